@@ -1,4 +1,5 @@
-"""Pure functions from runs and tables to tables. They look at no machine and open no file.
+"""Pure functions that make tables from runs and from other tables. They read no machine state and open no file.
 
-Table NAME is the function `NAME` of the module `NAME`; its parameters say what it is made from (beyond_ram/outputs.py).
+Table NAME is made by the function `NAME` in the module `NAME`. Its parameters are what it needs
+(beyond_ram/outputs.py).
 """

@@ -25,8 +25,8 @@ from .thresholds import GROWN_BYTES, GROWN_SHARE
 
 # The share of the growth that a cause must explain; below it the cause is undecided.
 CARRIES = 2 / 3
-# The shares from which an owner is named beside the largest, and from which it counts.
-NAMED, _COUNTS = 0.2, 0.05
+# A second owner is named from the share NAMED on. An owner counts from the share _COUNTED on.
+NAMED, _COUNTED = 0.2, 0.05
 UNUSED = ("arrow pool, unused", "allocator, unused")
 # A Python object takes 16 bytes and more.
 _BLOCK_BYTES = 16
@@ -51,13 +51,13 @@ Run = tuple[Record, Events]
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a sentence, and its format."""
+    """A number in a sentence, with its format."""
 
     value: float
     form: str
 
     def of(self, others: Sequence["Number"]) -> str:
-        """The median of all repeats of this number, with their range."""
+        """The median of this number over all repeats, with the range."""
         values = [other.value for other in others]
         median = self.form.format(float(np.median(values)))
         low, high = (self.form.format(end) for end in (min(values), max(values)))
@@ -73,12 +73,12 @@ def mb(value: float, sign: str = "") -> Number:
 
 
 def percent(value: float) -> Number:
-    """A share of the growth, at most 100 %: later garbage can make it more."""
+    """A share of the growth as a percentage, at most 100 %. Later garbage can push the measured share above that."""
     return Number(min(value, 1), "{:.0%}")
 
 
 def sentence_of(repeats: Sequence[Words]) -> str:
-    """One sentence for repeats with the same words: each number is their median, with the range."""
+    """Merge sentences that have the same words. Each number becomes the median, with the range."""
     parts = []
     for place in zip(*repeats, strict=True):
         first = place[0]
@@ -117,23 +117,24 @@ def undecided(*words: str | Number) -> Cause:
 
 
 def verdicts(records: Sequence[Run]) -> pd.DataFrame:
-    """A line per cell, over its `n` repeats that finished their work. Repeats that disagree leave it undecided."""
+    """One line per cell, over its `n` repeats that finished their work. If repeats disagree, the cause is undecided."""
     torn_down = (
         (record, place)
         for place, (record, events) in enumerate(records)
         if record["completed_work"] and len(readings(events, "released")) > 1 and readings(events, "imported")
     )
-    # The runs of one cell at a time: those of ten thousand are a gigabyte.
+    # Load the runs of one cell at a time: ten thousand runs take a gigabyte.
     lines = [cell | _line([records[place] for place in places]) for cell, places in by_cell(torn_down)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
 def _line(runs: Sequence[Run]) -> dict[str, Any]:
-    return {**vars(judge(runs)), **_grown(runs), "run": _path(runs), "n": len(runs)}
+    return {**vars(judge(runs)), **_growth(runs), "run": _path(runs), "n": len(runs)}
 
 
-def _grown(runs: Sequence[Run]) -> dict[str, float]:
-    """Heap growth: median of the repeats, interval of their mean; and anonymous memory after the imports."""
+def _growth(runs: Sequence[Run]) -> dict[str, float]:
+    """Growth of anonymous memory: median of the repeats, and interval of their mean. Also the memory after the
+    imports."""
     grown = [float(steps(record, events)[0]["anon_grown_bytes"]) for record, events in runs]
     begun = [readings(events, "imported")[-1]["tree"]["anon_bytes"] for _, events in runs]
     ends = middle(grown)
@@ -146,14 +147,14 @@ def _grown(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def _path(runs: Sequence[Run]) -> str:
-    """The folder of one of the runs, which a command can repeat alone."""
+    """The folder of the first run. A command can repeat this run alone."""
     cell = runs[0][0]["cell"]
     axes = tuple((axis, value) for axis, value in cell.items() if axis not in ("experiment", "rep"))
     return Cell(cell["experiment"], axes, cell["rep"]).path
 
 
 def judge(runs: Sequence[Run]) -> Judged:
-    """The cause of a cell's growth from its repeats. The growth per epoch is decided over all of them."""
+    """The cause of a cell's growth from its repeats. Growth per epoch is decided over all repeats together."""
     slopes = [fit(events) for _, events in runs]
     again = over(slopes, epoch_input_bytes(*runs[0]))
     causes = [_judge(*run, slope, again) for run, slope in zip(runs, slopes, strict=True)]
@@ -176,7 +177,7 @@ def judge(runs: Sequence[Run]) -> Judged:
 
 
 def _judge(record: Record, events: Events, own: Slope, again: Regrowth, named: tuple[str, ...] = ()) -> Cause:
-    """The cause of one run's growth, from its teardown. With `named`, only these owners are named."""
+    """The cause of one run's growth, from its teardown. If `named` is set, only these owners are named."""
     imported, full = readings(events, "imported")[-1], readings(events, "released")[0]
     anon = full["tree"]["anon_bytes"] - imported["tree"]["anon_bytes"]
     file = full["tree"]["file_bytes"] - imported["tree"]["file_bytes"]
@@ -189,9 +190,9 @@ def _judge(record: Record, events: Events, own: Slope, again: Regrowth, named: t
         evidence += "" if slope is None else f"; {slope / MB:+,.1f} MB an epoch in the later ones"
         evidence += f" (over {again.n} runs: {_shape(again)})" if again.n > 1 else " (one run: undecided)"
     if anon < small:
-        cause = _of_little(anon, file, over_input, small, events, again)
+        cause = _cause_of_small_growth(anon, file, over_input, small, events, again)
     else:
-        cause = _of_growth(record, events, anon, over_input, small, again, named)
+        cause = _cause_of_large_growth(record, events, anon, over_input, small, again, named)
     return replace(cause, evidence=evidence + cause.evidence)
 
 
@@ -199,9 +200,11 @@ def _shape(again: Regrowth) -> str:
     return f"{again.shape}: {again.reason}" if again.reason else again.shape
 
 
-def _of_little(anon: float, file: float, over_input: str, small: float, events: Events, again: Regrowth) -> Cause:
+def _cause_of_small_growth(
+    anon: float, file: float, over_input: str, small: float, events: Events, again: Regrowth
+) -> Cause:
     """The cause of growth below the threshold."""
-    at_end, ended = _gone(events)
+    at_end, ended = _ended_before_teardown(events)
     more = at_end - readings(events, "imported")[-1]["tree"]["anon_bytes"]
     if ended > 0 and more >= small:
         grew = " more anonymous memory at the end of the work than after the imports, but "
@@ -216,19 +219,19 @@ def _of_little(anon: float, file: float, over_input: str, small: float, events: 
     return Cause("page-cache", (mb(file), resident), ("mapped files",))
 
 
-def _of_growth(
+def _cause_of_large_growth(
     record: Record, events: Events, anon: float, over_input: str, small: float, again: Regrowth, named: tuple[str, ...]
 ) -> Cause:
     """The cause of growth above the threshold, from the teardown."""
     evidence = ""
     first, full = readings(events, "imported")[-1]["tree"], readings(events, "released")[0]["tree"]
     if full.get("processes", 1) > first.get("processes", 1):
-        once = _once(events)
+        once = _anon_pss_growth(events)
         pss = "unknown" if once is None else f"{once / MB:+,.0f} MB"
         evidence = f"; anonymous PSS {pss}"
-        # If both agree, nothing is shared, and no step counts a page twice.
+        # If both numbers agree, no memory is shared, so no step counts a page twice.
         if once is None or abs(anon - once) >= small:
-            return replace(_of_several(anon, once, over_input, small), evidence=evidence)
+            return replace(_cause_with_more_processes(anon, once, over_input, small), evidence=evidence)
     by_owner: dict[str, list[float]] = {}
     for step in steps(record, events):
         by_owner.setdefault(step["owner"], []).append(step["share"] or 0.0)
@@ -238,23 +241,24 @@ def _of_growth(
     return replace(cause, evidence=evidence + cause.evidence)
 
 
-def _gone(events: Events) -> tuple[float, int]:
-    """Anonymous bytes at the end of the work, and how many processes ended before the teardown."""
+def _ended_before_teardown(events: Events) -> tuple[float, int]:
+    """Anonymous bytes at the end of the work, and the number of processes that ended before the teardown."""
     at_end = [event["tree"] for event in readings(events, "work")[-1:]]
     now = readings(events, "released")[0]["tree"].get("processes", 1)
     return (at_end[0]["anon_bytes"], at_end[0].get("processes", 1) - now) if at_end else (0.0, 0)
 
 
-def _once(events: Events) -> float | None:
-    """Growth of anonymous PSS in bytes, which counts each page once; None if PSS was not read."""
+def _anon_pss_growth(events: Events) -> float | None:
+    """Growth of anonymous PSS in bytes (it counts each page once); None if PSS was not read."""
     imported = readings(events, "imported")[-1]["tree"]
     at_end = [event["tree"] for event in readings(events, "phase") if event["phase"] == "release"]
     shared = at_end[-1].get("pss_anon_bytes") if at_end else None
     return None if shared is None else float(shared - imported.get("pss_anon_bytes", imported["anon_bytes"]))
 
 
-def _of_several(anon: float, grown: float | None, over_input: str, small: float) -> Cause:
-    """The cause with more processes than after the imports: their sum counts shared pages several times."""
+def _cause_with_more_processes(anon: float, grown: float | None, over_input: str, small: float) -> Cause:
+    """The cause if there are more processes than after the imports. Summing their memory counts shared pages several
+    times."""
     if grown is not None and grown < small:
         less = f"Anonymous PSS, which counts shared pages once, grew by less than {small / MB:,.0f} MB {over_input}: "
         less += "the processes share their memory."
@@ -279,7 +283,7 @@ def _by_owner(
             if unused[owner] >= NAMED or unused[owner] == max(unused.values())
         )
         s = "s" if len(keepers) == 1 else ""
-        most = "most of " if len(keepers) < sum(share > _COUNTS for share in unused.values()) else ""
+        most = "most of " if len(keepers) < sum(share > _COUNTED for share in unused.values()) else ""
         kept = f" is unused: {' and '.join(keepers)} keep{s} {most}it for reuse and return{s} it when asked."
         return Cause("retained", (*grew, "; ", percent(math.fsum(unused.values())), kept), keepers)
     order = sorted(held, key=lambda owner: -held[owner])
@@ -288,7 +292,7 @@ def _by_owner(
     if carried >= CARRIES:
         more = ". It grows with every epoch" if again.shape == "grows" else ""
         released = f"; releasing {' and '.join(names)} freed "
-        if ended := _ended(events, names):
+        if ended := _processes_ended(events, names):
             owners = (*names, "its processes")
             imported = readings(events, "imported")[-1]["tree"]["anon_bytes"]
             ends: Words = (
@@ -300,19 +304,20 @@ def _by_owner(
             return Cause("held", (*grew, released, percent(carried), *ends), owners)
         return Cause("held", (*grew, released, percent(carried), f" of it{more}."), names)
     if residue >= CARRIES:
-        return _of_residue(residue, anon, grew, events, again)
+        return _cause_of_residue(residue, anon, grew, events, again)
     return undecided(*grew, "; no single cause explains two thirds of it. A larger input may show which one grows.")
 
 
-def _ended(events: Events, names: Sequence[str]) -> int:
+def _processes_ended(events: Events, names: Sequence[str]) -> int:
     """Number of processes that ended when these owners were released."""
     pairs = itertools.pairwise(readings(events, "released"))
     trees = [(before["tree"], after["tree"]) for before, after in pairs if after["owner"] in names]
     return sum(before.get("processes", 1) - after.get("processes", 1) for before, after in trees)
 
 
-def _of_residue(residue: float, anon: float, grew: Words, events: Events, again: Regrowth) -> Cause:
-    """The cause of growth that no declared owner released: fragments, a leak, or objects without an owner."""
+def _cause_of_residue(residue: float, anon: float, grew: Words, events: Events, again: Regrowth) -> Cause:
+    """The cause of growth that stayed after all declared owners were released: fragments, a leak, or undeclared
+    objects."""
     before, last = readings(events, "imported")[-1], readings(events, "released")[-1]
     blocks = (last.get("python_blocks") or 0) - (before.get("python_blocks") or 0)
     remains = residue * anon
@@ -322,17 +327,17 @@ def _of_residue(residue: float, anon: float, grew: Words, events: Events, again:
         who = " more Python objects live than after the imports. Declaring their holder as an owner would decide."
         return undecided(*grew, ", and ", more, who)
     if not (last.get("heap") and before.get("heap")):
-        # Fragments and a leak look alike from outside.
+        # From outside, fragments and a leak look alike.
         what = ". The allocator does not report its memory in use; a run with glibc's allocator would decide."
         return undecided(*grew, what)
     in_use = last["heap"]["in_use_bytes"] - before["heap"]["in_use_bytes"]
     free = last["heap"].get("unused_bytes", 0) - before["heap"].get("unused_bytes", 0)
-    cause = _of_malloc(in_use, free, remains, grew, again)
+    cause = _cause_from_malloc(in_use, free, remains, grew, again)
     return replace(cause, evidence=f"; malloc has {in_use / MB:+,.0f} MB more in use than after the imports")
 
 
-def _of_malloc(in_use: float, free: float, remains: float, grew: Words, again: Regrowth) -> Cause:
-    """The cause of growth that remains, from malloc's own count of memory in use."""
+def _cause_from_malloc(in_use: float, free: float, remains: float, grew: Words, again: Regrowth) -> Cause:
+    """The cause of growth that stayed, from malloc's own count of memory in use."""
     if in_use < (1 - CARRIES) * remains:
         malloc = (*grew, "; malloc has ", mb(in_use), " in use and ", mb(free), " free")
         if free < CARRIES * remains:

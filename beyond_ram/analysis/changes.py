@@ -29,7 +29,8 @@ ORDER = ("worse", "undecided", "better", "same")
 
 
 def changes(comparisons: pd.DataFrame) -> pd.DataFrame:
-    """The comparisons of a stack with its baseline, worst first; `verdict` is their result, `threshold` in words."""
+    """The comparisons of a stack with its baseline, worst first. `verdict` is the result, `threshold` the threshold
+    in words."""
     table = comparisons[comparisons["axis"] == "stack"].rename(columns={"result": "verdict"})
     table = table.assign(threshold=[_threshold(line) for line in table.to_dict("records")])
     place = {result: number for number, result in enumerate(ORDER)}
@@ -88,7 +89,7 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
 
 
 def _detectable(line: Mapping[Any, Any]) -> str:
-    """The change that half of such runs would confirm."""
+    """The change that half of such runs would confirm, in words."""
     smallest = line["detectable"]
     if pd.isna(smallest):
         return ""

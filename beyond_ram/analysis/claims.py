@@ -1,9 +1,9 @@
-"""Table `claims`: claims of the post "Streaming datasets: 100x more efficient", and their measurements.
+"""Table `claims`: claims of the post "Streaming datasets: 100x more efficient", and our measurements of them.
 
-A line a claim and condition: the same claim may hold under one and not under another. `measured` is a ratio, after over
-before, the way round in which larger is better, unless the claim is a number of its own. `low` and `high` are its 95 %
-interval where the repeats allow one; counts that are the same in every repeat, two or more, are exact. What table
-`comparisons` asks too is decided there; all other claims are decided together.
+One line per claim and condition: a claim can hold under one condition and not under another. `measured` is a ratio in
+the direction in which larger is better, unless the claim is a plain number. `low` and `high` are its 95 % interval, if
+the repeats allow one. Counts that agree in two or more repeats are exact. If table `comparisons` has the same pair, its
+decision is used. All other claims are decided together.
 """
 
 import math
@@ -23,8 +23,7 @@ from .thresholds import Threshold
 SOURCE = "Streaming datasets: 100x more efficient"
 COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high"]
 COLUMNS += ["low_corrected", "high_corrected", "n", "holds"]
-# Comparisons of releases: the metric, the claim and how it is measured, the claimed factor of improvement, and whether
-# more is better.
+# Comparisons of releases: metric, claim and how we measure it, claimed factor of improvement, whether more is better.
 _RELEASES = (
     ("requests_metadata", "up to 100 times fewer requests at startup (all that are no reads of data)", 100.0, False),
     ("resolution_s", "data files resolved up to 10 times faster (time in load_dataset)", 10.0, False),
@@ -37,11 +36,11 @@ _NOT_AHEAD = "no-pre-buffer"
 _SPARK = "a Spark data source reads and writes datasets"
 CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines (share of right samples)"
-# The claim is a ratio, however small the numbers are.
+# A claim is a ratio, however small the numbers are.
 RATIO = Threshold()
-# The time that a metric is, or is a rate of, and the same without the endpoint's own work.
+# Metrics that are times or rates, and that are also measured without the endpoint's own work.
 _WITHOUT_ENDPOINT = ("resolution_s", "rows_per_s")
-# All of them, with the claim.
+# The claimed number of each claim.
 CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SHARED: 0.0,
     _BUFFERED: 2.0,
@@ -52,20 +51,20 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
 
 
 @dataclass
-class _Asked:
-    """A claim under some conditions, and what decides it: one of the three."""
+class _Claim:
+    """A claim under some conditions, and one of three things that decide it."""
 
     line: dict[str, Any]
     question: Question | None = None
-    """A question of its own; with `compared`, only its numbers are used."""
+    """A question of its own. With `compared`, only its numbers are used."""
     compared: Decision | None = None
-    """The line of table `comparisons`."""
+    """The decision of table `comparisons`."""
     inverse: bool = False
-    """Whether less is better there."""
+    """Whether less is better in `compared`."""
     values: tuple[float, ...] | None = None
-    """Counts, one a repeat, of which none is claimed."""
+    """Counts, one per repeat, that the claim says are zero."""
     without_endpoint: float = math.nan
-    """The ratio of times with the endpoint's own work taken out."""
+    """The ratio of times without the endpoint's own work."""
 
 
 def claims(
@@ -76,23 +75,21 @@ def claims(
     spark: pd.DataFrame | None = None,
     claimed: Pairs = (),
 ) -> pd.DataFrame:
-    """The tables as they are; one that is not made is None.
+    """The table of claims. An input table that was not made is None.
 
-    `claimed` are the stacks from before the post, each with one from it on.
-
-    `holds` is the answer of `decide.holds`: by the decision of table `comparisons` if it has the pair, else corrected
-    over the claims of this table. A claim without any run has one line, `not run`, without a number; without any run of
-    any claim the table is empty.
+    `claimed` pairs stacks from before the post with stacks from after it. `holds` is the answer of `decide.holds`: by
+    the decision of table `comparisons` if it has the pair, else corrected over the claims of this table. A claim
+    without runs has one line, `not run`, without a number. If no claim has runs, the table is empty.
     """
     streamed = where(runs, workload="stream")
-    claims_to_decide: list[_Asked] = []
+    claims_to_decide: list[_Claim] = []
     if len(streamed):
-        decided = _compared(comparisons)
+        decisions = _compared(comparisons)
         claims_to_decide += [
-            *_by_release(streamed, claimed, decided),
+            *_by_release(streamed, claimed, decisions),
             *_shared_list(streamed, [after for _, after in claimed]),
         ]
-        claims_to_decide += _buffering(streamed, decided)
+        claims_to_decide += _buffering(streamed, decisions)
     claims_to_decide += _deduplicated(dedup) if dedup is not None and len(dedup) else []
     lines = list(_decided(claims_to_decide))
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
@@ -103,7 +100,7 @@ def claims(
 
 
 def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, Decision]:
-    """The results of table `comparisons` for streaming clients."""
+    """The decisions of table `comparisons` for streaming clients."""
     if comparisons is None or "mode" not in comparisons:
         return {}
     lines = comparisons[comparisons["axis"].isin(["stack", "buffering"])]
@@ -119,20 +116,20 @@ def _key(axis: str, before: str, after: str, metric: str, cell: "Mapping[str, An
     return axis, before, after, metric, frozenset((name, value) for name, value in values.items() if pd.notna(value))
 
 
-def _by_release(runs: pd.DataFrame, pairs: Pairs, decided: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
-    plain = _done(runs, mode="stream", buffering="default", fault="none")
-    # A client that reads other rows (2.13 knows no configurations, and reads those of all) does other work.
+def _by_release(runs: pd.DataFrame, pairs: Pairs, decided: Mapping[Hashable, Decision]) -> Iterator[_Claim]:
+    plain = _finished(runs, mode="stream", buffering="default", fault="none")
+    # A client that reads other rows does other work: 2.13 knows no configurations and reads the rows of all.
     for _, same_work in plain.groupby("rows", sort=False, dropna=False):
         for cell, (before, after), sides in compared(same_work, pairs):
             own = cell | {"stack": after}
             for metric, claim, _, higher in _RELEASES:
                 first, second = (side(lines, metric) for lines in sides)
                 if first.values and second.values:
-                    # The way round in which larger is better.
+                    # Put the sides in the order in which larger is better.
                     from_, to = (first, second) if higher else (second, first)
-                    of_endpoint, without = _of_endpoint(metric, *sides)
+                    of_endpoint, without = _endpoint_time(metric, *sides)
                     conditions = f"{after} against {before}; {_conditions(cell)}{of_endpoint}"
-                    yield _Asked(
+                    yield _Claim(
                         _line(own, claim, conditions),
                         Question(from_, to, metric, threshold=RATIO),
                         decided.get(_key("stack", before, after, metric, own)),
@@ -141,9 +138,9 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, decided: Mapping[Hashable, Dec
                     )
 
 
-def _of_endpoint(metric: str, *sides: pd.DataFrame) -> tuple[str, float]:
-    """The time on each side in which the client may have waited for the endpoint, and the ratio without it (larger is
-    better); nothing and NaN without a meter."""
+def _endpoint_time(metric: str, *sides: pd.DataFrame) -> tuple[str, float]:
+    """The share of time on each side in which the endpoint was busy, in words, and the ratio without that time
+    (larger is better). Empty and NaN if the endpoint was not metered."""
     if metric not in _WITHOUT_ENDPOINT or f"{metric}_without_endpoint" not in sides[0]:
         return "", math.nan
     shares, times = [], []
@@ -161,20 +158,20 @@ def _of_endpoint(metric: str, *sides: pd.DataFrame) -> tuple[str, float]:
     return note, ratio
 
 
-def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Asked]:
-    """The requests of each worker for the list of files, in releases that claim to share it."""
-    plain = _done(runs, mode="stream", buffering="default", fault="none")
+def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Claim]:
+    """The requests of each worker for the list of files, in releases that claim to share this list."""
+    plain = _finished(runs, mode="stream", buffering="default", fault="none")
     for cell, group in same_but_for(plain[(plain["workers"] > 0) & plain["stack"].isin(stacks)]):
         requests = group["requests_listing_of_workers"].dropna()
         if len(requests):
             conditions = f"{cell['stack']}; {_conditions(cell)}"
             values = tuple((requests / group["workers"].iloc[0]).astype(float))
-            yield _Asked(_line(cell, _SHARED, conditions), values=values)
+            yield _Claim(_line(cell, _SHARED, conditions), values=values)
 
 
-def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
-    """Parquet's reading ahead, set by hand, against its default, of one release."""
-    for cell, group in same_but_for(_done(runs, mode="stream", fault="none"), "buffering"):
+def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Iterator[_Claim]:
+    """Parquet read-ahead settings of one release, compared with the default."""
+    for cell, group in same_but_for(_finished(runs, mode="stream", fault="none"), "buffering"):
         default = side(group[group["buffering"] == "default"], "rows_per_s")
         for name, lines in group[group["buffering"] != "default"].groupby("buffering", sort=False):
             tried = side(lines, "rows_per_s")
@@ -185,7 +182,7 @@ def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Ite
             one, other = (tried, default) if off else (default, tried)
             conditions = f"{f'default against {name}' if off else f'{name} against default'}; {_conditions(cell)}"
             decided = compared.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
-            yield _Asked(
+            yield _Claim(
                 _line(cell, _BUFFERED, conditions),
                 Question(one, other, "rows_per_s", threshold=RATIO),
                 decided,
@@ -209,28 +206,28 @@ def _why(line: Mapping[Hashable, Any]) -> str:
     return f"{line['step']} fails with {line['reason']}" if pd.notna(line["step"]) else f"fails with {line['reason']}"
 
 
-def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
-    """How many times fewer bytes are new with content-defined pages."""
+def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Claim]:
+    """How many times fewer bytes are new with content-defined chunking."""
     for setting, shares in against(dedup):
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_bytes") for cdc in ("on", "off")]
             cell = _line(setting, CHUNKED, described(setting, edit))
-            yield _Asked(cell, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
+            yield _Claim(cell, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Whether every sample that an own pipeline reads from a file on the Hub is right."""
+    """Whether a custom pipeline reads every sample of a file on the Hub correctly."""
     tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
     for cell, group in same_but_for(tried):
         wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
         shares = (1 - wrong / group["samples"]).tolist()
         read = ", ".join([f"repository {cell['repository']}", *describe(cell, ["block_kb"])])
-        yield _share(cell, _PIPELINES, f"{cell['stack']}; {read}{_way(cell)}", shares)
+        yield _share(cell, _PIPELINES, f"{cell['stack']}; {read}{_network(cell)}", shares)
 
 
 def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
-    """A line for each claim that no run of this config says anything about."""
+    """A line for each claim that no run of this config tests."""
     for claim, claimed in CLAIMS.items():
         if claim not in seen:
             reason = "no experiment of this config runs it; config/streaming.yaml does"
@@ -239,9 +236,10 @@ def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> dict[str, Any]:
-    """A line of a claim that something works: the share in which it does, of each repeat; what failed did not.
+    """A line for a claim that something works. `shares` is the share that worked, per repeat; a failed repeat counts as
+    0.
 
-    One failure is enough to say that it does not always, one success is not enough to say that it does.
+    One failure is enough to answer "not always". One success is not enough to answer "yes".
     """
     mean = middle(shares, counted=True)
     works = "yes" if mean.n >= AT_LEAST else "undecided"
@@ -252,7 +250,7 @@ def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> 
     return _line(cell, claim, conditions) | line
 
 
-def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+def _finished(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
     runs = runs[runs["completed_work"].astype(bool) & runs["workload"].eq("stream")]
     for axis, value in wanted.items():
         runs = runs[runs[axis] == value]
@@ -264,10 +262,10 @@ def _line(cell: Cell, claim: str, conditions: str) -> dict[str, Any]:
     return own | {"source": SOURCE, "claim": claim, "conditions": conditions, "claimed": CLAIMS[claim]}
 
 
-def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
-    """Lines of claims. Counts from or to none have no ratio, and no line.
+def _decided(asked: Iterable[_Claim]) -> Iterator[dict[str, Any]]:
+    """The lines of some claims. A ratio with a count of zero is undefined and has no line.
 
-    Those that only this table asks share its error: each has its part of ALPHA.
+    Claims that only this table decides share its error: each gets a part of ALPHA.
     """
     asked = list(asked)
     own = [one for one in asked if one.question and not _is_ratio(one.compared)]
@@ -277,7 +275,7 @@ def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
     by_claim = {id(one): decided for one, decided in zip(own, decisions, strict=True)}
     for one in asked:
         if one.values:
-            yield one.line | _none(one.values, 1 - ALPHA / together)
+            yield one.line | _zero_counts(one.values, 1 - ALPHA / together)
             continue
         compared = one.compared
         if compared and _is_ratio(compared):
@@ -303,8 +301,8 @@ def _numbers(middle_and_ends: Sequence[float], corrected: Sequence[float]) -> di
     return {name: float(f"{value:.9g}") for name, value in zip(names, (*middle_and_ends, *corrected), strict=True)}
 
 
-def _none(values: Sequence[float], level: float) -> dict[str, Any]:
-    """For counts with a claim of zero. A count cannot be below zero."""
+def _zero_counts(values: Sequence[float], level: float) -> dict[str, Any]:
+    """The line of counts that are claimed to be zero. A count cannot be below zero."""
     plain, strict = (middle(values, counted=True, level=at) for at in (LEVEL, level))
     ends = [max(interval.low, 0.0) if interval.low == interval.low else interval.low for interval in (plain, strict)]
     answer = reaches(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
@@ -312,10 +310,10 @@ def _none(values: Sequence[float], level: float) -> dict[str, Any]:
 
 
 def _conditions(cell: Cell) -> str:
-    """A cell's conditions in words, without defaults that all cells share."""
+    """A cell's conditions in words, without the defaults."""
     words = [f"repository {cell['repository']}"]
     words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")
-    words[-1] += _way(cell)
+    words[-1] += _network(cell)
     if cell.get("page_size", 1000) != 1000:
         words.append(f"pages of {cell['page_size']:.0f}")
     for axis, usual in (("redirect", "no"), ("shuffle_buffer", 0), ("buffering", "default")):
@@ -324,7 +322,7 @@ def _conditions(cell: Cell) -> str:
     return ", ".join(words)
 
 
-def _way(cell: Cell) -> str:
-    """Latency and bandwidth of the way to the endpoint, where there are any."""
+def _network(cell: Cell) -> str:
+    """Latency and bandwidth of the network to the endpoint in words; empty if there are none."""
     units = (("latency_ms", "ms latency"), ("bandwidth_mb_per_s", "MB/s"))
     return "".join(f", {cell[axis]:.0f} {unit}" for axis, unit in units if cell.get(axis))

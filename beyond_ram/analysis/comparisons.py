@@ -1,6 +1,6 @@
 """Table `comparisons`: everything that a report compares, decided together.
 
-The registry names the metrics (`decided`), the config's roles the stacks, and each workload its axes (`Compared`).
+The registry lists the metrics (`decided`), the config's roles the stacks, and each workload its axes (`Compared`).
 """
 
 import math
@@ -28,7 +28,7 @@ DECIDED = [
 ]  # fmt: skip
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", "family", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
-# Columns of runs that are read besides axes and metrics.
+# Columns of table `runs` that are read besides axes and metrics.
 _READ = {"workload", "rep", "rows", "started_at", "duration_s", *OUTCOME, *_MACHINE}
 Sides = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -43,12 +43,12 @@ def comparisons(
     alpha: float = ALPHA,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """A line per comparison: a metric of a cell with one value on `axis` and the same cell with another.
+    """One line per comparison: a metric of a cell with one value on `axis`, and of the same cell with another value.
 
-    The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines
-    that answer one of the `questions` are planned and corrected together, all others are exploratory; without a list
-    of questions all are planned. Intervals cover other sessions as far as their spread is given. With `stacks_only`
-    other axes are left out.
+    The cell columns are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines that
+    answer one of the `questions` are planned, and corrected together. All others are exploratory. If `questions` is
+    None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric. With `stacks_only`,
+    only stacks are compared.
     """
     asked = list(compared(runs, pairs, questions, session_spread, stacks_only=stacks_only))
     decided = [
@@ -60,7 +60,7 @@ def comparisons(
 
 
 @dataclass(frozen=True)
-class Asked:
+class Comparison:
     """One comparison: its line without numbers, its question, and the cells of baseline and candidate."""
 
     line: Cell
@@ -75,8 +75,8 @@ def compared(
     session_spread: pd.DataFrame | None = None,
     *,
     stacks_only: bool = False,
-) -> Iterator[Asked]:
-    """All that is compared, in the order of table `comparisons`."""
+) -> Iterator[Comparison]:
+    """All comparisons, in the order of table `comparisons`."""
     spreads = spreads_of(session_spread)
     several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
     for axis, (before, after), cell, (first, second) in _compared(runs, pairs, stacks_only=stacks_only):
@@ -93,11 +93,11 @@ def compared(
             family: Family = "planned" if questions is None or planned(sides, questions) else "exploratory"
             sides_of = (side(first, metric), side(second, metric))
             question = Question(*sides_of, metric, family=family, spread=spreads.get(metric, NO_SPREAD))
-            yield Asked(sides | {"family": family} | counts | {"machines": apart}, question, cells)
+            yield Comparison(sides | {"family": family} | counts | {"machines": apart}, question, cells)
 
 
 def planned(line: Mapping[str, Any], questions: Questions) -> bool:
-    """Whether a line answers one of the planned questions. A step between two kept locks answers none."""
+    """Whether a line answers a planned question. A step between two kept locks is never planned."""
     return "@" not in str(line["after"]) and any(
         all(line[name] == question[name] for name in ("experiment", "metric", "axis"))
         and all(line.get(axis) in values for axis, values in question["where"].items())
@@ -106,14 +106,14 @@ def planned(line: Mapping[str, Any], questions: Questions) -> bool:
 
 
 def _text(axis: str, value: Any) -> str:
-    """A value of an axis as text; whole numbers are floats in a column with missing values."""
+    """A value of an axis as text. In a column with missing values, pandas turns whole numbers into floats."""
     return str(int(value)) if AXES[axis].number else str(value)
 
 
 def _compared(
     runs: pd.DataFrame, pairs: Pairs, *, stacks_only: bool
 ) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
-    """The axis, its two values, the candidate's cell, and the runs of both."""
+    """For each comparison: the axis, its two values, the candidate's cell, and the runs of both sides."""
     for workload, group in _comparable(runs).groupby("workload", sort=False):
         named = axes(group)
         group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
@@ -137,7 +137,7 @@ def _of_axis(
 
 
 def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that are compared: without an injected fault, and not from a cache."""
+    """The runs that are compared: those without an injected fault and not from a cache."""
     if runs.empty or "workload" not in runs:
         return runs.head(0).reindex(columns=[*runs, *({"workload"} - set(runs))])
     for axis, value in (("fault", "none"), ("cache", "cold")):
@@ -147,14 +147,14 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _own(runs: pd.DataFrame, cell: Cell, named: Sequence[str]) -> Cell:
-    """The whole cell of some runs, by the axes that are `named`."""
+    """The cell of some runs, on the axes `named`."""
     own = {axis: runs[axis] for axis in named}
     return {axis: of.iloc[0] for axis, of in own.items() if of.notna().any()} | {"experiment": cell["experiment"]}
 
 
 def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """The metrics that both sides have and that are decided. Of clients that read different rows, which is different
-    work, only failures and wrong rows are compared."""
+    """The metrics that both sides have and that are decided. If two clients read different rows, they do different
+    work: then only failures and wrong rows are compared."""
     workload = first["workload"].iloc[0]
     measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
@@ -180,15 +180,15 @@ def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFram
 
 
 def decision(line: "pd.Series[Any]") -> Decision:
-    """A line's decision."""
+    """The decision of a line."""
     return Decision(**{name: line[name] for name in DECIDED if name != "metric"})
 
 
 def ratio_of(line: Mapping[str, Any]) -> dict[str, float]:
-    """`ratio`, `low` and `high` of a decision as ratios, also if a difference was compared.
+    """`ratio`, `low` and `high` of a decision as ratios, even if a difference was compared.
 
-    These are then 1 plus the difference over the baseline, without the scatter of the baseline; NaN if the baseline is
-    too small for a ratio.
+    In that case each is 1 plus the difference over the baseline, without the scatter of the baseline. NaN if the
+    baseline is too small for a ratio.
     """
     if not pd.isna(line["ratio"]):
         return {name: line[name] for name in ("ratio", "low", "high")}

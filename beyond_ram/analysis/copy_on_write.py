@@ -12,20 +12,20 @@ from .frame import axes_of, cells
 from .loaders import account
 from .outcomes import of_how_many, outcome
 
-# A line has the median, minimum and maximum of these over the repeats.
+# Each line has the median, minimum and maximum of these over the repeats.
 SPREAD = [*(f"{mark}_{kind}" for mark in ("first_batch", "end") for kind in MEMORIES), "copied_bytes"]
 COLUMNS = ["experiment", *axes_of("copy-on-write"), "epoch", "n", "outcome", "reason", *SPREAD, *ACCOUNT, "account"]
 
 
 def copy_on_write(records: Records) -> pd.DataFrame:
-    """A line an epoch of a cell of the workload `copy-on-write`, or one for a cell that came to no end of an epoch.
+    """One line per epoch of a cell of workload `copy-on-write`, or one line for a cell that finished no epoch.
 
-    Memory is that of all processes together, in bytes: `first_batch_` after the first batch of the run, `end_` after
-    the epoch, `copied_bytes` what anonymous PSS grew by between the two. Accounts are the worst of the repeats; all
-    else is of the `n` that finished their work.
+    Memory is in bytes, over all processes: `first_batch_` after the first batch of the run, `end_` after the epoch.
+    `copied_bytes` is the growth of anonymous PSS between the two. Row accounts are the worst of all repeats. All other
+    numbers are from the `n` repeats that finished their work.
     """
-    of_ours = [(record, events) for record, events in records if record.get("workload") == "copy-on-write"]
-    runs = pd.DataFrame([line for record, events in of_ours for line in _epochs(record, events)])
+    matching = [(record, events) for record, events in records if record.get("workload") == "copy-on-write"]
+    runs = pd.DataFrame([line for record, events in matching for line in _epochs(record, events)])
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     lines = [
@@ -49,10 +49,10 @@ def _epochs(record: Record, events: Events) -> Iterator[dict[str, Any]]:
 
 
 def _line(cell: Mapping[str, Any], runs: pd.DataFrame, of_cell: pd.DataFrame) -> dict[str, Any]:
-    """A line of an epoch, from all runs that came to its end; `of_cell` has one line for each run of the cell."""
-    done, came_to = runs[runs["completed_work"]], outcome(of_cell["outcome"])
-    line = {**cell, "epoch": runs["epoch"].iloc[0], "n": len(done), "outcome": came_to}
-    line["reason"] = of_cell.loc[of_cell["outcome"] == came_to, "reason"].iloc[0]
+    """The line of an epoch, from all runs that finished it. `of_cell` has one line per run of the cell."""
+    done, overall = runs[runs["completed_work"]], outcome(of_cell["outcome"])
+    line = {**cell, "epoch": runs["epoch"].iloc[0], "n": len(done), "outcome": overall}
+    line["reason"] = of_cell.loc[of_cell["outcome"] == overall, "reason"].iloc[0]
     for key in SPREAD:
         line |= {key: done[key].median(), f"{key}_min": done[key].min(), f"{key}_max": done[key].max()}
     line |= {key: runs[key].min() if key == "rows_delivered" else runs[key].max() for key in ACCOUNT}

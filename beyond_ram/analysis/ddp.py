@@ -1,4 +1,4 @@
-"""Table `ddp`: what becomes of the rows, and of memory, under distributed training."""
+"""Table `ddp`: delivered rows and memory under distributed training."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from .outcomes import of_run
 
 
 def ddp(records: Records) -> pd.DataFrame:
-    """A line per run of the workload `ddp`: rows per rank and worker, and the memory of all ranks together."""
+    """One line per run of workload `ddp`: rows per rank and worker, and the memory of all ranks together."""
     lines = []
     for record, events in records:
         if record.get("workload") != "ddp":

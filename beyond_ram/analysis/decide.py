@@ -21,35 +21,35 @@ from .thresholds import Threshold, threshold_of
 Direction = Literal["lower", "higher", "neither"]
 
 ALPHA = 0.05
-"""The share of reports without any real difference that name one, at most."""
+"""The largest share of reports that name a difference although there is none."""
 LEVEL = 0.95
-"""Level of every interval in tables. Intervals are for one comparison and not corrected."""
+"""Level of all intervals in tables. An interval is for one comparison and not corrected."""
 SESSION_GAP_S = 6 * 3600.0
-"""Runs further apart than this are of two sessions."""
+"""Runs with a longer gap between them belong to two sessions."""
 LIKELY_SHARE = 0.10
-"""An unconfirmed difference above this share is likely if every pair agrees on its sign."""
+"""An unconfirmed difference above this share is likely if all pairs agree on its sign."""
 AT_LEAST = 2
 """Repeats per side that a decision needs."""
 # Readings of memory, processors and clocks scatter by at least this share, even if two happen to agree.
 _RESOLUTION = 0.001
-# Differences that are equal except for rounding.
+# Differences that are equal up to rounding.
 _SAME = 1e-12
 
 
 @dataclass(frozen=True)
 class Side:
-    """The repeats of a metric in one cell, in the order of their numbers."""
+    """The repeats of a metric in one cell, ordered by repeat number."""
 
     values: tuple[float, ...]
     repeats: tuple[int, ...] = ()
     """The number of each repeat; empty for sides that cannot be paired."""
     started_at: tuple[float, ...] = ()
-    """Unix time at which each began; empty or NaN if unknown."""
+    """Unix time at which each repeat began; empty or NaN if unknown."""
     ended_at: tuple[float, ...] = ()
 
 
 def side(runs: pd.DataFrame, metric: str) -> Side:
-    """The values of a metric in some lines of table `runs`; of finished runs only, except for FAILED."""
+    """The values of a metric in some lines of table `runs`. Only finished runs count, except for FAILED."""
     values = runs[metric].to_numpy(float, na_value=math.nan)
     kept = ~np.isnan(values)
     if "completed_work" in runs and metric != FAILED:
@@ -67,9 +67,11 @@ def side(runs: pd.DataFrame, metric: str) -> Side:
 
 
 def interleaved(first: Side, second: Side) -> list[int]:
-    """The repeats that form blocks: both sides ran, and each block ended before the next began; else none.
+    """The repeats that form blocks. Empty unless both sides ran in each block, and each block ended before the next
+    began.
 
-    The runs' own times decide. Runs of one block shared the state of the machine, so they are compared in pairs.
+    Decided from the start and end times of the runs. Runs of one block shared the state of the machine, so they are
+    compared in pairs.
     """
     common = sorted(set(first.repeats) & set(second.repeats))
     if len(set(first.repeats)) < len(first.repeats) or len(set(second.repeats)) < len(second.repeats):
@@ -86,7 +88,7 @@ def interleaved(first: Side, second: Side) -> list[int]:
 
 
 def one_session(first: Side, second: Side) -> bool:
-    """Whether both sides were run in one session, as far as their times tell."""
+    """Whether both sides ran in one session. True if their times are unknown."""
     spans = [(min(side.started_at), max(side.ended_at)) for side in (first, second) if side.started_at]
     if len(spans) < 2 or any(map(math.isnan, itertools.chain(*spans))):
         return True
@@ -100,15 +102,15 @@ class Question:
     baseline: Side
     candidate: Side
     metric: str = ""
-    """A key of the registry. Questions of one metric share their noise."""
+    """A key of the registry. Questions on one metric share their noise."""
     direction: Direction | None = None
     """Which direction is better. Default: as the metric declares."""
     threshold: Threshold | None = None
-    """By default the metric's own."""
+    """Default: the threshold of the metric."""
     counted: bool | None = None
-    """Whether values are exact counts; by default from the registry."""
+    """Whether values are exact counts. Default: as the registry says."""
     family: Family = "planned"
-    """How to correct it for multiple testing."""
+    """How p is corrected for multiple testing."""
     spread: Spread = NO_SPREAD
     """Spread of the metric between sessions."""
 
@@ -120,7 +122,7 @@ class Question:
 
     @property
     def counts(self) -> bool:
-        """Whether values are counts, which are exact if all repeats agree; readings may agree by chance."""
+        """Whether values are counts. Counts are exact if all repeats agree; readings can agree by chance."""
         if self.counted is not None:
             return self.counted
         return self.metric in METRICS and METRICS[self.metric].trust.startswith(EXACT)
@@ -148,16 +150,16 @@ class Question:
 
     @property
     def between(self) -> tuple[float, float]:
-        """By how much the effect varies between sessions: variance of its logarithm, and degrees of freedom.
+        """How much the effect varies between sessions: variance of its logarithm, and degrees of freedom.
 
-        Of sides that were run in two sessions each mean varies by itself.
+        If the sides ran in two sessions, the mean of each side varies independently.
         """
         if one_session(self.baseline, self.candidate):
             return self.spread.contrast_sd_log**2, self.spread.contrast_degrees
         return 2 * self.spread.mean_sd_log**2, self.spread.mean_degrees
 
     def scaled(self) -> tuple[Array, Array]:
-        """The values to compare, as logarithms for ratios; with blocks only their repeats."""
+        """The values to compare, as logarithms if ratios are compared. With blocks, only the repeats that form them."""
         blocks = self.blocks
         sides = []
         for side in (self.baseline, self.candidate):
@@ -172,31 +174,31 @@ class Decision:
     """The answer to a question. Unknown numbers are NaN."""
 
     baseline: float
-    """The mean of the baseline: geometric if ratios are compared."""
+    """The mean of the baseline; geometric if ratios are compared."""
     candidate: float
     ratio: float
     """Candidate over baseline; NaN if differences are compared."""
     difference: float
-    """Candidate less baseline; NaN if ratios are compared."""
+    """Candidate minus baseline; NaN if ratios are compared."""
     low: float
-    """Lower end of the interval of the ratio or difference, by default a 95 % one."""
+    """Lower end of the interval of the ratio or difference, by default at 95 %."""
     high: float
     p: float
     p_corrected: float
-    """Over the questions of its family that were decided together: by Holm, exploratory ones by Benjamini and Hochberg.
-    An exact count has p 0 or 1 and needs no correction."""
+    """p corrected over the questions of its family that are decided together: planned ones by Holm, exploratory ones
+    by Benjamini and Hochberg. The p of an exact count is 0 or 1 and is not corrected."""
     n: int
-    """Repeats of the side that has fewer; of paired sides the pairs."""
+    """Repeats of the side with fewer; number of pairs if paired."""
     paired: bool
     exact: bool
-    """All repeats of each side agree, and the sides differ by more than any other cell of the metric scatters."""
+    """All repeats of each side agree, and the sides differ by more than the scatter in any other cell of the metric."""
     result: Result
     reason: str
-    """Why it is undecided, or why a metric without a better direction is worse; else empty."""
+    """Why the result is undecided, or why a metric without a better direction is worse; else empty."""
     confirmed: bool
-    """The corrected p is below the level: the sides differ, whether or not by enough to matter."""
+    """The corrected p is below the level: the sides differ, perhaps by too little to matter."""
     detectable: float
-    """The smallest ratio above 1, or difference above 0, that would have been confirmed here."""
+    """The smallest ratio above 1, or difference above 0, that this comparison would have confirmed."""
     strength: float
     """Lower bound of the difference: log of the ratio at the end of the interval nearest to no effect, or 0."""
 
@@ -208,7 +210,7 @@ class Decision:
         return self.ratio / self.detectable, self.ratio * self.detectable
 
     def inverted(self) -> "Decision":
-        """The baseline over the candidate, of a ratio: the direction that is better turns round too."""
+        """The decision for baseline over candidate. Only for ratios. Better and worse change places."""
         results: dict[Result, Result] = {"better": "worse", "worse": "better"}
         return replace(
             self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, low=1 / self.high,
@@ -217,10 +219,10 @@ class Decision:
 
 
 def differences(first: Array, second: Array) -> Array:
-    """A value per pair: their mean is the second mean less the first, and their scatter is the scatter of that mean.
+    """One value per pair. Their mean is the second mean minus the first; their scatter is the scatter of that mean.
 
-    Plain differences for equal numbers; for unequal ones the method of Scheffé (1943, doi:10.1214/aoms/1177731465),
-    which is valid for any two variances.
+    For equal numbers of repeats these are plain differences. For unequal numbers they follow Scheffé (1943,
+    doi:10.1214/aoms/1177731465), whose method is valid for any two variances.
     """
     if len(first) == len(second):
         return second - first
@@ -234,12 +236,12 @@ def differences(first: Array, second: Array) -> Array:
 
 
 def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[Decision]:
-    """Decide questions together: those of one metric share their noise, and p-values are corrected by family.
+    """Decide questions together. Questions on one metric share their noise. p-values are corrected by family.
 
-    Repeats are compared in pairs if the runs' times form blocks, else in order. A side with fewer than AT_LEAST repeats
-    leaves its question undecided. `level` is the level of the intervals.
+    Repeats are compared in pairs if the times of the runs form blocks, else in order. A question with fewer than
+    AT_LEAST repeats on a side is undecided. `level` is the level of the intervals.
     """
-    prepared, pools = _with_p(questions)
+    prepared, pools = _with_p_values(questions)
     _levels(prepared, alpha)
     for members, noise in pools:
         _widths(members, noise, 1 - level)
@@ -247,11 +249,11 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = L
 
 
 def more_repeats(questions: Sequence[Question], most: int, alpha: float = ALPHA, level: float = LEVEL) -> list[float]:
-    """Number of further repeats of both sides that each question needs if effects and noise stay the same.
+    """Number of further repeats of both sides that each question needs, if effects and noise stay the same.
 
-    0 for a decided one, infinite for one that `most` repeats would not decide.
+    0 for a decided question, infinity for one that `most` repeats would not decide.
     """
-    prepared, pools = _with_p(questions)
+    prepared, pools = _with_p_values(questions)
     _levels(prepared, alpha)
     needed = {id(one): float(max(AT_LEAST - one.n, 0)) for one in prepared}
     for members, noise in pools:
@@ -269,12 +271,12 @@ def more_repeats(questions: Sequence[Question], most: int, alpha: float = ALPHA,
 
 def corrected(questions: Sequence[Question]) -> list[float]:
     """The corrected p-values of `decide`, without its intervals."""
-    return [one.p_corrected for one in _with_p(questions)[0]]
+    return [one.p_corrected for one in _with_p_values(questions)[0]]
 
 
 @dataclass(frozen=True)
 class Middle:
-    """The mean of repeats with its 95 % interval; the ends are NaN for a single repeat."""
+    """The mean of repeats with its 95 % interval. Both ends are NaN for a single repeat."""
 
     mean: float = math.nan
     low: float = math.nan
@@ -283,7 +285,7 @@ class Middle:
 
 
 def middle(values: Sequence[float], *, counted: bool = False, level: float = LEVEL) -> Middle:
-    """Student's interval on the mean. Counts that agree in two repeats or more are exact.
+    """The mean with Student's interval. Counts that agree in two or more repeats are exact.
 
     Readings scatter by at least `_RESOLUTION` of their mean, even if they happen to agree.
     """
@@ -298,9 +300,9 @@ def middle(values: Sequence[float], *, counted: bool = False, level: float = LEV
 
 
 def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Middle:
-    """The geometric mean of rates, with Student's interval on their logarithms: rates scatter in ratios.
+    """The geometric mean of rates, with Student's interval on their logarithms, because rates scatter in ratios.
 
-    The interval covers other sessions as far as their `spread` is known, with Satterthwaite's degrees (1946).
+    The interval covers other sessions if their `spread` is known, with Satterthwaite's degrees of freedom (1946).
     Raises ValueError if a value is not above 0.
     """
     if not len(values) or min(values) <= 0:
@@ -329,7 +331,7 @@ def holm(p: Sequence[float]) -> list[float]:
 def false_discovery(p: Sequence[float]) -> list[float]:
     """p-values corrected by Benjamini and Hochberg (1995), for independent or positively dependent ones.
 
-    Of the lines that are confirmed, one in twenty is expected to be wrong.
+    One in twenty confirmed lines is expected to be wrong.
     """
     if not len(p):
         return []
@@ -356,27 +358,27 @@ class _Prepared:
     n: int
     effect: float
     scatter: float = math.nan
-    """The largest range of one side's repeats."""
+    """The larger range of the two sides' repeats."""
     variance: float = math.nan
     between: tuple[float, float] = (0.0, math.inf)
     """Variance of the effect between sessions, on the compared scale, and its degrees of freedom."""
     p: float = math.nan
     p_corrected: float = math.nan
     level: float = math.nan
-    """The level that p must be below, at its place in the order of its family."""
+    """The level that p must be below, given its rank in its family."""
     one_sign: bool = False
-    """Whether the candidate is on the same side in every pair."""
+    """Whether the candidate is on the same side of the baseline in every pair."""
     half: float = math.nan
     half_corrected: float = math.nan
     exact: bool = False
 
     @property
     def drawn(self) -> bool:
-        """Whether it has a p-value and is not an exact count."""
+        """Whether the question has a p-value and is not an exact count."""
         return not math.isnan(self.p) and not self.exact
 
     def would_decide(self) -> bool:
-        """Whether intervals of these widths around the effect decide it."""
+        """Whether intervals of these widths around the effect decide the question."""
         covered = [
             self.question.smallest.covers(end, self.means[0], self.as_ratio)
             for end in (self.effect - self.half, self.effect, self.effect + self.half)
@@ -386,7 +388,7 @@ class _Prepared:
     def decision(self, alpha: float) -> Decision:
         low, high = self.effect - self.half, self.effect + self.half
         question = self.question
-        # An exact count has no share that is too small: one request more is one more.
+        # For exact counts no share is too small: one more request is one more request.
         exact = self.exact and question.threshold is None
         threshold = replace(question.smallest, share=0.0) if exact else question.smallest
         large = replace(question.smallest, share=LIKELY_SHARE)
@@ -394,14 +396,14 @@ class _Prepared:
         result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
         if reason == NOISY and self.one_sign and not large.covers(self.effect, self.means[0], self.as_ratio):
             reason = _likely(self.effect, question.better)
-        effect = _back(self.effect, self.as_ratio)
+        effect = _from_scale(self.effect, self.as_ratio)
         return Decision(
-            baseline=_back(self.means[0], self.as_ratio),
-            candidate=_back(self.means[1], self.as_ratio),
+            baseline=_from_scale(self.means[0], self.as_ratio),
+            candidate=_from_scale(self.means[1], self.as_ratio),
             ratio=effect if self.as_ratio else math.nan,
             difference=math.nan if self.as_ratio else effect,
-            low=_back(low, self.as_ratio),
-            high=_back(high, self.as_ratio),
+            low=_from_scale(low, self.as_ratio),
+            high=_from_scale(high, self.as_ratio),
             p=self.p,
             p_corrected=self.p_corrected,
             n=self.n,
@@ -410,7 +412,7 @@ class _Prepared:
             result=result,
             reason=reason,
             confirmed=self.p_corrected < alpha,
-            detectable=_back(self.half_corrected, self.as_ratio),
+            detectable=_from_scale(self.half_corrected, self.as_ratio),
             strength=strength(low, high, self.means[0], threshold.floor, as_ratio=self.as_ratio),
         )
 
@@ -418,10 +420,10 @@ class _Prepared:
 def result_of(
     effect: float, p: float, covered: Sequence[bool], better: Direction, alpha: float = ALPHA
 ) -> tuple[Result, str]:
-    """The result of a comparison, and the reason of an undecided one.
+    """The result of a comparison, and the reason if it is undecided.
 
-    `effect` is the log of a ratio or a difference, `p` its corrected p, and `covered` says of the interval's low end,
-    the effect and the high end whether the threshold covers them.
+    `effect` is the log of a ratio, or a difference. `p` is its corrected p. `covered` says whether the threshold covers
+    the interval's low end, the effect, and the high end.
     """
     if math.isnan(p):
         return "undecided", FEW
@@ -442,12 +444,12 @@ def _likely(effect: float, better: Direction) -> str:
     return LIKELY["better" if (effect < 0) == (better == "lower") else "worse"]
 
 
-def _back(value: float, as_ratio: bool) -> float:
+def _from_scale(value: float, as_ratio: bool) -> float:
     return value if not as_ratio or math.isnan(value) else math.exp(value) if value < 700 else math.inf
 
 
-def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[tuple[list[_Prepared], Noise]]]":
-    """Questions with their p-values, and the groups that share their noise."""
+def _with_p_values(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[tuple[list[_Prepared], Noise]]]":
+    """The questions with their p-values, and the groups of questions that share their noise."""
     prepared = [_prepared(question) for question in questions]
     pools: dict[Hashable, list[_Prepared]] = {}
     for one in prepared:
@@ -484,7 +486,8 @@ def _prepared(question: Question) -> _Prepared:
 
 
 def _variance(first: Array, second: Array) -> float:
-    """The variance of a pair's difference. Whole numbers may differ by the same in every pair and still scatter."""
+    """The variance of a pair's difference. Whole numbers can differ by the same amount in every pair and still
+    scatter."""
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         return 0.0  # and not that of a rounded logarithm
     apart = differences(first, second)
@@ -492,10 +495,10 @@ def _variance(first: Array, second: Array) -> float:
 
 
 def _judge(members: Sequence[_Prepared]) -> Noise:
-    """Set the p-values of one metric's questions. Exact counts are no sample and say nothing about noise."""
+    """Set the p-values of one metric's questions. Exact counts are not a sample, so they do not enter the noise."""
     scatter = max((one.scatter for one in members if not one.identical), default=0.0)
     for one in members:
-        # Two repeats of a count may agree by chance: a difference within the others' scatter is not exact.
+        # Two repeats of a count can agree by chance. So a difference smaller than the scatter elsewhere is not exact.
         one.exact = one.identical and (scatter == 0 or abs(one.effect) > scatter)
         if one.exact:
             one.p = float(one.effect == 0)
@@ -504,7 +507,7 @@ def _judge(members: Sequence[_Prepared]) -> Noise:
     variance = np.array([one.variance for one in members])
     noise = Noise(variance, n - 1)
     if members and not noise.pooled:
-        # Repeats that happen to agree say nothing about their noise: they get that of the noisiest.
+        # Repeats that happen to agree say nothing about noise. Use the largest variance for them.
         variance = np.where(variance > 0, variance, variance.max())
         for one, value in zip(members, variance, strict=True):
             one.variance = float(value)
@@ -520,9 +523,9 @@ def _between(members: Sequence[_Prepared]) -> Between:
 
 
 def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
-    """Set the level of each question within its family. Unconfirmed ones use the level of the first one that failed.
+    """Set the level of each question in its family. Unconfirmed questions use the level of the first one that failed.
 
-    An interval at this level excludes no effect exactly when the corrected p is below `alpha`.
+    An interval at this level excludes no effect exactly if the corrected p is below `alpha`.
     """
     for family in _CORRECTED:
         decided = sorted((one for one in prepared if one.drawn and one.question.family == family), key=lambda o: o.p)
@@ -535,7 +538,7 @@ def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
 
 
 def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
-    """Set the half widths of one metric's intervals, at level 1 - `outside` and at the corrected level."""
+    """Set the half widths of one metric's intervals: at level 1 - `outside`, and at the corrected level."""
     for one in members:
         if one.exact:
             one.half = one.half_corrected = 0.0
@@ -554,8 +557,8 @@ def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
 def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as_ratio: bool = True) -> float:
     """Lower bound of the difference: log of the ratio at the end of the interval nearest to no effect.
 
-    0 if the interval contains no effect or is unknown. `low`, `high` and `baseline` are logarithms if `as_ratio`, else
-    plain values, of which sizes below `floor` count as `floor`, so that no ratio is infinite.
+    0 if the interval contains no effect or is unknown. If `as_ratio`, `low`, `high` and `baseline` are logarithms. Else
+    they are plain values, and sizes below `floor` count as `floor`, so that no ratio is infinite.
     """
     if math.isnan(low) or math.isnan(high) or low <= 0 <= high:
         return 0.0
@@ -569,19 +572,21 @@ def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as
 def holds(decision: Decision, claimed: float) -> Holds:
     """Whether a published ratio is reached, for a metric of which more is better.
 
-    `yes`: the low end of the corrected interval reaches it. `partly`: confirmed to be better, and surely less than
-    claimed. `no`: surely less than claimed, and not confirmed to be better. `undecided`: none of these.
+    - `yes`: the low end of the corrected interval reaches it.
+    - `partly`: confirmed to be better, but surely less than claimed.
+    - `no`: surely less than claimed, and not confirmed to be better.
+    - `undecided`: none of these.
     """
     low, high = decision.corrected_ends
     reached = reaches(decision.ratio, low, high, claimed)
-    # A claim of any gain fails if the interval ends at no gain.
+    # A claim of any gain fails if the interval reaches no gain.
     if reached == "undecided" or (reached == "yes" and claimed != 1):
         return reached
     better = decision.confirmed and decision.result != "same" and decision.ratio > 1
     return reached if reached == "yes" and better else "partly" if better else "no"
 
 
-# Means of logarithms do not come back exactly.
+# exp(log(x)) is not exactly x.
 _ROUNDING = 1e-9
 
 
@@ -600,7 +605,7 @@ def reaches(middle: float, low: float, high: float, claimed: float, *, higher: b
 
 
 def largest(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:
-    """The name with the largest value, and a note that only those that ran here were compared.
+    """The name with the largest value, and a note that only what ran was compared.
 
     Raises ValueError if no value is known.
     """

@@ -1,4 +1,4 @@
-"""Table `dedup`: how much of an edited table is new to Xet storage, and what the writer paid."""
+"""Table `dedup`: how much of an edited table is new to Xet storage, and the cost for the writer."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,13 +12,13 @@ MEASURED = ["edited_rows", "parquet_bytes", "table_bytes", "new_bytes", "uploade
 MEASURED += ["new_share", "file_write_cpu_s", "file_write_s", "push_cpu_s"]
 COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", "completed_work", *MEASURED]
 FIRST = "none"
-"""The table before any edit, pushed to empty storage."""
+"""Value of `edit` for the unedited table, pushed to empty storage."""
 
 
 def dedup(records: Records) -> pd.DataFrame:
-    """A line per edit of a run. `new_share` is of the file, before Xet compresses the upload.
+    """One line per edit of a run. `new_share` is a share of the file, before Xet compresses the upload.
 
-    `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
+    `edit` is `none` for the table as first pushed. All of it is new, unless it repeats itself.
     """
     lines = [
         {
@@ -35,14 +35,15 @@ def dedup(records: Records) -> pd.DataFrame:
 
 
 def described(setting: Mapping[str, Any], edit: str) -> str:
-    """An edit under a setting, in words: as claims and findings name it."""
+    """An edit under a setting in words, as claims and findings name it."""
     return f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
 
 
 def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The settings that were pushed both ways, each with the medians of an edit: `off` and `on`, its columns.
+    """The settings that were pushed with and without chunking, each with the median new share per edit in columns `off`
+    and `on`.
 
-    Of runs that finished their work.
+    Only runs that finished their work count.
     """
     edited = table[(table["edit"] != FIRST) & table["completed_work"].astype(bool)]
     for setting, group in same_but_for(edited, "cdc"):

@@ -1,6 +1,6 @@
 """The columns that describe a cell, and groups of lines that differ only in some of them.
 
-What an axis is, its workload says (beyond_ram/experiment/workloads). No table, figure or finding has a list of its own.
+Each workload declares its axes (beyond_ram/experiment/workloads). No table, figure or finding has its own list.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -13,18 +13,18 @@ from ..experiment import AXES, WORKLOADS
 Cell = dict[str, Any]
 Key = frozenset[tuple[str, Hashable]]
 Pairs = Sequence[tuple[str, str]]
-"""Stacks that are compared, each a baseline and its candidate, from the roles in the config."""
+"""Compared stacks from the config's roles, as pairs of baseline and candidate."""
 Questions = Sequence[Mapping[str, Any]]
-"""Planned comparisons: `experiment`, `metric`, `axis`, and `where`, by axis the values of the candidate's cell."""
+"""Planned comparisons: `experiment`, `metric`, `axis`, and `where`, which maps an axis to values of the candidate."""
 
 
 def key(cell: Mapping[Any, Any]) -> Key:
-    """The cell of a mapping with other keys; the repeat is left out."""
+    """The cell in a mapping that also has other keys. The repeat is left out."""
     return frozenset((axis, cell[axis]) for axis in ("experiment", *AXES) if axis in cell and pd.notna(cell[axis]))
 
 
 def axes(table: pd.DataFrame) -> list[str]:
-    """The axes that the lines of a table have values on, the experiment first, in the table's own order."""
+    """The axes that a table has values on, in the order of its columns; includes the experiment."""
     return [name for name in table if name == "experiment" or (name in AXES and table[name].notna().any())]
 
 
@@ -39,16 +39,16 @@ def varied(table: pd.DataFrame) -> list[str]:
 
 
 def same_but_for(table: pd.DataFrame, *free: str) -> Iterator[tuple[Cell, pd.DataFrame]]:
-    """Lines of which every axis but the `free` ones is the same: those axes, and the lines. Repeats stay together.
+    """Groups of lines that agree on every axis except the `free` ones, with these axes. Repeats stay together.
 
-    Raises KeyError for a name that is no axis.
+    Raises KeyError for a name that is not an axis.
     """
     unknown = set(free) - {"experiment", *AXES}
     if unknown:
         raise KeyError(f"no such axis: {', '.join(sorted(unknown))}")
-    held = [axis for axis in axes(table) if axis not in free]
-    for key, group in table.groupby(held, sort=False, dropna=False) if len(table) else ():
-        yield dict(zip(held, key, strict=True)), group
+    fixed = [axis for axis in axes(table) if axis not in free]
+    for key, group in table.groupby(fixed, sort=False, dropna=False) if len(table) else ():
+        yield dict(zip(fixed, key, strict=True)), group
 
 
 def cells(table: pd.DataFrame) -> Iterator[tuple[Cell, pd.DataFrame]]:
@@ -57,7 +57,7 @@ def cells(table: pd.DataFrame) -> Iterator[tuple[Cell, pd.DataFrame]]:
 
 
 def where(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    """The lines with these values on these axes; none where the table lacks such a column."""
+    """The lines with these values on these axes; none if the table lacks one of the columns."""
     for axis, value in wanted.items():
         if axis not in table:
             return table.head(0)
@@ -66,7 +66,7 @@ def where(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
 
 
 def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
-    """Some axes of a cell in words, as far as it has values on them."""
+    """Some axes of a cell in words. Axes without a value are left out."""
     described = [AXES[axis].describe(cell[axis]) for axis in only if axis in AXES and pd.notna(cell.get(axis))]
     return [words for words in described if words]
 
@@ -74,7 +74,7 @@ def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
 def against(
     table: pd.DataFrame, pairs: Pairs, *free: str
 ) -> Iterator[tuple[Cell, tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]]:
-    """Cells that differ only in the stack: the cell, each pair of stacks that both ran, and the lines of both."""
+    """Cells that differ only in the stack: the cell, each pair of stacks that both ran it, and the lines of both."""
     for cell, group in same_but_for(table, "stack", *free):
         sides = {str(stack): lines for stack, lines in group.groupby("stack", sort=False)}
         for baseline, candidate in pairs:

@@ -1,6 +1,6 @@
 """Table `growth`: whether memory grows with the input, and how.
 
-Totals of nested prefixes of one corpus share what their documents do: their scatter adds up from one to the next.
+Inputs are nested prefixes of one corpus. They share documents, so their scatter accumulates from one to the next.
 """
 
 import itertools
@@ -26,23 +26,23 @@ Run = tuple[Record, Events]
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Shape = Literal["straight", "levels off", "grows", "flat", "undecided"]
 SIZE = "num_files"
-"""The axis that a slope is taken over."""
+"""The axis over which a slope is taken."""
 KINDS = ("anon", "file")
 GROWN = "grown_anon_bytes"
-"""The metric whose spread between sessions that of a level is."""
+"""The metric whose spread between sessions is used for the spread of a level."""
 _ENOUGH = 3
-# Fewer readings than this do not tell a line from a curve.
+# Fewer readings than this cannot distinguish a line from a curve.
 _BENDS = 5
-# Shares of the scatter that single readings have, of which the rest is that of documents.
+# Candidate shares of the scatter that comes from single readings. The rest comes from documents.
 _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
-# Prior weight of "all scatter adds up" over any other share; without it, intervals of few readings were too narrow in
-# that case.
+# Prior weight of "all scatter accumulates" over any other share. Without it, intervals of few readings were too narrow
+# in that case.
 _ADDS_UP = 20
-# A level is read from where the fitted rise has come so near to it: three scales are 95 %.
+# A level starts where the fitted rise is nearly complete: three scales are 95 %.
 _SCALES = 3
-# A level needs at least one in this many readings.
+# A level needs at least one of this many readings.
 _SHARE_OF_LEVEL = 4
-# With fewer readings than this, samples between documents are read too.
+# With fewer readings than _FEW, samples between documents are read too, until there are about _WANTED.
 _FEW, _WANTED = 8, 24
 # The smallest slope that matters, in MB per GB.
 SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
@@ -64,30 +64,32 @@ COLUMNS = [
 
 
 class Samples(Protocol):
-    """The samples of runs, by the places of these."""
+    """The samples of runs, by the index of the run."""
 
     def of(self, place: int) -> pd.DataFrame: ...
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Memory of a cell against input done, in bytes, means of its repeats; the first point is past one-time costs."""
+    """Memory of a cell against processed input, in bytes, as means of its repeats. The first point is past one-time
+    costs."""
 
     bytes_in: Array
     memory: Mapping[str, Array]
     """By kind."""
     of: Literal["documents", "samples", "sizes"]
-    """Points within the runs of most input, with samples between them or not, or the ends of runs of several sizes."""
+    """Where the points are: within the runs of the largest input (with or without samples between documents), or at
+    the ends of runs of several sizes."""
     runs: int
     largest: float
     """The largest input."""
 
 
 def read_closely(records: Sequence[Run], samples: Samples | None, places: Sequence[int]) -> list[Run]:
-    """Some runs, with readings from their samples where they have few between documents.
+    """Some runs. If a run has few readings between documents, readings are added from its samples.
 
-    Within a batch input is taken to be done evenly over time, and memory is the least of each part of it: what is held
-    throughout. A run of several processes is left as it is.
+    Within a batch, input is assumed to be processed evenly over time. The memory of each part is its minimum, which is
+    held throughout. A run with several processes is not changed.
     """
     return [(records[at][0], _refined(*records[at], samples, at)) for at in places]
 
@@ -121,11 +123,11 @@ def growth(
     samples: Samples | None = None,
     session_spread: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Whether memory grows with the input, a line a cell without its size, where there are two sizes or more.
+    """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or more.
 
-    Over all runs that finished their work. Slopes, in MB per GB, are of `n` readings within the runs of most input, or
-    at the ends of runs of several sizes, with 95 % intervals. `against` is the stack that the config's roles hold this
-    one against, and `difference_mb_per_gb` how much more this one grows, paired by document.
+    Over all runs that finished their work. Slopes, in MB per GB with 95 % intervals, are over `n` readings: within the
+    runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
+    roles. `difference_mb_per_gb` is how much more this stack grows, paired by document.
     """
     spread = spreads_of(session_spread).get(GROWN, NO_SPREAD)
     traces, lines = [], []
@@ -139,7 +141,7 @@ def growth(
 
 
 def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
-    """The cells without their size, and the places of their runs."""
+    """The cells without their size, with the indices of their runs."""
     finished = [
         (i, record["cell"] | {"workload": record.get("workload", "tokenize")})
         for i, (record, events) in enumerate(records)
@@ -151,9 +153,9 @@ def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
 
 
 def trace(records: Sequence[Run]) -> Trace | None:
-    """The points of a cell: those of the runs with the largest input, else the ends of all runs.
+    """The points of a cell: within the runs of the largest input, else at the ends of all runs.
 
-    None where there are fewer than two sizes.
+    None if there are fewer than two sizes.
     """
     ends = pd.DataFrame([_end(record, events) for record, events in records])
     if ends["bytes_in"].nunique() < 2:
@@ -180,7 +182,7 @@ def _end(record: Record, events: Events) -> dict[str, float]:
 
 
 def _progress(events: Events) -> pd.DataFrame:
-    """Memory by input done, as the process that did the work has read it."""
+    """Memory by processed input, as read by the process that did the work."""
     own = [event.get("pid") for event in events if event["event"] == "work"]
     points = {
         int(event["bytes_in"]): {kind: float(event[f"{kind}_bytes"]) for kind in KINDS}
@@ -211,7 +213,7 @@ def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope with its 95 % interval, p of no slope, and the number of readings. NaN if unknown."""
+    """A slope with its 95 % interval, the p of no slope, and the number of readings. NaN if unknown."""
 
     mean: float
     low: float
@@ -222,7 +224,8 @@ class Slope:
 
 @dataclass(frozen=True)
 class Level:
-    """The mean of the later readings, in MB, with its 95 % interval, their range, and from which input on they are."""
+    """The mean of the later readings in MB, with its 95 % interval, their range, and the input from which on they
+    count."""
 
     mb: float
     mb_low: float
@@ -234,7 +237,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Judged:
-    """How memory grows, and its level if there is one."""
+    """How memory grows, and its level if it levels off."""
 
     shape: Shape
     slope: Slope
@@ -242,11 +245,11 @@ class Judged:
 
 
 class Scatter:
-    """Scatter of readings y at x around a trend: what documents leave accumulates, noise of a reading does not.
+    """Scatter of readings y at x around a trend. The scatter of documents accumulates; the noise of a reading does not.
 
-    The covariance is (1 - q) times that of a random walk over x plus q times that of independent readings. As few
-    readings tell little of q, it is averaged over its restricted likelihood (Patterson and Thompson 1971,
-    doi:10.1093/biomet/58.3.545) around a line.
+    The covariance is (1 - q) times that of a random walk over x, plus q times that of independent readings. A few
+    readings say little about q. So results are averaged over the restricted likelihood of q around a line (Patterson
+    and Thompson 1971, doi:10.1093/biomet/58.3.545).
     """
 
     def __init__(self, x: Array, y: Array) -> None:
@@ -255,9 +258,10 @@ class Scatter:
         self.turned: list[Array] = []
         likelihoods: list[float] = []
         trend = self.design(self.x)
-        # A few readings cannot tell the two apart: then it is taken to add up, which is the wider interval.
+        # A few readings cannot tell the two apart. Then assume that all scatter accumulates, which gives the wider
+        # interval.
         for q in _SHARES if len(x) > _BENDS else _SHARES[:1]:
-            # The walk begins somewhere: a scatter of the first reading that is as large as any is in the level.
+            # The start of the walk is unknown. The level absorbs any scatter of the first reading.
             factor = np.linalg.cholesky((1 - q) * (walk + 1e-9 * np.eye(len(x))) + q * np.eye(len(x)))
             self.turned.append(factor)
             likelihoods.append(self._likelihood(factor, trend))
@@ -266,7 +270,7 @@ class Scatter:
         self.weight: Array = weight / weight.sum()
 
     def design(self, *columns: Array) -> Array:
-        """A level, and these columns."""
+        """A design matrix: a level and these columns."""
         return np.column_stack([np.ones(len(self.x)), *columns])
 
     def _likelihood(self, factor: Array, trend: Array) -> float:
@@ -277,7 +281,7 @@ class Scatter:
         return float(-(logs + (len(y) - rank) * math.log(squares)) / 2)
 
     def left(self, design: Array) -> Array:
-        """The squares that a least-squares fit leaves, for each q."""
+        """The residual sum of squares of a least-squares fit, for each q."""
         squares = []
         for factor in self.turned:
             turned, y = (np.linalg.solve(factor, one) for one in (design, self.y))
@@ -285,14 +289,15 @@ class Scatter:
         return np.array(squares)
 
     def better(self, simple: Array, rich: Array, parameters: int) -> float:
-        """p of the F test that a design with this many parameters, not all linear, is no better than a simpler one."""
+        """p of the F test that the rich design, with `parameters` parameters (not all linear), fits no better than
+        the simple one."""
         more, less = self.left(simple), np.maximum(self.left(rich), 1e-300)
         degrees, extra = len(self.y) - parameters, parameters - simple.shape[1]
         f = np.maximum(more - less, 0) / extra / (less / degrees)
         return float(self.weight @ fdtrc(extra, degrees, f))
 
     def slope(self, design: Array, direction: Sequence[float]) -> Slope:
-        """A combination of a fit's coefficients, over all q."""
+        """A linear combination of a fit's coefficients, averaged over all q."""
         means, errors = [], []
         along, degrees = np.asarray(direction), len(self.y) - design.shape[1]
         for factor in self.turned:
@@ -312,18 +317,17 @@ class Scatter:
             optimize.brentq(lambda v, at=at: below(v) - at, mean.min() - wide, mean.max() + wide)
             for at in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
         )
-        none = below(0.0)
-        return Slope(float(self.weight @ mean), low, high, 2 * min(none, 1 - none), len(self.y))
+        p_below_zero = below(0.0)
+        return Slope(float(self.weight @ mean), low, high, 2 * min(p_below_zero, 1 - p_below_zero), len(self.y))
 
 
 def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
-    """Decide between memory that does not grow, grows in proportion, and rises to a level.
+    """Decide whether memory does not grow, grows in proportion, or rises to a level.
 
-    `x` is input done, in GB, `y` memory then, in MB. There is a level if a (1 - exp(-x / b)) fits better than a
-    straight line (F test), enough readings beyond 3 b no longer rise, and its size matters. Memory `grows` if the
-    slope is surely above 0. It grows `straight` if the slope of the later half is so too. It is `flat` if the interval
-    of the slope, over the input, lies within the growth that matters, and `undecided` otherwise. `spread` is how much
-    growth differs between sessions.
+    `x` is the processed input in GB, `y` the memory in MB. Memory `levels off` if a (1 - exp(-x / b)) fits better than
+    a straight line (F test), enough readings beyond 3 b no longer rise, and the level is large enough to matter. Memory
+    `grows` if the slope is surely above 0, and `straight` if the slope of the later half is too. It is `flat` if all
+    readings are equal, else `undecided`. `spread` is how much growth differs between sessions.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
@@ -350,12 +354,11 @@ def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
 
 
 def _level(x: Array, y: Array, risen: float, spread: Spread) -> Level | None:
-    """The level from the first reading that is `risen` GB or more after the start and not below all later ones.
+    """The level. It starts at the first reading that is `risen` GB or more after the start and not below all later
+    ones.
 
-    None if only few readings are left.
-
-    Neighbouring readings hold much of the same memory: they count for fewer, by their correlation (Bartlett 1946).
-    What a session does to all readings is added.
+    None if too few readings are left. Neighbouring readings hold much of the same memory, so their number is reduced by
+    their correlation (Bartlett 1946). The spread between sessions is added.
     """
     first, enough = int(np.searchsorted(x - x[0], risen)), max(_ENOUGH, len(x) // _SHARE_OF_LEVEL)
     while len(x) - first >= enough and y[first] < y[first + 1 :].min():
@@ -377,7 +380,7 @@ def _level(x: Array, y: Array, risen: float, spread: Spread) -> Level | None:
 
 
 def _scale(scatter: Scatter) -> float:
-    """The scale b of a (1 - exp(-x / b)) that is nearest to the readings."""
+    """The scale b for which a (1 - exp(-x / b)) fits the readings best."""
 
     def left(log_scale: float) -> float:
         return float(
@@ -391,7 +394,7 @@ def _scale(scatter: Scatter) -> float:
 
 
 def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
-    """The table with the baseline of each stack's slope: the first of several baselines."""
+    """The table with each stack's slope compared with its baseline's. Of several baselines, the first."""
     pairs_of: dict[int, tuple[str, float, Slope]] = {}
     for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
         if len(first) == len(second) == 1:
@@ -412,7 +415,7 @@ def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.
 
 
 def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
-    """Difference in growth of a candidate: the slope of the difference after the same documents."""
+    """How much more a candidate grows: the slope of the difference after the same documents."""
     _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
     apart = (candidate.memory[kind][second] - baseline.memory[kind][first]) / MB
     if len(first) < _ENOUGH or np.ptp(apart) == 0:
@@ -423,7 +426,8 @@ def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
 
 @dataclass(frozen=True)
 class Fit:
-    """The drawing of a line of `growth`: its points, and the fit with its interval if there is one, in GB and MB."""
+    """What is drawn for a line of table `growth`: the points, and the fit with its interval if there is one, in GB
+    and MB."""
 
     trace: Trace
     input_gb: Array
@@ -433,7 +437,7 @@ class Fit:
 
 
 def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | None:
-    """The points of a line of table `growth` for `anon` or `file` memory, and its fit where growth is shown."""
+    """The points of a line of table `growth` for `anon` or `file` memory, with the fit if memory grows."""
     cell = line[axes(line.to_frame().T)].dropna().to_dict()
     mine = [run for run in records if all(run[0]["cell"].get(axis) == value for axis, value in cell.items())]
     finished = [(record, events) for record, events in mine if record["completed_work"] and readings(events, "work")]
@@ -453,7 +457,7 @@ def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | N
 
 
 def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False) -> str:
-    """How a kind of memory grows, as the rest of a sentence, from a line of table `growth`."""
+    """How a kind of memory grows, as the end of a sentence, from a line of table `growth`."""
     slope, low, high = (line[f"{kind}_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
     interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
     runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
@@ -482,18 +486,18 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
 
 
 def text_read(line: Mapping[str, Any], first_bytes: float | None = None) -> str:
-    """From how much text to how much text memory was read, by default from the first reading on."""
+    """The range of text over which memory was read, by default from the first reading on."""
     first = _first_bytes(line) if first_bytes is None else first_bytes
     return f"from {first / MB:,.0f} to {line['bytes_in_max'] / MB:,.0f} MB of text"
 
 
 def missing_mb(line: Mapping[str, Any]) -> float:
-    """How much more text a rate of growth needs; 0 if there is enough."""
+    """How much more text, in MB, a rate of growth needs; 0 if there is enough."""
     read = float(line["bytes_in_max"]) - _first_bytes(line)
     return max(GROWTH_INPUT_BYTES - read, 0.0) / MB
 
 
 def _first_bytes(line: Mapping[str, Any]) -> float:
-    """Input at the first reading; 0 in a table that does not say it."""
+    """Input at the first reading; 0 if the table does not have it."""
     first = line.get("bytes_in_min")
     return 0.0 if first is None or math.isnan(first) else float(first)

@@ -19,17 +19,17 @@ STEP = ["before", "ratio", "difference", "step_low", "step_high", "step_n", "p_c
 STEP += ["detectable", "packages"]
 COLUMNS = ["experiment", "stack", "workload", *VALUES, *STEP, "machines"]
 SHOWN = ("better", "worse")
-"""Results of steps that are reported with the packages that moved."""
+"""Results of steps that are shown with the packages that changed."""
 Line = Mapping[Any, Any]
 
 
 def history(
     runs: pd.DataFrame, comparisons: pd.DataFrame, stack_differences: pd.DataFrame, pairs: Pairs
 ) -> pd.DataFrame:
-    """A line per metric of a cell under a lock: `series` is the stack, `stack` the lock, `place` its number from 0.
+    """One line per metric of a cell under a lock. `series` is the stack, `stack` the lock, `place` its number from 0.
 
-    `result` is that of table `comparisons` for the lock and the one `before` it that ran the cell; empty if there is
-    none. `packages` names the packages whose versions differ, for steps that are better or worse.
+    `result` is that of table `comparisons` for this lock and the previous lock that ran the cell (`before`); empty if
+    there is none. `packages` lists the packages whose versions differ, for steps that are better or worse.
     """
     chains = locks_of(pairs)
     decided = {
@@ -63,7 +63,7 @@ def history(
 
 
 def locks_of(pairs: Pairs) -> dict[str, list[str]]:
-    """The locks of each stack that has kept ones, oldest first, as the pairs are in order; today's is the last."""
+    """The locks of each stack that has kept ones, oldest first. The current lock is the last."""
     chains: dict[str, list[str]] = {}
     for before, _ in pairs:
         if "@" in before:
@@ -72,21 +72,21 @@ def locks_of(pairs: Pairs) -> dict[str, list[str]]:
 
 
 def _began(runs: pd.DataFrame) -> float | None:
-    """When the first of some runs began, in seconds of Unix time."""
+    """Unix time at which the first of some runs began; None if unknown."""
     if "started_at" not in runs or runs["started_at"].isna().all():
         return None
     return float(runs["started_at"].min())
 
 
 def _followed(runs: pd.DataFrame) -> list[str]:
-    """The metrics of a cell that are decided, and that more than one lock has."""
+    """The decided metrics of a cell that more than one lock has."""
     workload = runs["workload"].iloc[0]
     decided = [name for name, metric in METRICS.items() if metric.decided_in(workload) and name in runs]
     return [name for name in decided if runs.loc[runs[name].notna(), "stack"].nunique() > 1]
 
 
 def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
-    """The numbers of a step from its line of table `comparisons`, with the packages that moved."""
+    """The numbers of a step from its line of table `comparisons`, with the packages that changed."""
     result = line["result"]
     moved = between(stack_differences, line["before"], line["after"]) if result in SHOWN else []
     return {
@@ -100,7 +100,8 @@ def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
 
 
 def why(line: Line) -> str:
-    """The packages that moved at a confirmed step: one, or all, of which one is the cause."""
+    """The packages that changed at a confirmed step. If there are several, one of them is the cause, or several
+    together."""
     number = line["packages"].count(",") + 1 if line["packages"] else 0
     if not number:
         cause = "no version that is known moved"
@@ -112,12 +113,12 @@ def why(line: Line) -> str:
 
 
 def day(moment: float | None) -> str:
-    """A Unix time as a day; empty if unknown."""
+    """A Unix time as a date; empty if unknown."""
     return "" if moment is None or pd.isna(moment) else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
 
 
 def locks_in_words(table: pd.DataFrame, stack_differences: pd.DataFrame) -> list[dict[str, Any]]:
-    """The locks of each stack, oldest first: name, day of the first run, packages that moved."""
+    """The locks of each stack, oldest first: name, date of the first run, packages that changed."""
     stacks = []
     for series, group in table.groupby("series", sort=False):
         locks = group.drop_duplicates("stack").sort_values("place")
@@ -132,11 +133,12 @@ def locks_in_words(table: pd.DataFrame, stack_differences: pd.DataFrame) -> list
 
 
 def in_words(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A metric of a cell over its locks, for a page: those with a step first, worse ones before better ones."""
+    """The metrics of each cell over its locks, for a page. Metrics with a worse step come first, then better, then
+    none."""
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "stack")]
     metrics = []
-    held = [axis for axis in axes(table) if axis != "stack"]
-    for _, group in table.groupby([*held, "series", "metric"], sort=False, dropna=False) if len(table) else ():
+    fixed = [axis for axis in axes(table) if axis != "stack"]
+    for _, group in table.groupby([*fixed, "series", "metric"], sort=False, dropna=False) if len(table) else ():
         lines: list[dict[Any, Any]] = group.sort_values("place").to_dict("records")
         metric = str(lines[0]["metric"])
         where = ", ".join([str(lines[0]["experiment"]), *describe(lines[0], conditions)])
@@ -168,8 +170,7 @@ def _words(metric: str, line: Line) -> dict[str, str]:
 
 
 def _points(metric: str, lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
-    """Positions of each lock's mean and interval in the box of the metric, from 0 to 1, the largest value at the
-    top."""
+    """Positions of each lock's mean and interval in the chart, from 0 to 1. The largest value is at the top."""
     ends = [
         tuple(float(line["value"] if pd.isna(line[name]) else line[name]) for name in ("low", "high")) for line in lines
     ]

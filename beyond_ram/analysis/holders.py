@@ -9,14 +9,14 @@ from ..metrics import Record, Records
 
 COLUMNS = ["experiment", "stack", "holder", "kind", "released_bytes", "share", "not_run"]
 IMPORTS, STAYED = "imports", "stayed"
-"""Kinds of what no step gave back: what importing modules took, and the rest."""
+"""Kinds of memory that no step released: used by imports, and the rest."""
 
 
 def holders(records: Records) -> pd.DataFrame:
-    """A line a holder of each run whose script was run once more to find them; largest first, then what stayed.
+    """One line per holder of each script run that was repeated to find holders. Largest first, then what stayed.
 
-    `released_bytes` add up to the heap at the end less that at the start, and `share` is of that. Where nothing could
-    be released because the script ended early, `not_run` is the reason and the line has no numbers.
+    `released_bytes` add up to the heap at the end minus the heap at the start; `share` is a share of that. If the
+    script ended early, nothing could be released: then `not_run` is the reason and the line has no numbers.
     """
     lines = [line for record, _ in records if "why" in record for line in _lines(record)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)

@@ -1,4 +1,4 @@
-"""Table `hub_files`: what a sample out of a file on a Hub costs in requests, bytes and time."""
+"""Table `hub_files`: the requests, bytes and time that a sample of a file on a Hub costs."""
 
 import pandas as pd
 
@@ -15,6 +15,6 @@ COLUMNS += ["payload_bytes", "read_s", "read_s_without_endpoint", "median_sample
 
 
 def hub_files(records: Records) -> pd.DataFrame:
-    """A line per run. Requests are those of the whole run, with the listing of the repository; None if not counted."""
+    """One line per run. Requests are those of the whole run, including listing the repository; None if not counted."""
     lines = [of_run(record) | derive(record, events, "hub_files") for record, events in records]
     return pd.DataFrame(lines, columns=COLUMNS)

@@ -1,4 +1,4 @@
-"""Table `ladders`, of version ladders: one package over versions, the steps in a metric, and the next bisection."""
+"""Table `ladders`: metrics of one package over its versions, the steps between versions, and the next bisection."""
 
 import itertools
 import re
@@ -30,25 +30,25 @@ def ladders(
     releases: Sequence[str],
     first: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """A line a step between versions next to each other among those that were weighed, in the order of `releases`.
+    """One line per step between neighbouring measured versions, in the order of `releases`.
 
-    `runs` are lines of table `runs` with `base` and `version` beside them, `first` the versions that the ladder begins
-    with, by default all. Their steps are decided together, by their own runs, before any is bisected. What a bisection
-    adds is tested at the level of the step that it began with: so no step vanishes by bisecting it. Where none of its
-    parts is confirmed alone, the step has a line of its own, `whole`.
+    `runs` are lines of table `runs` with columns `base` and `version`. `first` are the versions that the ladder starts
+    with, by default all. Steps between them are decided together from their own runs, before any bisection. Steps that
+    a bisection adds are tested at the level of the step that it divides, so bisecting a step cannot make it vanish. If
+    none of its parts is confirmed alone, the step has its own line, `whole`.
 
-    `significant` where the step is confirmed, and matters: never from one run a side. `neighbours` says that no release
-    lies between that could be weighed; `infeasible` which ones could not, with the resolver's reason, or why no run of
-    them has a value; `moved` what else differs between the two, because one of them cannot be installed otherwise. A
-    version that could not and lies between no two that could has a line of its own, without a step.
+    `significant` says whether the step is confirmed and matters; never with one run per side. `neighbours` says that no
+    measurable release lies between. `infeasible` lists versions that could not be measured, with the resolver's reason
+    or why no run has a value. `moved` lists what else differs between the two, because one of them cannot be installed
+    otherwise. A version that could not be measured and lies in no step has its own line, without a step.
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     runs = runs.assign(moved=runs["moved"].fillna("") if "moved" in runs else "")
-    held = [axis for axis in axes(runs) if axis != "stack"]
+    cell_axes = [axis for axis in axes(runs) if axis != "stack"]
     cells = [
-        _Cell(name, package, metric, runs_of_cell, releases, held)
-        for _, runs_of_cell in runs.groupby([*held, "base"], sort=False, dropna=False)
+        _Cell(name, package, metric, runs_of_cell, releases, cell_axes)
+        for _, runs_of_cell in runs.groupby([*cell_axes, "base"], sort=False, dropna=False)
         for metric in metrics
     ]
     began = [(cell, *pair) for cell in cells for pair in cell.pairs(releases if first is None else first)]
@@ -75,19 +75,25 @@ def ladders(
 
 
 class _Cell:
-    """The runs of one cell of a ladder, in one metric, over all versions."""
+    """The runs of one cell of a ladder over all versions, for one metric."""
 
     def __init__(
-        self, name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str], held: Sequence[str]
+        self,
+        name: str,
+        package: str,
+        metric: str,
+        runs: pd.DataFrame,
+        releases: Sequence[str],
+        cell_axes: Sequence[str],
     ) -> None:
         self.metric, self.runs, self.releases = metric, runs, releases
         self.sides = {str(version): side(group, metric) for version, group in runs.groupby("version")}
         self.impossible = infeasible(runs, metric)
-        self.named = {axis: runs[axis].iloc[0] for axis in held} | {"stack": runs["base"].iloc[0]}
+        self.named = {axis: runs[axis].iloc[0] for axis in cell_axes} | {"stack": runs["base"].iloc[0]}
         self.named |= {"ladder": name, "factor": package, "metric": metric}
 
     def pairs(self, versions: Sequence[str]) -> list[tuple[str, str]]:
-        """Each two of some versions that have a value and none of these between them, in the order of releases."""
+        """The neighbouring pairs among some versions that have a value, in the order of releases."""
         weighed = [v for v in self.releases if v in versions and v in self.sides and self.sides[v].values]
         return list(itertools.pairwise(weighed))
 
@@ -95,7 +101,7 @@ class _Cell:
         return self.releases[self.releases.index(before) + 1 : self.releases.index(after)]
 
     def lies_within(self, pair: tuple[str, str], before: str, after: str) -> bool:
-        """Whether a step is a part of another."""
+        """Whether the step `pair` is a part of the step from `before` to `after`."""
         span = {before, *self._between(before, after), after}
         return set(pair) <= span
 
@@ -114,7 +120,7 @@ class _Cell:
         }
 
     def without_step(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-        """Lines of the versions that could not be weighed and lie between no two that could."""
+        """Lines of the versions that could not be measured and lie in no step."""
         spanned = {version for pair in pairs for version in self._between(*pair)}
         return [
             self.named
@@ -132,14 +138,14 @@ def _question(cell: _Cell, before: str, after: str) -> Question:
 
 
 def of_versions(records: Records) -> pd.DataFrame:
-    """Table `runs` of a ladder's runs, with base and version."""
+    """Table `runs` of a ladder, with columns `base` and `version`."""
     table = runs_table(records)
     parts = [parts_of(stack) for stack in table["stack"]]
     return table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
 
 
 def infeasible(runs: pd.DataFrame, metric: str) -> dict[str, str]:
-    """The versions that cannot be, or of which no run has a value of the metric, with the reason."""
+    """The versions that cannot be installed, or whose runs have no value of the metric, with the reason."""
     reasons = {}
     for version, group in runs.groupby("version", sort=False):
         cannot = group.loc[group["outcome"] == "not_applicable", "reason"]
@@ -151,17 +157,17 @@ def infeasible(runs: pd.DataFrame, metric: str) -> dict[str, str]:
 
 
 def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
-    """The middle release of each step that should be narrowed down; empty when all steps are.
+    """The middle release of each step that should be narrowed down; empty when all are.
 
-    Worth one are significant steps; of a step that none of its parts confirms alone the largest part; of single runs,
-    of which none is confirmed, those that are twice as large as what matters.
+    These are: significant steps; the largest part of a step that no part confirms alone; and steps of single runs,
+    which cannot be confirmed, if they are twice as large as what matters.
     """
     order = [version for version in releases if version not in set(impossible)]
     steps = table[table["to_version"].notna()]
     wanted = set()
     for step in steps.to_dict("records"):
-        looked_at = step["n"] < AT_LEAST and large(step["from_value"], step["to_value"], step["metric"], 2)
-        if not step["significant"] and not looked_at:
+        single_but_large = step["n"] < AT_LEAST and large(step["from_value"], step["to_value"], step["metric"], 2)
+        if not step["significant"] and not single_but_large:
             continue
         part = _largest_part(step, steps, order) if step["whole"] else step
         first, last = order.index(part["from_version"]), order.index(part["to_version"])
@@ -184,7 +190,7 @@ def _largest_part(step: Mapping[Any, Any], steps: pd.DataFrame, order: Sequence[
 
 
 def _moved(before: str, after: str) -> str:
-    """The differences of two variants, from the differences of each from their base."""
+    """The differences between two variants, from the differences of each from the base."""
     first, second = ({name: pins for name, *pins in _MOVE.findall(moved)} for moved in (before, after))
     base = {name: pins[0] for name, pins in (first | second).items()}
     sides = [(name, *(side.get(name, [pin])[-1] for side in (first, second))) for name, pin in sorted(base.items())]
@@ -211,14 +217,14 @@ def _step(question: Question, decision: Decision, p: float) -> dict[str, Any]:
 
 
 def large(first: float, second: float, metric: str, times: float = 1) -> bool:
-    """Whether a step matters: more than the least in its unit, and than a share of the larger side."""
+    """Whether a step matters: it is larger than LEAST of its unit, and than STEP_SHARE of the larger side."""
     change = abs(second - first)
     least = LEAST.get(METRICS[metric].unit, 0.0)
     return bool(change > times * least and change > times * STEP_SHARE * max(abs(first), abs(second)))
 
 
 def effect_in_words(line: Mapping[Any, Any], unit: str, scale: float) -> str:
-    """The ratio of a step with its interval; where that would reach below none, the difference."""
+    """The ratio of a step with its interval. If the interval reaches below zero, the difference."""
     if pd.isna(line["low"]):
         return "" if pd.isna(line["ratio"]) else f"ratio {line['ratio']:.3g}"
     if line["low"] > 0:

@@ -1,4 +1,5 @@
-"""Table `limits`: the smallest memory limit of a cell, and which reading without a limit predicts it."""
+"""Table `limits`: the smallest memory limit of a cell, and the reading of a run without a limit that predicts it
+best."""
 
 import statistics
 from collections.abc import Mapping
@@ -14,17 +15,18 @@ COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "near
 
 
 def limits(records: Records) -> pd.DataFrame:
-    """A line a run whose smallest limit was looked for. Sizes in bytes; errors as shares of `completed_at_bytes`.
+    """One line per run whose smallest limit was searched. Sizes in bytes; errors as shares of `completed_at_bytes`.
 
-    `time_ratio` is the time of the completing run nearest to the limit over that without a limit. Where no limit can
-    be set `not_run` gives the reason, and all else is empty.
+    `time_ratio` is the time of the completed run nearest to the limit, over the time without a limit. If no limit can
+    be set, `not_run` gives the reason and all other columns are empty.
     """
     lines = [_line(record) for record, _ in records if "limit" in record]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _ended(limit: Mapping[str, Any]) -> dict[str, Any]:
-    """The largest limits that were too small, by how they were. Of runs kept from before the probes say it."""
+def _too_small_by_ending(limit: Mapping[str, Any]) -> dict[str, Any]:
+    """The largest limits that were too small, by how the run ended. Works for older runs too, as the probes record
+    it."""
     ended: dict[str, Any] = dict.fromkeys(ENDED_AT.values())
     for probe in limit.get("probes", []):
         if not probe["completed_work"]:
@@ -38,20 +40,20 @@ def _line(record: Record) -> dict[str, Any]:
     # A failed run says nothing about the needed memory.
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
-    completed, asked = limit.get("completed_at_bytes"), advise(record)
+    completed, advice = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],
-        **_ended(limit),
+        **_too_small_by_ending(limit),
         "completed_at_bytes": completed,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
-        "ask_bytes": asked.ask_bytes,
+        "ask_bytes": advice.ask_bytes,
         "probes": len(limit.get("probes", [])),
         "not_run": limit.get("not_run", ""),
     }
     predicted = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
     errors = {name: size / completed - 1 for name, size in predicted.items()}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
-    line["error_ask"] = asked.ask_bytes / completed - 1 if completed else None
+    line["error_ask"] = advice.ask_bytes / completed - 1 if completed else None
     least = min(map(abs, errors.values()), default=None)
     line["nearest_predictor"] = " and ".join(PREDICTORS[name] for name in errors if abs(errors[name]) == least) or None
     nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
@@ -61,7 +63,7 @@ def _line(record: Record) -> dict[str, Any]:
 
 
 def _speed(limit: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits that keep the speed; all None if not searched, as in older runs."""
+    """The limits that keep the speed; all None if they were not searched, as in older runs."""
     probes, kept_at = limit.get("speed_probes", []), limit.get("speed_kept_at_bytes")
     shares = [one["without_limit_s"] / one["at_limit_s"] for one in probes if one["limit_bytes"] == kept_at]
     return {

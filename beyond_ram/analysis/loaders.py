@@ -21,24 +21,24 @@ COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start
 COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
 COLUMNS += ["lends", "against_ceiling", "no_rate", "account"]
 _SET = ("advice", "option", "torch_threads")
-"""Settings of a loader that its name on figures contains."""
+"""Settings of a loader that are part of its name on figures."""
 OF_A_LOADER = ("stack", "loader", "start", *_SET)
-"""The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
+"""The axes that define a way of loading. Two loaders that are compared must agree on all others."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 
 
 def loaders(records: Records, session_spread: pd.DataFrame | None = None) -> pd.DataFrame:
-    """A line a cell of the workload `load`.
+    """One line per cell of workload `load`.
 
-    All numbers are of the repeats that finished, `n` of them. Rates are geometric means: of the first epoch, and of the
-    warm ones after it; `no_rate` says why there is none. Their 95 % intervals, in `_low` and `_high`, cover other
-    sessions as far as `session_spread` knows them.
-    `share_of_limit` is the share of the read ceiling, the fastest way without a loader in the same run;
-    `against_ceiling` is the result of the warm rate against the ceiling, decided for all cells together, and the
-    share's interval is the decision's. Sizes are medians, in bytes; `copied_bytes` is
-    what anonymous PSS grew by from the first batch to the end, which with forked workers is copying on write. Accounts
-    are the worst of the repeats, summed up in `account`. `lends` is `yes` where a batch that was kept had changed in
-    the end.
+    All numbers are over the `n` repeats that finished. Rates are geometric means: of the first epoch, and of the warm
+    epochs after it. `no_rate` says why there is none. `_low` and `_high` are 95 % intervals, which cover other sessions
+    as far as `session_spread` has the metric.
+
+    `share_of_limit` is the rate as a share of the read ceiling: the fastest way to read without a loader, in the same
+    run. `against_ceiling` is the decision of the warm rate against the ceiling, made for all cells together; the
+    interval of the share is from it. Sizes are medians in bytes. `copied_bytes` is the growth of anonymous PSS from the
+    first batch to the end; with forked workers this is copy-on-write. Row accounts are the worst of the repeats, summed
+    up in `account`. `lends` is `yes` if a kept batch had changed in the end.
     """
     cells = by_cell((record, _run(record, events)) for record, events in records if record.get("workload") == "load")
     spreads = spreads_of(session_spread)
@@ -51,7 +51,8 @@ def loaders(records: Records, session_spread: pd.DataFrame | None = None) -> pd.
 
 
 def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[Decision | None]:
-    """Whether the warm rate of each cell is above or below its read ceiling. Both are of one run, so they are pairs."""
+    """Whether each cell's warm rate is above or below its read ceiling. Both are from the same run, so they are
+    paired."""
     questions: list[Question | None] = []
     for runs in cells:
         both = [(run["ceiling_rows_per_cpu_s"], run["rows_per_cpu_s_warm"]) for run in runs if _finished(run)]
@@ -66,13 +67,14 @@ def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[De
 
 
 def by_way(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each loader named by its way of loading, with its settings."""
+    """The table with each loader named with its settings."""
     names = [", ".join([line["loader"], *describe(line, _SET)]) for _, line in table.iterrows()]
     return table.assign(loader=names) if names else table
 
 
 def whole(table: pd.DataFrame) -> pd.DataFrame:
-    """The lines that finished without a limit and have memory, by way of loading: those that figures draw."""
+    """The lines that finished without a limit and have memory, each loader named with its settings. Figures draw
+    these."""
     if "held_bytes" not in table:
         return table.head(0)
     return by_way(table[(table["limit_percent"] == 0) & table["held_bytes"].notna()])
@@ -90,7 +92,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
         return line
     measured = derive(record, events, "loaders")
     fastest = ceiling(record, events)
-    events_say = {
+    from_events = {
         "rows_per_worker": list(work["rows_per_worker"].values()) if "rows_per_worker" in work else None,
         "loader_kind": work.get("loader_kind"),
         "shuffle": work.get("shuffle"),
@@ -98,11 +100,11 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
         "ceiling_way": fastest[0] if fastest else None,
         "no_rate": _no_rate(measured),
     }
-    return line | {key: measured[key] for key in ACCOUNT} | events_say | measured
+    return line | {key: measured[key] for key in ACCOUNT} | from_events | measured
 
 
 def _no_rate(measured: Mapping[str, Any]) -> str | None:
-    """Why a run has no rate."""
+    """Why a run has no rate; None if it has one."""
     reasons = []
     for name, rate, seconds in (
         ("first epoch", "rows_per_cpu_s", "first_epoch_cpu_s"),
@@ -123,16 +125,16 @@ def _why(record: Record) -> str:
 
 
 def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread]) -> dict[str, Any]:
-    """Several runs of a cell as one line: its outcome is that of all, numbers are of those that finished."""
+    """The runs of a cell as one line. The outcome is that of all runs; numbers are from those that finished."""
     finished = [run for run in repeats if _finished(run)]
-    came_to = outcome(run["outcome"] for run in repeats)
-    reason = next(run["reason"] for run in repeats if run["outcome"] == came_to)
-    line: dict[str, Any] = {"outcome": came_to, "reason": reason, "n": len(finished)}
+    overall = outcome(run["outcome"] for run in repeats)
+    reason = next(run["reason"] for run in repeats if run["outcome"] == overall)
+    line: dict[str, Any] = {"outcome": overall, "reason": reason, "n": len(finished)}
     table = pd.DataFrame(finished)
     for column in table.columns.difference(["outcome", "reason"], sort=False):
         values = table[column].dropna()
         if column in AVERAGED:
-            # A rate that one run is too short to have would be of fewer runs than n.
+            # If one run is too short for a rate, the mean would be over fewer runs than n.
             whole = len(values) == len(table) and len(values)
             spread = spreads.get(column, NO_SPREAD)
             rate = geometric(values.astype(float).tolist(), spread) if whole else Middle()
@@ -156,7 +158,7 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
 
 
 def account(line: Mapping[str, Any]) -> str:
-    """The delivery of rows in words. Own data may have no row numbers: then only the count."""
+    """The delivered rows in words. The user's own data may have no row numbers: then only the count."""
     if line.get("rows_delivered") is None or pd.isna(line["rows_delivered"]):
         return str(line["reason"] or line["outcome"])
     faults = [

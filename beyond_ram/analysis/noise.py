@@ -9,12 +9,12 @@ import pandas as pd
 from scipy.special import betaln, gammaln, stdtr, stdtrit
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-# With fewer comparisons each keeps its own variance.
+# With fewer comparisons, each keeps its own variance.
 _POOL = 3
-# Candidates for the prior degrees of freedom, and how far the log of the prior variance may lie outside the sample.
+# Candidate prior degrees of freedom, and how far the log of the prior variance may lie outside the sample.
 _DEGREES = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128])
 _AROUND, _STEPS = 3.0, 49
-# Precision of the ends of intervals, as a share of their width.
+# Precision of interval ends, as a share of their width.
 _PRECISION = 1e-12
 # Prior weights below this share do not change a p-value near the level.
 _NEGLIGIBLE = 1e-6
@@ -22,7 +22,7 @@ _NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class Between:
-    """By how much effects vary between sessions: their variance, and its degrees of freedom."""
+    """How much effects vary between sessions: variance, and its degrees of freedom."""
 
     variance: Array
     degrees: Array
@@ -32,7 +32,7 @@ class Between:
 class Spread:
     """The spread of one metric between sessions: standard deviations of logarithms with their degrees of freedom.
 
-    A ratio of two cells of one session loses what the session does to both; a mean does not.
+    The effect of a session cancels in the ratio of two cells of that session, but not in a mean.
     """
 
     contrast_sd_log: float = 0.0
@@ -42,7 +42,7 @@ class Spread:
 
 
 NO_SPREAD = Spread()
-"""For a metric without a known spread: intervals are then of one session."""
+"""For a metric whose spread is unknown. Its intervals hold for one session."""
 
 
 def spreads_of(table: pd.DataFrame | None) -> dict[str, Spread]:
@@ -55,13 +55,13 @@ def spreads_of(table: pd.DataFrame | None) -> dict[str, Spread]:
 class Noise:
     """The common distribution of the variances of one metric's comparisons, and its effect on each.
 
-    A scaled inverse chi-square, as in limma (Smyth 2004, doi:10.2202/1544-6115.1027). Estimates by moments are poor
-    with few comparisons, so degrees of freedom and scale are averaged over their likelihood F(d, d0), with a prior of
-    1/(1 + d0)^2 on the degrees. Without evidence for a common variance each comparison keeps its own.
+    It is a scaled inverse chi-square, as in limma (Smyth 2004, doi:10.2202/1544-6115.1027). Estimates by moments are
+    poor with few comparisons. So degrees of freedom and scale are averaged over their likelihood F(d, d0), with a prior
+    of 1/(1 + d0)^2 on the degrees. Without evidence for a common variance each comparison keeps its own.
     """
 
     def __init__(self, variances: Array, degrees: Array) -> None:
-        positive = variances > 0  # zero has no logarithm and is no evidence of noise
+        positive = variances > 0  # zero has no logarithm and is not evidence of noise
         logs, own = np.log(variances[positive]), degrees[positive]
         self.pooled = len(logs) >= _POOL
         self.weight, self.prior, self.degrees = np.ones(1), np.ones(1), np.zeros(1)
@@ -83,7 +83,7 @@ class Noise:
         error, together = self._errors(variance, degrees, n, between)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(effect)[:, None] / error
-        # The weights add up to 1 except for rounding.
+        # The weights add up to 1 up to rounding.
         p = np.minimum((self.weight * 2 * stdtr(together, -t)).sum(1), 1.0)
         values: Array = np.where((error > 0).all(1), p, math.nan)
         return values
@@ -91,8 +91,8 @@ class Noise:
     def _errors(self, variance: Array, degrees: Array, n: Array, between: Between | None) -> tuple[Array, Array]:
         """Standard errors under each prior, and their degrees of freedom.
 
-        The variance of a mean is that within its session plus that between sessions (Kalibera and Jones 2013,
-        doi:10.1145/2464157.2464160). The sum has the degrees of Satterthwaite (1946, doi:10.2307/3002019).
+        The variance of a mean is the variance within its session plus that between sessions (Kalibera and Jones 2013,
+        doi:10.1145/2464157.2464160). The sum has Satterthwaite's degrees of freedom (1946, doi:10.2307/3002019).
         """
         own = degrees[:, None]
         within_degrees = own + self.degrees
@@ -108,10 +108,10 @@ class Noise:
     def half_width(
         self, level: Array, variance: Array, degrees: Array, n: Array, between: Between | None = None
     ) -> Array:
-        """Half the width of each interval, outside which p is below `level`.
+        """Half the width of each interval. Outside the interval, p is below `level`.
 
-        Student's t with a single prior gives bounds. Newton's method on logarithms, with bisection where a step leaves
-        the bounds, finds the value between them.
+        Student's t with a single prior gives bounds. Newton's method on logarithms finds the value between them, with
+        bisection if a step leaves the bounds.
         """
         error, together = self._errors(variance, degrees, n, between)
         scale = np.maximum(error, 1e-150)

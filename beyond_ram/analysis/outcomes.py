@@ -1,4 +1,4 @@
-"""Outcomes of runs, and the number of finished and failed runs behind each line of a table, for all tables."""
+"""Outcomes of runs, and the counts of finished and failed runs that every table has."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
 
 def of_run(record: Record) -> dict[str, Any]:
-    """The cell of a run, and what became of it."""
+    """The cell of a run, with its outcome and reason."""
     return {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
 
 
 def by_cell(values: Iterable[tuple[Record, Value]]) -> list[tuple[dict[str, Any], list[Value]]]:
-    """The values of runs by cell, with those of its repeats together."""
+    """The values of runs, grouped by cell: all repeats of a cell together."""
     cells: dict[Hashable, tuple[dict[str, Any], list[Value]]] = {}
     for record, one in values:
         cell = {name: value for name, value in record["cell"].items() if name != "rep"}
@@ -33,10 +33,10 @@ def by_cell(values: Iterable[tuple[Record, Value]]) -> list[tuple[dict[str, Any]
 
 
 def tally(*sides: pd.DataFrame) -> dict[str, Any]:
-    """Number of requested, finished and failed runs, and why some did not complete, over all sides.
+    """The numbers of planned, finished and failed runs, and why some did not complete, over all sides.
 
-    Those that are not applicable, or were interrupted on purpose, did neither. One that finished its work and then
-    ended with an error counts as finished, and `why` names it.
+    Runs that are not applicable, or were interrupted on purpose, neither finished nor failed. A run that finished its
+    work and then ended with an error counts as finished; `why` names it.
     """
     return _tally([run for runs in sides for run in _records(runs)])
 
@@ -59,7 +59,7 @@ def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
 
 
 def outcome(of_repeats: Iterable[str]) -> str:
-    """The outcome of a cell: `completed` if every possible repeat completed; else the most frequent other one."""
+    """The outcome of a cell: `completed` if every applicable repeat completed, else the most frequent other outcome."""
     counts = Counter(of_repeats)
     others = {name: times for name, times in counts.items() if name not in ("completed", "not_applicable")}
     if others:
@@ -68,7 +68,7 @@ def outcome(of_repeats: Iterable[str]) -> str:
 
 
 def of_how_many(finished: int, asked: int) -> str:
-    """A note for a statement about the finished repeats only; empty if all finished."""
+    """A note that a statement is about the finished repeats only; empty if all finished."""
     return "" if finished == asked else f" in {finished} of {asked} runs"
 
 
@@ -79,14 +79,14 @@ def _reason(line: Mapping[Hashable, Any]) -> str:
 
 
 def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """A table with `asked`, `finished`, `failed` and `why` of the runs that each line is about.
+    """The table with `asked`, `finished`, `failed` and `why`, which count the runs of each line.
 
-    `runs` has a line for each run that was asked for: its cell, `outcome`, `completed_work` and `reason`. Those of a
-    line have its value on every axis that the line has a value on, whichever repeat they are. Where a line is about
-    all repeats its `outcome` is `completed` only if all of them are.
+    `runs` has a line for each planned run: its cell, `outcome`, `completed_work` and `reason`. The runs of a line agree
+    with it on every axis on which it has a value. If a line is about all repeats, its `outcome` is `completed` only if
+    all of them completed.
 
-    Left as it is: a table without a column `experiment`, whose lines are no cells, and one that counts for itself,
-    because its lines are about two cells.
+    Not changed are tables without a column `experiment`, whose lines are not cells, and tables that already have the
+    counts, because their lines are about two cells.
     """
     if "experiment" not in table or set(COUNTS) <= set(table):
         return table
@@ -100,23 +100,23 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The place of each line that is about runs, and what became of them."""
+    """The index of each line that is about runs, with the counts of these runs."""
     named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
     lines, of_runs = table[named].reset_index(drop=True), _records(runs)
     places_of: dict[tuple[bool, ...], list[int]] = {}
     for place, has in enumerate(lines.notna().itertuples(index=False, name=None)):
         places_of.setdefault(has, []).append(place)
     for has, places in places_of.items():
-        held = [axis for axis, is_set in zip(named, has, strict=True) if is_set]
-        if "experiment" not in held:
+        axes = [axis for axis, is_set in zip(named, has, strict=True) if is_set]
+        if "experiment" not in axes:
             continue
         of_cells: dict[tuple[Any, ...], list[dict[Hashable, Any]]] = {}
-        for cell, run in zip(runs[held].itertuples(index=False, name=None), of_runs, strict=True):
+        for cell, run in zip(runs[axes].itertuples(index=False, name=None), of_runs, strict=True):
             of_cells.setdefault(cell, []).append(run)
         counts = {
             cell: _tally(members) | {"outcome": outcome(run["outcome"] for run in members)}
             for cell, members in of_cells.items()
         }
-        for place, cell in zip(places, lines.loc[places, held].itertuples(index=False, name=None), strict=True):
+        for place, cell in zip(places, lines.loc[places, axes].itertuples(index=False, name=None), strict=True):
             if cell in counts:
                 yield place, counts[cell]

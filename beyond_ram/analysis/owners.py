@@ -1,4 +1,4 @@
-"""Table `owners`: what came free at each step of the teardown."""
+"""Table `owners`: the memory that each step of the teardown released."""
 
 import itertools
 from typing import Any
@@ -14,11 +14,11 @@ COLUMNS = ["experiment", "stack", "rung", "owner", "anon_released_bytes", "file_
 
 
 def owners(records: Records) -> pd.DataFrame:
-    """A line a step of each run that finished its work and whose teardown came to its end, and one for what remains.
+    """One line per step of each run that finished its work and its teardown, and one line for what remains.
 
-    `share` is of the growth of anonymous memory from the mark `imported` to the first reading of the teardown. The
-    shares of a run add up to 1, with `residue`, what remained above the imports at the end. No share where less than
-    `GROWN_BYTES` had grown: of so little there is none to speak of.
+    `share` is a share of the growth of anonymous memory, from the mark `imported` to the first reading of the teardown.
+    The shares of a run add up to 1, with `residue`: what remained above the imports at the end. If less than
+    `GROWN_BYTES` had grown, there is no share.
     """
     lines = [line for record, events in records if record["completed_work"] for line in steps(record, events)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
@@ -32,7 +32,7 @@ def steps(record: Record, events: Events) -> list[dict[str, Any]]:
         return []
     before = imported[0]["tree"]
     growth = released_at[0]["tree"]["anon_bytes"] - before["anon_bytes"]
-    # The residue counts as one more step, down to the memory after the imports.
+    # The residue is one more step, down to the memory after the imports.
     residue = {"rung": released_at[-1]["rung"] + 1, "owner": RESIDUE, "tree": before}
     lines = []
     for held, step in itertools.pairwise([*released_at, residue]):
@@ -44,5 +44,5 @@ def steps(record: Record, events: Events) -> list[dict[str, Any]]:
 
 
 def readings(events: Events, name: str) -> list[Event]:
-    """The events of a name that have a reading of the tree."""
+    """The events of a name that include a reading of the process tree."""
     return [event for event in events if event["event"] == name and "anon_bytes" in event.get("tree", {})]

@@ -14,7 +14,7 @@ from .runs import runs
 FIRST, WARM = "first epoch", "warm epochs"
 _RATE_OF = {FIRST: "rows_per_cpu_s", WARM: "rows_per_cpu_s_warm"}
 _MEMORY = "held_bytes"
-# Below it there is nothing to choose from.
+# Fewer loaders than this leave nothing to choose.
 _WAYS = 2
 _WANTED = ["loader_kind", "shuffle", "lends", "rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", _MEMORY]
 _WANTED += ["end_pss_bytes", "peak_cgroup_bytes", "ranked_by", "of_loaders", "without_rate"]
@@ -23,13 +23,13 @@ COLUMNS = ["experiment", "stack", "loader", *_WANTED]
 
 
 def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The loaders on the Pareto front of rate against memory, per experiment, order, worker count and page cache.
+    """The loaders on the Pareto front of rate and memory, per experiment, order, number of workers and page cache.
 
-    The rate is that of the first epoch, or where more loaders have one, that of the warm ones (`ranked_by`): who reads
-    too fast for a rate of one epoch is not left out. The memory is what cannot be taken back. Only loaders that
-    delivered every row once in every run stand in it, and only where there were two to choose from; those
-    `without_rate` are not ranked. The front is of means: `faster_than` and `leaner_than` say than how many of the
-    others each is shown to be so, by table `comparisons` where that has the pair.
+    The rate is that of the first epoch, or of the warm epochs if more loaders have one (`ranked_by`). So a loader that
+    is too fast for a rate of one epoch is not left out. The memory is what the kernel cannot reclaim. Only loaders that
+    delivered every row once in every run count, and only if there are at least two. Loaders `without_rate` are not
+    ranked. The front compares means. `faster_than` and `leaner_than` count the other loaders that each one is shown to
+    beat, by table `comparisons` if it has the pair.
     """
     if "held_bytes" not in loaders or "account" not in loaders:
         return pd.DataFrame(columns=COLUMNS)
@@ -42,7 +42,7 @@ def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | 
     for _, group in same_but_for(sound, *OF_A_LOADER):
         group = group.assign(way=by_way(group)["loader"])
         rates = {by: group.loc[group[rate].notna(), "way"].nunique() for by, rate in _RATE_OF.items()}
-        by = max(rates, key=lambda by: rates[by])  # of as many the first
+        by = max(rates, key=lambda by: rates[by])  # of equal ones the first
         if rates[by] < _WAYS:
             continue
         rated = group[group[_RATE_OF[by]].notna()]
@@ -67,7 +67,7 @@ def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | 
 
 
 def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, str]]:
-    """The conditions under which loaders ran and none could be chosen, each with how far they came."""
+    """The conditions under which loaders ran but none could be chosen, each with the reason."""
     if "held_bytes" not in loaders or "account" not in loaders:
         return []
     ranked = {key(cell) for cell, _ in same_but_for(pareto, *OF_A_LOADER)} if len(pareto) else set()
@@ -83,7 +83,7 @@ def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, st
 
 
 def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, str]:
-    """The better one of two loaders by table `comparisons`; empty if neither."""
+    """The better of two loaders by table `comparisons`; empty if neither is."""
     if comparisons is None or comparisons.empty or "loader" not in comparisons:
         return {}
     lines = comparisons[comparisons["axis"] == "loader"].to_dict("records")
@@ -103,7 +103,7 @@ def _pair(one: dict[Hashable, Any], other: dict[Hashable, Any], metric: str) -> 
 
 
 def _front(rated: pd.DataFrame, by: str, without: int) -> list[dict[Hashable, Any]]:
-    """Whom no other beats in both, with what makes each worth choosing."""
+    """The loaders that no other beats in both rate and memory, with the reason to choose each."""
     rate, least, front = _RATE_OF[by], float("inf"), []
     for line in rated.sort_values([rate, _MEMORY], ascending=[False, True]).to_dict("records"):
         if line[_MEMORY] < least:

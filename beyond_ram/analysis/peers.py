@@ -1,6 +1,6 @@
-"""Table `peers`: what turns the same text into the same ids, and what each way of it takes.
+"""Table `peers`: other programs that turn the same text into the same ids, and what each costs.
 
-Held against mode `engine` over the same files, wherever both have the same ids.
+Each is compared with mode `engine` over the same files, if both produce the same ids.
 """
 
 import math
@@ -27,18 +27,18 @@ COLUMNS = [
     "experiment", "stack", "corpus", "mode", "batch_size", "num_proc", SIZE, "outcome", "reason", "n", "sizes",
     *(f"{name}{end}" for name in (*RATES, *_FITTED) for end in ("", "_low", "_high")), *SIZES, "ids", *HELD.values(),
 ]  # fmt: skip
-# Fewer points than this have a slope without an interval.
+# With fewer points, a slope has no interval.
 _ENOUGH = 3
 
 
 def peers(records: Records, session_spread: pd.DataFrame | None = None) -> pd.DataFrame:
-    """A line per cell of workload `tokenize` without its size; none if no experiment runs another program.
+    """One line per cell of workload `tokenize` without its size; empty if no experiment runs another program.
 
-    Rates are geometric means with 95 % intervals, sizes medians, over the `n` runs of the largest input (`num_files`)
-    that finished, which start and imports are in. `tokens_per_cpu_s_beyond_start` is the inverse of the slope of
-    CPU-seconds over tokens, `peak_slope_mb_per_gb` that of peak anonymous memory over input, over all runs of all
-    `sizes`. `ids` says whether their hash is that of mode `engine` at every size that both ran; what is decided of the
-    two, at the largest of these, is decided for all lines together.
+    Rates are geometric means with 95 % intervals, sizes are medians. Both are over the `n` finished runs of the largest
+    input (`num_files`), and include start and imports. `tokens_per_cpu_s_beyond_start` is the inverse slope of
+    CPU-seconds over tokens. `peak_slope_mb_per_gb` is the slope of peak anonymous memory over input. Both are over all
+    runs of all `sizes`. `ids` says whether the hash of the ids equals that of mode `engine` at every size that both
+    ran. They are compared at the largest such size, and all lines are decided together.
     """
     table = pd.DataFrame([line for record, events in records if (line := _run(record, events))])
     if table.empty:
@@ -46,10 +46,10 @@ def peers(records: Records, session_spread: pd.DataFrame | None = None) -> pd.Da
     cells = list(same_but_for(table, SIZE))
     spreads = spreads_of(session_spread)
     lines = [cell | _line(runs, spreads) for cell, runs in cells]
-    for line, held in zip(lines, _beside(cells), strict=True):
-        line |= held
-    made = pd.DataFrame(lines)
-    return made.reindex(columns=list(dict.fromkeys([*made, *COLUMNS])))
+    for line, decisions in zip(lines, _beside(cells), strict=True):
+        line |= decisions
+    result = pd.DataFrame(lines)
+    return result.reindex(columns=list(dict.fromkeys([*result, *COLUMNS])))
 
 
 def _run(record: Record, events: Events) -> dict[str, Any] | None:
@@ -71,8 +71,8 @@ def _finished(runs: pd.DataFrame) -> pd.DataFrame:
 def _line(runs: pd.DataFrame, spreads: Mapping[str, Spread]) -> dict[str, Any]:
     """The line of one cell, over all sizes."""
     done = _finished(runs)
-    came_to = outcome(runs["outcome"])
-    line: dict[str, Any] = {"outcome": came_to, "reason": next(iter(runs.loc[runs["outcome"].eq(came_to), "reason"]))}
+    overall = outcome(runs["outcome"])
+    line: dict[str, Any] = {"outcome": overall, "reason": next(iter(runs.loc[runs["outcome"].eq(overall), "reason"]))}
     line |= {SIZE: runs[SIZE].max(), "n": 0, "sizes": done[SIZE].nunique() if len(done) else 0}
     if done.empty:
         return line
@@ -89,7 +89,7 @@ def _line(runs: pd.DataFrame, spreads: Mapping[str, Spread]) -> dict[str, Any]:
 
 
 def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> Middle:
-    """The slope of a straight line with its 95 % interval; runs are independent of each other."""
+    """The slope of a straight line with its 95 % interval. Runs are independent of each other."""
     if x.nunique() < 2:
         return Middle()
     fit = stats.linregress(x.to_numpy(float), y.to_numpy(float))
@@ -100,14 +100,14 @@ def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> Middle:
 
 
 def _inverse(slope: Middle) -> Middle:
-    """A rate from seconds a token; unbounded above where the seconds may be none."""
+    """A rate from seconds per token. Its high end is infinite if the seconds may be zero."""
     if not slope.mean > 0:
         return Middle()
     return Middle(1 / slope.mean, 1 / slope.high, 1 / slope.low if slope.low > 0 else math.inf)
 
 
 def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str, Any]]:
-    """The result of each cell compared with mode `engine` over the same corpus, the first such cell."""
+    """The decisions of each cell against mode `engine` over the same corpus, in the first such cell."""
     engines: dict[Any, tuple[int, pd.DataFrame]] = {}
     for place, (cell, runs) in enumerate(cells):
         if cell["mode"] == ENGINE and len(_finished(runs)):

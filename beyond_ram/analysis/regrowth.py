@@ -1,4 +1,4 @@
-"""Table `regrowth`: memory against epochs, which separates a warm-up from a leak."""
+"""Table `regrowth`: memory against epochs, which distinguishes a warm-up from a leak."""
 
 import math
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from .owners import readings
 from .results import FEW, NOISY
 from .thresholds import EPOCH_BYTES, EPOCH_SHARE
 
-# Fewer later epochs than this cannot tell a slope from noise.
+# Fewer later epochs than this cannot distinguish a slope from noise.
 LATER = 3
-# The kernel counts memory in pages: slopes of runs that agree scatter by this much at least.
+# The kernel counts memory in pages, so slopes of equal runs scatter by at least this much.
 _PAGE = 4096.0
 COLUMNS = [
     "experiment",
@@ -35,7 +35,8 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Slope:
-    """One run: bytes of anonymous memory per epoch over the later epochs, and over the first; None if unknown."""
+    """Growth of anonymous memory in one run: in bytes per epoch over the later epochs, and in the first. None if
+    unknown."""
 
     epochs: int
     first_bytes: float | None
@@ -44,7 +45,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Regrowth:
-    """For a cell: the mean slope of its runs in bytes per epoch, with its 95 % interval, NaN with one run."""
+    """For a cell: the mean slope of its runs in bytes per epoch, with its 95 % interval; NaN with one run."""
 
     shape: Literal["levels off", "grows", "undecided"]
     reason: str = ""
@@ -56,9 +57,9 @@ class Regrowth:
 
 
 def fit(events: Events) -> Slope:
-    """The slope of anonymous memory against epochs, the first half left out as warm-up (scipy.stats.linregress).
+    """The slope of anonymous memory against epochs (scipy.stats.linregress). The first half is left out as warm-up.
 
-    It has no interval: readings of one run depend on each other.
+    It has no interval, because readings of one run depend on each other.
     """
     sizes = [event["tree"]["anon_bytes"] for event in readings(events, "epoch")]
     imported = readings(events, "imported")
@@ -69,9 +70,9 @@ def fit(events: Events) -> Slope:
 
 
 def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
-    """Decide over the runs of a cell, which do not depend on each other, as its epochs do.
+    """Decide growth over the runs of a cell. Runs are independent of each other; epochs of a run are not.
 
-    `grows` if the interval of the mean slope lies above the threshold, `levels off` if it lies below.
+    `grows` if the interval of the mean slope is above the threshold, `levels off` if it is below.
     """
     slopes = np.array([run.slope_bytes for run in runs if run.slope_bytes is not None])
     if not len(slopes):
@@ -89,7 +90,7 @@ def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
 
 
 def regrowth(records: Records) -> pd.DataFrame:
-    """A line a cell that has epochs, over its `n` runs that finished their work. Slopes in bytes an epoch."""
+    """One line per cell that has epochs, over its `n` runs that finished their work. Slopes in bytes per epoch."""
     finished = (
         (record, (epoch_input_bytes(record, events), growth))
         for record, events in records
@@ -118,8 +119,8 @@ def regrowth(records: Records) -> pd.DataFrame:
 
 
 def epoch_input_bytes(record: Record, events: Events) -> float:
-    """The input of one epoch: by its share of the rows if they are counted, because some workloads report the input of
-    one epoch and some that of all; else an equal part."""
+    """The input of one epoch in bytes. Some workloads report the input of one epoch and some that of all, so it is
+    taken from the epoch's share of the rows; if rows are not counted, an equal part."""
     epochs = (event for event in events if event["event"] == "epoch" and event.get("epoch") == 0)
     first = sum(event.get("rows_delivered") or 0 for event in epochs)
     rows = record["work"].get("rows")

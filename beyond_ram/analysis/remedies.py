@@ -1,4 +1,4 @@
-"""Table `remedies`: what a remedy does to growth, peak and speed, against the same cell without one."""
+"""Table `remedies`: the effect of a remedy on growth, peak and speed, compared with the same cell without one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,19 +27,19 @@ COLUMNS = [
 
 
 def remedies(comparisons: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """A line per cell, remedy and metric: the result of table `comparisons`, or `not run` with the reason.
+    """One line per cell, remedy and metric: the result of table `comparisons`, or `not run` with the reason.
 
-    If only a difference was compared, because growth is near zero, `ratio` is 1 plus the difference over the growth
-    without the remedy, and its interval leaves out the scatter of the latter.
+    If growth is near zero, only a difference is compared. Then `ratio` is 1 plus the difference over the growth without
+    the remedy, and its interval leaves out the scatter of that growth.
     """
     lines = [*_decided(of(comparisons, "remedy")), *_not_run(runs)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
 def _decided(compared: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    held = axes(compared)
+    cell_axes = axes(compared)
     for line in compared[compared["metric"].isin(SHOWN)].to_dict("records"):
-        row = {str(axis): line[axis] for axis in held} | {
+        row = {str(axis): line[axis] for axis in cell_axes} | {
             "metric": line["metric"],
             "n": line["n"],
             "reason": line["reason"],
@@ -50,16 +50,16 @@ def _decided(compared: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_run(runs: pd.DataFrame) -> Iterator[Cell]:
-    """Remedies that could not be tried here, and why."""
+    """Remedies that could not be tried on this machine, and why."""
     absent = where(runs, outcome="not_applicable")
     if "remedy" not in absent:
         return
     absent = absent[absent["remedy"].notna() & absent["remedy"].ne("none")]
-    held = axes(absent)
-    for line in absent.drop_duplicates(held).to_dict("records"):
+    cell_axes = axes(absent)
+    for line in absent.drop_duplicates(cell_axes).to_dict("records"):
         for metric in SHOWN:
             yield {
-                **{str(axis): line[axis] for axis in held},
+                **{str(axis): line[axis] for axis in cell_axes},
                 "metric": metric,
                 "n": 0,
                 "result": "not run",

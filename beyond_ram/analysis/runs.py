@@ -1,4 +1,4 @@
-"""Table `runs`: a line a run."""
+"""Table `runs`: one line per run."""
 
 from typing import Any
 
@@ -16,10 +16,11 @@ def runs(records: Records) -> pd.DataFrame:
     """Records and events of runs as a tidy table: the cell, the scalars of run.json, and every metric.
 
     `ids_agree` is False on every line of a corpus and file count whose completed runs do not all have the same hash of
-    ids: one of them tokenised wrongly, and which one, the hashes beside it tell. It is empty where there is only one.
+    ids: at least one of them tokenised wrongly. The hashes in the lines show which. It is empty if there is only one
+    run.
     """
     table = pd.DataFrame([_line(record, events) for record, events in records])
-    # The columns are the same whatever this config runs.
+    # Use the same columns for every config.
     table = table.reindex(columns=[*table, *(name for name in (*AXES, "ids_agree") if name not in table)])
     if "ids_sha256" in table and table["ids_sha256"].notna().any():
         hashes = table.groupby(["corpus", "num_files"])["ids_sha256"]
@@ -34,7 +35,7 @@ def runs(records: Records) -> pd.DataFrame:
 def _line(record: Record, events: Events) -> dict[str, Any]:
     provenance = record["provenance"]
     versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
-    # Older runs do not have those of threads.
+    # Older runs have no thread settings.
     settings = {
         key: " ".join(f"{name}={value}" for name, value in provenance[key].items()) if key in provenance else None
         for key in ("allocator_settings", "thread_settings")
@@ -46,7 +47,7 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
         "workload": workload(record),
         **{key: record[key] for key in SCALARS},
         **{key: measured[key] for key in ("duration_s", "cpu_s")},
-        "started_at": record.get("started_at"),  # not in runs kept from before
+        "started_at": record.get("started_at"),  # missing in older runs
         "reason": record.get("reason", ""),
         **{key: measured[key] for key in ("rows", "bytes_in")},
         "ids_sha256": record["work"].get("ids_sha256"),

@@ -1,7 +1,7 @@
-"""Comparisons of runs that still come in: looked at again and again, and decided once.
+"""Comparisons that are repeated while runs come in, and decided once.
 
-Each look takes its share of the level (Bonferroni), so that all together are wrong no more often than one report.
-What it is worth: docs/method.md.
+Each look takes its share of the level (Bonferroni), so all looks together are wrong no more often than one report.
+docs/method.md has simulations.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from .decide import ALPHA, more_repeats
 from .frame import Cell, Key, Pairs, Questions, key
 
 AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
-"""Repeats after which one looks."""
+"""Numbers of repeats after which to look."""
 SHARE = ALPHA / len(AT)
-"""Share of the level for each look."""
+"""The level of each look."""
 
 
 def look(earlier: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
-    """Table `comparisons` of the runs so far; a result decided by the `earlier` look stays.
+    """Table `comparisons` of the runs so far. A result that the `earlier` look decided stays.
 
     The intervals hold for all looks together.
     """
@@ -43,16 +43,16 @@ class Open:
     line: Cell
     """Its line of table `comparisons`, without the numbers."""
     cells: tuple[Key, Key]
-    """Baseline and candidate."""
+    """The cells of baseline and candidate."""
     repeats: float
-    """Further repeats of both cells that decide it if effect and noise stay the same; infinite if AT[-1] would not
-    suffice."""
+    """Further repeats of both cells that would decide it, if effect and noise stay the same; infinite if AT[-1]
+    would not."""
 
 
 def open_questions(
     runs: pd.DataFrame, pairs: Pairs, questions: Questions | None, session_spread: pd.DataFrame | None = None
 ) -> list[Open]:
-    """The planned questions that the runs so far leave undecided, those that need the fewest repeats first."""
+    """The planned questions that the runs so far leave undecided. Those that need the fewest repeats come first."""
     asked = list(compared(runs, pairs, questions, session_spread))
     needed = more_repeats([one.question for one in asked], AT[-1])
     undecided = [
@@ -69,12 +69,12 @@ def is_decided(line: Mapping[Any, Any]) -> bool:
 
 
 def must_be_decided(metric: str) -> bool:
-    """Whether the gate needs it for a result. Clocks mostly show how busy the machine is."""
+    """Whether the gate needs a decision on this metric. Clocks mostly show how busy the machine is."""
     return METRICS[metric].trust not in (CLOCK, WATCHED_CLOCK)
 
 
 def undecided(table: pd.DataFrame) -> set[Key]:
-    """The cells of which a metric that must be decided is not."""
+    """The cells with an undecided metric that must be decided."""
     lines = table.to_dict("records")
     return {key(line) for line in lines if must_be_decided(line["metric"]) and not is_decided(line)}
 

@@ -1,4 +1,4 @@
-"""Table `session_spread`: by how much each metric varies from one session to another, which repeats cannot see.
+"""Table `session_spread`: how much each metric varies between sessions, which repeats cannot show.
 
 A session is one call on one machine. Method: docs/method.md.
 """
@@ -22,8 +22,8 @@ from .thresholds import threshold_of
 COLUMNS = ["metric", "contrast_sd_log", "contrast_degrees", "mean_sd_log", "mean_degrees", "sessions", "spread_of"]
 SHIPPED, OWN = "shipped", "own history"
 ENOUGH = 3
-"""Number of own sessions from which they replace the shipped numbers."""
-# Degrees of freedom of heavy tails, where lines differ in their spread by more than a chi-square explains.
+"""Number of own sessions from which on they replace the shipped numbers."""
+# Degrees of freedom of heavy tails, for lines whose spreads differ by more than a chi-square explains.
 _HEAVY = 4.0
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -31,7 +31,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def session_spread(runs: pd.DataFrame, pairs: Pairs, shipped_spread: pd.DataFrame) -> pd.DataFrame:
     """The spread of each metric: from the user's kept locks if there are enough, else the shipped one.
 
-    Kept locks give the spread of ratios only. In a mean, what an upgrade changed would count as spread.
+    Kept locks only give the spread of ratios. In a mean, the effect of an upgrade would count as spread.
     """
     own = measured(_own_sessions(runs), [(before, after) for before, after in pairs if "@" not in before])
     own = own[own["sessions"] >= ENOUGH].set_index("metric")
@@ -44,7 +44,7 @@ def session_spread(runs: pd.DataFrame, pairs: Pairs, shipped_spread: pd.DataFram
 
 
 def _own_sessions(runs: pd.DataFrame) -> list[pd.DataFrame]:
-    """The runs of each lock of the stacks that have kept ones, the stack alone in its session, oldest lock first."""
+    """The runs of each kept lock, oldest first, as sessions: each under the plain name of its stack."""
     if runs.empty or not runs["stack"].astype(str).str.contains("@").any():
         return []
     base = runs["stack"].map(base_of)
@@ -61,7 +61,7 @@ class _Effect:
 
     value: float
     variance: float
-    """Variance of `value` that the scatter within the session explains."""
+    """The part of the variance of `value` that the scatter within the session explains."""
 
 
 def measured(sessions: Sequence[pd.DataFrame], pairs: Pairs) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def measured(sessions: Sequence[pd.DataFrame], pairs: Pairs) -> pd.DataFrame:
 
 
 def _by_metric(sessions: Iterable[Mapping[tuple[str, Hashable], _Effect]]) -> dict[str, list[list[_Effect]]]:
-    """By metric the lines that several sessions have, each with its effects."""
+    """By metric, the effects of each line that several sessions have."""
     lines: dict[tuple[str, Hashable], list[_Effect]] = {}
     for effects in sessions:
         for name, effect in effects.items():
@@ -108,7 +108,7 @@ def _means(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, Hashable], _Effect]]
         decided = [
             name for name in METRICS if name in runs and METRICS[name].decided_in(of_workload["workload"].iloc[0])
         ]
-        # A metric of the workload, such as its duration, may be among the columns of a side.
+        # A metric of the workload, such as its duration, can also be a column of a side.
         columns = {*axes(of_workload), *_SIDE.intersection(of_workload), *decided}
         of_workload = of_workload[[name for name in of_workload if name in columns]]
         for cell, group in cells(of_workload):
@@ -123,10 +123,10 @@ _SIDE = {"rep", "completed_work", "started_at", "duration_s"}
 
 
 def between(lines: Sequence[Sequence[_Effect]]) -> tuple[float, float]:
-    """The standard deviation between sessions, of which that within each is taken away, and its degrees of freedom.
+    """The standard deviation between sessions, without that within each, and its degrees of freedom.
 
-    Lines of one metric need not vary alike: by how much more their variances scatter than a chi-square, by moments,
-    lowers the degrees, down to heavy tails (as in Smyth 2004).
+    Lines of one metric can vary differently. If their variances scatter more than a chi-square (by moments), the
+    degrees are lowered, down to heavy tails (as in Smyth 2004).
     """
     if not lines:
         return math.nan, math.nan
@@ -148,7 +148,7 @@ _FROM = {SHIPPED: "measured on another machine and shipped with beyond-ram", OWN
 
 
 def in_words(table: pd.DataFrame | None, comparisons: pd.DataFrame | None) -> str:
-    """Whether the intervals of table `comparisons` cover other sessions, and by whose numbers, in sentences."""
+    """Whether the intervals of table `comparisons` cover other sessions, and from which source, in sentences."""
     if comparisons is None or comparisons.empty:
         return ""
     sources = {} if table is None else dict(zip(table["metric"], table["spread_of"], strict=True))

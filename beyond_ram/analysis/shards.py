@@ -1,4 +1,4 @@
-"""Table `shards`: a line a shard of a run."""
+"""Table `shards`: one line per shard of a run."""
 
 import pandas as pd
 
@@ -10,9 +10,9 @@ COLUMNS = ["experiment", "stack", "mode", "cache", "num_files", "shard", "from_c
 
 
 def shards(records: Records) -> pd.DataFrame:
-    """Memory of the whole tree after each shard, whether it came from cache, and the proof of it.
+    """Memory of the process tree after each shard in bytes, and whether the shard came from the cache.
 
-    A shard from cache has no `tokenizer_calls` and no `cache_bytes_written`. Memory in bytes.
+    A shard from the cache has no `tokenizer_calls` and no `cache_bytes_written`, which proves it.
     """
     lines = [
         {
@@ -29,10 +29,10 @@ def shards(records: Records) -> pd.DataFrame:
 
 
 def steps(shards: pd.DataFrame, *, from_cache: bool | None = None) -> "pd.Series[float]":
-    """Growth of anonymous memory from each shard to the next one in the same run, in bytes.
+    """Growth of anonymous memory in bytes, from each shard to the next in the same run.
 
-    A step from one shard to a later one, with others between, is none. With `from_cache` those alone that lead to a
-    shard of that kind, whatever the one before was.
+    Only steps between neighbouring shards count. If `from_cache` is set, only steps that lead to a shard of that kind,
+    whatever the shard before was.
     """
     increments = [pd.Series(dtype=float)]
     for _, cell in cells(shards):

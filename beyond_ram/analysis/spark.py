@@ -1,4 +1,4 @@
-"""Table `spark`: what Spark's data source for the Hub can do, in which version."""
+"""Table `spark`: what Spark's data source for the Hub can do, by version."""
 
 import pandas as pd
 
@@ -11,12 +11,12 @@ COLUMNS += ["peak_anon_bytes", "outcome", "completed_work"]
 
 
 def tried(table: pd.DataFrame) -> pd.DataFrame:
-    """The lines of steps of runs that came to their end, from which a step that fails does not keep them."""
+    """The lines of steps in runs that ended. A step that fails does not prevent that."""
     return table[table["step"].notna() & table["completed_work"].astype(bool)]
 
 
 def spark(records: Records) -> pd.DataFrame:
-    """A line a step of a run; one without a step where Spark could not be started. `reason` is why not, where not."""
+    """One line per step of a run, or one without a step if Spark did not start. `reason` says why something failed."""
     lines = []
     for record, events in records:
         versions = record["provenance"]["versions"]

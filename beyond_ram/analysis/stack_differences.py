@@ -12,14 +12,14 @@ COLUMNS = ["before", "after", "package", "from_version", "to_version", "requeste
 
 
 def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
-    """A line per package that a baseline and its candidate pin in different versions; empty if a stack does not have
-    it.
+    """One line per package that a baseline and its candidate pin in different versions. A version is empty if a stack
+    does not have the package.
 
-    `locks` holds locks by stack, and as `NAME.in` what a stack asks for: of those packages the lines come first.
+    `locks` maps a stack to its lock, and `NAME.in` to the requirements of a stack. Required packages come first.
     """
     lines = []
     for before, after in pairs:
-        if before not in locks or after not in locks:  # runs kept by earlier versions have no lock
+        if before not in locks or after not in locks:  # runs of earlier versions have no lock
             continue
         asked = {name for stack in (before, after) for name in requested(locks.get(f"{base_of(stack)}.in", ""))}
         for one in differences(locks[before], locks[after], asked):
@@ -28,7 +28,7 @@ def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
 
 
 def between(table: pd.DataFrame | None, before: str, after: str) -> list[Difference]:
-    """The lines of two stacks as differences, in order; none without a table."""
+    """The lines of two stacks as differences, in order; empty without a table."""
     if table is None:
         return []
     lines = table[table["before"].eq(before) & table["after"].eq(after)]

@@ -14,7 +14,7 @@ from ..metrics.streaming import KINDS, ROLES, requests_column
 from .frame import axes_of, cells, same_but_for
 from .outcomes import of_run, outcome
 
-# A line has the median, minimum and maximum of these over the repeats.
+# Each line has the median, minimum and maximum of these over the repeats.
 _TIMED = ("resolution_s", "time_to_first_batch_s", "rows_per_s")
 SPREAD = (
     *(f"{name}{less}" for name in _TIMED for less in ("", "_without_endpoint")),
@@ -48,13 +48,11 @@ COLUMNS += [*ACCOUNT, "rows_per_worker"]
 
 
 def streaming(records: Records) -> pd.DataFrame:
-    """A line a cell; medians over its `n` repeats that finished their work, rows that went wrong over all.
+    """One line per cell. Medians are over the `n` repeats that finished their work, wrong rows over all repeats.
 
-    Of a cell that none finished, counts and rows are those until its clients gave up. Counts are None where no
-    endpoint of ours counted them.
-
-    `requests_KIND_ROLE` are those of one kind by processes of one role. `counts_identical` says whether every repeat
-    asked the same. `_min` and `_max` are the smallest and the largest repeat, and no interval.
+    If no repeat finished, counts and rows are those until the clients gave up. Counts are None if none of our endpoints
+    counted them. `requests_KIND_ROLE` counts requests of one kind by processes of one role. `counts_identical` says
+    whether every repeat made the same requests. `_min` and `_max` are the smallest and largest repeat, not an interval.
     """
     runs = pd.DataFrame([_run(record, events) for record, events in records])
     if runs.empty:
@@ -65,7 +63,7 @@ def streaming(records: Records) -> pd.DataFrame:
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
     requests = record["work"].get("requests")
-    # A client that gave up has no sums, but the values until then.
+    # A client that gave up reports no totals, only the values until then.
     until = last(events, "epoch")
     epochs = [event["duration_s"] for event in events if event["event"] == "epoch" and event.get("finished")]
     measured = derive(record, events, "streaming")
@@ -92,7 +90,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     done, tried = runs[runs["completed_work"]], runs
     line |= {"n": len(done), "outcome": outcome(runs["outcome"])}
     line["reason"] = str(runs.loc[runs["outcome"] == line["outcome"], "reason"].mode().iloc[0])
-    # If no client completed, the requests until they gave up remain.
+    # If no client completed, use the requests until they gave up.
     runs = done if len(done) else tried
     for name in SPREAD:
         line |= _spread(name, done[name])
@@ -103,7 +101,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     line["counts_identical"] = runs["requests_json"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
     for name in ACCOUNT:
         values = pd.to_numeric(tried[name] if name in ACCOUNT[2:] else runs[name]).dropna()
-        # An error of one repeat counts for the cell.
+        # An error in one repeat counts for the cell.
         line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
     per_worker = runs["rows_per_worker"].dropna()
     line["rows_per_worker"] = json.dumps(per_worker.iloc[0], sort_keys=True) if len(per_worker) else None
@@ -119,19 +117,20 @@ _PARTS = {"first_epoch_s": slice(0, 1), "later_epoch_s": slice(1, None)}
 
 
 def _spread(name: str, values: "pd.Series[Any]") -> dict[str, float]:
-    """The median of repeats, the smallest and the largest."""
+    """The median, smallest and largest value of the repeats."""
     numbers = pd.to_numeric(values).astype(float)
     return {name: numbers.median(), f"{name}_min": numbers.min(), f"{name}_max": numbers.max()}
 
 
 def break_even(table: pd.DataFrame) -> pd.DataFrame:
-    """Streaming against a copy on disk, where a cell was run both ways: epochs from which the copy is faster.
+    """Streaming against a copy on disk, for cells that ran both ways: the number of epochs from which the copy is
+    faster.
 
-    A line a cell; of each way seconds with what comes before the first epoch, `WAY_first_s`, and of each later epoch,
-    `WAY_later_s`, their smallest and largest repeat, `WAY_epochs`, how many were measured, and `WAY_endpoint_share`,
-    the share of the last epoch in which the endpoint was busy. `epochs` is the first whole number of epochs at which
-    download-then-read takes less time in all, by the medians, infinite where it never does; `epochs_least` and
-    `epochs_most` bound it by the repeats, and are NaN where a way has only one.
+    One line per cell. For each WAY: `WAY_first_s` is the seconds of the first epoch with everything before it, and
+    `WAY_later_s` of each later epoch, with the smallest and largest repeat. `WAY_epochs` is the number of measured
+    epochs. `WAY_endpoint_share` is the share of the last epoch in which the endpoint was busy. `epochs` is the smallest
+    number of epochs after which downloading and reading took less time in total, by the medians; infinite if it never
+    does. `epochs_least` and `epochs_most` bound it by the repeats; NaN if a way has only one.
     """
     lines = []
     done = table[table["n"] > 0]
@@ -148,16 +147,16 @@ def break_even(table: pd.DataFrame) -> pd.DataFrame:
                 line[f"{mode}_later_s{end}"] = first if pd.isna(later) else later
             line[f"{mode}_n"], line[f"{mode}_epochs"] = longest["n"], longest["epochs"]
             line[f"{mode}_endpoint_share"] = 1 - longest["rows_per_s"] / longest["rows_per_s_without_endpoint"]
-        line["epochs"] = _even(line, "", "")
+        line["epochs"] = _break_even_epochs(line, "", "")
         repeated = min(line["stream_n"], line["download_n"]) > 1
-        line["epochs_least"] = _even(line, "_max", "_min") if repeated else math.nan
-        line["epochs_most"] = _even(line, "_min", "_max") if repeated else math.nan
+        line["epochs_least"] = _break_even_epochs(line, "_max", "_min") if repeated else math.nan
+        line["epochs_most"] = _break_even_epochs(line, "_min", "_max") if repeated else math.nan
         lines.append(line)
     return pd.DataFrame(lines)
 
 
-def _even(line: Mapping[str, float], streamed: str, downloaded: str) -> float:
-    """The epochs from which a copy is faster, by the median, the smallest or the largest repeat of each way."""
+def _break_even_epochs(line: Mapping[str, float], streamed: str, downloaded: str) -> float:
+    """The epochs from which a copy is faster, by the median, smallest or largest repeat of each way."""
     saved = line[f"stream_later_s{streamed}"] - line[f"download_later_s{downloaded}"]
     behind = line[f"download_first_s{downloaded}"] - line[f"stream_first_s{streamed}"]
     return 1 if behind < 0 else math.inf if saved <= 0 else behind // saved + 2

@@ -11,18 +11,18 @@ SHARE = 0.05
 LEAST = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
 """Smallest difference in the metric's unit."""
 STEP_SHARE = 0.10
-"""Share of the larger side, for steps between two versions. A step of single runs, which cannot be confirmed, is
+"""Share of the larger side, for steps between two versions. A step of single runs cannot be confirmed. It is
 bisected if it is twice this share and twice LEAST."""
 EPOCH_SHARE, EPOCH_BYTES = 0.01, 500_000
 """Growth per epoch: the larger of this share of an epoch's input and this many bytes."""
 GROWN_BYTES, GROWN_SHARE = 16e6, 0.05
 """Growth over the whole work: the larger of this many bytes and this share of the input. Interpreters and libraries
-move by less."""
+vary by less."""
 GROWTH_INPUT_BYTES = 20e6
-"""Text from which on a rate of growth is reported. Of two stacks that level off in the default run, one was level after
-10 MB of text and the other bent at 20 MB: a rate read before that is the start of a level."""
+"""The amount of text from which on a rate of growth is reported. Of two stacks that level off in the default run,
+one was level after 10 MB of text and the other bent at 20 MB. A rate over less text could be the start of a level."""
 ABSURD = 100
-"""A detectable ratio above this is reported as "over 100 times": two noisy repeats can give any number."""
+"""A detectable ratio above this is written as "over 100 times", because two noisy repeats can give any number."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,13 @@ class Threshold:
     least: float = 0.0
     """In the metric's unit."""
     floor: float = 0.0
-    """Values below it, in the metric's unit, are compared by differences and not by ratios."""
+    """Values below it, in the metric's unit, are compared by differences instead of ratios."""
 
     def covers(self, effect: float, baseline: float, as_ratio: bool) -> bool:
         """Whether an effect is too small to matter.
 
-        With `as_ratio` the effect is the log of a ratio and the baseline a log; else a difference and a plain value.
+        With `as_ratio`, the effect is the log of a ratio and the baseline a log. Else they are a difference and a plain
+        value.
         """
         if as_ratio and effect > 100:  # exp() would overflow
             return False
@@ -50,7 +51,7 @@ class Threshold:
 
 
 THRESHOLDS: Mapping[str, Threshold] = {"run_failed": Threshold(floor=0.1)}
-"""Metrics whose threshold is not the one of their unit."""
+"""Metrics whose threshold differs from that of their unit."""
 
 
 def threshold_of(metric: str) -> Threshold:

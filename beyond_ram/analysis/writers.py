@@ -1,4 +1,4 @@
-"""Table `writers`: what writing a token dataset in a format takes."""
+"""Table `writers`: the cost of writing a token dataset in a format."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ COLUMNS = ["rows", "bytes_in", "stored_bytes", "disk_ratio", "write_s", "write_c
 
 
 def writers(records: Records) -> pd.DataFrame:
-    """A line a run of the workload `write`: seconds, CPU-seconds, bytes stored, and the writer's memory."""
+    """One line per run of workload `write`: seconds, CPU-seconds, stored bytes, and the writer's memory."""
     lines = []
     for record, events in records:
         if record.get("workload") != "write":

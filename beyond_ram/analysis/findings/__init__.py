@@ -1,4 +1,4 @@
-"""Findings: what the tables show, strongest first, as data (`finding.py`) and in sentences (`sentences.py`)."""
+"""Findings: what the tables show, strongest first, as data (`finding.py`) and as sentences (`sentences.py`)."""
 
 from . import compared, explaining, hub, loading, streaming
 from .finding import Bar, Finding, Tables, one_per_cause
@@ -8,6 +8,6 @@ __all__ = ["Bar", "Finding", "Tables", "findings", "undecided"]
 
 
 def findings(tables: Tables) -> list[Finding]:
-    """Everything that the tables show, strongest first, each cause once."""
+    """Everything that the tables show, strongest first, one finding per cause."""
     sources = compared.SOURCES + explaining.SOURCES + hub.SOURCES + streaming.SOURCES + loading.SOURCES
     return one_per_cause(finding for source in sources for finding in source(tables))

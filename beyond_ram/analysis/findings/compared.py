@@ -28,7 +28,7 @@ _FIGURES = {
     "copy-on-write": "copy_on_write",
     "script": "",  # a script of the user's own, of which no figure is made
 }
-# The metrics that a figure draws, if it does not draw all that its runs are compared in.
+# The metrics that a figure draws, if it does not draw all compared metrics of its runs.
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$"), "worker_memory": re.compile("_bytes$")}
 _FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
@@ -36,7 +36,7 @@ _CONFIRMED = ("better", "worse")
 
 @reads("comparisons")
 def _differences(tables: Tables) -> Iterator[Finding]:
-    """A finding for each two values of an axis that differ, with all metrics that do, strongest first."""
+    """One finding for each two values of an axis that differ, with all metrics that differ, strongest first."""
     table = tables["comparisons"]
     conditions = [axis for axis in varied(table) if axis != "experiment"]
     better = _better(table)
@@ -45,13 +45,13 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         if confirmed.empty:
             continue
         first = lines_of(confirmed)[0]
-        # Number of comparisons of the title's metric, and of confirmed ones.
+        # The number of comparisons of the title's metric, and the number of confirmed ones.
         compared, times = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, confirmed))
         limited = tuple(describe(first, (one for one in varied(group) if one != "experiment")))
         scope = Scope(
             str(first["experiment"]), limited if times < compared else (), times, compared, int(group["failed"].sum())
         )
-        names = (_named(axis, before), _named(axis, after))
+        names = (_value_in_words(axis, before), _value_in_words(axis, after))
         yield Finding(
             kind="difference",
             subject=names[1],
@@ -62,7 +62,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             facts={
                 "axis": str(axis),
                 "compared": tuple(dict.fromkeys(group.loc[group["reason"] != "too few repeats", "metric"])),
-                "also_better": _also(better.get((axis, before), []), after),
+                "also_better": _also_better(better.get((axis, before), []), after),
                 "packages": between(tables.get("stack_differences"), str(before), str(after))
                 if axis == "stack"
                 else [],
@@ -70,7 +70,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
                 "undecided": _undecided(group, conditions),
                 "likely": _likely(group),
                 "mixed": _mixed(group),
-                **_tried_on(tables, first),
+                **_inputs_and_times(tables, first),
                 **(_of_loaders(tables, str(before), str(after)) if axis == "loader" else {}),
             },
             figure=_figure(str(axis), first),
@@ -87,7 +87,7 @@ def _figure(axis: str, line: Line) -> str:
 
 
 def _effects(confirmed: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
-    """An effect per metric: of the first cell, and of other cells for metrics that are not confirmed there."""
+    """One effect per metric: from the first cell, or from another cell if the metric is not confirmed in the first."""
     cell = confirmed.groupby(axes(confirmed), dropna=False).ngroup()
     here = cell.eq(cell.iloc[0])
     elsewhere = confirmed[~here & ~confirmed["metric"].isin(confirmed.loc[here, "metric"])].drop_duplicates("metric")
@@ -102,7 +102,7 @@ def _effect(line: Line, conditions: list[str]) -> Effect:
 
 
 def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
-    """Strongest first; a metric that only accompanies another comes last."""
+    """Strongest first. A metric that only accompanies another one comes last."""
     metrics = set(confirmed["metric"])
     last = confirmed["metric"].map(lambda metric: METRICS[metric].beside in metrics)
     return (
@@ -111,7 +111,7 @@ def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
 
 
 def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
-    """Undecided comparisons that are likely, by their side."""
+    """Undecided comparisons that are likely better or worse, by side."""
     return {
         side: [_effect(line, varied(group)) for line in lines_of(group[group["reason"] == reason])]
         for side, reason in LIKELY.items()
@@ -119,7 +119,7 @@ def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
 
 
 def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) -> tuple[Effect, ...]:
-    """Rates in the cell of a finding that are undecided, so that no slowdown is left out."""
+    """Undecided rates in the cell of a finding. They are shown so that no slowdown is left out."""
     here = [axis for axis in axes(group) if axis in first]
     lines = [
         line
@@ -130,19 +130,19 @@ def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) ->
 
 
 def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
-    """Undecided metrics, as far as their interval is known: one effect each, of the cell with the widest interval."""
+    """Undecided metrics whose interval is known: one effect per metric, from the cell with the widest interval."""
     lines = group[group["result"].eq("undecided") & group["low"].notna()]
     widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
 
 
 def is_rate(metric: str) -> bool:
-    """Whether more of a metric is faster."""
+    """Whether the metric is a rate, of which more is faster."""
     return METRICS[metric].direction == "higher" and "/" in METRICS[metric].unit
 
 
 def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
-    """Metrics that are better in one cell and worse in another, confirmed or likely: the first effect by metric and
+    """Metrics that are better in one cell and worse in another, confirmed or likely. The first effect by metric and
     result."""
     ways = group["result"].where(group["result"].isin(_CONFIRMED), group["reason"])
     pointing = group.assign(_way=ways)[ways.isin([*_CONFIRMED, *LIKELY.values()])]
@@ -153,8 +153,8 @@ def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
     return {(line["metric"], line["_way"]): _effect(line, conditions) for line in lines_of(first)}
 
 
-def _tried_on(tables: Tables, line: Line) -> dict[str, Any]:
-    """From the runs of both sides: wall-clock seconds of the median run, processors, and rows of the input."""
+def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
+    """Facts from the runs of both sides: wall-clock seconds of the median run, processors, rows of the input."""
     runs = tables.get("runs")
     if runs is None or not {"duration_s", line["axis"]} <= set(runs):
         return {}
@@ -170,7 +170,7 @@ def _tried_on(tables: Tables, line: Line) -> dict[str, Any]:
 
 
 def _better(table: pd.DataFrame) -> dict[tuple[Any, Any], list[Any]]:
-    """By axis and value, the other values for which everything confirmed is better."""
+    """By axis and value: the other values for which every confirmed result is better."""
     values: dict[tuple[Any, Any], list[Any]] = {}
     confirmed = table[table["result"].isin(_CONFIRMED)]
     for (axis, before, after), group in confirmed.groupby(["axis", "before", "after"]):
@@ -179,14 +179,14 @@ def _better(table: pd.DataFrame) -> dict[tuple[Any, Any], list[Any]]:
     return values
 
 
-def _also(better: list[Any], after: object) -> tuple[str, ...]:
-    """Other values that are better too, and were not compared with this one."""
-    others = tuple(_named(*one) for one in better if one[1] != after)
+def _also_better(better: list[Any], after: object) -> tuple[str, ...]:
+    """Other values that are better too, but were not compared with this one."""
+    others = tuple(_value_in_words(*one) for one in better if one[1] != after)
     return others if len(others) < len(better) else ()
 
 
 def _of_loaders(tables: Tables, *names: str) -> dict[str, str]:
-    """Differences in use between two loaders: who lends its batches, who starts no process for a worker."""
+    """How two loaders differ in use: which reuses its batches, which is ours, which starts no worker processes."""
     facts = {}
     loaders, runs = tables.get("loaders"), tables.get("runs")
     if loaders is not None and "lends" in loaders:
@@ -212,7 +212,7 @@ def _metrics(lines: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFrame, scope: Scope) -> Advice | None:
-    """The side to use if all confirmed results favour it and no likely one is against it; else both sides."""
+    """The side to use, if all confirmed results favour it and no likely result is against it. Else both sides."""
     if confirmed["reason"].ne("").any():  # the sides did not do the same work
         return None
     by_result = dict(iter(confirmed.groupby("result")))
@@ -237,7 +237,7 @@ def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
 
 @reads("comparisons")
 def _no_regression(tables: Tables) -> Iterator[Finding]:
-    """Two stacks without a confirmed regression: how many comparisons, and what could have been detected."""
+    """Two stacks without a confirmed regression: number of comparisons, and what they could have detected."""
     table = tables["comparisons"]
     pairs = table[table["axis"] == "stack"]
     for (before, after), group in pairs.groupby(["before", "after"], sort=False):
@@ -265,14 +265,14 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
 
 
 def _why_same(line: Line) -> str:
-    """`exact` for equal counts, `small` if both sides are below the threshold, else `within` for the interval."""
+    """`exact` for equal counts, `small` if both sides are below the threshold, `within` if the interval is."""
     if line["exact"]:
         return "exact"
     least = threshold_of(line["metric"]).least
     return "small" if least and max(line["baseline"], line["candidate"]) <= least else "within"
 
 
-def _named(axis: object, value: object) -> str:
+def _value_in_words(axis: object, value: object) -> str:
     """A value of an axis in words."""
     spec = AXES[str(axis)]
     return spec.describe(int(str(value)) if spec.number else str(value)) or f"default {spec.label}"

@@ -23,7 +23,7 @@ _CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
 
 @reads("growth")
 def _growth(tables: Tables) -> Iterator[Finding]:
-    """How memory grows with the input: compared stacks in pairs, then the others."""
+    """How memory grows with the input: first the compared pairs of stacks, then all other stacks."""
     growth = tables["growth"]
     lines = lines_of(growth[growth["cache"] == "cold"])
     first = {_cell(line, line["stack"]): place for place, line in reversed([*enumerate(lines)])}
@@ -73,7 +73,7 @@ def _where(line: Line) -> Scope:
 
 
 def _slope(line: Line) -> Bar:
-    """The slope of a line, if growth is confirmed."""
+    """The slope of a line if growth is confirmed, else its level in words."""
     if line["anon_shape"] not in ("straight", "grows"):
         level = line["anon_shape"] == "levels off"
         words = f"levels off at {line['anon_level_mb']:,.0f} MB" if level else in_words(line, short=True)
@@ -83,12 +83,12 @@ def _slope(line: Line) -> Bar:
 
 
 def _cell(line: Line, stack: object) -> tuple[str, ...]:
-    """The cell of a line, with any stack."""
+    """The cell of a line with its stack replaced."""
     return (str(stack), *(str(line[axis]) for axis in _CELL if axis in line))
 
 
 def _surely_grows(line: Line) -> float:
-    """Lower bound of the growth over the measured input, as the log of a ratio to its start."""
+    """Lower bound of growth over the measured input: log of the ratio to its start."""
     if line["anon_shape"] not in ("straight", "grows") or missing_mb(line):
         return 0.0
     start = line["anon_intercept_mb"]
@@ -98,7 +98,7 @@ def _surely_grows(line: Line) -> float:
 
 @reads("verdicts")
 def _owners(tables: Tables) -> Iterator[Finding]:
-    """For each stack, the cell with most growth among those with a cause."""
+    """For each stack, the cell that grew most among those whose cause is known."""
     table = tables["verdicts"]
     explained = table[table["verdict"].isin(["held", "leak", "retained"])]
     for stack, group in explained.groupby("stack", sort=False):
@@ -130,8 +130,8 @@ def _owners(tables: Tables) -> Iterator[Finding]:
 
 
 @reads("remedies")
-def _without_effect(tables: Tables) -> Iterator[Finding]:
-    """Remedies without effect on heap growth in every cell of the stack in which they were tried."""
+def _no_effect(tables: Tables) -> Iterator[Finding]:
+    """Remedies that did not change heap growth in any cell of the stack in which they were tried."""
     remedies = tables["remedies"]
     growth = remedies[(remedies["metric"] == "grown_anon_bytes") & remedies["result"].ne("not run")]
     for stack, group in growth.groupby("stack", sort=False):
@@ -166,7 +166,7 @@ def _bar(label: str, size_bytes: float) -> Bar:
 
 @reads("regrowth")
 def _regrowth(tables: Tables) -> Iterator[Finding]:
-    """Repeated work whose memory does not level off."""
+    """Repeated work whose memory keeps growing."""
     regrowth = tables["regrowth"]
     for line in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
         conditions = tuple(describe(line, ("subject", "case", "between")))
@@ -227,7 +227,7 @@ def _version_steps(tables: Tables) -> Iterator[Finding]:
 
 
 def _version(line: Line, steps: pd.DataFrame) -> Advice | None:
-    """The better of two releases; None if neither is, or if another step leads to a better one."""
+    """The better of two releases. None if neither is better, or if another step leads to a better one."""
     lower = line["to_value"] < line["from_value"]
     better = {"lower": lower, "higher": not lower}.get(METRICS[line["metric"]].direction)
     if better is None:
@@ -245,7 +245,8 @@ def _version(line: Line, steps: pd.DataFrame) -> Advice | None:
 
 
 def _as_good(line: Line, steps: pd.DataFrame, *, better: bool) -> list[str]:
-    """The releases on the better side of a step, up to the next confirmed step, and from one that brings it back."""
+    """The releases on the better side of a step: up to the next confirmed step, and again from a step that reverts
+    it."""
     every = lines_of(steps)
     later = every[[*map(_ends, every)].index(_ends(line)) + 1 :]
     if better:
@@ -272,14 +273,14 @@ def _sure_factor(low: float, high: float) -> float:
 
 @reads("limits")
 def _limits(tables: Tables) -> Iterator[Finding]:
-    """The smallest memory limit of a cell, and how far the readings without a limit are from it."""
+    """The smallest memory limit of a cell, and how close readings of runs without a limit are to it."""
     limits = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes"])
     for _, group in cells(limits):
         lines = lines_of(group)
         line, n = lines[0], len(lines)
         killed, completed = float(group["killed_at_bytes"].min()), float(group["completed_at_bytes"].max())
         rss = (float(group["peak_rss_bytes"].min()), float(group["peak_rss_bytes"].max()))
-        # Whole MiB, as a scheduler takes it.
+        # Whole MiB, the unit that schedulers take.
         request_mib = tuple(float(np.ceil(end / MIB)) for end in (group["ask_bytes"].min(), group["ask_bytes"].max()))
         probes = group["probes"].sum() if "probes" in group else math.nan
         enough = group["ask_bytes"].min() >= completed
@@ -312,7 +313,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
 
 
 def _speed(group: pd.DataFrame) -> dict[str, tuple[float, float] | int] | None:
-    """The limit that keeps a share of the speed, if it was searched."""
+    """The limit that keeps a share of the speed; None if it was not searched."""
     if "speed_kept_at_bytes" not in group or group["speed_kept_at_bytes"].isna().all():
         return None
     kept = group.dropna(subset=["speed_kept_at_bytes"])
@@ -320,4 +321,4 @@ def _speed(group: pd.DataFrame) -> dict[str, tuple[float, float] | int] | None:
     return {**ends, "pairs": int(kept["speed_pairs"].sum())}
 
 
-SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _without_effect, _regrowth)
+SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _no_effect, _regrowth)

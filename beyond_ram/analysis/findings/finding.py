@@ -38,7 +38,7 @@ class Effect:
     n: int = 0
     exact: bool = False
     conditions: tuple[str, ...] = ()
-    """The cell, in words, by the axes that vary."""
+    """The cell in words, on the axes that vary."""
     experiment: str = ""
 
     def turned(self) -> "Effect":
@@ -55,12 +55,12 @@ class Scope:
 
     experiment: str
     conditions: tuple[str, ...] = ()
-    """Settings that it is limited to, in words; empty if it is valid in all compared ones."""
+    """Settings that the finding is limited to, in words; empty if it holds in all compared settings."""
     confirmed: int = 0
-    """In how many of the `compared` settings it is confirmed."""
+    """Number of the `compared` settings in which it is confirmed."""
     compared: int = 0
     failed: int = 0
-    """Runs that failed."""
+    """Number of failed runs."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Bar:
-    """A value of a finding's small picture."""
+    """A bar of a finding's small chart."""
 
     label: str
     value: float
@@ -96,7 +96,7 @@ class Finding:
 
     kind: Kind
     subject: str
-    """Subject: a stack, a loader, a release, a setting."""
+    """A stack, loader, release or setting."""
     baseline: str = ""
     """The other side of the comparison."""
     effects: tuple[Effect, ...] = ()
@@ -104,16 +104,16 @@ class Finding:
     scope: Scope
     advice: Advice | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Further numbers and names, by kind."""
+    """Further numbers and names; the keys depend on the kind."""
     strength: float
-    """The effect at the near end of its interval, as a factor; 0 if nothing is confirmed. It orders findings."""
+    """The effect at the near end of its interval, as a factor; 0 if nothing is confirmed. Findings are sorted by it."""
     figure: str = ""
-    """The figure that shows it."""
+    """Name of the figure that shows it."""
     bars: tuple[Bar, ...] = ()
     seen: tuple[Line, ...] = ()
-    """The lines of tables behind it."""
+    """The table lines that it is based on."""
     cause: tuple[str, ...] = ()
-    """Findings of one cause are merged; empty: never merged."""
+    """Findings with the same cause are merged. If empty, the finding is never merged."""
     more: tuple["Finding", ...] = ()
     """Weaker findings of the same cause."""
 
@@ -141,17 +141,18 @@ class Finding:
 
     @property
     def experiment(self) -> str:
-        """The experiment that shows it alone."""
+        """The experiment that shows it."""
         return self.scope.experiment
 
     @property
     def small(self) -> bool:
-        """Whether the effect may be smaller than SHARE. Strength 0 answers a question and has no size."""
+        """Whether the effect may be smaller than SHARE. A finding of strength 0 answers a question and has no size."""
         return 0 < self.strength < 1 + SHARE
 
 
 def one_per_cause(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings strongest first; those of one cause become the strongest of them. Conflicting advice is dropped."""
+    """The findings, strongest first. Findings of one cause are merged into the strongest. Conflicting advice is
+    dropped."""
     by_cause: dict[object, list[Finding]] = {}
     for place, finding in enumerate(sorted(findings, key=lambda finding: -finding.strength)):
         by_cause.setdefault(finding.cause or place, []).append(finding)
@@ -172,7 +173,7 @@ Source = Callable[[Tables], Iterator[Finding]]
 
 
 def reads(*names: str) -> Callable[[Source], Source]:
-    """A source yields nothing if one of its tables is missing or empty."""
+    """Decorator: the source yields nothing if one of these tables is missing or empty."""
 
     def only_with_tables(source: Source) -> Source:
         @functools.wraps(source)
@@ -199,6 +200,6 @@ def failed(line: Mapping[str, Any]) -> int:
 def tries(failed: int, runs: int) -> float:
     """The strength of a failure: the expected number of tries until a run succeeds.
 
-    From the mean of Jeffreys' posterior of the share that fails: 4 after one failed run, 8 after three.
+    Computed from the mean of Jeffreys' posterior of the failing share: 4 after one failed run, 8 after three.
     """
     return (runs + 1) / (runs - failed + 0.5) if failed else 1.0

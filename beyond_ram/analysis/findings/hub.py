@@ -13,7 +13,7 @@ from .finding import Advice, Bar, Finding, Scope, Source, Tables, lines_of, read
 
 @reads("dedup", "claims")
 def _chunking(tables: Tables) -> Iterator[Finding]:
-    """The new bytes that content-defined chunking saves when a table is edited and pushed again."""
+    """The new bytes that content-defined chunking saves when an edited table is pushed again."""
     claims = tables["claims"]
     claims = claims[claims["claim"] == CHUNKED]
     for setting, shares in against(tables["dedup"]):
@@ -47,7 +47,7 @@ def _chunking(tables: Tables) -> Iterator[Finding]:
 
 @reads("spark")
 def _spark(tables: Tables) -> Iterator[Finding]:
-    """Steps of Spark's data source that fail in runs that ended."""
+    """Steps of Spark's data source that fail, in runs that ended."""
     for keys, group in tables["spark"].groupby(["experiment", "pyspark_huggingface"], sort=False):
         steps = tried(group)
         works = {str(step): lines["works"].astype(bool) for step, lines in steps.groupby("step", sort=False)}

@@ -14,7 +14,7 @@ from .finding import Advice, Bar, Finding, Line, Scope, Source, Tables, lines_of
 
 @reads("loaders")
 def _rows_lost(tables: Tables) -> Iterator[Finding]:
-    """Loaders that do not deliver every row once, in runs that finished."""
+    """Loaders that do not deliver every row exactly once, in runs that finished."""
     loaders = by_way(tables["loaders"])
     wrong = loaders[(loaders["n"] > 0) & loaders["account"].str.contains(r"\d (?:missing|twice|wrong)")]
     for name, group in wrong.groupby("loader", sort=False):
@@ -53,7 +53,7 @@ def _rows(label: str, rows: float) -> Bar:
 
 @reads("ddp")
 def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
-    """Rows that several ranks together missed or had twice, in runs that finished."""
+    """Rows that all ranks together missed or received twice, in runs that finished."""
     ranks = tables["ddp"]
     for cell, group in same_but_for(ranks[ranks["outcome"].eq("completed")]):
         wrong = group[group["account"].str.contains(r"\d (?:missing|twice|wrong)")]
@@ -68,7 +68,7 @@ def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
             scope=Scope(str(cell["experiment"]), (str(cell["tokens"]), str(cell["order"])), len(wrong), len(group)),
             facts={
                 "ranks": count,
-                # Rows that come again so that all ranks have the same number.
+                # Rows that are repeated so that all ranks have the same number.
                 "padded": padded if padded and line["account"] == f"{padded} twice" else 0,
                 **{name: line[name] for name in ("account", "rows_expected", "rows_delivered")},
             },
@@ -81,7 +81,7 @@ def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
 
 @reads("loaders")
 def _read_ceiling(tables: Tables) -> Iterator[Finding]:
-    """The best loader of each order, compared with reading without a loader."""
+    """The best loader for each order, compared with reading without a loader."""
     loaders = by_way(tables["loaders"])
     if "against_ceiling" not in loaders:
         return
@@ -115,7 +115,7 @@ def _read_ceiling(tables: Tables) -> Iterator[Finding]:
 
 @reads("loaders")
 def _readahead(tables: Tables) -> Iterator[Finding]:
-    """Under a memory limit: loaders that complete with MADV_RANDOM in every run, and without it in none."""
+    """Loaders that under a memory limit complete every run with MADV_RANDOM, and no run without it."""
     loaders = tables["loaders"]
     if "advice" not in loaders:
         return
@@ -156,7 +156,7 @@ def _workers(line: Line) -> str:
 
 
 def _runs(line: Line) -> int:
-    """The runs that were planned; a table from before they were counted has n."""
+    """Number of planned runs. Tables of older versions do not count them: then `n`."""
     planned: float = line.get("asked", math.nan)
     return int(line["n"] if math.isnan(planned) else planned)
 

@@ -1,4 +1,4 @@
-"""The one module that turns findings into sentences."""
+"""The only module that turns findings into sentences."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ def _plural(count: float, noun: str) -> str:
 
 
 def _range(pair: Sequence[float], form: str = ",.0f", scale: float = 1) -> str:
-    """The two ends of a range; one number if both read alike."""
+    """Both ends of a range, or one number if the texts are equal."""
     ends = [format(end / scale, form) for end in pair]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
@@ -68,13 +68,13 @@ def factor(ratio: float) -> str:
 
 
 def _is_rate(effect: Effect) -> bool:
-    """Whether the effect reads best as a factor of speed."""
+    """Whether the effect is best written as a factor of speed."""
     metric = METRICS[effect.metric]
     return metric.direction == "higher" and not math.isnan(effect.ratio) and "/" in metric.unit
 
 
 def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
-    """The change of a metric in one clause. Ordered sides are a before and an after, as releases are."""
+    """The change of a metric in one clause. Ordered sides, such as two releases, read "from ... to ..."."""
     metric = METRICS[effect.metric]
     if effect.metric == FAILED:
         counts = [f"{value * effect.n:.0f} of {effect.n}" for value in (effect.candidate, effect.baseline)]
@@ -91,7 +91,8 @@ def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
 
 
 def _certainty(effect: Effect, sides: str = "") -> str:
-    """The ratio or difference of an effect, with its interval and n. With `sides`, as the beginning of a sentence."""
+    """The ratio or difference of an effect, with its interval and n. With `sides`, written as the start of a
+    sentence."""
     unit = METRICS[effect.metric].unit
     if math.isnan(effect.ratio):
         middle = f"{'Difference: ' if sides else ''}{amount(effect.difference, unit, signed=True)}"
@@ -118,12 +119,12 @@ def _packages(finding: Finding) -> str:
     return f"Packages that differ: {words}." if words else ""
 
 
-# More conditions than this are named by their experiment.
+# A finding with more conditions than this names its experiment instead.
 _MOST_CONDITIONS = 3
 
 
 def _limited_to(scope: Scope) -> str:
-    """The settings that a finding is limited to, in a few words; empty if it is not."""
+    """The settings that a finding is limited to, in a few words; empty if it has no limits."""
     if len(scope.conditions) > _MOST_CONDITIONS:
         return f"experiment {scope.experiment}"
     return ", ".join(scope.conditions)
@@ -215,13 +216,13 @@ _SAME = {
 
 
 def _same(counts: Mapping[str, int]) -> str:
-    """Why comparisons are the same: a count for each reason."""
+    """Why comparisons have the result `same`: a count for each reason."""
     reasons = [f"{count} by {_SAME[reason]}" for reason, count in counts.items() if count]
     return f"Same: {', '.join(reasons)}." if reasons else ""
 
 
 def detectable(ratios: Sequence[float]) -> str:
-    """The change that undecided comparisons of ratios confirm in half of the cases, as a sentence."""
+    """The change that half of the undecided comparisons of ratios would confirm, as a sentence."""
     if not len(ratios):
         return ""
     ordered = sorted(ratios)
@@ -264,7 +265,7 @@ def _growth(finding: Finding) -> Sentences:
 
 
 def _beyond(line: Mapping[str, Any]) -> str:
-    """A note that a gigabyte lies beyond the measured input."""
+    """A note if a gigabyte is beyond the measured input."""
     times = line["gb_over_largest"]
     return f"A gigabyte would be {times:,.0f} times the largest input and was not measured." if times > 1 else ""
 
@@ -336,7 +337,7 @@ def _version_step(finding: Finding) -> Sentences:
 
 
 def _step(effect: Effect, unit: str, scale: float) -> str:
-    """A step with its interval: of bytes the difference, else the ratio unless its interval reaches below zero."""
+    """A step with its interval. For bytes, or if the interval reaches below zero, the difference; else the ratio."""
     if effect.low > 0 and scale == 1:
         return f"ratio {effect.ratio:.3g} (95 % {effect.low:.3g} to {effect.high:.3g})"
     change, low, high = ((end - 1) * effect.baseline / scale for end in (effect.ratio, effect.low, effect.high))
@@ -504,7 +505,7 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "chunking": _chunking,
     "spark": _spark,
 }
-# Kinds whose own sentences give the number of failed runs.
+# Kinds whose sentences already give the number of failed runs.
 _COUNT_FAILURES = ("difference", "gives up", "faults")
 
 
@@ -545,7 +546,7 @@ def _use(finding: Finding, advice: Advice) -> str:
 
 
 def _undecided(finding: Finding) -> str:
-    """The metrics that are undecided between the two sides, from the baseline to the candidate."""
+    """The metrics that are undecided between the two sides."""
     confirmed = {effect.metric for effect in finding.effects}
     metrics = dict.fromkeys(effect.metric for effect in finding.facts.get("undecided", ()))
     left = [metric for metric in metrics if metric not in confirmed]
@@ -553,7 +554,7 @@ def _undecided(finding: Finding) -> str:
 
 
 def _longer(finding: Finding, advice: Advice) -> str:
-    """The wall clock of both sides, if the recommended one took longer by more than the threshold. It is not tested."""
+    """The wall clock of both sides, if the recommended side took longer by more than the threshold. Not tested."""
     if "wall_s" not in finding.facts:
         return ""
     baseline_s, candidate_s = finding.facts["wall_s"]
@@ -564,7 +565,7 @@ def _longer(finding: Finding, advice: Advice) -> str:
 
 
 def _measured_where(finding: Finding) -> str:
-    """Conditions of an advice that a config does not show: processors and work per row, or batch size and input."""
+    """Conditions of an advice that a config does not show: processors and work per row, or the size of the input."""
     facts, axis = finding.facts, finding.facts.get("axis")
     if own := facts.get("own_loader"):
         return f"{own} is a class of this project, over a file of token ids that is written before."
@@ -579,14 +580,14 @@ def _weigh(finding: Finding, advice: Advice) -> str:
     where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
     sides = f"{advice.choose[0]}, compared with {advice.instead_of}{where},"
     forward = advice.choose[0] == finding.subject
-    # Results are the candidate's; the choice may be the baseline.
+    # Results are about the candidate, but the choice may be the baseline.
     better, worse = ("better", "worse") if forward else ("worse", "better")
     likely = {effect.metric: effect for effect in reversed(finding.facts["likely"][worse])}
     confirmed = {effect.metric: effect for effect in reversed(finding.effects)}
     mixed = finding.facts["mixed"]
 
     def listed(metrics: Iterable[str], effects: Mapping[str, Effect], way: str) -> str:
-        """Metrics with their change; those that point both ways also with their cell."""
+        """The metrics with their change. Metrics that go both ways are listed with their cell."""
         words = []
         for metric in metrics:
             effect = mixed.get((metric, way)) or effects.get(metric)
@@ -602,7 +603,7 @@ def _weigh(finding: Finding, advice: Advice) -> str:
 
 
 def _elsewhere(effect: Effect, finding: Finding, *, whole: bool) -> Sequence[str]:
-    """The cell of an effect, as far as it is not the finding's own; with `whole` all of it."""
+    """The conditions of an effect that the finding does not share. With `whole`, all of its conditions."""
     if whole:
         return effect.conditions
     if effect.experiment != finding.scope.experiment:
@@ -611,7 +612,7 @@ def _elsewhere(effect: Effect, finding: Finding, *, whole: bool) -> Sequence[str
 
 
 def _by(effect: Effect) -> str:
-    """The size of a change: a rate as a change of speed, others in percent, times or their unit."""
+    """The size of a change: for a rate the change of speed, else in percent, as a factor, or in its unit."""
     if math.isnan(effect.ratio):
         return amount(effect.difference, METRICS[effect.metric].unit, signed=True)
     if _is_rate(effect):

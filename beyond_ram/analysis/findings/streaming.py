@@ -1,4 +1,4 @@
-"""Findings on what streaming asks of a Hub."""
+"""Findings on the requests that streaming makes."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from .finding import Bar, Finding, Line, Scope, Source, Tables, lines_of, reads,
 
 @reads("streaming")
 def _gives_up(tables: Tables) -> Iterator[Finding]:
-    """Clients that fail without an injected fault."""
+    """Clients that fail although no fault is injected."""
     streaming = tables["streaming"]
     for line in lines_of(streaming[streaming["fault"] == "none"]):
         failures, runs = _failed(line)
@@ -27,7 +27,7 @@ def _gives_up(tables: Tables) -> Iterator[Finding]:
 
 @reads("streaming")
 def _under_faults(tables: Tables) -> Iterator[Finding]:
-    """The injected faults, each gone when the request is repeated, that end a stream."""
+    """Injected faults that end a stream, although each is gone when the request is repeated."""
     streaming = tables["streaming"]
     tried = streaming[streaming["fault"].ne("none") & streaming["outcome"].ne("not_applicable")]
     for (experiment, stack), group in tried.groupby(["experiment", "stack"], sort=False):
@@ -52,7 +52,7 @@ def _under_faults(tables: Tables) -> Iterator[Finding]:
 
 @reads("streaming")
 def _listing(tables: Tables) -> Iterator[Finding]:
-    """Requests of workers for the list of files, which their parent has: the cell of a stack with most of them."""
+    """Workers that request the list of files again, which their parent already has. The worst cell of each stack."""
     streaming = tables["streaming"]
     asking = streaming[(streaming["requests_listing_of_workers_min"] > 0) & (streaming["n"] > 0)]
     asking = asking[asking["workers"] > 0]  # processes that a client starts itself are not workers of the loader
@@ -78,7 +78,7 @@ def _listing(tables: Tables) -> Iterator[Finding]:
                 "n": int(line["n"]),
                 "note": note,
             },
-            # Over the requests that would be left without them; one run proves nothing.
+            # The factor over the requests without these. One run proves nothing.
             strength=(rest + least) / max(rest, 1) if line["n"] > 1 else 1.0,
             figure="requests_by_workers",
             bars=(
@@ -91,7 +91,7 @@ def _listing(tables: Tables) -> Iterator[Finding]:
 
 
 def _failed(line: Line) -> tuple[int, int]:
-    """Number of failed runs and of runs."""
+    """The number of failed runs, and of all runs."""
     if "failed" in line:
         return int(line["failed"]), int(line["finished"] + line["failed"])
     failures = int(line["outcome"] not in ("completed", "not_applicable"))

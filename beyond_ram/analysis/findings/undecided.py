@@ -15,7 +15,7 @@ from .sentences import detectable
 
 @dataclass(frozen=True)
 class Undecided:
-    """A number of undecided questions of a total, and the reasons."""
+    """How many questions of a kind are undecided, out of how many, and the reasons."""
 
     kind: Literal["too few repeats", "planned", "exploratory", "likely", "causes", "failed", "not applicable"]
     count: int
@@ -33,7 +33,7 @@ def count(tables: Tables) -> list[Undecided]:
 
 
 def undecided(tables: Tables) -> list[str]:
-    """The same as sentences."""
+    """The counts as sentences."""
     return [sentence(one) for one in count(tables)]
 
 
