@@ -1,1 +1,1 @@
-"""Runs one cell: private folder, cache state, the watcher around the workload, the interruption, the record."""
+"""Weigh one cell: private folder, cache state, watched workload, interruption, record."""

@@ -1,4 +1,4 @@
-"""One cell: a private folder, the cache state, the watcher around the workload, the record."""
+"""Weigh one cell: private folder, cache state, watched workload, record."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from . import processes, randomised, remedies, served, sound
 from .private import private_folder
 from .provenance import commit
 
-# Signals of a terminal or a scheduler: what they end is no result.
+# Signals of a terminal or a scheduler. A run that they end has no result.
 _EXTERNAL_SIGNALS = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
 _NO_ROOM = ", killed for want of memory: this job, or the machine, has too little"
 # The names of scripts/corpora/shards.py.
@@ -30,27 +30,27 @@ _CORPUS_FILE = re.compile(r"files/[0-9]+\.jsonl")
 
 
 class WeighingError(RuntimeError):
-    """A cell that could not be weighed; the text is one line."""
+    """A cell could not be weighed. The message is one line."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A job, and its folders on this machine."""
+    """A job with its folders on this machine."""
 
     job: Job
     python: str
-    """Interpreter of the cell's stack."""
+    """Python interpreter of the cell's stack."""
     lock: Path
     work: Path
-    """Folder for private work folders, on the file system that shall be measured."""
+    """Folder for private work folders. It is on the file system that is measured."""
     began: float = field(default_factory=time.monotonic)
-    """When weighing it began, on the clock of `time.monotonic`."""
+    """Start of the weighing, on the clock of `time.monotonic`."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
-    """Weigh one run into its folder below `runs`.
+    """Weigh one run and write its folder below `runs`. A warm run follows a complete run in the same private folder.
 
-    A warm run comes after a complete one in the same private folder. Raises WeighingError where the run failed.
+    Raises WeighingError if the run failed.
     """
     job = setting.job
     with private_folder(setting.work, job.path) as work:
@@ -61,7 +61,7 @@ def weigh(setting: Setting, runs: Path) -> None:
 
 
 def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> dict[str, Any]:
-    """Measure a run with its endpoint, and add its requests to the record and to requests.csv."""
+    """Weigh a run together with its endpoint. Add its requests to the record and write requests.csv."""
     if cannot_be(setting.lock):
         return weighed(setting, work, out)
     if spec.storage == "s3" and not has_package(setting.lock, "moto"):
@@ -74,7 +74,7 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
             record = weighed(setting, work, out, environment=endpoint.environment, needed=endpoint.lives)
     except served.ServingError as reason:
         raise WeighingError(f"{setting.job.path}: {reason}") from None
-    # The last request is noted after its answer: the log is whole when the endpoint has ended.
+    # The endpoint logs a request after answering it, so the log is complete only when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
     if endpoint.log and record["outcome"] != "not_applicable":
         events, requests = records.events(out), endpoint.requests()
@@ -84,7 +84,7 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
 
 
 def prepare(setting: Setting, work: Path) -> None:
-    """Make what the run shall find: its input, and for a warm run the caches of a complete one."""
+    """Prepare a run: make its input and, for a warm run, the caches of a complete run."""
     if cannot_be(setting.lock):
         return
     sound.check_interpreter(setting.python)
@@ -102,7 +102,7 @@ def prepare(setting: Setting, work: Path) -> None:
 
 
 def command(setting: Setting, work: Path) -> list[str]:
-    """The words of the program's command."""
+    """The command line of the workload."""
     job = setting.job
     inputs = ["--corpus", job.corpus] if job.corpus else []
     inputs += ["--tokens-dir", job.tokens] if job.tokens else []
@@ -113,7 +113,7 @@ def command(setting: Setting, work: Path) -> list[str]:
 
 
 def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, Any]:
-    """Run the workload under the watcher, its input evicted first where the cell's cache is cold."""
+    """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first."""
     (out / RUN_FILES[2]).unlink(missing_ok=True)  # remove the record of an earlier run
     job = setting.job
     inputs = _inputs(job, work)
@@ -144,7 +144,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
 
 
 def _limit_bytes(job: Job) -> int | None:
-    """The hard limit that a cell is weighed under; None for none."""
+    """The hard memory limit of a cell in bytes; None without a limit."""
     if not job.limit_percent or not job.tokens:
         return None
     path = Path(job.tokens, "tokens.json")
@@ -155,7 +155,7 @@ def _limit_bytes(job: Job) -> int | None:
 
 
 def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
-    """The record of a cell that cannot be run here, and its files without a sample or event."""
+    """Write the record of a cell that cannot run on this machine, with empty samples and events."""
     out.mkdir(parents=True, exist_ok=True)
     write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
     write(out / RUN_FILES[1], "")
@@ -166,7 +166,7 @@ def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
 
 
 def _inputs(job: Job, work: Path) -> list[Path]:
-    """The files that the run reads: those of the corpus, and prepared ones."""
+    """The input files of a run: the files of its corpus and prepared files."""
     files = _files(work) if job.prepared else []
     files += _files(Path(job.reads)) if job.reads else []
     if job.corpus:
@@ -175,7 +175,7 @@ def _inputs(job: Job, work: Path) -> list[Path]:
 
 
 def corpus_files(manifest: Path) -> list[str]:
-    """The files of a corpus, all below its folder. Raises DamagedError."""
+    """The files that a corpus manifest lists. Raises DamagedError if one is outside the corpus folder."""
     try:
         paths = [entry["path"] for entry in read_json(manifest, "files")["files"]]
         if all(_CORPUS_FILE.fullmatch(path) for path in paths):
@@ -192,9 +192,9 @@ def _files(place: Path) -> list[Path]:
 def finish(
     setting: Setting, work: Path, out: Path, record: dict[str, Any], last: Callable[[], None] = lambda: None
 ) -> None:
-    """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it.
+    """Complete the record with the cell, the lock and the results of the checks, call `last`, and write the record.
 
-    Raises WeighingError where the run failed, DamagedError where a file of it is not whole.
+    Raises WeighingError if the run failed, DamagedError if one of its files is incomplete.
     """
     job = setting.job
     check_end(job, record)
@@ -220,7 +220,8 @@ def finish(
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     last()
-    # With time that is not measured: the driver's start, input, earlier runs, probes, checks. The budget counts it.
+    # Includes time outside the measurement: start of the driver, input, earlier runs, probes, checks. The budget counts
+    # it.
     record["weighing_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     records.run(out)
@@ -228,17 +229,17 @@ def finish(
 
 
 def check_end(job: Job, record: dict[str, Any]) -> None:
-    """Raise WeighingError unless a run ended by itself, by its limit, or by us on purpose.
+    """Raise WeighingError unless the run ended by itself, at its limit, or because we stopped it on purpose.
 
-    Also after its work: the teardown that follows is weighed too.
+    This also holds after the work is done, because the teardown is measured too.
     """
-    killed = record["signal"] == "SIGKILL" and record["outcome"] == "failed"  # no program ends so by itself
+    killed = record["signal"] == "SIGKILL" and record["outcome"] == "failed"  # no program ends like this by itself
     if killed or record["signal"] in _EXTERNAL_SIGNALS:
         why = _NO_ROOM if record["killed_for_memory"] else ""
         raise WeighingError(f"{job.path}: ended from outside, by {record['signal']}{why}")
 
 
 def _event_reason(out: Path, name: str) -> str | None:
-    """The reason that a program gave with an event: `not_applicable` for having nothing to do in this cell, `gave_up`
-    for work that cannot be finished under the cell's conditions."""
+    """The reason in a program's event `not_applicable` (nothing to do in this cell) or `gave_up` (the work cannot be
+    finished under the cell's conditions)."""
     return next((str(event["reason"]) for event in records.events(out) if event["event"] == name), None)

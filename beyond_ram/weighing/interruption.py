@@ -1,4 +1,4 @@
-"""A run that is killed between two shards, and the same command again."""
+"""A run that is killed between two shards, then the same command again."""
 
 import os
 import signal
@@ -12,9 +12,9 @@ from .private import private_folder
 
 
 def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
-    """Weigh a cold run that is killed after `stop_after` shards, and the same command again in the same folder.
+    """Weigh a cold run that is killed after `stop_after` shards, then the same command in the same folder.
 
-    Raises WeighingError where the run ended before it could be killed, outlived the kill, or the rerun failed.
+    Raises WeighingError if the run ended before the kill, survived it, or if the second run failed.
     """
     path, stop_after = interrupted.job.path, interrupted.job.stop_after
     with private_folder(interrupted.work, path) as work:

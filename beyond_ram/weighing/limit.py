@@ -1,4 +1,4 @@
-"""The smallest memory limit under which a cell completes, by bisection with real limits."""
+"""Find the smallest memory limit under which a cell completes, by bisection with real limits."""
 
 import math
 import sys
@@ -12,27 +12,27 @@ from ..watch import LimitError
 from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
 from .private import private_folder
 
-# Where to stop: ratio of the smallest sufficient limit to the largest insufficient one.
+# Stop at this ratio of the smallest sufficient limit to the largest insufficient limit.
 TOLERANCE = 0.03
-# First steps away from the guess, down while it is enough and up while it is not.
+# First steps away from the guess: down while the limit is sufficient, up while it is not.
 _DOWN, _UP = 0.7, 1.3
 _FLOOR_BYTES = 8 << 20
-# Close to its limit a program may read the same pages again and again. It counts as not completing when it takes this
-# many times as long as without a limit, and some seconds more.
+# Close to its limit a program can read the same pages again and again. A run counts as not completed if it takes this
+# many times as long as without a limit, plus some seconds.
 _PATIENCE, _PATIENCE_S = 10, 60
-# Pairs by which one answer has to lead before it is taken, and pairs after which nothing is shown. Where noise turns
-# one pair in five, a lead of three is wrong in 1.5 % of all cases.
+# Lead in pairs that decides the answer, and the maximum number of pairs. If noise reverses one pair in five, a lead of
+# three is wrong in 1.5 % of all cases.
 _LEAD, _PAIRS = 3, 9
-# A run this many times slower than allowed is ended, and has lost its pair.
+# End a run that is this many times slower than allowed. It loses its pair.
 _TOO_SLOW = 3
 
 
 def weigh_limit(setting: Setting, runs: Path) -> None:
-    """Weigh a run without a limit into its folder, then look for the smallest limit, and put both into run.json.
+    """Weigh a run without a limit, then search the smallest limit, and write both into run.json.
 
-    Every probe begins anew: private folder, prepared input, nothing of it in the page cache. Pages that another process
-    has read are not charged to it. Raises WeighingError where the run failed, or it
-    or a probe was ended from outside.
+    Every probe starts fresh: a private folder, prepared input, none of it in the page cache. (The kernel does not
+    charge a probe for pages that another process has read.) Raises WeighingError if the run without a limit failed, or
+    if a run was ended from outside.
     """
     out = runs / setting.job.path
     with private_folder(setting.work, setting.job.path) as work:
@@ -40,11 +40,11 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
         record = weighed(setting, work, out)
         if record["outcome"] != "not_applicable":
             record["limit"] = {"ask_bytes": advise(record).ask_bytes}
-        finish(setting, work, out, record, last=lambda: _look(setting, record))
+        finish(setting, work, out, record, last=lambda: _search_limit(setting, record))
 
 
-def _look(setting: Setting, record: dict[str, Any]) -> None:
-    """Bisect between a sufficient and an insufficient limit, geometrically."""
+def _search_limit(setting: Setting, record: dict[str, Any]) -> None:
+    """Bisect geometrically between a sufficient and an insufficient limit."""
     if record["outcome"] == "not_applicable":
         return
     search = record["limit"] | {
@@ -60,17 +60,17 @@ def _look(setting: Setting, record: dict[str, Any]) -> None:
             probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
             search["probes"].append(probe)
             search["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
-            limit = _next(
+            limit = _next_limit(
                 max(filter(None, map(search.get, ENDED_AT.values())), default=None), search["completed_at_bytes"]
             )
         if share := setting.job.limit_speed_share:
-            _look_for_speed(setting, record, share)
+            _search_speed_limit(setting, record, share)
     except LimitError as reason:
         search["not_run"] = str(reason)
 
 
-def _look_for_speed(setting: Setting, record: dict[str, Any], share: float) -> None:
-    """Bisect between the smallest limit that completes and the most that the group used without a limit."""
+def _search_speed_limit(setting: Setting, record: dict[str, Any], share: float) -> None:
+    """Bisect between the smallest limit that completes and the most memory that the cgroup used without a limit."""
     search = record["limit"]
     search |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
     completed = search["completed_at_bytes"]
@@ -83,23 +83,24 @@ def _look_for_speed(setting: Setting, record: dict[str, Any], share: float) -> N
             "speed_kept_at_bytes" if _keeps_speed(setting, limit, share, search["speed_probes"]) else "slowed_at_bytes"
         )
         search[name] = limit
-        limit = _next_for_speed(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
+        limit = _next_speed_limit(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
 
 
-def _next_for_speed(slowed: int | None, kept: int | None, most: int) -> int | None:
-    """The limit to try next; None if the search is finished."""
+def _next_speed_limit(slowed: int | None, kept: int | None, most: int) -> int | None:
+    """The next limit to try in bytes; None if the search is finished."""
     if slowed is None:
         return None
     if kept is None:
-        # With all memory that it ever used it waits for nothing; a larger limit covers only noise.
+        # With all the memory that it ever used, the work waits for nothing. A larger limit would only fit noise.
         return max(most, round(slowed * _UP)) if slowed < most * _UP else None
     return round(math.sqrt(slowed * kept)) if kept > slowed * (1 + TOLERANCE) else None
 
 
 def _keeps_speed(setting: Setting, limit_bytes: int, share: float, probes: list[dict[str, Any]]) -> bool:
-    """Whether the work keeps this share of its speed, by pairs of runs, each with and without the limit.
+    """Whether the work keeps `share` of its speed under a limit, from pairs of runs with and without the limit.
 
-    A pair says yes or no. One side has to lead by `_LEAD` pairs; after `_PAIRS` pairs the limit counts as too small.
+    Each pair says yes or no. The answer with a lead of `_LEAD` pairs wins. After `_PAIRS` pairs without a winner the
+    limit counts as too small.
     """
     lead = 0
     for number in range(_PAIRS):
@@ -129,8 +130,8 @@ def _keeps_speed(setting: Setting, limit_bytes: int, share: float, probes: list[
     return False
 
 
-def _next(too_small: int | None, completed: int | None) -> int | None:
-    """The limit to try next; None if the search is finished."""
+def _next_limit(too_small: int | None, completed: int | None) -> int | None:
+    """The next limit to try in bytes; None if the search is finished."""
     if completed is None:
         return round((too_small or _FLOOR_BYTES) * _UP)
     if too_small is None:
@@ -139,7 +140,7 @@ def _next(too_small: int | None, completed: int | None) -> int | None:
 
 
 def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -> dict[str, Any]:
-    """One run under a limit, or without one, in a fresh folder."""
+    """Run once in a fresh folder, with or without a limit."""
     with (
         private_folder(setting.work, f"limit/{setting.job.path}") as work,
         private_folder(setting.work, f"probe/{setting.job.path}") as out,
@@ -156,7 +157,7 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},
-        # Until the work was done, without teardown and later measurements.
+        # Until the work was done; excludes the teardown and later measurements.
         "work_s": done_s[-1] if done_s else record["duration_s"],
         "waited_s": (record.get("pressure") or {}).get("some_s"),
         "major_faults": record["faults"]["major"],

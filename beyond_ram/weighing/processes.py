@@ -1,4 +1,4 @@
-"""Every process that weighing starts, the watched one apart: below a guard, so that all of it ends with weighing."""
+"""Start helper processes (not the watched one) below a guard, so that they end with the weighing."""
 
 import contextlib
 import math
@@ -13,13 +13,13 @@ from ..watch.command import Command, Order
 from ..watch.missing import Missing
 from ..watch.reader import choose
 
-# Seconds for a process to end after a request.
+# Seconds for a process to end after it was asked to.
 _PATIENCE_S = 5.0
 _LISTEN_EVERY_S = 0.1
 
 
 def age_s() -> float:
-    """Seconds since this process started; 0 where the machine does not say."""
+    """Seconds since this process started; 0 if unknown."""
     reader = choose()
     started = reader.started(os.getpid())
     return 0.0 if started is None else max(0.0, reader.now() - started)
@@ -27,9 +27,9 @@ def age_s() -> float:
 
 @contextlib.contextmanager
 def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | None = None) -> Iterator[Command]:
-    """Run a command while the block runs; then it is asked to end, and soon killed with all that it has started.
+    """Run a command during the block. Then ask it to end, and kill it with all its children if it does not.
 
-    Raises OSError where it cannot be started.
+    Raises OSError if it cannot be started.
     """
     mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, []))
     order = Order(words, os.environ if environment is None else environment, mask=mask, stdout=stdout)
@@ -44,9 +44,9 @@ def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | N
 
 
 def run(words: Sequence[str]) -> tuple[int, bytes]:
-    """Run a command to its end; return its status, negative for a signal, and its standard output.
+    """Run a command to its end. Return its exit status (negative for a signal) and its standard output.
 
-    Raises OSError where it cannot be started, GuardError where its guard was killed.
+    Raises OSError if it cannot be started, GuardError if its guard was killed.
     """
     with tempfile.TemporaryFile() as output:
         with beside(words, output.fileno()) as command:
@@ -58,7 +58,7 @@ def run(words: Sequence[str]) -> tuple[int, bytes]:
 
 def _wait(command: Command, until_s: float) -> None:
     while command.returncode is None and time.monotonic() < until_s:
-        # Without a guard there are no replies.
+        # Without a guard there are no messages.
         select.select([command.replies] if command.replies >= 0 else [], [], [], _LISTEN_EVERY_S)
         command.listen()
         command.raise_fatal()

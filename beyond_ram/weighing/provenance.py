@@ -4,9 +4,9 @@ from . import processes
 
 
 def commit() -> str | None:
-    """The commit of the working tree, with `-dirty` where tracked files differ; None outside a repository.
+    """The commit of the working tree, with `-dirty` if tracked files differ; None outside a repository.
 
-    Raises RuntimeError where git was killed: who knows what else was.
+    Raises RuntimeError if git was killed, because then the run may be damaged too.
     """
     describe = "git describe --always --dirty --abbrev=12 '--exclude=*' 2> /dev/null"
     status, output = processes.run(["sh", "-c", f"exec {describe}"])

@@ -1,20 +1,21 @@
-"""Remedies against memory growth that are often recommended: settings of the environment, and work of the program."""
+"""Recommended remedies against memory growth: environment variables, or work that the program does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Library folders of Debian, Fedora and Homebrew's Linux, for libraries to preload.
+# Library folders of Debian, Fedora and Homebrew on Linux, searched for libraries to preload.
 _LIBRARIES = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/home/linuxbrew/.linuxbrew/lib")
 
 
 class NotHereError(RuntimeError):
-    """A remedy that this machine does not have; the text is the reason."""
+    """This machine does not have the remedy. The message is the reason."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """One remedy: variables in `environment`, file name of an allocator in `preload`; the program does the others."""
+    """One remedy: `environment` variables, or the file name of an allocator to `preload`. The program does all
+    others."""
 
     description: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +49,7 @@ REMEDIES = {
 
 
 def environment(name: str) -> dict[str, str]:
-    """The variables of a remedy. Raises NotHereError where its library is not installed."""
+    """The environment variables of a remedy. Raises NotHereError if its library is not installed."""
     remedy = REMEDIES[name]
     variables = dict(remedy.environment)
     if remedy.preload:

@@ -1,4 +1,4 @@
-"""One run of a script, outside of any config: its job, how it ended, its answer and its numbers."""
+"""One run of a script outside of any config: its job, outcome, answer and numbers."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ _KEPT_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Ended:
-    """A run of a script that has ended."""
+    """A finished run of a script."""
 
     outcome: str
     """`completed`, `killed_at_limit`, `timed_out`, or `failed` with the kind of the error."""
@@ -34,14 +34,14 @@ class Ended:
     """The last line of its errors where it failed."""
     answer: str | None
     values: dict[str, float]
-    """Its metrics, where it completed."""
+    """Its metrics, if it completed."""
     record: dict[str, Any]
     started_at: float
     ended_at: float
 
 
 def cell_of(experiment: str, stack: str, script: Path, repeat: int) -> Cell:
-    """The cell of a run, as paths and records hold it."""
+    """The cell of a run, for paths and records."""
     axes = (("stack", _plain(stack)), ("script", _plain(script.stem)), ("arguments", NO_ARGUMENTS))
     return Cell(experiment, axes, repeat)
 
@@ -55,9 +55,10 @@ def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
 
 
 def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: Any) -> Ended:
-    """Weigh a run into its folder below `runs`; one that fails is a result.
+    """Weigh a run and write its folder below `runs`. A failed run is a result too.
 
-    Versions that are `masked` count as equal in answers. Raises WeighingError where it was ended from outside.
+    Versions in `masked` count as equal when answers are compared. Raises WeighingError if the run was ended from
+    outside.
     """
     out = runs / setting.job.path
     out.mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
 
 
 def read(setting: Setting, runs: Path) -> Ended | None:
-    """The run that was weighed before with just this lock and script; None if there is none."""
+    """An earlier run with exactly this lock and script; None if there is none."""
     out = runs / setting.job.path
     try:
         record = records.record(out)
@@ -108,7 +109,7 @@ def _ended(record: dict[str, Any], out: Path) -> Ended:
 
 
 def apart(setting: Setting) -> Setting:
-    """The setting whose program writes its errors into its work folder, not into ours."""
+    """The setting, changed so that the program writes its errors into its work folder."""
     job = setting.job
     return Setting(job.but(arguments=(*job.arguments, "--apart")), setting.python, setting.lock, setting.work)
 
@@ -143,5 +144,5 @@ def _kind(reason: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name that can stand in a path."""
+    """A name that is valid in a path."""
     return re.sub(r"[^A-Za-z0-9._+-]", "-", name) or "script"

@@ -1,4 +1,4 @@
-"""A run that streams: its endpoint, started and stopped with it, and the requests that came, by process."""
+"""A streaming run: start and stop its endpoint, and record its requests by process."""
 
 import bisect
 import contextlib
@@ -19,9 +19,9 @@ from ..files import DamagedError, whole
 from ..run_reading import is_number
 from . import processes
 
-# Variables that would direct a client elsewhere, or keep it offline.
+# Variables that would send a client to another Hub, or keep it offline.
 _UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_ENDPOINT")
-# Places of a client's token.
+# Files with a client's token.
 _TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_DISABLE_IMPLICIT_TOKEN")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _STARTS_IN_S = 60
@@ -32,34 +32,34 @@ COLUMNS = (  # noqa: SIM905
 ).split()
 
 
-# Fields of a request in the endpoint's log; some servers have no meter and no delays.
+# Optional fields of a request in the endpoint's log: some servers have no meter and no delays.
 _NUMBERS = ("t_s", "monotonic_s", "duration_s", "status", "bytes_sent", "in_flight")
 _TEXTS = ("method", "endpoint", "path", "range", "fault")
 _SUMS = ("cpu_s", "busy_s", "injected_s")
 
 
 class ServingError(RuntimeError):
-    """An endpoint that does not start, or does not stay; the text is one line."""
+    """The endpoint did not start, or ended early. The message is one line."""
 
 
 @dataclass
 class Endpoint:
-    """Environment of a run, and the log of its requests."""
+    """Environment of a run, and the request log of its endpoint."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
     lives: Callable[[], bool] = lambda: True
-    """Whether it has not ended."""
+    """Whether the endpoint is still running."""
 
     def requests(self) -> list[dict[str, Any]]:
-        """The requests of the endpoint's log, in the order of arrival. Raises DamagedError."""
+        """The requests in the endpoint's log, in order of arrival. Raises DamagedError."""
         if not self.log or not self.log.exists():
             return []
         requests = [self._request(line, number) for number, line in enumerate(self.log.read_bytes().splitlines(), 1)]
         return sorted(requests, key=lambda request: request["monotonic_s"])
 
     def _request(self, line: bytes, number: int) -> dict[str, Any]:
-        """A line of the log. Raises DamagedError if it is incomplete, because the server may have been killed."""
+        """Parse a line of the log. Raises DamagedError if it is incomplete: the server may have been killed."""
         try:
             request = json.loads(line.decode())
             sides = ("before", "after") if "before" in request else ()
@@ -74,16 +74,16 @@ class Endpoint:
 
 @contextlib.contextmanager
 def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpoint]:
-    """The endpoint for one run. The server is its own process, so its work counts neither for the watcher nor for the
-    client.
+    """The endpoint for one run. The server is a separate process, so neither the watcher nor the client counts its
+    work.
 
-    With `endpoint` the server forwards to that Hub, and gives the run a token that only this server takes. For storage
-    `s3` the server is moto, from the stack that `python` belongs to. Raises ServingError, also where
-    the server ended before the block did.
+    With `endpoint` the server forwards to that Hub, and gives the run a token that only this server accepts. For
+    storage `s3` the server is moto, from the stack of `python`. Raises ServingError, also if the server ends before the
+    block.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
-    environment["NETRC"] = os.devnull  # a name and password from there would take the token's place
-    # The token and the proxies are for the way to another Hub, which is the server's.
+    environment["NETRC"] = os.devnull  # a name or password there would replace the token
+    # Only the server needs the token and the proxies, to reach the other Hub.
     own = dict(os.environ) if spec.endpoint else None
     with _without([*_UNSET, *_TOKENS, *_PROXIES, *map(str.upper, _PROXIES)]):
         log = work / "requests.jsonl"
@@ -114,37 +114,42 @@ def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpo
 
 
 def copied(repository: Path, copy: Path) -> Path:
-    """A repository that may be written to. Its files are links: the endpoint replaces files, and changes none."""
+    """A writable copy of a repository. Its files are links: the endpoint replaces files and never changes them."""
     shutil.copytree(repository, copy, copy_function=os.link)
     return copy
 
 
 def _s3(url: str) -> dict[str, str]:
-    """Settings for a client of S3-compatible storage: options of fsspec, and the bucket."""
+    """Settings for a client of S3-compatible storage: fsspec options and the bucket."""
     options = {"key": "local", "secret": "local", "client_kwargs": {"endpoint_url": url, "region_name": "us-east-1"}}
     return {"BEYOND_RAM_S3": json.dumps({"bucket": "repositories", **options}), "AWS_EC2_METADATA_DISABLED": "true"}
 
 
-def _conditions(given: Mapping[str, Any]) -> list[str]:
-    """The flags of the endpoint for some conditions."""
-    flags = ["--page-size", str(given.get("page_size", 1000)), "--latency-ms", str(given.get("latency_ms", 0))]
-    if bandwidth := given.get("bandwidth_mb_per_s"):
+def _conditions(conditions: Mapping[str, Any]) -> list[str]:
+    """Command-line flags of the endpoint for some conditions."""
+    flags = [
+        "--page-size",
+        str(conditions.get("page_size", 1000)),
+        "--latency-ms",
+        str(conditions.get("latency_ms", 0)),
+    ]
+    if bandwidth := conditions.get("bandwidth_mb_per_s"):
         flags += ["--bandwidth-mb-s", str(bandwidth)]
-    flags += ["--redirect"] if given.get("redirect") == "yes" else []
-    if (fault := given.get("fault", "none")) != "none":
+    flags += ["--redirect"] if conditions.get("redirect") == "yes" else []
+    if (fault := conditions.get("fault", "none")) != "none":
         flags += ["--fault", fault.replace("-every-", ":")]
     return flags
 
 
 def _client_environment(server: TextIO) -> dict[str, str]:
-    """The variables for a client, as a server prints them when it is ready: its token, if any, and its address."""
+    """Environment variables for a client, from the server's ready message: its address and its token, if any."""
     ready, _, _ = select.select([server], [], [], _STARTS_IN_S)
     given: dict[str, str] = {}
     while ready and (line := server.readline()):
         name, _, value = line.strip().partition("=")
         if name == "S3_ENDPOINT":
             return _s3(value)
-        # The token's name in 2023 as well.
+        # Also the token's variable name of 2023.
         given |= {name: value} | ({"HUGGING_FACE_HUB_TOKEN": value} if name == "HF_TOKEN" else {})
         if name == "HF_ENDPOINT":
             return given
@@ -153,7 +158,7 @@ def _client_environment(server: TextIO) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _without(names: Iterable[str]) -> Iterator[None]:
-    """The environment of this process and its children, without some variables."""
+    """The environment of this process without some variables."""
     taken = {name: os.environ.pop(name) for name in names if name in os.environ}
     try:
         yield
@@ -162,7 +167,7 @@ def _without(names: Iterable[str]) -> Iterator[None]:
 
 
 def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The requests of a run for run.json, with counts by kind and role."""
+    """The requests of a run for run.json, counted by kind and role."""
     lines = joined(requests, pid, events)
     endpoint = own_work(requests, events)
     first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
@@ -180,11 +185,11 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
 
 
 def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Work of the endpoint in seconds, by its meter: over the `run`, and over each phase that the client timed.
+    """Work of the endpoint in seconds, from its meter: over the `run`, and over each phase that the client timed.
 
-    `run` is from the first request to the last answer, which is `duration_s`.
-    Phases are `resolution` and `first_batch`, both from the begin of the resolution on, `epochs`, a list, and `read`.
-    Empty where the server has no meter, or the clocks are not tied.
+    `run` is from the first request to the last answer, `duration_s`. Phases are `resolution` and `first_batch` (both
+    start with the resolution), `epochs` (a list) and `read`. Empty if the server has no
+    meter, or if the clocks cannot be matched.
     """
     offset = _offset(events)
     readings = sorted(
@@ -208,7 +213,7 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
     if "resolved" in ended:
         work["resolution"] = taken(*ended["resolved"])
     if "resolved" in ended and "first_batch" in ended and "resumed" not in ended:
-        # The pause at the mark `resolved` has no requests.
+        # The program pauses at the mark `resolved` and makes no requests.
         work["first_batch"] = taken(ended["resolved"][0], ended["first_batch"][1])
     if "samples" in ended:
         work["read"] = taken(*ended["samples"])
@@ -217,7 +222,7 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
 
 
 def _sums_at(readings: Sequence[tuple[float, ...]], at: float) -> tuple[float, ...]:
-    """The sums at a moment: between two readings in a straight line, outside of all the nearest."""
+    """The sums at a moment: interpolated between two readings, the nearest reading outside of them."""
     place = bisect.bisect_right(readings, at, key=lambda reading: reading[0])
     if place in (0, len(readings)):
         return readings[0 if not place else -1][1:]
@@ -229,7 +234,7 @@ def _sums_at(readings: Sequence[tuple[float, ...]], at: float) -> tuple[float, .
 def joined(
     requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The requests on the run's own time axis, each with its kind and the role of the process that made it."""
+    """The requests on the run's time axis, each with its kind and the role of its process."""
     offset = _offset(events)
     workers = {event["pid"] for event in events if event["event"] == "worker"}
     return [
@@ -244,12 +249,12 @@ def joined(
 
 
 def _offset(events: Iterable[Mapping[str, Any]]) -> float | None:
-    """The monotonic clock less the run's time, from an event that has both."""
+    """Monotonic clock minus run time in seconds, from an event that has both."""
     return next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
 
 
 def write_csv(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write the requests of a run, whole or not at all."""
+    """Write the requests of a run as CSV, atomically."""
     with whole(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -263,9 +268,9 @@ def _role(pid: int | None, root: int, workers: set[int]) -> str:
 
 
 def _kind(request: Mapping[str, Any]) -> str:
-    """The endpoint's name for a request; file reads are divided into existence checks, small whole files, and data."""
+    """The endpoint's name for a request. File reads are divided into existence checks, small whole files, and data."""
     name, path = str(request["endpoint"]), str(request["path"]).partition("?")[0]
-    if name == "elsewhere":  # another Hub's storage, whose paths are no names of files
+    if name == "elsewhere":  # storage of another Hub, whose paths are not file names
         return "data"
     if name not in ("resolve", "cdn"):
         return {"revision": "info"}.get(name, name)
@@ -283,7 +288,7 @@ def _counts(lines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
 
 
 def _at_once(lines: Sequence[Mapping[str, Any]]) -> int:
-    """The most requests that were being answered at one time."""
+    """The largest number of requests answered at the same time."""
     changes = [(line["t_s"], 1) for line in lines] + [(line["t_s"] + line["duration_s"], -1) for line in lines]
     now = most = 0
     for _, change in sorted(changes):

@@ -1,6 +1,6 @@
 """Checks before a run: its interpreter starts, and no file of its packages or data is truncated.
 
-Sizes alone are looked at: to read the data would bring it into the page cache.
+Only sizes are checked: reading the data would bring it into the page cache.
 """
 
 import os
@@ -14,7 +14,7 @@ from . import processes
 
 
 def check_interpreter(python: str) -> None:
-    """Raise DamagedError where the interpreter of a stack does not start."""
+    """Raise DamagedError if the interpreter of a stack does not start."""
     try:
         status, _ = processes.run([python, "-I", "-S", "-c", ""])
         why = f"it ends with {processes.ending(status)}" if status else ""
@@ -28,10 +28,10 @@ def check_interpreter(python: str) -> None:
 
 
 def check_packages(python: str) -> None:
-    """Raise DamagedError where a file of a package has another size than when it was installed.
+    """Raise DamagedError if the size of a package file has changed since it was installed.
 
-    Only in environments that are built here: what conda installs has no such records. A package that is damaged need
-    not fail: one may do without another, and other things are weighed.
+    Only for environments built here: conda packages have no such records. A damaged package is an error even if it is
+    not needed, because a run might silently do without it and measure something else.
     """
     folder = Path(python).parents[1]
     if not (folder / MARKER).is_file():
@@ -41,7 +41,7 @@ def check_packages(python: str) -> None:
             for line in record.read_text(encoding="utf-8").splitlines():
                 name, _, size = line.rpartition(",")
                 name = name.rpartition(",")[0]
-                # Building compiles every package, also one whose wheel brings bytecode.
+                # Building compiles every package, even if its wheel contains bytecode.
                 if size and not name.startswith('"') and not name.endswith(".pyc"):
                     _check_size(packages, name, int(size), folder)
 
@@ -60,7 +60,7 @@ def _check_size(packages: Path, name: str, size: int, folder: Path) -> None:
 
 
 def check_data(job: Job) -> None:
-    """Raise DamagedError where a file of a run's corpus or repository has another size than when it was made."""
+    """Raise DamagedError if the size of a file in a run's corpus or repository has changed since it was made."""
     if job.corpus:
         manifest = Path(job.corpus, "manifest.json")
         for entry in read_json(manifest, "files")["files"]:
