@@ -1,6 +1,6 @@
-"""Pages that people read: one file each, which needs no other and no network.
+"""HTML pages: the report of the workflow, and the page of single runs, made from the same parts.
 
-The report of the workflow, and the page of single runs, from the same parts. Words come from tables and findings; the
-templates have none that data could contradict. Interactive parts are Plotly's and DataTables', whose bundles come with
-their Python packages; what is read later is packed, and unpacked where it is shown.
+Each page is one file that needs no other file and no network. All sentences come from tables and findings, so that a
+template cannot contradict the data. Interactive parts use Plotly and DataTables, whose bundles come with their Python
+packages. Content that is opened later is compressed, and unpacked when it is shown.
 """

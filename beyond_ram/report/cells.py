@@ -1,4 +1,4 @@
-"""The cells of the report: a line each in the table, and a packed page that is opened on demand."""
+"""The cells of the report: one line each in the table, and a compressed page that opens on demand."""
 
 import statistics
 from collections import defaultdict
@@ -21,26 +21,26 @@ from .run import Line, Run, view
 from .sections import DATA, tags
 
 TOGETHER = 25
-"""Number of cells packed together, so that similar pages compress well."""
+"""Number of cells compressed together. Similar pages compress well."""
 _DRAWN, _LEAST, _MOST = 150_000, 40, 200
-# Tables whose lines a cell's page shows.
+# Tables whose lines are on a cell's page.
 TEARDOWN, REQUESTS, VERDICTS, LIMITS = "owners", "streaming", "verdicts", "limits"
 
 
 def points(runs: int) -> int:
-    """Number of samples to draw per series, so that a page with many runs stays small."""
+    """Number of samples to draw per series. It keeps a page with many runs small."""
     return max(_LEAST, min(_MOST, _DRAWN // max(runs, 1)))
 
 
 @dataclass
 class Cells:
-    """The cells of a report: lines, and packed pages."""
+    """The cells of a report: their lines and compressed pages."""
 
     page: Path
     tables: Mapping[str, pd.DataFrame]
     settings: Mapping[str, Sequence[str]]
     command: Callable[[str, str], str | None]
-    """The command that measures a run again, from its experiment and path."""
+    """Returns the command that measures a run again, from its experiment and path."""
     lines: list[Line] = field(default_factory=list)
     packs: list[markupsafe.Markup] = field(default_factory=list)
     of: dict[Key, Line] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Cells:
     """The indices of the runs of each cell."""
 
     def read(self, weighed: Runs, samples: Samples) -> None:
-        """Read every run, cell by cell. Raises DamagedError."""
+        """Read every run, one cell at a time. Raises DamagedError."""
         beside = {name: _by_cell(self.tables.get(name)) for name in (TEARDOWN, REQUESTS, VERDICTS, LIMITS)}
         folders = weighed.folders
         groups = [*_grouped(folders)]
@@ -90,7 +90,7 @@ class Cells:
         }  # fmt: skip
 
     def words(self, cell: Mapping[Any, Any]) -> str:
-        """The settings that distinguish a cell within its experiment, in words."""
+        """The settings that distinguish a cell in its experiment, in words."""
         return ", ".join(describe(dict(cell), self.settings.get(str(cell["experiment"]), ())))
 
     def _page(
@@ -118,12 +118,12 @@ class Cells:
 
 
 def named(*parts: object) -> list[str]:
-    """The parts of a cell's name that say something: an experiment and its stack may have one name."""
+    """The parts of a cell's name. An experiment and its stack can have the same name; it is then listed once."""
     return list(dict.fromkeys(str(part) for part in parts if part))
 
 
 def _grouped(folders: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
-    """The path of each cell below the folder of all runs, and the places of its runs."""
+    """The path of each cell below the folder of all runs, with the indices of its runs."""
     places_of: dict[str, list[int]] = defaultdict(list)
     for place, folder in enumerate(folders):
         levels = [part for part in folder.parts if "~" in part]
@@ -141,7 +141,7 @@ def _by_cell(table: pd.DataFrame | None) -> defaultdict[Key, list[Line]]:
 
 
 def _requests(line: Line) -> Line:
-    """Requests of a cell by kind and by sender; kinds without requests are left out."""
+    """Requests of a cell by kind and sender, without kinds that have none."""
     from ..metrics.streaming import KINDS, ROLES, requests_column
 
     counts = {kind: [line.get(requests_column(kind, role)) or 0 for role in ROLES] for kind in KINDS}
@@ -153,8 +153,8 @@ def _not_none(values: Iterable[float | None]) -> list[float]:
 
 
 def _anon(runs: Sequence[Run]) -> Line:
-    """The median peak of anonymous memory in MB with each page counted once; if unknown, the sum over processes, marked
-    as such."""
+    """The median peak of anonymous memory in MB, with each page counted once. If unknown, the marked sum over
+    processes."""
     once = [anon_once(run.record) for run in runs]
     summed = any(size is None for size in once)
     sizes = _peaks(runs, "anon_bytes") if summed else once
@@ -166,6 +166,6 @@ def _peaks(runs: Iterable[Run], name: str) -> list[float | None]:
 
 
 def _median(sizes: Iterable[float | None]) -> float | None:
-    """The median in MB; None without a values size."""
+    """The median in MB; None without values."""
     values = _not_none(sizes)
     return statistics.median(values) / MB if values else None

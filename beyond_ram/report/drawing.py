@@ -1,4 +1,4 @@
-"""Drawings of matplotlib's as parts of a page: their own names, and nothing that a drawing has no need of."""
+"""Matplotlib drawings as parts of a page. Their ids get a prefix, and parts that nobody sees are removed."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -15,7 +15,8 @@ _LOCAL = re.compile(r"url\(#([^)]*)\)")
 
 
 def inline(svg: Path | str, name: str) -> markupsafe.Markup:
-    """A drawing for a page, its ids begun by `name`. Raises DamagedError for a file that is none of ours."""
+    """The SVG of a drawing for a page, with `name` as prefix of its ids. Raises DamagedError if we did not make the
+    file."""
     try:
         root = ET.parse(svg).getroot()
     except (ET.ParseError, OSError):
@@ -31,7 +32,7 @@ def inline(svg: Path | str, name: str) -> markupsafe.Markup:
 
 
 def _clean(element: ET.Element, name: str, svg: Path | str) -> None:
-    """Remove invisible parts, refuse elements that our drawings do not have, and prefix ids."""
+    """Remove invisible parts, refuse elements that our drawings never have, and prefix ids."""
     for child in list(element):
         tag = str(child.tag).rpartition("}")[2]
         if tag in _LEFT_OUT:

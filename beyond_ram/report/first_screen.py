@@ -1,4 +1,4 @@
-"""The picture of the first screen: kept memory over time for the strongest finding, with limit and request as lines."""
+"""The chart at the top of the report: memory over time for the strongest finding, with limit and request as lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from ..metrics import METRICS
 from .run import Run
 
 _ABOUT_MEMORY = ("growth", "growth difference", "owner", "regrowth", "limit")
-"""Kinds of findings without effects that are about memory."""
+"""Kinds of findings that have no effects but are about memory."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, the rank of its finding, and its caption."""
+    """A drawing with its caption and the rank of its finding."""
 
     svg: markupsafe.Markup
     number: int
@@ -35,7 +35,7 @@ def picture(
 ) -> Picture | None:
     """Draw the first finding about memory whose runs exist, else the first of any kind; None if there is none.
 
-    `places` has the places of the runs of each cell, `limits` the table of that name.
+    `places` maps a cell to the indices of its runs. `limits` is the table of that name.
     """
     ordered = sorted(enumerate(findings, 1), key=lambda item: not _about_memory(item[1]))
     for number, finding in ordered:
@@ -61,7 +61,7 @@ def _about_memory(finding: Finding) -> bool:
 def _sides(finding: Finding) -> dict[str, Key]:
     """The cells of a finding to draw, by name: both sides of a comparison, else its first cell.
 
-    None for a version step: its line names the stack that was varied, and not the two variants that ran.
+    None for a version step: its line names the varied stack, not the two variants that ran.
     """
     if not finding.seen or finding.kind == "version step":
         return {}
@@ -73,7 +73,7 @@ def _sides(finding: Finding) -> dict[str, Key]:
 
 
 def _number(value: object) -> object:
-    """A value of an axis; columns `before` and `after` have numbers as text."""
+    """A value of an axis as a number, if it is one. Columns `before` and `after` have numbers as text."""
     text = str(value)
     return int(text) if text.lstrip("-").isdigit() else value
 
@@ -84,7 +84,7 @@ def _run(place: int, runs: Runs, samples: Samples) -> Run:
 
 
 def _kept(run: Run) -> list[tuple[float, float]]:
-    """Kept memory over time if it was counted, else anonymous and shared memory."""
+    """Kept memory over time if it was measured, else anonymous plus shared memory."""
     times, samples = run.samples["t_s"], run.samples
     counted = [(t_s, size) for t_s, size in zip(times, samples.get("kept_bytes", ()), strict=False) if size is not None]
     kinds = zip(times, samples["anon_bytes"], samples["shmem_bytes"], strict=True)
@@ -92,7 +92,7 @@ def _kept(run: Run) -> list[tuple[float, float]]:
 
 
 def _middle(runs: Iterable[Run]) -> Run | None:
-    """The finished run with the middle peak."""
+    """The finished run with the median peak."""
     finished = [run for run in runs if run.record["completed_work"]]
     ordered = sorted(finished, key=lambda run: run.record["peak"].get("anon_bytes") or 0)
     return ordered[(len(ordered) - 1) // 2] if ordered else None

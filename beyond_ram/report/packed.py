@@ -1,4 +1,4 @@
-"""Compressed text in a page, which unpacks it on demand; markup in data cannot break out of it."""
+"""Compressed text in a page, which the page unpacks on demand. Markup in the text cannot break out of it."""
 
 import base64
 import gzip
@@ -10,23 +10,23 @@ import markupsafe
 
 
 def packed(text: str) -> markupsafe.Markup:
-    """A text as gzip in base64, the same each time."""
+    """A text as gzip in base64. The result is always the same."""
     compressed = gzip.compress(text.encode("utf-8", "replace"), compresslevel=9, mtime=0)
     return markupsafe.Markup(base64.b64encode(compressed).decode())
 
 
 def packed_json(value: Any) -> markupsafe.Markup:
-    """A value as JSON, packed. Raises ValueError for NaN, which JSON has not."""
+    """A value as compressed JSON. Raises ValueError for NaN, which JSON does not have."""
     return packed(json.dumps(value, separators=(",", ":"), allow_nan=False))
 
 
 def plotly() -> markupsafe.Markup:
-    """Plotly's bundle."""
+    """Plotly's JavaScript bundle."""
     return packed(resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8"))
 
 
 def datatables() -> tuple[markupsafe.Markup, markupsafe.Markup]:
-    """DataTables' bundle, as itables ships it: a module of JavaScript, and its style sheet."""
+    """DataTables' bundle from itables: a JavaScript module and its style sheet."""
     folder = resources.files("itables").joinpath("html")
     script, style = (folder.joinpath(f"dt_bundle.{ending}").read_text(encoding="utf-8") for ending in ("js", "css"))
     return packed(script), packed(style)

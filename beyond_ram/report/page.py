@@ -1,4 +1,4 @@
-"""A page from its template, written whole or not at all, with everything inside."""
+"""Fill a template and write the page atomically, with everything inside."""
 
 import functools
 from importlib import resources
@@ -17,13 +17,15 @@ _MOST = 5000
 
 
 def sources() -> list[Path]:
-    """The templates, styles and scripts that pages are made of."""
+    """The templates, styles and scripts of pages."""
     return sorted(path for path in TEMPLATES.iterdir() if path.is_file())
 
 
 def write(template: str, page: Path | str, *, into_streams: bool = False, **values: Any) -> None:
-    """Fill a template and write the page, as `files.whole` has it. Raises jinja2.UndefinedError where a value is
-    missing, OSError."""
+    """Fill a template and write the page, like `files.whole`.
+
+    Raises jinja2.UndefinedError if a value is missing, OSError.
+    """
     script, style = datatables()
     inlined = {
         name: markupsafe.Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")
@@ -34,7 +36,7 @@ def write(template: str, page: Path | str, *, into_streams: bool = False, **valu
 
 
 def render(template: str, **values: Any) -> str:
-    """A template's text, with every value escaped, its control characters gone and its length bounded."""
+    """The text of a template. Every value is escaped, shortened, and without control characters."""
     return _environment().get_template(template).render(**values)
 
 

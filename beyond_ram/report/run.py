@@ -1,4 +1,4 @@
-"""One run for a page: outcome, peaks, phases, provenance, commands, files, and its figure."""
+"""A run on a page: outcome, peaks, phases, provenance, commands, files, and its figure."""
 
 import os
 import shlex
@@ -23,12 +23,12 @@ PEAKS = {
     "rss": "RSS, peak",
     "pss": "PSS, highest of few readings",
 }
-"""Peaks of run.json with their labels."""
+"""Peak columns of run.json with their labels."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """The files of a run."""
+    """A run, read from its folder."""
 
     folder: Path
     record: Mapping[str, Any]
@@ -37,13 +37,13 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path, *, of_a_cell: bool = True) -> "Run":
-        """Read a folder. Raises DamagedError if a file is missing, truncated or of another run."""
+        """Read a folder. Raises DamagedError if a file is missing, truncated, or from another run."""
         record = records.record(folder, of_a_cell=of_a_cell)
         return cls(folder, record, records.samples(folder, of_a_cell=of_a_cell), records.events(folder))
 
     @property
     def pss_readings(self) -> int:
-        """Number of PSS readings; they are too rare for the largest one to be the peak."""
+        """The number of PSS readings. They are too rare for the largest one to be the peak."""
         return sum(value is not None for value in self.samples.get("pss_bytes", ()))
 
     @property
@@ -56,9 +56,9 @@ class Run:
 
 
 def view(run: Run, title: str, page: Path | None, command: str | None = None, points: int = POINTS) -> dict[str, Any]:
-    """The values of a run for its template, and its figure.
+    """The template values of a run, with its figure.
 
-    `page` is the file that links to the run's files, if they are kept; `command` measures the run again.
+    `page` is the file that links to the run's files, if they are kept. `command` measures the run again.
     """
     record = run.record
     return {
@@ -76,12 +76,12 @@ def view(run: Run, title: str, page: Path | None, command: str | None = None, po
 
 
 def _files(folder: Path) -> list[str]:
-    """The names of a run's files; a streamed run also has a log of requests."""
+    """The file names of a run. A streamed run also has a log of requests."""
     return [*RUN_FILES, *(name for name in ("requests.csv",) if (folder / name).exists())]
 
 
 def drawn(run: Run, points: int = POINTS) -> Figure | None:
-    """The figure of a run; None without samples."""
+    """The figure of a run; None if it has no samples."""
     return timeline(run.samples, run.record, run.events, points) if run.samples.get("t_s") else None
 
 
@@ -91,7 +91,7 @@ def link(path: Path, page: Path) -> str:
 
 
 def several(record: Mapping[str, Any]) -> bool:
-    """Whether several processes ran at once, so that sums over them count shared pages several times."""
+    """Whether several processes ran at the same time. Then sums over processes count shared pages several times."""
     return bool((record.get("peak", {}).get("processes") or 0) > 1)
 
 
@@ -101,7 +101,7 @@ def _outcome(record: Mapping[str, Any]) -> str:
 
 
 def _summary(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield label and value of memory, time and sampling; values that were not read are left out."""
+    """Yield labels and values of memory, time and sampling, without values that were not read."""
     record, peak = run.record, run.record["peak"]
     summed = ", summed over processes" if several(record) else ""
     sizes = [(label + summed * (kind != "pss"), peak.get(f"{kind}_bytes")) for kind, label in PEAKS.items()]
@@ -137,7 +137,7 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _largest(peak: Mapping[str, Any]) -> float | None:
-    """The largest high-water mark of a process."""
+    """The largest high-water mark of any process."""
     marks = (peak.get("hwm_bytes") or {}).get("processes") or [{}]
     size: float | None = marks[0].get("hwm_bytes")
     return size
@@ -154,7 +154,7 @@ def _phase(phase: Mapping[str, Any]) -> Line:
 
 
 def _provenance(record: Mapping[str, Any], most: int = 60) -> list[tuple[str, str]]:
-    """Names and values; nested values have both names."""
+    """Names and values; a nested value gets both names."""
     pairs = []
     for name, value in record.get("provenance", {}).items():
         inner = value.items() if isinstance(value, dict) else [(None, value)]

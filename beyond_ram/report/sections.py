@@ -1,4 +1,4 @@
-"""The sections of the workflow's report, from its tables: values for templates, and what they can be filtered by."""
+"""The sections of the workflow's report: values for templates, and the tags of their filters."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ from .timeline import words
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
-"""The axes that name the input."""
-# An end of an interval beyond this ratio, or below its inverse, is not printed as a number.
+"""The axes that name the input data."""
+# An interval end beyond this ratio, or below its inverse, is not printed as a number.
 _ABSURD = 1000
-# Readings of the kernel vary by this share without a cause.
+# Kernel readings vary by this share for no reason.
 _BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
@@ -39,7 +39,8 @@ _OF_SEVERAL = {"yes": "hold", "no": "do not hold"}
 
 
 def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
-    """Experiments, stacks and data of some table lines, for the filters. A missing kind is never filtered."""
+    """Experiments, stacks and data of some table lines, for the filters. A kind that is missing is never filtered
+    out."""
     values_of: dict[str, dict[str, None]] = {"experiment": {}, "stack": {}, "data": {}}
     for line in lines:
         for kind, names in (("experiment", ("experiment",)), ("stack", ("stack",)), ("data", DATA)):
@@ -86,8 +87,8 @@ def machine(runs: pd.DataFrame) -> Line:
 
 
 def stacks(runs: pd.DataFrame) -> Iterator[Line]:
-    """Versions and lock of every stack, from inside its interpreter."""
-    first = runs.groupby("stack", sort=False).first()  # of each column the first run that has a value
+    """Versions and lock of every stack, read inside its interpreter."""
+    first = runs.groupby("stack", sort=False).first()  # for each column, the first run that has a value
     for name, run in first.iterrows():
         versions = {package: run.get(f"version_{package}") for package in PACKAGES}
         known = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
@@ -104,7 +105,7 @@ def failures(runs: pd.DataFrame) -> Iterator[Line]:
 
 
 def finding(finding: Finding) -> Line:
-    """A finding with its bars and its cells."""
+    """A finding with its bars and cells."""
     largest = max((bar.value for bar in finding.bars), default=0.0)
     widths = [bar.value / largest if largest > 0 else 0.0 for bar in finding.bars]
     drawn = [
@@ -124,7 +125,7 @@ def finding(finding: Finding) -> Line:
 
 
 def holders(table: pd.DataFrame) -> Iterator[Line]:
-    """What holds the memory of each cell at its end."""
+    """What holds the memory of each cell at its end, for the template."""
     for cell, group in cells(table):
         lines = group.to_dict("records")
         yield {
@@ -159,7 +160,7 @@ def _claimed(value: Any) -> str:
 
 
 def _end(value: Any) -> str:
-    """An end of an interval. Two repeats that scatter, corrected for much, come to ends that no ratio has."""
+    """An interval end in words. Strongly corrected intervals of two noisy repeats have ends that no ratio can reach."""
     if _is_set(value) and value > _ABSURD:
         return f"over {_ABSURD:,}"
     return f"under {1 / _ABSURD}" if _is_set(value) and 0 < value < 1 / _ABSURD else _claimed(value)
@@ -183,7 +184,7 @@ def listed(line: Mapping[Any, Any]) -> Line:
 
 
 def claims(table: pd.DataFrame) -> Iterator[Line]:
-    """Each claim with its counts and lines; lines where it holds come first."""
+    """Each claim with its counts and lines. Lines in which it holds come first."""
     for (claim, claimed), group in table.groupby(["claim", "claimed"], sort=False) if len(table) else ():
         counts = group["holds"].value_counts()
         summary = "; ".join(
@@ -212,7 +213,7 @@ def _why(line: Mapping[Any, Any]) -> str:
 
 
 def pareto(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
-    """Title and lines of each front."""
+    """The title and lines of each Pareto front."""
     if table.empty:
         return
     table = by_way(table)
@@ -228,13 +229,13 @@ def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
 
 
 def _loaded(cell: Cell, table: pd.DataFrame) -> str:
-    """The data and settings of loading, without the loader, in words."""
+    """The data and settings of a loading run, without the loader, in words."""
     conditions = (axis for axis in varied(table) if axis not in ("experiment", "tokens", *OF_A_LOADER))
     return ", ".join([f"tokens {cell['tokens']}", *describe(cell, conditions)])
 
 
 def _elsewhere(line: Mapping[Any, Any]) -> float:
-    """How much PSS is above the group's peak, because another group was charged; NaN if it is not."""
+    """How far PSS is above the cgroup's peak, because another cgroup was charged; NaN if it is not above."""
     held = line.get("peak_cgroup_bytes")
     over = line["end_pss_bytes"] - (math.nan if held is None else held)
     return float(over) if over > _BY_READING * line["end_pss_bytes"] else math.nan
@@ -259,7 +260,7 @@ def _choice(line: Mapping[Any, Any]) -> Line:
 
 
 def differences(changed: pd.DataFrame, differ: pd.DataFrame | None) -> list[dict[str, str]]:
-    """Other differences between the two stacks of each change, in words."""
+    """The other differences between the two stacks of each change, in words."""
     return stack_differences.in_words(differ, changed[["before", "after"]].itertuples(index=False, name=None))
 
 
@@ -270,8 +271,11 @@ def changes(table: pd.DataFrame) -> list[Line]:
 
 
 def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) -> Line:
-    """Every metric of every run, for the figure that shows any of them; `paths` names the cell of each line, and
-    `labels` says in words what it is. What is shown is escaped for Plotly, and filtered by as it is."""
+    """Every metric of every run, for the figure that can show any of them.
+
+    `paths` has the cell of each line, `labels` its description. Shown texts are escaped for Plotly; filters use the
+    unescaped values.
+    """
     metrics = {}
     for key, metric in METRICS.items():
         values = pd.to_numeric(runs[key], errors="coerce") if key in runs else pd.Series(dtype=float)
@@ -290,7 +294,7 @@ def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) ->
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:
-    """The varying axes of each experiment without a column of their own."""
+    """The varying axes of each experiment that have no column of their own."""
     own = {"experiment", "stack", "rep", *DATA}
     return {
         str(name): [axis for axis in varied(group) if axis not in own] for name, group in table.groupby("experiment")

@@ -1,4 +1,4 @@
-"""Fewer samples to draw, with every extreme kept."""
+"""Reduce the samples to draw, keeping every extreme."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,9 +9,9 @@ _downsampler = MinMaxDownsampler()  # type: ignore[no-untyped-call]
 
 
 def kept(times: Sequence[float], series: Iterable[Sequence[float]], most: int) -> list[int]:
-    """Return the places of the samples to draw, in order: minimum and maximum of each bucket of each series.
+    """The indices of the samples to draw, in order: the minimum and maximum of each bucket of each series.
 
-    About `most` for each series at most, with the first, the last, and the largest of each series.
+    About `most` per series, plus the first, the last, and the maximum of each series.
     """
     if len(times) <= most:
         return list(range(len(times)))

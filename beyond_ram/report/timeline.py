@@ -12,7 +12,7 @@ Figure = dict[str, Any]
 Samples = Mapping[str, Sequence[Any]]
 POINTS = 200
 """Approximate number of samples to draw per series."""
-# Share of the time from which a phase's name fits.
+# A phase must take at least this share of the time for its name to fit.
 _NAMED_SHARE = 0.06
 _MOST = 120
 
@@ -25,7 +25,8 @@ def words(text: object) -> str:
 def timeline(
     samples: Samples, record: Mapping[str, Any], events: Iterable[Mapping[str, Any]], points: int = POINTS
 ) -> Figure:
-    """Draw samples of a run, stacked by kind so that the upper edge is RSS, in MB over seconds."""
+    """Draw the samples of a run over time, in MB over seconds. Kinds of memory are stacked, so the upper edge is
+    RSS."""
     times = samples["t_s"]
     kinds = [name for name in KINDS if name in samples]
     if any(_unknown(samples[name]) for name in kinds):  # only RSS is known
@@ -75,7 +76,7 @@ def _pss(samples: Samples, points: int) -> list[dict[str, Any]]:
 
 
 def _events(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The program's events as marks below the curves, except phases and progress, which the figure shows otherwise."""
+    """The program's events as marks below the curves. Phases and progress are shown elsewhere."""
     marks = [event for event in events if event["event"] not in ("phase", "progress", "provenance", "start", "end")]
     places = kept([event["t_s"] for event in marks], [], POINTS)
     shown = [marks[place] for place in places]
@@ -88,7 +89,7 @@ def _events(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe(event: Mapping[str, Any]) -> str:
-    """The name of an event and its text and number values."""
+    """The name of an event with its text and number values."""
     values = {
         key: value
         for key, value in event.items()
@@ -139,7 +140,7 @@ def _axes(title: str) -> dict[str, Any]:
         "height": 404,
         "margin": {"l": 60, "r": 12, "t": 52, "b": 44},  # space above the phase names for Plotly's buttons
         "hovermode": "x unified",
-        "hoverdistance": -1,  # a run with little change has few, distant points
+        "hoverdistance": -1,  # a run that changes little has few, distant points
         "xaxis": {"title": {"text": "seconds", "standoff": 4}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": title}, "rangemode": "tozero"},
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},

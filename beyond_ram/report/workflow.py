@@ -27,9 +27,9 @@ from .first_screen import picture
 from .packed import packed_json
 
 STRONGEST = 3
-# Chapters whose pages are sections of the report.
+# Chapters that are sections of the report.
 _SECTIONS = ("claims", "pareto", "changes")
-# Maximum number of sentences about undecided questions, and of characters of a line, on a terminal.
+# In the terminal summary: maximum number of sentences about undecided questions, and of characters per line.
 _OPEN, _WIDE = 2, 200
 Tables = Mapping[str, pd.DataFrame]
 
@@ -48,7 +48,7 @@ class Drawn:
         return self.svg.stem
 
     def caption(self) -> Any:
-        """Return the caption as HTML. Raises DamagedError if it is damaged."""
+        """The caption as HTML. Raises DamagedError if the file is damaged."""
         return caption(self.svg.with_suffix(".rst"))
 
 
@@ -59,10 +59,10 @@ class Again:
     configfiles: Sequence[str]
     folder: str | None
     locks: Mapping[str, str]
-    """The lock of each stack kept from before an upgrade."""
+    """The lock of each stack that was kept before an upgrade."""
 
     def _only(self, made: str, experiment: str, stacks: Sequence[str] = ()) -> str:
-        """A command for a separate results folder with the runs of one experiment."""
+        """A command that makes one experiment's runs in a separate results folder."""
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         only = f"--config results=alone 'only=[{experiment}]'"
         if stacks:
@@ -77,13 +77,16 @@ class Again:
         return None if "@" in stack or "+" in stack else self._only(f"runs/{path}/run.json", experiment)
 
     def finding(self, finding: Finding, stacks: Sequence[str] = ()) -> str:
-        """The command that makes the figure of a finding, or a report if it has none, with its stacks or others."""
+        """The command that makes the figure of a finding, or a report if it has none, with its stacks or with
+        others."""
         made = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
         return self._only(made, finding.experiment, stacks)
 
     def kept(self, finding: Finding, tables: Tables) -> Iterator[tuple[str, str | None]]:
-        """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again; None if
-        the lock is missing."""
+        """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again.
+
+        The command is None if the lock is missing.
+        """
         named = [table for table in tables.values() if {"experiment", "stack"} <= {*table}]
         stacks = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
         todays = sorted(stack for stack in stacks if "@" not in stack and "+" not in stack)
@@ -98,7 +101,7 @@ class Again:
 
 
 def in_brief(tables: Tables, page: Path, lost: Sequence[str] = ()) -> list[str]:
-    """The strongest findings and the place of the report: at most ten lines, for a terminal."""
+    """The strongest findings and the path of the report: at most ten lines, for a terminal."""
     runs, all_findings = sections.machine(tables["runs"]), findings(tables)
     several = "finding" if len(all_findings) == 1 else "findings"
     lines = [f"{runs['runs']} runs of {runs['cells']} cells. Strongest of {len(all_findings)} {several}:"]
@@ -111,7 +114,7 @@ def in_brief(tables: Tables, page: Path, lost: Sequence[str] = ()) -> list[str]:
 
 
 def named(lost: Sequence[str]) -> list[str]:
-    """Name what could not be made: a run by its folder, a table or figure by the first of its files."""
+    """The names of lost results: a run by its folder, a table or figure by its first file."""
     names = [path.removesuffix("/run.json").rpartition("/runs/")[2] for path in lost]
     return list({str(Path(name).with_suffix("")) if "~" not in name else name: None for name in names})
 
@@ -127,7 +130,7 @@ def report(
     again: Again,
     lost: Sequence[str] = (),
 ) -> None:
-    """Write the report. It links to the `pages` of chapters without a section in it.
+    """Write the report. Chapters without a section in it are linked from `pages`.
 
     `lost` are the runs, tables and figures that could not be made. Raises DamagedError if an input is damaged.
     """
@@ -185,7 +188,7 @@ def report(
 
 
 def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[str, list[dict[str, Any]]]], list[str]]:
-    """The figures of each chapter, and the titles of figures without content, with the reason."""
+    """The figures of each chapter, and the titles of empty figures with the reason."""
     shown: dict[str, list[dict[str, Any]]] = {}
     empty = []
     for figure in figures:
@@ -207,7 +210,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
 
 
 def _finding(finding: Finding, tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:
-    """A finding for the template, with its cells."""
+    """A finding with its cells, for the template."""
     seen = [cells.of[cell] for cell in dict.fromkeys(map(key, finding.seen)) if cell in cells.of]
     return sections.finding(finding) | {
         "cells": [

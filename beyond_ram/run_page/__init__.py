@@ -1,4 +1,4 @@
-"""The page of runs that were watched: one file, no network, and the standard library alone to make it."""
+"""The page of watched runs: one file, no network, made with the standard library only."""
 
 from .page import write
 from .run import Run

@@ -1,4 +1,4 @@
-"""The page of one run, or of several side by side: what to ask for, why memory grew, and memory over time."""
+"""The page of one run, or of several side by side: the request, why memory grew, and memory over time."""
 
 import os
 import shlex
@@ -29,9 +29,9 @@ _PROCESSES = 8
 
 
 def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
-    """Write the page of some runs, by name. Their files, if they are kept, are linked relative to the page.
+    """Write the page of some runs, by name. It links to their files, if they are kept, with relative paths.
 
-    The user has named the page: a FIFO, a device and /dev/stdout are written into. Raises OSError.
+    The user chose the file: a FIFO, a device or /dev/stdout is written in place. Raises OSError.
     """
     text = html(runs, page if kept else None)
     with whole(page, into_streams=True) as partial:
@@ -39,7 +39,7 @@ def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
 
 
 def html(runs: Mapping[str, Run], page: Path | None) -> str:
-    """The text of the page; `page` is its future place, if it may link to the files of runs."""
+    """The HTML of the page. `page` is its future path; without it the page does not link to the runs' files."""
     title = _command(next(iter(runs.values()))) if len(runs) == 1 else f"{len(runs)} runs side by side"
     parts = [f"<h1>{_text(title, 200)}</h1>"]
     if len(runs) > 1:
@@ -133,7 +133,7 @@ def _pasted(line: str, before: str = "") -> str:
 
 
 def _why(record: Mapping[str, Any]) -> Iterator[str]:
-    """Growth, causes, and the processes with most memory, as text."""
+    """Growth, causes, and the largest processes, as text."""
     peak, reasons = record["peak"], []
     if growth := record.get("growth"):
         reasons.append(f"It grew by {trend.sentence(growth)}.")
@@ -165,7 +165,7 @@ def _by_kind(run: Run) -> Iterator[Line]:
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
-    """The processes with most anonymous memory at the peak; else the marks of processes."""
+    """The processes with most anonymous memory at the peak, else the high-water marks of processes."""
     shares, total = why.shares(peak), peak.get("anon_bytes")
     if shares and total:
         rest = total - sum(one["bytes"] for one in shares)
@@ -213,7 +213,7 @@ def _megabytes(size: float | None) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are text of a page already; all but the first column are numbers."""
+    """A table whose cells are HTML already. All columns except the first are numbers."""
     head = "".join(
         f'<th scope="col"{"" if n == 0 else " class=number"}>{_text(one)}</th>' for n, one in enumerate(heads)
     )
@@ -230,7 +230,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _summary(record: Mapping[str, Any]) -> Iterable[str]:
     try:
         return list(summary.lines(dict(record)))
-    except (KeyError, TypeError):  # a record with less
+    except (KeyError, TypeError):  # older records have fewer values
         return [f"outcome     {record['outcome']}"]
 
 

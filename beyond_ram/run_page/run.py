@@ -1,4 +1,4 @@
-"""A run as it was left in its folder."""
+"""A run, read from its folder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .. import advice, run_reading
 
 @dataclass(frozen=True)
 class Run:
-    """The files of a run's folder."""
+    """The files in a run's folder."""
 
     folder: Path
     record: Mapping[str, Any]
@@ -19,7 +19,7 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
-        """Raises DamagedError where a file is missing, cut or another run's."""
+        """Read a folder. Raises DamagedError if a file is missing, truncated, or from another run."""
         record = run_reading.record(folder)
         return cls(folder, record, run_reading.samples(folder, record), run_reading.events(folder))
 
@@ -38,7 +38,7 @@ class Run:
 
     @property
     def kept(self) -> list[tuple[float, float]]:
-        """Kept memory if it was counted, else anonymous and shared memory, else nothing."""
+        """Kept memory if it was measured, else anonymous plus shared memory, else nothing."""
         if counted := self.series("kept_bytes"):
             return counted
         kinds = [self.samples.get(name, ()) for name in ("anon_bytes", "shmem_bytes")]

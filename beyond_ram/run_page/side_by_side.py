@@ -1,4 +1,4 @@
-"""Several runs as one table: a row a quantity, a column a run, and how the last differs from the first."""
+"""Several runs as one table: one row per quantity, one column per run, and the change."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _MB = 1e6
 
 
 def cells(runs: Mapping[str, Run]) -> Iterator[list[str]]:
-    """The rows, each with its name; with two runs the change from the first to the second is the last cell."""
+    """The rows, each with its name. With two runs, the last cell is the change from the first to the second."""
     records = [run.record for run in runs.values()]
     yield [
         "outcome",
@@ -47,7 +47,7 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
 
 
 def _growth(run: Run) -> float | None:
-    if "growth" not in run.record:  # older runs have none
+    if "growth" not in run.record:  # missing in older runs
         return None
     return float((run.record["growth"] or {"bytes_per_s": 0})["bytes_per_s"])
 
@@ -64,7 +64,7 @@ def _change(before: float | None, after: float | None) -> str:
 
 
 def lines(runs: Mapping[str, Run]) -> Iterator[str]:
-    """The table for a terminal."""
+    """The table for a terminal, as lines."""
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     rows = [heads, *cells(runs)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(heads))]

@@ -1,1 +1,1 @@
-"""Stacks: pinned sets of versions, their locks and their environments."""
+"""Stacks: pinned sets of versions, with locks and environments."""

@@ -1,8 +1,8 @@
-"""Bytecode of an environment: that of another stack where both have the same file, compiled where none has.
+"""The bytecode of an environment: linked from another stack with the same file, else compiled.
 
-Installers put a package into several environments as hard links to one file, so that what one environment compiled is
-right for the others: Python compares time and size of the source, and sets the file's name itself when it imports.
-Packages' own tests, which nobody runs here, are left out: a fifth to a half of all bytes (docs/stacks.md).
+Installers put a package into several environments as hard links to one file. So bytecode of one environment is valid
+for the others: Python compares time and size of the source, and sets the file name when it imports. The packages' own
+tests are left out, which are a fifth to a half of all bytes (docs/stacks.md).
 """
 
 import contextlib
@@ -19,9 +19,10 @@ _TAG = f"cpython-{PYTHON.replace('.', '')}"
 
 
 def compile_all(folder: Path, turn: int) -> None:
-    """Compile the modules of an environment, on all cores; files that are not Python are skipped.
+    """Compile the modules of an environment on all cores. Files that are not Python are skipped.
 
-    `turn`: the descriptor of the builder's lock, which compilers hold on to where the builder is killed.
+    `turn` is the descriptor of the builder's lock. Compilers keep it open, so that the lock holds if the builder is
+    killed.
     """
     others = [other for other in folder.parent.iterdir() if other.is_dir() and other.name != folder.name]
     missing = [path for path in modules(folder) if not linked(path, folder, others)]
@@ -40,7 +41,7 @@ def compile_all(folder: Path, turn: int) -> None:
 
 
 def modules(folder: Path) -> Iterator[Path]:
-    """Source files of an environment's packages, but those of their tests."""
+    """Source files of an environment's packages, without their tests."""
     for packages in folder.glob("lib/python*/site-packages"):
         for place, inside, names in os.walk(packages):
             inside[:] = [name for name in inside if name not in TESTS]
@@ -48,7 +49,7 @@ def modules(folder: Path) -> Iterator[Path]:
 
 
 def linked(path: Path, folder: Path, others: Iterable[Path]) -> bool:
-    """Whether another environment has the same file, with bytecode that is now linked here."""
+    """Whether another environment has the same file with bytecode. If so, link that bytecode here."""
     state, inside, target = path.stat(), path.relative_to(folder), _bytecode(path)
     for twin in (other / inside for other in others if state.st_nlink > 1):
         with contextlib.suppress(OSError):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _REQUEST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 MOST_NAMED = 3
-"""Packages that are named where room is short."""
+"""Number of packages that are named where space is limited."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A package that two locks pin in different versions; None on a side without it."""
+    """A package that two locks pin in different versions. A version is None if its lock lacks the package."""
 
     package: str
     before: str | None
@@ -25,31 +25,29 @@ class Difference:
 
 
 def canonical(package: str) -> str:
-    """A package's name as indexes compare it."""
+    """A package's name in the form that indexes compare."""
     return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def pins(lock: str) -> dict[str, str]:
-    """The version of every package of a lock."""
+    """The version of every package in a lock."""
     return {canonical(name): version for name, version in _PIN.findall(lock)}
 
 
 def requested(requirements: str) -> list[str]:
-    """The packages that the text of a NAME.in asks for."""
+    """The packages that the text of a NAME.in requires."""
     matches = (_REQUEST.match(line) for line in requirements.splitlines())
     return [canonical(one[1]) for one in matches if one]
 
 
 def base_of(stack: str) -> str:
-    """The stack that a kept NAME@LOCK or a varied NAME+PACKAGE-VERSION is of."""
+    """The stack that NAME@LOCK (kept) or NAME+PACKAGE-VERSION (varied) is based on."""
     return re.split("[@+]", stack, maxsplit=1)[0]
 
 
 def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Difference]:
-    """The differences of two locks.
-
-    The packages `first`, such as those that were asked for; then what both have, what is new, and what is gone.
-    """
+    """The differences of two locks. First the packages in `first`, then packages of both locks, then new ones, then
+    removed ones."""
     old, new, wanted = pins(before), pins(after), {*first}
     all_packages = [Difference(name, old.get(name), new.get(name)) for name in old.keys() | new.keys()]
 
@@ -60,7 +58,7 @@ def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Diff
 
 
 def packages_in_words(differing: Iterable[Difference], most: int = MOST_NAMED) -> str:
-    """Differences in a line: the first few, and how many more."""
+    """Differences in one line: the first few, and how many more there are."""
     named = [str(one) for one in differing]
     more = len(named) - most
     return ", ".join(named[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""The releases of a package, as the package index that uv or pip is configured for lists them."""
+"""The releases of a package, from the package index that uv or pip is configured for."""
 
 import contextlib
 import os
@@ -39,12 +39,12 @@ class Release:
 
     version: Version
     text: str
-    """The version in its file names."""
+    """The version in the release's file names."""
     uploaded: datetime | None
-    """None if the index does not have it."""
+    """Upload time; None if the index does not have it."""
     yanked: bool
     missing: str
-    """Why it cannot be installed here; empty if it can."""
+    """Why the release cannot be installed here; empty if it can."""
 
     @property
     def date(self) -> str:
@@ -52,12 +52,12 @@ class Release:
 
 
 def releases(package: str) -> list[Release]:
-    """All releases of a package, oldest version first. Raises StackError where the index cannot be asked."""
+    """All releases of a package, oldest version first. Raises StackError if the index does not answer."""
     session = requests.Session()
     session.verify = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), True)
     for address in indexes():
         if not address.startswith(("http://", "https://")):
-            continue  # a folder: it lists files without times
+            continue  # a folder lists files without times
         try:
             with PyPISimple(address, session=session) as client:
                 page = client.get_project_page(package, timeout=_TIMEOUT_S)
@@ -70,7 +70,7 @@ def releases(package: str) -> list[Release]:
 
 
 def indexes() -> list[str]:
-    """The addresses of the indexes, in uv's order; pip's configuration counts where uv has none."""
+    """The addresses of the indexes in uv's order. pip's configuration is used if uv has none."""
     uv = _uv_settings()
     more = os.environ.get("UV_INDEX", os.environ.get("UV_EXTRA_INDEX_URL", "")).split()
     own = [one for one in uv.get("index", []) if isinstance(one, dict) and one.get("url")]
@@ -84,7 +84,7 @@ def indexes() -> list[str]:
 
 
 def pip_index() -> str | None:
-    """The index that pip is configured for; None for its own default."""
+    """The index that pip is configured for; None for pip's default."""
     if address := os.environ.get("PIP_INDEX_URL"):
         return address
     for name in ("global.index-url", "install.index-url"):
@@ -97,7 +97,7 @@ def pip_index() -> str | None:
 
 @contextlib.contextmanager
 def for_uv() -> Iterator[None]:
-    """The environment of this process, with pip's index if uv has none configured."""
+    """The environment of this process, plus pip's index if uv has no index configured."""
     own = {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & os.environ.keys() or {"index", "index-url"} & _uv_settings().keys()
     address = None if own else pip_index()
     if address:
@@ -110,7 +110,7 @@ def for_uv() -> Iterator[None]:
 
 
 def _uv_settings() -> dict[str, Any]:
-    """The settings of uv's own files, the user's over the machine's."""
+    """The settings in uv's own files. The user's override the machine's."""
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     files = [Path("/etc/uv/uv.toml"), home / "uv" / "uv.toml"]
     if named := os.environ.get("UV_CONFIG_FILE"):
@@ -160,7 +160,7 @@ def _tags_of(wheel: str) -> frozenset[tags.Tag]:
 
 
 def _tags() -> Iterator[tags.Tag]:
-    """The wheel tags of the stacks' Python."""
+    """The wheel tags that the Python of the stacks supports."""
     version = tuple(map(int, PYTHON.split(".")))
     yield from tags.cpython_tags(version)
     yield from tags.compatible_tags(version, f"cp{PYTHON.replace('.', '')}")

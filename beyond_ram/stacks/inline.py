@@ -1,4 +1,4 @@
-"""Requirements inside a Python file: inline metadata of PEP 723, which uv and pipx also read."""
+"""Requirements inside a Python file: inline metadata of PEP 723, as uv and pipx read it."""
 
 import platform
 import re
@@ -14,7 +14,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from .differences import canonical, pins
 from .locks import PYTHON, text_of
 
-# The pattern of the PEP.
+# The regular expression of the PEP.
 _BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 
 
@@ -24,17 +24,17 @@ class Inline:
 
     requirements: tuple[str, ...] = ()
     until: str | None = None
-    """The time until which releases count, as uv's `exclude-newer` gives it."""
+    """Only releases up to this time count, in the format of uv's `exclude-newer`."""
     kept: Mapping[str, str] = field(default_factory=dict)
-    """The versions of a stack, by package. Each is kept where it can be."""
+    """Versions of a stack by package. Each is kept if possible."""
 
     @property
     def packages(self) -> list[str]:
-        """The names of the packages, as indexes compare them."""
+        """The names of the packages, in the form that indexes compare."""
         return [canonical(Requirement(line).name) for line in self.requirements]
 
     def but(self, package: str, line: str) -> list[str]:
-        """The requirements with another line for one package, its extras kept."""
+        """The requirements with another line for one package. Its extras stay."""
         same = [one for one in self.requirements if canonical(Requirement(one).name) == canonical(package)]
         extras = ",".join(sorted(extra for one in same for extra in Requirement(one).extras))
         named = line.replace(package, f"{package}[{extras}]", 1) if extras else line
@@ -42,9 +42,9 @@ class Inline:
 
 
 def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> Inline:
-    """The requirements of a script, `more`, and all packages of the lock of a `stack`.
+    """The requirements of a script, plus `more`, plus all packages in the lock of a `stack`.
 
-    Raises ValueError where they cannot be met or read.
+    Raises ValueError if they cannot be read or contradict each other.
     """
     metadata = _metadata(script)
     if bound := metadata.get("requires-python"):
@@ -70,7 +70,7 @@ def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> I
 
 
 def _metadata(script: Path) -> dict[str, Any]:
-    """The block `script` of a file; empty without one. Raises ValueError."""
+    """The block `script` of a file; empty if there is none. Raises ValueError."""
     try:
         text = script.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
 """Locks of stacks: `envs/NAME.in` has the requirements, `envs/NAME.txt` the resolved versions with hashes.
 
-A lock holds versions and hashes only, no address: it is good on every machine and every index.
+A lock has only versions and hashes, no addresses, so it is valid on every machine and for every index.
 """
 
 import difflib
@@ -20,9 +20,9 @@ from .differences import Difference, base_of, canonical, differences, pins, requ
 PYTHON = "3.11"
 ENVS = Path("envs")
 PRE = "--pre"
-"""The line of a NAME.in that allows prereleases, as in pip. uv ignores it and gets a flag instead."""
+"""The line in NAME.in that allows prereleases, as in pip. uv ignores it and gets a flag instead."""
 _STACK = re.compile(r"[a-z0-9][a-z0-9._+@-]*")
-_REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#]((?!\s--)[^\x00-\x1f\x7f])*")  # no option behind it
+_REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#]((?!\s--)[^\x00-\x1f\x7f])*")  # only if no option follows
 RESERVED = {"locks": "the locks of varied stacks"}
 _CONDA = """# The conda face of {name}.txt, for --sdm conda: the same lock, installed by pip.
 channels: [conda-forge, nodefaults]
@@ -31,11 +31,11 @@ dependencies: [python ={python}, pip, pip: [-r {name}.txt]]
 
 
 class StackError(RuntimeError):
-    """A stack that cannot be locked or built; the text is one line, then the resolver's own words."""
+    """A stack cannot be locked or built. The message is one line, then the resolver's output."""
 
 
 class UnsolvableError(StackError):
-    """No versions fit together."""
+    """No set of versions meets all requirements."""
 
 
 def text_of(path: Path) -> str:
@@ -47,10 +47,8 @@ def text_of(path: Path) -> str:
 
 
 def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path | None = None) -> Path:
-    """The lock of a stack; of NAME@LOCK among the `kept` ones, of BASE+PACKAGE-VERSION among the `varied` ones.
-
-    Raises StackError where there is no such lock.
-    """
+    """The lock of a stack. NAME@LOCK is searched in `kept`, BASE+PACKAGE-VERSION in `varied`. Raises StackError if
+    missing."""
     if not _STACK.fullmatch(name):
         raise StackError(f"{name!r} names no stack: lower-case letters, digits and . _ - @ + do")
     folder = kept if kept and "@" in name else varied if varied and "+" in name else envs
@@ -62,9 +60,9 @@ def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path
 
 
 def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]:
-    """The differences between two stacks of a project, requested packages first; `kept` has the locks of kept results.
+    """The differences between two stacks of a project, required packages first.
 
-    Raises StackError where one has no lock.
+    `kept` has the locks of kept results. Raises StackError if a stack has no lock.
     """
     envs, texts, asked = root / ENVS, list[str](), list[str]()
     for name in (before, after):
@@ -75,7 +73,7 @@ def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]
 
 
 def lock_sha256(name: str, envs: Path = ENVS) -> str:
-    """The SHA-256 of a stack's lock, in hexadecimal. Raises StackError if there is no such lock."""
+    """The SHA-256 of a stack's lock in hexadecimal. Raises StackError if there is no lock."""
     return hashlib.sha256(lock_of(name, envs).read_bytes()).hexdigest()
 
 
@@ -85,15 +83,15 @@ def has_package(lock: Path, package: str) -> bool:
 
 
 def takes_prereleases(source: Path) -> bool:
-    """Whether the requirements of a stack allow prereleases of everything."""
+    """Whether the requirements of a stack allow prereleases of all packages."""
     return PRE in map(str.strip, text_of(source).splitlines())
 
 
 def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None = None) -> None:
     """Resolve envs/NAME.in into envs/NAME.txt and write envs/NAME.yaml.
 
-    Pins of an existing lock are kept but for the packages in `upgrade`; an empty list upgrades all. The file is
-    replaced whole or left as it was. Raises StackError with the resolver's reason.
+    Pins of an existing lock are kept, except for packages in `upgrade`; an empty list upgrades all. The lock is
+    replaced atomically. Raises StackError with the resolver's reason.
     """
     source, lock = envs / f"{name}.in", envs / f"{name}.txt"
     if not source.exists():
@@ -107,10 +105,10 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
 
 
 def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | None = None) -> None:
-    """Resolve requirements to versions and hashes, from uploads `until` a time, by default now.
+    """Resolve requirements to versions and hashes, from uploads `until` a time (default: now).
 
-    An empty `until` sets no bound: an index may know no times. Raises UnsolvableError if no versions fit together,
-    StackError if the index cannot be asked, each with the resolver's reason.
+    An empty `until` sets no bound, for an index without times. Raises UnsolvableError if no versions meet the
+    requirements, StackError if the index does not answer, both with the resolver's reason.
     """
     until = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if until is None else until
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
@@ -128,9 +126,9 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
 
 
 def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str | None = None) -> str:
-    """Resolve requirements as near as possible to the versions `kept`, by package.
+    """Resolve requirements, changing as few of the versions in `kept` (by package) as possible.
 
-    Returns which of these had to move, as `NAME VERSION to VERSION, …`. Raises UnsolvableError, StackError.
+    Returns the changed ones, as `NAME VERSION to VERSION, …`. Raises UnsolvableError, StackError.
     """
     lines = "".join(f"{name}=={version}\n" for name, version in kept.items())
     constraints = lock.with_name(f"{lock.name}.kept")
@@ -138,7 +136,7 @@ def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str |
     try:
         resolve(source, lock, [f"--constraints={constraints}"], until)
     except UnsolvableError:
-        # uv keeps what its output file has, if it can.
+        # uv keeps the versions in its output file if it can.
         lock.write_text(lines, encoding="utf-8")
         resolve(source, lock, until=until)
     made = pins(lock.read_text(encoding="utf-8"))
@@ -147,7 +145,7 @@ def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str |
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prereleases: bool = False) -> None:
-    """Make a new stack from requirements and lock it. Raises StackError; nothing is left of a stack that fails."""
+    """Make a new stack from requirements and lock it. Raises StackError; then nothing is left of it."""
     if not re.fullmatch(NAME, name):
         raise StackError(f"{name!r} cannot name a stack: lower-case letters, digits, dot, underscore and hyphen can")
     if name in RESERVED:
@@ -171,7 +169,7 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prerelease
 
 
 def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
-    """Renew a lock, for some packages or for all; whether it changed. Raises StackError."""
+    """Upgrade some packages of a lock, or all. Returns whether the lock changed. Raises StackError."""
     before = lock_sha256(name, envs)
     for package in packages:
         _require_package(name, package, envs)
@@ -180,9 +178,9 @@ def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
 
 
 def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
-    """Require PACKAGE==VERSION, and change nothing else that can stay; return whether the lock changed.
+    """Require PACKAGE==VERSION, and change nothing else that can stay. Returns whether the lock changed.
 
-    The version is written into NAME.in, so that later upgrades keep it. Raises StackError; then all is as it was.
+    The version is written into NAME.in, so that later upgrades keep it. Raises StackError; then nothing has changed.
     """
     match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
     if not match:
@@ -203,7 +201,7 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
 
 
 def _asking(text: str, package: str, version: str) -> str:
-    """The requirements of a stack with one package at a version; its extras and comments stay."""
+    """The requirements of a stack with one package at a version. Its extras and comments stay."""
     lines, replaced = text.splitlines(), False
     for number, line in enumerate(lines):
         asked = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\s*\[[^]]*\])?[^#;]*(.*)", line)
@@ -216,7 +214,7 @@ def _asking(text: str, package: str, version: str) -> str:
 
 
 def _require_package(name: str, package: str, envs: Path) -> None:
-    """Raise StackError where a stack has no such package."""
+    """Raise StackError if a stack does not have the package."""
     lock = envs / f"{name}.txt"
     if not has_package(lock, package):
         close = difflib.get_close_matches(canonical(package), pins(text_of(lock)), 1)

@@ -1,4 +1,4 @@
-"""Locks of the releases of one package. The first pins all other packages, and the others keep its pins."""
+"""Locks of the releases of one package. The first lock pins all other packages; later locks keep these pins."""
 
 import re
 from collections.abc import Sequence
@@ -20,28 +20,26 @@ _YANKED = re.compile(r"([\w.-]+==[\w.+!-]+) was yanked")
 
 @dataclass
 class ReleaseLocks:
-    """The locks of a package's releases, in one folder. An existing lock stays as it is."""
+    """The locks of a package's releases, in one folder. An existing lock is not changed."""
 
     package: str
     inline: Inline
     folder: Path
     also: Sequence[str] = ()
-    """Packages that move too, each as of the release's own date."""
+    """Other packages that move too, each to its version at the release's date."""
     locks: dict[str, scripts.Locked] = field(default_factory=dict)
-    """By release."""
+    """The lock of each release."""
     until: str | None = None
-    """Until when releases of all other packages count; None: now, empty: the index knows no times."""
+    """Only releases of other packages up to this time count. None: up to now. Empty: the index has no times."""
     younger: bool = False
-    """Whether the other packages are of today, because a requirement is younger than the releases."""
+    """Whether the other packages are current ones, because a requirement is newer than the releases."""
     _first: scripts.Locked | None = None
 
     def begin(self, releases: Sequence[Release], dated: Sequence[Release]) -> None:
-        """Lock the newest of some releases, and with it all else as it was after the last of `dated`.
-
-        Raises StackError.
-        """
+        """Lock the newest of some releases, with all other packages as of the last release in `dated`. Raises
+        StackError."""
         newest = max(releases, key=lambda one: one.version)
-        # The packages of a stack may be younger than the releases.
+        # The packages of a stack may be newer than the releases.
         self.until = self.inline.until or (None if self.inline.kept else _day_after(*(one.uploaded for one in dated)))
         first = self.folder / FIRST
         if self.is_begun:
@@ -69,7 +67,7 @@ class ReleaseLocks:
         return self.locks[release.text]
 
     def path(self, version: str) -> Path:
-        """Where the lock of a release is."""
+        """The path of a release's lock."""
         return self.folder / f"{self.package}-{version}.txt"
 
     def _lock(self, release: Release, until: str | None) -> scripts.Locked:
@@ -91,6 +89,6 @@ class ReleaseLocks:
 
 
 def _day_after(*times: datetime | None) -> str:
-    """A day after the last of some times, as uv reads it; empty if none is known."""
+    """One day after the last of some times, in uv's format; empty if no time is known."""
     known = [time for time in times if time]
     return f"{max(known) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}" if known else ""

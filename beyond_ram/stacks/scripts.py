@@ -1,4 +1,4 @@
-"""The environment of a script: its requirements locked once, and the same lock with one package at other releases."""
+"""The environment of a script. Its requirements are locked once; variants change one package of that lock."""
 
 import re
 import tempfile
@@ -12,7 +12,7 @@ from .differences import pins
 from .locks import StackError, resolve_near, text_of
 from .variants import MOVED, one_line
 
-# The first line of a lock: until when releases counted.
+# The first line of a lock: up to which time releases counted.
 UNTIL = "# exclude-newer: "
 _ADDRESS = re.compile(r"[a-z]+://\S+")
 
@@ -28,7 +28,7 @@ class Locked:
 
 
 def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mapping[str, str] | None = None) -> Locked:
-    """Lock requirements with hashes, each package at the version that is `kept` of it, where it can be.
+    """Lock requirements with hashes, each package at its version in `kept` if possible.
 
     Raises StackError with the resolver's reason, without the address of an index.
     """
@@ -39,7 +39,7 @@ def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mappi
 
 
 def read(path: Path) -> Locked:
-    """A lock that was made before."""
+    """Read an existing lock."""
     return Locked(path, pins(text_of(path)), variants.moved(path) or "")
 
 
@@ -57,5 +57,5 @@ def _lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mapp
 
 
 def reason(error: StackError) -> str:
-    """The resolver's or builder's reason in a line."""
+    """The resolver's or builder's reason, in one line."""
     return one_line(str(error))

@@ -1,9 +1,8 @@
-"""torch in a stack: its version is locked, its build is the machine's choice.
+"""torch in a stack: its version is locked, but the machine selects its build.
 
-PyPI's build for Linux brings gigabytes of CUDA, and the build for CPUs is on an index of its own. So a lock has a bare
-`torch==VERSION`, without hashes and without the CUDA libraries, and it is installed last, from the first of these
-that has it: the folders and pages that pip's `find-links` names, PyTorch's index for this machine (`--torch-backend
-auto`), the package index.
+PyPI's Linux build brings gigabytes of CUDA libraries, and the CPU build is on a separate index. So a lock has only
+`torch==VERSION`, without hashes and CUDA libraries. It is installed last, from the first of these that has it: the
+folders and pages in pip's `find-links`, PyTorch's index for this machine (`--torch-backend auto`), the package index.
 """
 
 import os
@@ -18,7 +17,7 @@ _TORCH = re.compile(r"torch==([^\s+\\]+)\S*")
 
 
 def left_bare(lock: str) -> str:
-    """A resolved lock with torch as a bare version, and without what only its CUDA build needs."""
+    """A resolved lock that has torch only as a version, without what only its CUDA build needs."""
     blocks = _BLOCK.split(lock)
     if not any(_TORCH.match(block) for block in blocks):
         return lock
@@ -27,13 +26,13 @@ def left_bare(lock: str) -> str:
 
 
 def split(lock: str) -> tuple[str, str | None]:
-    """A lock without its torch, which has no hash, and that requirement; None if there is none."""
+    """A lock without torch, which has no hash, and the torch requirement; None if there is none."""
     match = re.search(r"(?m)^torch==\S+$", lock)
     return (lock, None) if not match else (lock.replace(match[0], ""), match[0])
 
 
 def sources() -> Iterator[list[str]]:
-    """uv's options for each place where torch may come from, in turn."""
+    """uv's options for each source of torch, in order."""
     links = find_links()
     if links:
         yield links
@@ -42,7 +41,7 @@ def sources() -> Iterator[list[str]]:
 
 
 def find_links() -> list[str]:
-    """pip's `find-links` as options of uv, which does not read pip's configuration."""
+    """pip's `find-links` as options for uv, which does not read pip's configuration."""
     places = os.environ.get("PIP_FIND_LINKS")
     for python in dict.fromkeys((getattr(sys, "_base_executable", sys.executable), sys.executable)):
         if not places:

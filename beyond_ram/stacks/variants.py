@@ -1,4 +1,4 @@
-"""Variants of a stack: one package in another version, all others as locked if they can stay."""
+"""Variants of a stack: one package in another version, all others as locked if possible."""
 
 import re
 import tempfile
@@ -10,9 +10,9 @@ from ..text import NAME
 from .differences import canonical, pins
 from .locks import PRE, StackError, UnsolvableError, lock_of, resolve_near, takes_prereleases, text_of
 
-# First line of the lock of a variant that cannot be: the resolver's reason behind it.
+# First line of the lock of an impossible variant, followed by the resolver's reason.
 INFEASIBLE = "# infeasible: "
-# First line of the lock of a variant for which more than the one package had to move: what, from where and to where.
+# First line of the lock of a variant that had to move other packages, followed by their versions.
 MOVED = "# moved: "
 _PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
@@ -23,7 +23,7 @@ def is_variant(stack: str) -> bool:
 
 
 def parts_of(stack: str) -> tuple[str, str, str]:
-    """Base, package and version of a variant. Raises ValueError for a stack that is none."""
+    """Base, package and version of a variant. Raises ValueError if the stack is not a variant."""
     match = re.fullmatch(rf"({NAME})\+({_PACKAGE})-([A-Za-z0-9._]+)", stack)
     if not match:
         raise ValueError(f"{stack!r} is no variant: BASE+PACKAGE-VERSION")
@@ -31,23 +31,23 @@ def parts_of(stack: str) -> tuple[str, str, str]:
 
 
 def vary(stack: str, envs: Path, lock: Path) -> None:
-    """Lock a variant: what its base asks for, the one package at its version, every other pin of the base kept.
+    """Lock a variant: the requirements of its base, with one package at its version and all other pins of the base.
 
-    Packages that the base does not have may join where the version needs them. Where the pins forbid it, the resolver
-    keeps those that it can, and the first line of the lock says what had to move. Where it cannot be at all, that line
-    has the resolver's reason. Raises StackError where the base is unknown or the index does not answer.
+    New packages may be added if the version needs them. If the pins forbid the version, the resolver keeps as many as
+    possible, and the first line of the lock lists the packages that moved. If the variant is impossible, the first line
+    has the resolver's reason. Raises StackError if the base is unknown or the index does not answer.
     """
     base, package, version = parts_of(stack)
     exchange(base, {package: f"{package}=={version}"}, envs, lock)
 
 
 def exchange(
-    base: str, asked_for: Mapping[str, str], envs: Path, lock: Path, like: tuple[Path, Collection[str]] | None = None
+    base: str, replaced: Mapping[str, str], envs: Path, lock: Path, like: tuple[Path, Collection[str]] | None = None
 ) -> None:
-    """Lock what a base asks for with some packages as they are asked for here, every other pin of the base kept.
+    """Lock the requirements of a base with some packages replaced, keeping every other pin of the base.
 
-    `asked_for` has a line of requirements by the package's name. Of `like`, another lock made of the base, the pins are
-    kept instead, but for the packages named with it. The rest is as `vary` has it.
+    `asked_for` maps a package to its new requirement. If `like` is set, another lock of the same base, its pins are
+    kept instead, except for its own replaced packages. All else as in `vary`.
     """
     source = envs / f"{base}.in"
     if not source.exists():
@@ -59,12 +59,12 @@ def exchange(
         kept_pins = {name: pin for name, pin in earlier.items() if name not in own} | {
             name: pin for name, pin in kept_pins.items() if name in own
         }
-    for package in asked_for:
+    for package in replaced:
         kept_pins.pop(canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
         asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
-        lines = [*_others(source, asked_for), *asked_for.values()]
+        lines = [*_others(source, replaced), *replaced.values()]
         asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
         try:
             moved_packages = resolve_near(asked, solved, kept_pins)
@@ -81,7 +81,7 @@ def reason(lock: Path) -> str | None:
 
 
 def moved(lock: Path) -> str | None:
-    """Other packages that differ from the base, as `NAME VERSION to VERSION, …`; None without any."""
+    """Other packages that differ from the base, as `NAME VERSION to VERSION, …`; None if there are none."""
     return _first_line(lock, MOVED)
 
 
@@ -93,7 +93,7 @@ def _first_line(lock: Path, sign: str) -> str | None:
 def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     """The releases of a package that this Python can install, oldest first.
 
-    Final ones that are not yanked, and those prereleases that are `named`. Raises StackError.
+    Final releases that are not yanked, plus the prereleases in `named`. Raises StackError.
     """
     from . import index  # imports an HTTP client, which no run needs
 
@@ -104,7 +104,7 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
 
 
 def _others(source: Path, packages: Collection[str]) -> list[str]:
-    """The requirements of a stack without some packages and without versions, which its lock keeps."""
+    """The requirements of a stack without versions (its lock has them), and without some packages."""
     lines = [line.partition("#")[0].strip() for line in text_of(source).splitlines()]
     names = [match[0] for line in lines if (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
     left_out = set(map(canonical, packages))
@@ -112,7 +112,7 @@ def _others(source: Path, packages: Collection[str]) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """The resolver's reason, up to its conclusion, without the drawing."""
+    """The resolver's reason up to its conclusion, without line drawing."""
     words = " ".join(re.sub(r"[^\x20-\x7e]", " ", text.partition("\n")[2] or text).split())
     because = words.find("Because")
     return (words[because:] if because >= 0 else words)[:400]

@@ -1,4 +1,4 @@
-"""Environments of stacks: one virtual environment each, exactly the lock."""
+"""Environments of stacks: one virtual environment each, with exactly the locked packages."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ _NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
 def is_built(lock: Path, folder: Path) -> bool:
-    """Whether a folder has the whole environment of just this lock."""
+    """Whether a folder has the complete environment of this lock."""
     try:
         return (folder / MARKER).read_bytes() == lock.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -29,17 +29,17 @@ def is_built(lock: Path, folder: Path) -> bool:
 
 
 def build(lock: Path, folder: Path) -> None:
-    """Build and compile the environment of a lock if it is missing. The marker, a copy of the lock, is written last.
+    """Build and compile the environment of a lock if it is missing.
 
-    One process builds at a time; the others wait, and find it done. Of the lock of a variant that cannot be there is
-    only the marker. Raises StackError with uv's reason; nothing is left of an environment that fails. A folder that
-    stands there must have been made here: ForeignFolderError else.
+    The marker, a copy of the lock, is written last. One process builds at a time; others wait for it. An impossible
+    variant gets only the marker. Raises StackError with uv's reason; then nothing is left of the environment. Raises
+    ForeignFolderError if a folder exists there that was not made here.
     """
     if is_built(lock, folder):
         return
     text_of(lock)
     if not (folder / MARKER).is_file():
-        check(folder)  # what cannot be built leaves nothing behind, not even a lock
+        check(folder)  # a failed build leaves nothing, not even a lock file
     with _alone(folder) as turn:
         if not is_built(lock, folder):
             _build(lock, folder, turn)
@@ -47,7 +47,7 @@ def build(lock: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[int]:
-    """Wait for other builders of a folder, and for the uv of a killed one; return the descriptor of the lock."""
+    """Wait for other builders of a folder, and for the uv of a killed builder. Returns the descriptor of the lock."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     turn = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
@@ -56,7 +56,7 @@ def _alone(folder: Path) -> Iterator[int]:
         except BlockingIOError:
             print(f"{folder}: another process builds it; waiting for that", file=sys.stderr, flush=True)
             fcntl.flock(turn, fcntl.LOCK_EX)
-        except OSError as error:  # a file system without locks gives none to the other either
+        except OSError as error:  # a file system without locks locks nothing for others either
             if error.errno not in _NO_LOCKS:
                 raise
         yield turn
@@ -79,7 +79,7 @@ def _build(lock: Path, folder: Path, turn: int) -> None:
     write(folder / MARKER, lock.read_bytes())
 
 
-# A lock says what to install. A project in the current folder may bound uploads for its own lock.
+# The lock has all versions. A project in the current folder may limit upload times for its own lock.
 ANY_TIME = "--exclude-newer=false"
 
 
@@ -92,18 +92,18 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     how = ("--quiet", "--require-hashes", "--allow-empty-requirements", f"--python={python}")
     sync = ("pip", "sync", *how, ANY_TIME, str(requirements))
     try:
-        # The hashes identify the packages, so cached ones suffice without asking the index.
+        # The hashes identify the packages, so cached ones can be used without asking the index.
         _uv(*sync, "--offline", lock=lock, turn=turn)
     except StackError:
         _uv(*sync, lock=lock, turn=turn)
     if bare:
         _install_torch(bare, python, lock, turn)
-    # Else a first run compiles all that it imports, and each does where PYTHONDONTWRITEBYTECODE is set.
+    # Otherwise the first run compiles its imports, or every run does if PYTHONDONTWRITEBYTECODE is set.
     bytecode.compile_all(folder, turn)
 
 
 def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> None:
-    """From the first place that has it; where none answers, the build that is cached."""
+    """Install torch from the first source that has it. If no source answers, use the cached build."""
     installing = ("pip", "install", "--quiet", f"--python={python}", ANY_TIME, requirement)
     reasons = []
     for options in [*torch.sources(), ["--offline"]]:
@@ -111,7 +111,7 @@ def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> Non
             return _uv(*installing, *options, lock=lock, turn=turn)
         except StackError as error:
             reasons.append(error)
-    raise reasons[-2]  # of the index, not of the cache
+    raise reasons[-2]  # an error of the index, not of the cache
 
 
 def _uv(*arguments: str, lock: Path, turn: int) -> None:
