@@ -1,4 +1,4 @@
-"""The registry of metrics, which tables, figures, causes and comparisons read.
+"""The registry of metrics for all tables, figures, causes and comparisons.
 
 It has the measured columns of all tables, from the module of each subject, and the meaning of all other columns.
 """
@@ -134,7 +134,7 @@ IDENTIFYING: Mapping[str, str] = {
     "failed": "runs that did not finish, without those not applicable or interrupted on purpose",
     "why": "the outcomes of the runs that did not complete, with their numbers",
 }
-"""Columns that are neither axes nor measured. A name that ends in `_` stands for all names that begin with it."""
+"""Columns that are neither axes nor measured. A name that ends in `_` is a prefix for a group of columns."""
 
 _ENDS = ("_low", "_high", "_min", "_max")
 _NAMED = {(table, name): column for column in COLUMNS for table in column.tables for name in column.columns}

@@ -17,11 +17,11 @@ class Column:
     `NAME_max` its smallest and largest repeat. Declared as a row, in this order."""
 
     key: str
-    """Its name; one with capitals stands for all of `names`."""
+    """Its name. A name with capitals stands for all of `names`."""
     label: str
     unit: str
     tables: tuple[str, ...]
-    """The tables that have it. A name with another meaning in another table has another entry."""
+    """The tables that have it. If a name has another meaning in another table, that table has its own entry."""
     derivation: str
     trust: str
     _: KW_ONLY
@@ -42,7 +42,7 @@ class Metric(Column):
     derive: Derive
     _: KW_ONLY
     decided: tuple[str, ...] = ()
-    """Workloads whose report decides it, or ANY. Each further comparison makes all others harder to confirm."""
+    """Workloads whose report compares it, or ANY. Each further comparison makes all others harder to confirm."""
     beside: str = ""
     """The metric that a finding gives first if both are confirmed: the first epoch before the later ones."""
 

@@ -10,10 +10,10 @@ PREDICTORS = {
 }
 """Readings of the run without a limit that may predict the smallest one, in the order of the figure.
 
-PSS is not among them: it is read only some ten times, so its largest reading lies below the peak."""
+PSS is not among them: it is read only about ten times, so its largest reading is below the peak."""
 
 ENDED_AT = {"killed_at_limit": "killed_at_bytes", "timed_out": "timed_out_at_bytes", "failed": "failed_at_bytes"}
-"""The largest limit under which a run ended so, by its outcome."""
+"""By outcome: the column with the largest limit under which a run ended like this."""
 
 
 def ended_at(probe: Record) -> str:
@@ -47,7 +47,7 @@ COLUMNS: list[Column] = [
         "by the memory group where one could be made, else by PSS and marks", direction="lower"),
     Column("predicted_bytes", "Kept memory, predicted from smaller inputs", "bytes", ("fit",),
         "the model of `beyond-ram fit`; `low` and `high` are the ends of its 90 % interval; see fit.md",
-        "`inside` says whether the reading lies in it", direction="lower", names=("predicted_bytes", "low", "high")),
+        "`inside` says whether the reading is inside", direction="lower", names=("predicted_bytes", "low", "high")),
     Column("inside", "Whether the reading lies in the predicted interval", "yes or no", ("fit",),
         "low <= kept_bytes <= high", EXACT),
     Column("input_size", "Size of the input", "rows or bytes", ("fit",),

@@ -43,7 +43,7 @@ WAYS = {
     "rows": ("random", "memmap_random", "memmap_take"),
     "blocks": ("blocks", "memmap_blocks"),
 }
-"""The ways of reading without a loader that deliver rows in order, shuffled, and shuffled within blocks."""
+"""The ways to read without a loader, by order of the rows: in order, shuffled, shuffled within blocks."""
 CEILINGS = tuple(way for ways in WAYS.values() for way in ways)
 
 _IN_PHASE = "read from outside within one interval, while the program pauses for 0.3 s"
@@ -79,7 +79,7 @@ def _of_way(kind: str) -> Derive:
 def ceiling(record: Record, events: Events) -> tuple[str, float] | None:
     """Return the fastest way of reading in this order without a loader, and its rate.
 
-    Only ways that were measured to the end count; a slower way was only tried.
+    Only ways that were measured to the end count. Slower ways were stopped early.
     """
     order = "rows" if last(events, "work").get("shuffle", "rows") in ("rows", "none") else "blocks"
     ways = WAYS["sequential" if record["cell"]["order"] == "sequential" else order]
@@ -183,30 +183,30 @@ def _at_fault(record: Record, events: Events) -> float | None:
 
 
 COLUMNS: list[Column] = [
-    Metric("rows_expected", "Rows expected", "rows", _ACCOUNTED, f"rows that should come {_LAST}", EXACT,
+    Metric("rows_expected", "Rows expected", "rows", _ACCOUNTED, f"rows expected {_LAST}", EXACT,
         account("rows_expected")),
-    Metric("rows_delivered", "Rows delivered", "rows", _ACCOUNTED, f"rows that came, repeated ones included, {_LAST}",
+    Metric("rows_delivered", "Rows delivered", "rows", _ACCOUNTED, f"rows delivered {_LAST}, including repeated ones",
         EXACT, account("rows_delivered")),
     Metric("rows_twice", "Repeated rows", "rows", _ACCOUNTED,
-        f"rows that came whole more than once, each counted once, {_WORST}", _COUNTED_ROWS,
+        f"rows delivered complete more than once, each counted once, {_WORST}", _COUNTED_ROWS,
         account("rows_twice", worst=True), direction="lower"),
     Metric("rows_missing", "Missing rows", "rows", _ACCOUNTED,
-        f"rows that did not come, or never whole, {_WORST}", _COUNTED_ROWS, account("rows_missing", worst=True),
+        f"rows never delivered complete, {_WORST}", _COUNTED_ROWS, account("rows_missing", worst=True),
         direction="lower"),
     Metric("rows_wrong", "Wrong rows", "rows", _ACCOUNTED,
-        f"rows delivered that are not in the data, not whole, or have another row's label, {_WORST}",
+        f"delivered rows that are not in the data, are incomplete, or have another row's label, {_WORST}",
         "exact: by a sum of the row's bytes; the worst repeat", account("rows_wrong", worst=True),
         direction="lower"),
     Metric(AT_FAULT, "Missing, repeated or wrong rows", "rows", ("runs",),
         "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
     Metric("epoch", "Number of the epoch", "epochs", ("copy_on_write",), "the epoch of the line, from 0",
         EXACT, lambda _, events: last(events, "epoch").get("epoch")),
-    Metric("stored_bytes", "Stored", "bytes", ("loaders", "writers"), "files of the format", SIZES,
+    Metric("stored_bytes", "Stored", "bytes", ("loaders", "writers"), "total size of the format's files", SIZES,
         lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
             ("loaders", "ddp", "copy_on_write"),
-            "tree after the line's epoch, or the last one, with everything still held", _IN_PHASE,
+            "tree after the line's epoch, or the last one, before anything is released", _IN_PHASE,
             _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
@@ -246,7 +246,7 @@ COLUMNS: list[Column] = [
     Metric("warm_epochs_cpu_s", "CPU time of the later epochs", "s", ("loaders",),
         "of all processes, over the epochs after the first", CPU, lambda _, events: _warm(events, "cpu_s")),
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
-        "of each worker until its work begins, with its imports, and of the process that starts them "
+        "CPU time of each worker until its work starts, imports included, and of the main process "
         "until the first batch", CPU, _startup, direction="lower"),
     Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders", "pareto"),
         "rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; geometric mean over repeats that "
@@ -255,7 +255,7 @@ COLUMNS: list[Column] = [
     Metric("epoch_first_batch_s", "Time from the start of the epoch to its first batch", "s", ("loaders",),
         "of the first epoch, with the loader open; includes the start of workers", _PROGRAM_CLOCK,
         lambda _, events: first(events, "epoch").get("first_batch_s"), direction="lower"),
-    Metric("opened_s", "Time to open the data", "s", ("loaders",), "time in `make` of the loader", _PROGRAM_CLOCK,
+    Metric("opened_s", "Time to open the data", "s", ("loaders",), "time in the loader's `make`", _PROGRAM_CLOCK,
         lambda _, events: last(events, "baseline").get("opened_s"), direction="lower"),
     Metric("pickled_bytes", "Sent to a worker", "bytes", ("loaders",),
         "size of the dataset, pickled for a spawned worker", EXACT,
@@ -263,7 +263,7 @@ COLUMNS: list[Column] = [
     Metric("disk_ratio", "Stored per payload", "ratio", ("loaders", "writers"), "stored_bytes / bytes of the rows",
         SIZES, _disk_ratio, direction="lower"),
     Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders", "copy_on_write"),
-        "anonymous PSS at the end less that after the first batch: with forked workers, copies on write", _IN_PHASE,
+        "anonymous PSS at the end minus that after the first batch: with forked workers, copies on write", _IN_PHASE,
         _copied, direction="lower"),
     Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),
         "`read_bytes` of all processes over the first epoch", "the kernel's count, without reads from the page cache",

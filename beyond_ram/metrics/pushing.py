@@ -26,7 +26,7 @@ COLUMNS: list[Column] = [
         _of_edit("uploaded_bytes"), direction="lower"),
     Metric("new_chunks", "New chunks", "chunks", ("dedup",), "chunks that storage did not have", _XET,
         _of_edit("new_chunks"), direction="lower"),
-    Metric("total_chunks", "Chunks of the file", "chunks", ("dedup",), "chunks that the file is cut into", _XET,
+    Metric("total_chunks", "Chunks of the file", "chunks", ("dedup",), "chunks of the file", _XET,
         _of_edit("total_chunks")),
     Metric("new_share", "New share of the file", "share", ("dedup",), "new_bytes / parquet_bytes", _XET,
         _new_share, direction="lower"),

@@ -24,7 +24,7 @@ from .base import (
 FAILED = "run_failed"
 """Runs that did not finish have only this metric."""
 _AT_WORK = "tree at the mark `work`"
-_GROWN = "mark `work` less mark `imported` (causes: the first reading of the teardown); `baseline` if that is missing"
+_GROWN = "mark `work` minus mark `imported` (causes: the first reading of the teardown); `baseline` if that is missing"
 _LARGEST = "largest sum over the tree"
 _IN_EACH = f"{SAMPLED}; shared pages count in each process"
 _PRESSURE = "the kernel's memory.pressure: of the run's group (cgroup v2), else of the machine with all its processes"
@@ -58,7 +58,7 @@ def _or_none(size_bytes: float | None) -> float | None:
 
 
 def _between_marks(_: Record, events: Events) -> float | None:
-    """From the first phase that a program names to the last."""
+    """From the first phase that a program reports to the last."""
     marks = [tree["anon_bytes"] for event in events if event["event"] == "phase" and (tree := event.get("tree"))]
     return float(marks[-1] - marks[0]) if len(marks) > 1 else None
 
@@ -140,7 +140,7 @@ COLUMNS: list[Column] = [
     Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
         at("work", "anon_bytes"), direction="lower", decided=("script",)),
     Metric("grown_between_marks_bytes", "Growth of anonymous memory between marks", "bytes", ("runs",),
-        "last phase that a script begins less the first", MARK, _between_marks, direction="lower",
+        "last phase that a script begins minus the first", MARK, _between_marks, direction="lower",
         decided=("script",)),
     Metric("end_file_bytes", "File memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
         at("work", "file_bytes")),
@@ -169,15 +169,15 @@ COLUMNS: list[Column] = [
     Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming", "peers"), _LARGEST,
         "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
-        "high-water marks less the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
+        "high-water marks minus the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
         direction="lower", decided=("script",)),
     Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
-        ("runs", "writers"), "peak_anon_upper_bound_bytes less the mark `imported`", UPPER_BOUND, _peak_growth,
+        ("runs", "writers"), "peak_anon_upper_bound_bytes minus the mark `imported`", UPPER_BOUND, _peak_growth,
         direction="lower", decided=("tokenize", "soak")),
     Metric("cache_written_bytes", "Written to map's cache or as the result", "bytes", ("runs", "peers"),
         "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),
     Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "pareto", "limits"),
-        "the kernel's own peak, where a group could be made",
+        "the kernel's peak, if a cgroup could be made",
         "exact, each page once; includes page cache and kernel memory", peak("cgroup_bytes"), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
         "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),

@@ -71,7 +71,7 @@ def _rate(key: str) -> Derive:
 
 
 def _first_batch(_: Record, events: Events) -> float | None:
-    """For loaders, the time to open the data plus the time to the first batch: a mark lies between."""
+    """For loaders, the time to open the data plus the time to the first batch: a mark is between them."""
     if last(events, "resumed"):  # the killed process had the first batch
         return None
     opened, waited = last(events, "baseline").get("opened_s"), first(events, "epoch").get("first_batch_s")
@@ -186,20 +186,20 @@ COLUMNS: list[Column] = [
     Metric("epoch_endpoint_cpu_s", "CPU time of the endpoint during the last epoch", "s", _STREAMED,
         "from the start to the end of the last finished epoch", CPU, _endpoint("epochs", "cpu_s")),
     Metric("resolution_s_without_endpoint", "Resolution time without the endpoint's work, at least", "s", _STREAMED,
-        "resolution_s less the endpoint's busy time in it", _BOUND,
+        "resolution_s minus the endpoint's busy time in it", _BOUND,
         _without_endpoint(event_field("resolved", "duration_s"), "resolution"), direction="lower"),
     Metric("time_to_first_batch_s_without_endpoint", "Time to the first batch without the endpoint's work, at least",
-        "s", _STREAMED, "time_to_first_batch_s less the endpoint's busy time in it", _BOUND,
+        "s", _STREAMED, "time_to_first_batch_s minus the endpoint's busy time in it", _BOUND,
         _without_endpoint(_first_batch, "first_batch"), direction="lower"),
     Metric("rows_per_s_without_endpoint", "Rows per second without the endpoint's work, at most", "rows/s", _STREAMED,
-        "rows delivered / (time less the endpoint's busy time), last finished epoch", _BOUND,
+        "rows delivered / (time minus the endpoint's busy time), last finished epoch", _BOUND,
         _rate_without_endpoint, direction="higher"),
     Metric("worker_anon_bytes", "Anonymous memory of the largest worker", "bytes", _STREAMED,
         "read by each worker with every batch; by the main process without workers",
         "includes pages shared with the parent after a fork; misses spikes within a batch", _worker_anon,
         direction="lower"),
     Metric("worker_grown_anon_bytes", "Heap growth of a reading process", "bytes", _STREAMED,
-        "worker_anon_bytes less the worker's memory at its start",
+        "worker_anon_bytes minus the worker's memory at its start",
         "excludes pages shared by the fork; misses spikes within a batch", _worker_grown, direction="lower",
         decided=("stream",)),
     Column("requests_KIND_ROLE", "Requests by kind and role", "requests", ("streaming",),
@@ -213,7 +213,7 @@ COLUMNS: list[Column] = [
     Column("rows_per_worker_min", "Rows of the least busy worker", "rows", ("streaming",),
         "smallest over workers and repeats", EXACT),
     Column("workers_idle", "Workers without a row", "workers", ("streaming",),
-        "workers less those that delivered a row", EXACT, direction="lower"),
+        "workers minus those that delivered a row", EXACT, direction="lower"),
     Metric("samples_twice", "Repeated samples", "samples", ("hub_files",),
         "samples delivered less distinct samples", EXACT, event_field("samples", "samples_twice"), direction="lower"),
     Metric("samples_wrong", "Wrong samples", "samples", ("hub_files",),
@@ -233,7 +233,7 @@ COLUMNS: list[Column] = [
         "from the first call of the file system to the last sample", CLOCK, event_field("samples", "duration_s"),
         direction="lower"),
     Metric("read_s_without_endpoint", "Time to read the samples without the endpoint's work, at least", "s",
-        ("hub_files",), "read_s less the endpoint's busy time in it", _BOUND,
+        ("hub_files",), "read_s minus the endpoint's busy time in it", _BOUND,
         _without_endpoint(event_field("samples", "duration_s"), "read"), direction="lower"),
     Metric("median_sample_s", "Median time per sample", "s", ("hub_files",),
         "between one sample and the next; the median of the run", CLOCK, event_field("samples", "median_sample_s"),
