@@ -26,19 +26,19 @@ COMMANDS = (
     "weigh",
     "make",
 )
-# The extra of a command beyond `beyond-ram watch`, unless its module has EXTRA.
+# The extra that a command needs beyond `beyond-ram watch`, unless its module has EXTRA.
 _EXTRA = "workflow"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; 2 for bad input, with one line."""
+    """Run one command and return its exit status. For bad input, print one line and return 2."""
     words = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(
         prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."
     )
     parser.add_argument("--version", action="version", version=f"beyond-ram {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    # Only the module of the command that is called: `watch` must start at once.
+    # Import only the module of this command, so that `watch` starts quickly.
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
         import_module(f".{name}", __package__).add_to(commands)
     arguments = parser.parse_args(words)
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not error.name or error.name.partition(".")[0] == __package__.partition(".")[0]:
             raise
         extra = getattr(sys.modules[arguments.run.__module__], "EXTRA", _EXTRA)
-        # No registry has a package of this name: one of that name would be somebody else's.
+        # No registry has a package of this name. If one appears, it is not ours.
         needs = (
             f"needs {error.name}, which is not installed: pip install 'PATH/TO/beyond-ram[{extra}]', of its checkout"
         )

@@ -1,4 +1,4 @@
-"""`beyond-ram atlas`: what each release of the data stack's libraries costs, and what lies between two locks."""
+"""`beyond-ram atlas`: what each release of the data libraries costs, and the difference between two locks."""
 
 import argparse
 import sys
@@ -34,7 +34,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def months(text: str) -> float:
-    """Months above 0. Raises ValueError."""
+    """A number of months above 0. Raises ValueError."""
     return minutes(text)
 
 
@@ -47,7 +47,7 @@ def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParse
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit with 0, also where the budget ended it; 2 where nothing could be run."""
+    """Return 0, also if the budget ran out; 2 if nothing could be run."""
     from ..atlas import page
     from ..atlas.cases import FOLDER, cases
     from ..atlas.whole import Atlas
@@ -80,7 +80,7 @@ def _left(spent: bool, made: int) -> list[str]:
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
-    """Exit with 0."""
+    """Return 0."""
     from ..atlas.between import lines
     from ..atlas.page import SHIPPED
 

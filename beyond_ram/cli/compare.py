@@ -1,4 +1,4 @@
-"""`beyond-ram compare`: a baseline and a candidate, from existing results."""
+"""`beyond-ram compare`: compare a baseline and a candidate in existing results."""
 
 import argparse
 from pathlib import Path
@@ -34,7 +34,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
+    """Return 1 if something got worse, else 0. Raises ValueError if nothing can be compared."""
     from .. import pages, tables
     from ..analysis.changes import changes, counts, in_words
     from ..analysis.stack_differences import of_pair
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(made),
         summary=counts(made), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
     )  # fmt: skip
-    _tell(made, in_words(made))
+    _print_changes(made, in_words(made))
     for pair, packages in differ.items():
         if packages:
             print(f"packages that differ between {' and '.join(pair)}: {packages_in_words(packages)}")
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> "pd.DataFrame":
-    """The results of the report if it has them for these runs, so that both agree; otherwise new ones."""
+    """The report's results if it has these runs, so that both agree. Otherwise compare them here."""
     import pandas as pd
 
     from .. import outputs, tables
@@ -93,7 +93,7 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
 
 
 def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[str]:
-    """Number of cells, and of repeats, that only one side of a pair has; a failed run may have left nothing."""
+    """Number of cells, and of repeats, that only one side of a pair has. A failed run may have left nothing."""
     from ..analysis.frame import same_but_for
 
     lines = []
@@ -110,8 +110,8 @@ def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[s
     return lines
 
 
-def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
-    """The first lines that are worse or better, on the terminal."""
+def _print_changes(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
+    """Print the first lines that are worse or better."""
     shown = [line for line, verdict in zip(lines, made["verdict"], strict=True) if verdict in ("worse", "better")]
     for line in shown[:_LINES]:
         print(
@@ -123,7 +123,7 @@ def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
 
 
 def _differences(results: Path, baseline: str, candidate: str) -> "list[Difference]":
-    """The packages that two stacks lock in different versions; empty if a lock is unknown, as for two folders."""
+    """The packages that two stacks lock in different versions; empty if a lock is unknown, as with two folders."""
     from ..experiment.kept import LOCKS
     from ..stacks.locks import StackError, between
 
@@ -134,7 +134,7 @@ def _differences(results: Path, baseline: str, candidate: str) -> "list[Differen
 
 
 def _of_versions(runs: "pd.DataFrame", baseline: str, candidate: str) -> "list[Difference]":
-    """The differences between the versions that the runs of two stacks recorded."""
+    """The differences between the package versions that the runs of two stacks recorded."""
     from ..stacks.differences import Difference
 
     differences = []
@@ -171,7 +171,7 @@ def _of_stacks(results: Path, baseline: str, candidate: str) -> "tuple[pd.DataFr
 
 
 def _of_folders(baseline: Path, candidate: Path) -> "tuple[pd.DataFrame, list[tuple[str, str]], list[str]]":
-    """Both folders' runs, the stacks of the baseline by a name of their own; the stacks that one of them has alone."""
+    """The runs of both folders, with the baseline's stacks renamed, and the stacks that only one folder has."""
     import pandas as pd
 
     first, second = (_runs(folder) for folder in (baseline, candidate))

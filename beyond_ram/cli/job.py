@@ -1,4 +1,4 @@
-"""`beyond-ram job`: a line on a scheduler's job, for its script or its epilog."""
+"""`beyond-ram job`: one line about a scheduler's job, for its script or epilog."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ def _seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Raises ValueError if the job does not exist here, or has no record."""
+    """Print the line. Raises ValueError if the job does not run on this machine or has no record."""
     from ..watch import jobs, targets
 
     job = arguments.job or os.environ.get("SLURM_JOB_ID")

@@ -1,4 +1,4 @@
-"""`beyond-ram make`: a program fills an empty folder, which then takes its place whole."""
+"""`beyond-ram make`: a program fills an empty folder, which then replaces the old one atomically."""
 
 import argparse
 import signal
@@ -9,7 +9,7 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class _FailedError(Exception):
-    """The program did not end well; nothing takes the folder's place."""
+    """The program failed, so nothing is replaced."""
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _status(command: list[str]) -> int:
-    """The exit status of a program; signals that reach this process are passed on to it."""
+    """Run a program and return its exit status. Signals to this process are passed on."""
     waiting: list[int] = []
     child: subprocess.Popen[bytes] | None = None
 
@@ -53,7 +53,7 @@ def _status(command: list[str]) -> int:
     heeded = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pass_on) for number in heeded}
     try:
-        # The program inherits the lock of the folder, which stays in use until it ends, even if we are killed.
+        # The program inherits the lock of the folder, so the folder stays locked until it ends, even if we are killed.
         child = subprocess.Popen(command, close_fds=False)
         for number in waiting:
             child.send_signal(number)

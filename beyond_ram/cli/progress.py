@@ -1,10 +1,10 @@
-"""One line of progress, and an option in minutes, for commands that take minutes."""
+"""A progress line and an option in minutes, for commands that take minutes."""
 
 import sys
 
 
 def show(line: str) -> None:
-    """Show the current step: in one line on a terminal, otherwise in a new line. An empty line clears it."""
+    """Show the current step: in place on a terminal, otherwise as a new line. An empty text clears it."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
     elif line:
@@ -12,7 +12,7 @@ def show(line: str) -> None:
 
 
 def minutes(text: str) -> float:
-    """Minutes above 0. Raises ValueError."""
+    """A number of minutes above 0. Raises ValueError."""
     number = float(text)
     if not 0 < number < float("inf"):
         raise ValueError

@@ -1,4 +1,4 @@
-"""`beyond-ram run`: the workflow, from any folder."""
+"""`beyond-ram run`: run the workflow, from any folder."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .project import project
 
-# With one of these options, snakemake knows how many jobs may run.
+# With one of these options, snakemake knows how many jobs can run.
 _CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--workflow-profile")
 
 
@@ -28,7 +28,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Does not return where snakemake can be started."""
+    """Replace this process with snakemake. Returns an exit status only if it cannot be started."""
     if not {"-h", "--help"} & {*arguments.words}:
         command = snakemake(arguments.words, Path.cwd(), project())
         os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
-    """The command of snakemake for words that are given in a folder.
+    """The snakemake command for some words that were given in a folder.
 
-    Raises ValueError where a config file is not there, or is none.
+    Raises ValueError if a config file is missing or invalid.
     """
     from ..experiment import content_of
 
@@ -53,11 +53,11 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     for file in files:
         if not file.is_file():
             raise ValueError(f"there is no config file {file}")
-        content_of(file)  # Snakemake does not name the file
-    # Behind a word that takes one value only, targets cannot be taken for config files.
+        content_of(file)  # Snakemake's error does not name the file
+    # Put an option with exactly one value before the targets, so that they are not taken for config files.
     begins = ["--snakefile", str(project / "Snakefile"), "--directory", str(project)]
     cores = [] if any(word.partition("=")[0] in _CORES or word[:2] in ("-c", "-j") for word in others) else ["all"]
-    # Snakemake reads a value as YAML, and takes quotes at its ends away.
+    # Snakemake parses the value as YAML and strips its quotes.
     given = [] if folder == project else [f"folder=!!str {json.dumps(str(folder), ensure_ascii=False)} #"]
     return [
         "snakemake",

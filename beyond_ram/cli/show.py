@@ -1,4 +1,4 @@
-"""`beyond-ram show`: show a watched run, or several side by side, on the terminal and as a page."""
+"""`beyond-ram show`: show one watched run, or several side by side, on the terminal and as a page."""
 
 import argparse
 from pathlib import Path

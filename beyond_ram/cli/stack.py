@@ -1,4 +1,4 @@
-"""`beyond-ram stack`: make, renew and build the locked environments that workloads run in."""
+"""`beyond-ram stack`: make, renew and build the locked environments of workloads."""
 
 import argparse
 import contextlib
@@ -64,7 +64,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def _of_results(parser: argparse.ArgumentParser) -> None:
-    """The flags that say where the runs of the old lock are."""
+    """Add the options for the results folders with runs of the old lock."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--results",
@@ -102,9 +102,9 @@ def _renew(arguments: argparse.Namespace) -> int:
 
 
 def renew(name: str, change: Callable[[], bool], folders: Sequence[Path]) -> None:
-    """Change a lock, print what moved, and keep the runs of the old lock in results folders.
+    """Change a lock, print what changed, and keep the runs of the old lock in results folders.
 
-    A bad results folder is refused before the lock changes.
+    An invalid results folder is refused before the lock changes.
     """
     from ..experiment import kept
     from ..stacks.differences import differences, requested

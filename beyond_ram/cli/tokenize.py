@@ -1,4 +1,4 @@
-"""`beyond-ram tokenize`: text files into flat token ids, in bounded memory."""
+"""`beyond-ram tokenize`: convert text files to flat token ids in bounded memory."""
 
 import argparse
 import glob
@@ -52,7 +52,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def _add_ids(parser: argparse.ArgumentParser) -> None:
-    """Options that decide which ids a document has."""
+    """Add options that decide the ids of a document."""
     parser.add_argument("--append", metavar="TOKEN", help="add this entry after every document, such as <|endoftext|>")
     parser.add_argument(
         "--no-special-tokens", action="store_true", help="leave out what the tokenizer's post-processor adds"
@@ -107,7 +107,7 @@ def _shard(text: str) -> str:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse bad input that can be seen without a stack."""
+    """Check the input as far as possible without a stack."""
     for name in arguments.inputs:
         path = Path(name).expanduser()
         matches = (path, *map(Path, glob.iglob(str(path), recursive=True)))  # noqa: PTH207 (patterns from the root)
@@ -147,5 +147,5 @@ def run(arguments: argparse.Namespace) -> int:
         if value is not None:
             command.append(f"--{name.replace('_', '-')}={value}")
     command += [f"--tokenizer={tokenizer}", "--", *arguments.inputs]
-    # Replace this process: ending the command ends the work, and our memory is released.
+    # Replace this process, so that ending the command ends the work and our memory is freed.
     os.execv(command[0], command)

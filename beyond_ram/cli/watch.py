@@ -57,7 +57,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_targets(parser: argparse.ArgumentParser) -> None:
-    """Options to follow a running program."""
+    """Add options to follow a running program."""
     one = parser.add_mutually_exclusive_group().add_argument
     processes = "follow a running process and all below it; repeatable"
     one("--pid", type=_pid, action="append", metavar="N", help=processes)
@@ -87,7 +87,7 @@ def _pid(text: str) -> int:
 
 
 def size(text: str) -> int:
-    """A size in bytes: K, M, G, T are powers of 1024 (KiB as well); KB, MB, GB powers of 1000."""
+    """A size in bytes: K, M, G, T (or KiB etc.) are powers of 1024; KB, MB, GB are powers of 1000."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?", text.strip().upper())
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is no size: say 500M, 1.5G or 2000000000")
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         return self_test()
     attached = bool(arguments.pid or arguments.cgroup or arguments.container or arguments.slurm)
     if attached:
-        _refuse_for_what_runs(arguments)
+        _refuse_command_options(arguments)
     elif not arguments.command or not arguments.command[0]:
         raise ValueError("no command: beyond-ram watch -- COMMAND…, or --pid N of a running program")
     elif arguments.reset_marks or arguments.events:
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept = arguments.out is not None
     if arguments.html:
         check_target(arguments.html, into_streams=True)
-        arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # the page is made from these files
+        arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # needed to make the page
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         from ..watch import attach
@@ -134,16 +134,16 @@ def run(arguments: argparse.Namespace) -> int:
         how |= {"reset_marks": arguments.reset_marks, "events": arguments.events}
         record, status = attach.attach(_target(arguments), arguments.out, **how), 0
     else:
-        _give_back_the_path()
+        _remove_own_path()
         how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
         record = watch(arguments.command, arguments.out, **how)
-        # The command has ended; its status is the exit status of this one.
+        # The command has ended. Its exit status becomes ours.
         status = as_a_shell(record)
     if allowed:
         record["ceilings"] = ceilings.judge(record, allowed)
         record["watch_status"] = status = ceilings.status(status, record["ceilings"])
     with contextlib.suppress(Exception):
-        _keep(record, arguments.out, arguments.whole_command)
+        _keep_record(record, arguments.out, arguments.whole_command)
     if arguments.html:
         _page(arguments.html, arguments.out, kept=kept)
         if not kept:
@@ -153,10 +153,10 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _give_back_the_path() -> None:
+def _remove_own_path() -> None:
     """Remove our environment from PATH, where `uv run --project CHECKOUT` put it before the caller's programs.
 
-    Not within the checkout, or if beyond-ram is installed in the caller's own environment.
+    Not within the checkout, and not if beyond-ram is installed in the caller's own environment.
     """
     checkout, path = Path(sys.prefix).parent, os.environ.get("PATH", "")
     first, _, rest = path.partition(os.pathsep)
@@ -167,8 +167,8 @@ def _give_back_the_path() -> None:
             del os.environ["VIRTUAL_ENV"]
 
 
-def _refuse_for_what_runs(arguments: argparse.Namespace) -> None:
-    """Refuse options that need a command started here. Raises ValueError."""
+def _refuse_command_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that only work for a command started here. Raises ValueError."""
     if arguments.command:
         raise ValueError("either a command, or --pid, --cgroup, --container or --slurm, not both")
     for option in ("memory_limit", "follow"):
@@ -208,8 +208,8 @@ def _page(page: Path, out: Path, *, kept: bool) -> None:
         print(f"beyond-ram: no page {page}: {one_line(error)}", file=sys.stderr)
 
 
-def _keep(record: dict[str, Any], out: Path | None, whole_command: bool) -> None:
-    """Write run.json into its folder, or beside other files that could not be written there."""
+def _keep_record(record: dict[str, Any], out: Path | None, whole_command: bool) -> None:
+    """Write run.json into its folder. If that fails, keep the record beside other files of the run."""
     from ..watch import write_record
     from ..watch.missing import one_line
 
@@ -229,7 +229,7 @@ def _keep(record: dict[str, Any], out: Path | None, whole_command: bool) -> None
 
 
 def _print_summary(record: dict[str, Any]) -> None:
-    """Print the summary to standard error; a short one if the record lacks parts."""
+    """Print the summary to standard error; a short one if parts of the record are missing."""
     from ..watch import ceilings
     from ..watch.summary import lacking, lines
 
@@ -238,5 +238,5 @@ def _print_summary(record: dict[str, Any]) -> None:
     except Exception:
         text = [f"outcome     {record['outcome']}", *lacking(record), *ceilings.lines(record)]
     data = "".join(f"{line}\n" for line in text).encode("utf-8", "replace")
-    while data:  # unbuffered: a buffer that cannot be flushed would change the exit status
+    while data:  # unbuffered: a failed flush would change the exit status
         data = data[os.write(2, data) :]

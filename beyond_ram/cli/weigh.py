@@ -1,4 +1,4 @@
-"""`beyond-ram weigh`: one cell, as the rules call it."""
+"""`beyond-ram weigh`: measure one cell, as called by the rules."""
 
 import argparse
 import signal
@@ -31,12 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     from ..weighing.processes import age_s
     from ..weighing.why import add_why
 
-    # An end that is asked for takes the private folder along.
+    # If the user ends the run, delete the private folder too.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     end_with_snakemake()
     restore_threads()
     jobs = [_job(job) for job in arguments.jobs]
-    # A budget pays for the start of this interpreter too.
+    # The budget includes the start of this interpreter.
     began = time.monotonic() - age_s()
     settings = [Setting(job, arguments.python, arguments.lock, arguments.work, began=began) for job in jobs]
     if len(settings) == 1:

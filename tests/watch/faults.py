@@ -108,7 +108,7 @@ class _Calls(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Of the command line's module only what it does once the command is known."""
-        if self.name == "watch" and node.name not in ("run", "_keep", "_tell"):
+        if self.name == "watch" and node.name not in ("run", "_keep_record", "_print_summary"):
             return node
         self.generic_visit(node)
         return node
