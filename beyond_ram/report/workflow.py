@@ -142,11 +142,7 @@ def report(
     all_findings = findings(tables)
     rows = [_finding(one, tables, cells, again) for one in all_findings]
     large = [one for one, finding in zip(rows, all_findings, strict=True) if not finding.small]
-    lines = runs.to_dict("records")
-    paths = [cells.of[cell_key]["path"] if (cell_key := key(line)) in cells.of else "" for line in lines]
-    labels = [", ".join(filter(None, [cells.words(line), f"repeat {line['rep']}"])) for line in lines]
-    explorer = sections.explorer(runs, paths, labels)
-    changed = tables.get("changes")
+    explorer = _explorer(runs, cells)
     pages_of.write(
         "workflow.html.jinja",
         page,
@@ -169,14 +165,7 @@ def report(
         chapters=shown,
         drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},
         ladders=len(tables.get("ladders", ())) > 0,
-        claims=list(sections.claims(tables["claims"])) if "claims" in tables else [],
-        source=tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
-        pareto=list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
-        unranked=sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
-        holders=list(sections.holders(tables["holders"])) if "holders" in tables else [],
-        changes=[] if changed is None else sections.changes(changed),
-        changed="" if changed is None else changes.counts(changed),
-        differences=[] if changed is None else sections.differences(changed, tables.get("stack_differences")),
+        **_table_sections(tables),
         cells=cells.lines,
         filters={kind: sorted({*explorer[kind]} - {""}) for kind in ("stack", "data", "experiment")},
         tables=sorted(tables),
@@ -185,6 +174,29 @@ def report(
         explorer_pack=packed_json(explorer | {"pack": {line["path"]: line["pack"] for line in cells.lines}}),
         packs=cells.packs,
     )
+
+
+def _explorer(runs: pd.DataFrame, cells: Cells) -> dict[str, Any]:
+    """Every metric of every run, with the page and the description of its cell."""
+    lines = runs.to_dict("records")
+    paths = [cells.of[cell_key]["path"] if (cell_key := key(line)) in cells.of else "" for line in lines]
+    labels = [", ".join(filter(None, [cells.words(line), f"repeat {line['rep']}"])) for line in lines]
+    return sections.explorer(runs, paths, labels)
+
+
+def _table_sections(tables: Tables) -> dict[str, Any]:
+    """The template values of the sections that show a table; empty for a table that was not made."""
+    changed = tables.get("changes")
+    return {
+        "claims": list(sections.claims(tables["claims"])) if "claims" in tables else [],
+        "source": tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
+        "pareto": list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
+        "unranked": sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
+        "holders": list(sections.holders(tables["holders"])) if "holders" in tables else [],
+        "changes": [] if changed is None else sections.changes(changed),
+        "changed": "" if changed is None else changes.counts(changed),
+        "differences": [] if changed is None else sections.differences(changed, tables.get("stack_differences")),
+    }
 
 
 def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[str, list[dict[str, Any]]]], list[str]]:
