@@ -1,12 +1,12 @@
-"""Weighs what larger-than-RAM data pipelines for machine learning cost in memory, and says why.
+"""Measures the memory cost of machine-learning data pipelines that are larger than RAM, and explains it.
 
-A program that is weighed may say what it does (`phase`, `mark`); a notebook or a test may weigh itself (`watching`).
+A measured program can report what it does (`phase`, `mark`). A notebook or a test can measure itself (`watching`).
 """
 
 from typing import Any
 
 __version__ = "0.1.0"
-# Imported by name on first use, so that changes of these modules make nothing else out of date.
+# Imported by name on first use, so that a change of these modules does not make other outputs out of date.
 _FROM = {"phase": "phases", "mark": "phases", "emit": "phases", "watching": "seen"}
 
 

@@ -1,9 +1,9 @@
-"""How much memory to ask a scheduler for, from the record of a run: the one rule, for the terminal, the tables and the
-requests of the workflow. Standard library only.
+"""How much memory to request from a scheduler, from the record of a run. Standard library only.
 
-The kernel's group kills for what cannot be reclaimed (`watch/charges.py`): so much is asked for, with room for another
-run, and for the program's code and data files to stay mapped. A scheduler that looks at processes now and then adds up
-RSS, where shared pages count in each process and mapped files count too.
+The terminal, the tables and the requests of the workflow all use this one rule. A cgroup kills a program for memory
+that the kernel cannot reclaim (`watch/charges.py`). So the request is this memory, with a reserve for variation between
+runs, and with room for mapped code and data files. A scheduler that polls processes adds up their RSS instead, which
+counts shared pages once per process, and mapped files too.
 """
 
 import math
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 MIB = 1 << 20
-# Peaks of anonymous memory differ from run to run by up to 9 %.
+# Peaks of anonymous memory differ between runs by up to 9 %.
 ROOM_SHARE = 0.10
 ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 40 * MIB, 2 * MIB
 GROUP, AROUND, TREE, MARKS, RSS = "group", "around", "tree", "marks", "rss"
-# Sizes that are this many times apart are two answers; asks, where repeats move them so far.
+# Sizes that differ by this factor are two answers; requests, if repeats differ as much.
 FAR, FAR_REPEATS = 1.25, 1.05
 _ENDED_EARLY = ("timed_out", "interrupted_on_purpose", "detached")
 KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
@@ -28,14 +28,14 @@ class Advice:
 
     ask_bytes: int
     at_least: bool
-    """A lower bound: the run ended, for memory or otherwise, before its whole need was seen."""
+    """The request is a lower bound: the run ended before its peak was seen, for lack of memory or otherwise."""
     killed: bool
-    """It was killed for memory."""
+    """The run was killed for lack of memory."""
     kept_bytes: int
-    """Peak of memory that the kernel cannot reclaim."""
+    """Peak of the memory that the kernel cannot reclaim."""
     basis: str
-    """Who counted: the command's own `group`, the group `around` it, or the `tree` of processes with PSS; `marks` of
-    processes in records from before; summed `rss` where no kinds are known."""
+    """Source of the numbers: the command's own cgroup (`group`), the cgroup `around` it, the process `tree` with
+    PSS, the high-water `marks` of processes (older records), or summed `rss` if the kinds of memory are unknown."""
     terms: Mapping[str, int]
     """The kinds of memory in `kept_bytes`, at the highest sample."""
     mapped_bytes: int
@@ -43,26 +43,28 @@ class Advice:
     polled_bytes: int
     """The request for a scheduler that adds up the RSS of processes."""
     enforced_by: str
-    """Who limited the run: the `kernel`, by a group with a limit; `polling`, a scheduler without one; or `unknown`."""
+    """What limited the run: the `kernel` (a cgroup with a limit), `polling` (a scheduler without one), or `unknown`."""
     high_bytes: int = 0
-    """The request with which it also completes if its processes peak, or copy shared memory, at the same time; at least
-    `ask_bytes`."""
+    """The request with which the run completes even if all processes peak, or copy shared memory, at the same time.
+    At least `ask_bytes`."""
     killed_at_bytes: int | None = None
-    """The limit that the run was killed at, where one is known."""
+    """The limit at which the run was killed, if known."""
     speed_bytes: int | None = None
-    """The request that keeps its speed; `ask_bytes` only lets it complete. None if unknown."""
+    """The request that keeps the run's speed; with `ask_bytes` it only completes. None if unknown."""
     speed_is_measured: bool = False
-    """Whether a search for limits measured `speed_bytes`; otherwise it is an upper bound."""
+    """Whether a search for limits measured `speed_bytes`. Otherwise it is an upper bound."""
 
 
 def advise(record: Mapping[str, Any]) -> Advice:
-    """The advice from the record of a weighed run. Raises KeyError for a record without readings."""
+    """The advice from the record of a run. Raises KeyError if the record has no readings."""
     peak = record["peak"]
     if peak["rss_bytes"] is None and not peak.get("kept") and not peak["hwm_bytes"]["processes"]:
         raise KeyError("readings")
     kept, basis, terms = _kept(peak)
     file = peak["file_bytes"]
-    if file is None and peak["rss_bytes"] is not None:  # included in RSS, or unknown: then the maximum of the rule
+    if (
+        file is None and peak["rss_bytes"] is not None
+    ):  # RSS includes it, or it is unknown: then use the maximum of the rule
         file = 0 if basis == RSS else _MAPPED_BYTES
     mapped = min(file or 0, _MAPPED_BYTES)
     polled = _up(max(peak["rss_bytes"] or 0, 0) * (1 + ROOM_SHARE) + ROOM_BYTES)
@@ -77,7 +79,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
         asked = max(asked, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
     at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
-    # How much is copied on write at one time depends on the scheduling: at most all shared memory.
+    # The schedule of processes decides how much is copied on write at once: at most all shared memory.
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     return Advice(
@@ -90,7 +92,7 @@ def _with_room(kept: float, mapped: int) -> float:
 
 
 def _apart(peak: Mapping[str, Any], basis: str) -> int:
-    """The sum of each process's peak of anonymous memory, less the largest sampled sum."""
+    """The sum of each process's peak of anonymous memory, minus the largest sampled sum."""
     highest, sampled = peak.get("anon_upper_bound_bytes"), peak.get("anon_bytes")
     if basis in (MARKS, RSS) or highest is None or sampled is None or (peak.get("processes") or 0) < 2:
         return 0
@@ -100,7 +102,7 @@ def _apart(peak: Mapping[str, Any], basis: str) -> int:
 def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int | None, bool]:
     """The memory that keeps the speed of a run, and whether it was measured.
 
-    A run that did not wait for memory has no use for more than its group held, page cache included.
+    A run that never waited for memory cannot use more than its cgroup held, page cache included.
     """
     if measured := record.get("limit", {}).get("speed_kept_at_bytes"):
         return _up(measured), True
@@ -114,7 +116,7 @@ def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int 
 
 
 def _unseen_before(record: Mapping[str, Any]) -> int:
-    """By how much, in bytes, it may have been higher before it was followed, by the kernel's marks."""
+    """How many bytes higher the memory may have been before the run was followed, by the kernel's marks."""
     before = record.get("attached", {}).get("before", {})
     above = before.get("cgroup_above_bytes")
     return int(before.get("hwm_above_bytes") or 0) if above is None else int(above)
@@ -128,7 +130,7 @@ def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
     if not kept:
         kinds = ("anon_upper_bound_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
         return sum(peak.get(kind) or 0 for kind in kinds), MARKS, {}
-    # A rise between two samples that only the kernel's marks show; processes need not have peaked together.
+    # A rise between two samples that only the kernel's marks show. Processes need not have peaked at the same time.
     unseen = 0
     if peak["unseen_bytes"] is not None:
         unseen = min(peak["unseen_bytes"], max(0, peak["anon_upper_bound_bytes"] - (peak["anon_bytes"] or 0)))
@@ -140,12 +142,12 @@ def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
 
 
 def mem(size_bytes: int) -> str:
-    """A size as Slurm's --mem has it; rounded up."""
+    """A size in the format of Slurm's --mem, rounded up."""
     return f"{-(-size_bytes // MIB)}M"
 
 
 def depends(asked: Advice) -> bool:
-    """Whether it decides how much to ask for who ends a job: the kernel, or a scheduler that adds up RSS."""
+    """Whether the request depends on who ends a job: the kernel, or a scheduler that adds up RSS."""
     return asked.enforced_by == UNKNOWN and asked.polled_bytes > FAR * asked.ask_bytes
 
 

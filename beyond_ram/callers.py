@@ -1,6 +1,6 @@
-"""The Snakemakes above a process: end them with it, and restore the user's thread settings.
+"""The Snakemakes above a process: end with them, and restore the user's thread settings.
 
-Every script of the workflow needs it.
+Every script of the workflow needs this.
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 _LOOK_EVERY_S = 0.5
-# Variables that Snakemake sets for every command to the threads of its rule (its shell.py), whatever the user's value.
+# Variables that Snakemake sets for every command to the threads of its rule (in its shell.py), overriding the user's.
 _THREADS = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",
@@ -23,9 +23,9 @@ _THREADS = (
 
 
 def end_with_snakemake() -> None:
-    """End this process, and so all that it guards, soon after the Snakemake that has started it.
+    """End this process, and everything that it guards, soon after the Snakemake that started it ends.
 
-    A killed Snakemake leaves the shells of its jobs running, so the parent's end says nothing.
+    A killed Snakemake leaves the shells of its jobs running, so watching the parent process is not enough.
     """
     if not (callers := _callers()):
         return
@@ -36,21 +36,22 @@ def end_with_snakemake() -> None:
         print("beyond-ram: the process that asked for this run is gone", file=sys.stderr, flush=True)
         os._exit(1)
 
-    # No signal is for this thread: the watcher takes those that it has blocked, and would miss them.
+    # Block all signals in this thread. Otherwise the watcher could miss signals that it waits for.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     threading.Thread(target=look, daemon=True).start()
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def below_snakemake() -> bool:
-    """Whether a Snakemake has started this process."""
+    """Whether a Snakemake started this process."""
     return bool(_callers())
 
 
 def restore_threads() -> None:
-    """Give this process's environment the variables of threads that the Snakemake above it was started with.
+    """Set the thread variables of this process to the values with which the Snakemake above it was started.
 
-    A user's own call of the program has no other: numpy and PyTorch would else be weighed with one thread.
+    These are the values that the program has when the user calls it. Otherwise numpy and PyTorch would run with one
+    thread.
     """
     if not (callers := _callers()):
         return
@@ -63,7 +64,7 @@ def restore_threads() -> None:
 
 
 def _callers() -> dict[int, bytes]:
-    """Every Snakemake above this process, the nearest first, and when each began."""
+    """Every Snakemake above this process, nearest first, with its start time."""
     callers, pid = {}, os.getppid()
     while pid > 1 and (began := _began(pid)):
         words = [Path(os.fsdecode(word)).name for word in _read(pid, "cmdline").split(b"\0")[:3]]
@@ -74,7 +75,7 @@ def _callers() -> dict[int, bytes]:
 
 
 def _began(pid: int) -> bytes:
-    """When a process began, which tells it from a later one of the same number; empty for one that has ended."""
+    """Start time of a process, which distinguishes it from a later one with the same id; empty if it has ended."""
     fields = _stat(pid)
     return fields[19] if fields and fields[0] not in (b"Z", b"X") else b""
 
@@ -84,7 +85,7 @@ def _stat(pid: int) -> list[bytes]:
 
 
 def _read(pid: int, name: str) -> bytes:
-    """A file below /proc/PID; empty for a process that is gone, or not ours to read."""
+    """A file below /proc/PID; empty if the process has ended or belongs to another user."""
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:

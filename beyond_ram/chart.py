@@ -1,7 +1,7 @@
-"""Memory over time as SVG: lines, stacked areas, levels as dashed lines, phases as bands.
+"""Charts of memory over time as SVG: lines, stacked areas, levels as dashed lines, phases as bands.
 
-Each chart is drawn twice, for wide and for narrow windows; page.css shows one. Its points follow as JSON, for the
-readings that page.js shows under the pointer. The pages of watched runs and the report draw with it.
+Each chart is drawn twice, for wide and narrow windows; page.css shows one of them. The points follow as JSON, for the
+readings that page.js shows under the pointer. Used by the pages of watched runs and by the report.
 """
 
 import json
@@ -16,12 +16,12 @@ from .text import plain
 from .units import short_size
 
 Points = Sequence[tuple[float, float]]
-# Width and height by the class of page.css; a text is 15 high.
+# Width and height by class of page.css. Text is 15 high.
 _SIZES = {"broad": (1000.0, 340.0), "narrow": (460.0, 340.0)}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 14.0, 26.0, 30.0
 _LETTER = 9.5
 _BINS, _TICKS = 300, 5
-# A limit more than three times above all memory used would flatten the curves. Only the legend shows it.
+# A limit more than three times above all used memory would flatten the curves. Then only the legend shows it.
 _FAR_ABOVE = 3
 
 
@@ -30,14 +30,14 @@ class Line:
     name: str
     points: Points
     colour: str
-    """A class of page.css."""
+    """A colour class of page.css."""
     stacked: bool = False
-    """An area on top of the stacked ones before it, at the same times."""
+    """Draw it as an area on top of the stacked lines before it, which have the same times."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A level that means something: a limit, an ask."""
+    """A horizontal line at a limit or a request."""
 
     name: str
     size_bytes: float
@@ -49,7 +49,8 @@ class Mark:
 
 
 def extremes(points: Points, bins: int = _BINS) -> set[int]:
-    """The places of the least and the largest of each bin of time, and of the two ends; all of few points."""
+    """The indices of the minimum and maximum in each time bin, and of both ends. All indices if there are few
+    points."""
     if len(points) <= 2 * bins:
         return set(range(len(points)))
     begin, end = points[0][0], points[-1][0]
@@ -68,7 +69,7 @@ def extremes(points: Points, bins: int = _BINS) -> set[int]:
 def chart(
     lines: Sequence[Line], label: str, *, marks: Sequence[Mark] = (), phases: Sequence[Mapping[str, Any]] = ()
 ) -> str:
-    """A drawing with its legend; a sentence if there is nothing to draw."""
+    """A chart with its legend, or a sentence if there is nothing to draw."""
     thin = _thinned([one for one in lines if one.points])
     if not thin:
         return "<p>Nothing was sampled.</p>"
@@ -91,7 +92,7 @@ def chart(
 
 
 class _Canvas:
-    """One drawing of one size."""
+    """One drawing in one size."""
 
     def __init__(self, name: str, lines: Sequence[Line], marks: Sequence[Mark], most: float) -> None:
         self.name, self.lines, self.marks = name, _stacked(lines), marks
@@ -167,7 +168,7 @@ class _Canvas:
 
 
 def _thinned(lines: Sequence[Line]) -> list[Line]:
-    """The same lines with fewer points; stacked lines keep common times."""
+    """The same lines with fewer points. Stacked lines keep common times."""
     together: set[int] = set().union(*(extremes(one.points) for one in lines if one.stacked))
     return [
         replace(one, points=[one.points[at] for at in sorted(together if one.stacked else extremes(one.points))])
@@ -176,7 +177,7 @@ def _thinned(lines: Sequence[Line]) -> list[Line]:
 
 
 def _stacked(lines: Sequence[Line]) -> list[Line]:
-    """The upper edge of each."""
+    """The upper edge of each stacked line."""
     edges, below = [], None
     for one in lines:
         points = one.points
@@ -191,7 +192,7 @@ def _stacked(lines: Sequence[Line]) -> list[Line]:
 
 
 def _nice(size: float) -> float:
-    """The next of 1, 2, 2.5, 5 with zeros."""
+    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
     if size <= 0:
         return 1.0
     power: float = 10 ** math.floor(math.log10(size))

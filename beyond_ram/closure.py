@@ -1,4 +1,4 @@
-"""The import closure of a Python file: every file of ours that makes an output is an input of it."""
+"""The import closure of a Python file. Each of our files that makes an output is an input of that output."""
 
 import ast
 import os
@@ -8,12 +8,11 @@ from pathlib import Path
 
 
 def closure(file: Path | str, root: Path | str, beside: Path | str | None = None) -> list[str]:
-    """A file and all files that it imports, directly or indirectly, from the folder of `beside` or from packages below
+    """A file with all files that it imports, directly or indirectly, from the folder of `beside` or from packages below
     `root`.
 
-    `beside` is the program that a module is run by; by default the file itself. The sources are read, nothing is
-    imported. Paths are relative to `root` where they lie below it. What is imported by a name that is made at run time
-    must be named by the caller.
+    `beside` is the program that runs the module; by default the file itself. Sources are parsed, nothing is imported.
+    Paths below `root` are relative to it. The caller must name modules that are imported under a computed name.
     """
     seen: dict[Path, None] = {}
     waiting = [Path(root, file)]
@@ -28,19 +27,19 @@ def closure(file: Path | str, root: Path | str, beside: Path | str | None = None
 
 @cache
 def _imported(path: Path, places: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files of ours that one file imports, its packages' own files among them."""
+    """Our files that one file imports, including the `__init__.py` of their packages."""
     return tuple(dict.fromkeys(_files(path, places)))
 
 
 def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
     for level, parts in _names(path):
-        # A relative import begins at the file's own package.
+        # A relative import starts at the package of the file.
         yield from _modules(parts, (path.parents[level - 1],) if level else places)
 
 
 @cache
 def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
-    """The imports of a file: number of dots before each name, and its parts."""
+    """The imports of a file: the number of leading dots and the parts of each name."""
     names: list[tuple[int, tuple[str, ...]]] = []
     for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
@@ -52,7 +51,7 @@ def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every statement of a file; expressions, which are most of a tree, contain no import."""
+    """Every statement of a file. Expressions, most of a syntax tree, contain no imports, so they are skipped."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -63,7 +62,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 @cache
 def _modules(parts: tuple[str, ...], places: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files of a dotted name, in the first place that has its beginning."""
+    """The files of a dotted name, in the first place that has its first part."""
     for place in places:
         files = [file for depth in range(1, len(parts) + 1) if (file := _module(place, parts[:depth]))]
         if files:

@@ -1,6 +1,7 @@
-"""Collected runs: each folder is read once, into files from which tables and figures are made.
+"""Collected runs: each run folder is read once, into files that tables and figures read.
 
-That is two Parquet files an experiment: its runs, a row each with record, events and outcome, and all their samples.
+There are two Parquet files per experiment: its runs (one row per run, with record, events and outcome) and all their
+samples.
 """
 
 import bisect
@@ -21,23 +22,23 @@ from .files import DamagedError, whole
 from .run_files import COLUMNS
 
 RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
-# Metadata of such a file: `runs` or `samples`.
+# The metadata of such a file is `runs` or `samples`.
 _KIND = b"beyond_ram.collected"
-# Record, events and outcome are JSON, because no schema covers their fields.
+# Record, events and outcome are JSON, because their fields fit no fixed schema.
 _RUNS = pa.schema([(name, pa.string()) for name in ("run", "outcome", "record", "events")], {_KIND: b"runs"})
 _SAMPLES = pa.schema(
     [("run", pa.int32()), *((name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS)],
     {_KIND: b"samples"},
 )
-# Rows per row group, which are in memory at a time. A group of samples continues to the end of its last run.
+# Rows per row group; one group is in memory at a time. A group of samples always ends with the last sample of a run.
 RUNS_AT_A_TIME, SAMPLES_AT_A_TIME = 256, 1 << 16
 
 
 def collect(run_jsons: Iterable[Path | str], runs: Path | str, samples: Path | str) -> None:
-    """Read the folders of some runs once, and write them into two files, each whole or not at all.
+    """Read the folders of some runs once, and write two files, each atomically.
 
-    `run` is the folder in the one, and the number of its row, from 0, in the other. A folder without any record is a
-    run that was asked for and has none. Raises DamagedError for what is no run.
+    Column `run` is the folder in one file, and in the other the row number of that folder, from 0. A folder without a
+    record is a planned run without a result. Raises DamagedError if a folder is not a run.
     """
     with (
         whole(runs) as to_runs,
@@ -85,11 +86,10 @@ class _Writer:
 
 
 class Runs(Sequence[RunFiles]):
-    """Records and events of the runs in some files, in their order, those that were kept from older locks last.
+    """Records and events of the runs in some files, in order. Runs kept from older locks come last.
 
-    Those that were asked for and have no record are only counted, in `outcomes`. The others are read and
-    made anew whenever they are asked for, some row groups at a time: as objects those of ten thousand runs take a
-    gigabyte. Raises DamagedError for what is no such file.
+    Planned runs without a record are only counted, in `outcomes`. Runs are read again each time, a few row groups at a
+    time, because ten thousand of them take a gigabyte. Raises DamagedError if a file is not such a file.
     """
 
     def __init__(self, files: Iterable[Path | str]) -> None:
@@ -124,9 +124,9 @@ class Runs(Sequence[RunFiles]):
             return opened.read_row_group(group, columns=["record", "events"])
 
     def outcomes(self) -> pd.DataFrame:
-        """A line for each run that was asked for: its cell, `outcome`, `completed_work`, `reason`.
+        """A line for each planned run: its cell, `outcome`, `completed_work`, `reason`.
 
-        One whose folder held no record at all has the outcome `no_record`.
+        If its folder has no record, the outcome is `no_record`.
         """
         return pd.DataFrame([outcome for _, outcome, _, _ in self._asked])
 
@@ -136,7 +136,7 @@ class Runs(Sequence[RunFiles]):
         return [Path(run) for run, *_ in self._lines]
 
     def at(self, place: int) -> tuple[int, int]:
-        """The file of a run, and its row there."""
+        """The file of a run, and the run's row in it."""
         return self._lines[place][2:]
 
 
@@ -148,7 +148,8 @@ def _outcomes(file: Path | str) -> pa.Table:
 class Samples:
     """The samples of runs, from the files beside those of `runs`. Raises DamagedError for other files.
 
-    Those of a run lie in one row group, beside those of others, which are most often asked for next.
+    The samples of a run are in one row group. The group has the samples of neighbouring runs too, which are usually
+    read next.
     """
 
     def __init__(self, files: Iterable[Path | str], runs: Runs) -> None:
@@ -162,14 +163,14 @@ class Samples:
         return samples
 
     def lists(self, place: int) -> dict[str, list[Any]]:
-        """The same as a list per column; None if not sampled."""
+        """The samples as one list per column; None if not sampled."""
         samples: dict[str, list[Any]] = self._read(place).to_pydict()
         return samples
 
     def _read(self, place: int) -> pa.Table:
         file, number = self._runs.at(place)
         group = bisect.bisect_right(self._first(file), number) - 1
-        if group < 0:  # nothing was sampled of it, nor of any before
+        if group < 0:  # neither this run nor an earlier one has samples
             return _SAMPLES.empty_table().drop_columns("run")
         rows = self._group(file, group)
         begin, end = np.searchsorted(rows["run"].to_numpy(), [number, number + 1])
@@ -188,7 +189,7 @@ class Samples:
 
 @contextlib.contextmanager
 def _opened(path: Path | str, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
-    """A file of one kind. Raises DamagedError for one that is cut, or is of another."""
+    """A Parquet file with a schema. Raises DamagedError if it is truncated or has another schema."""
     kind = schema.metadata[_KIND]
     why = f"holds no {kind.decode()} that were collected"
     try:

@@ -1,4 +1,4 @@
-"""Shared by all figures: the look, colours, saving, captions."""
+"""Shared by all figures: style, colours, saving, captions."""
 
 import statistics
 import textwrap
@@ -25,33 +25,33 @@ from .units import MB as MB
 
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
 WIDE = 6.7
-"""Inches: two columns of a page. Text of `_POINTS` is read where a figure is set into one, half as wide."""
+"""Width in inches of two page columns. Text of `_POINTS` stays readable if a figure is shown half as wide."""
 _POINTS = 10
-# Characters of such text in an inch.
+# Characters of such text per inch.
 _DENSE = 13
 
 
 def theme() -> None:
-    """Set the look of all figures."""
+    """Set the style of all figures."""
     sizes = ["font.size", "axes.titlesize", "axes.labelsize", "figure.titlesize", "figure.labelsize"]
     sizes += ["xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"]
-    # No text is a formula: names in the data may contain dollar signs.
+    # Do not parse text as formulas: names in the data can contain dollar signs.
     look: dict[str, Any] = {"text.parse_math": False, "figure.dpi": 120, "savefig.dpi": 120}
     look |= {"svg.fonttype": "none", "svg.hashsalt": "beyond-ram", **dict.fromkeys(sizes, _POINTS)}
     sns.set_theme(context="notebook", style="whitegrid", palette="colorblind", rc=look)
 
 
 class _Numbers(LogFormatterSciNotation):
-    """Labels of a logarithmic axis as numbers; matplotlib would set powers of ten as formulas."""
+    """Labels of a logarithmic axis as numbers; matplotlib would write powers of ten."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
 
 
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
-    """Write a figure as SVG and PNG and its caption, each whole or not at all.
+    """Write a figure as SVG and PNG, and its caption, each atomically.
 
-    Labels and caption show text of the data literally: no formula, no markup, no control characters, bounded length.
+    Labels and captions show text from data literally: no formulas, no markup, no control characters, limited length.
     """
     for text in figure.findobj(Text):
         text.set_text("\n".join(plain(line, _MOST_IN_LABEL) for line in text.get_text().split("\n")))
@@ -165,7 +165,7 @@ def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
     values = frame.describe(line, varied)
     if "stack" not in varied and "stack" in line:
         values.insert(0, line["stack"])
-    if values and values[0] == line["experiment"]:  # an experiment and its stack of one name
+    if values and values[0] == line["experiment"]:  # an experiment and its stack can have the same name
         values = values[1:]
     return ", ".join([f"{line['experiment']}: {values[0]}", *values[1:]]) if values else str(line["experiment"])
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the error for damaged files."""
+"""Write files atomically: whole or not at all. Also the error for damaged files."""
 
 import contextlib
 import errno
@@ -16,19 +16,18 @@ from typing import Any, TextIO
 
 
 class DamagedError(ValueError):
-    """A file that is truncated or of another kind; the text is one line with its name and what to do."""
+    """A file is truncated or of the wrong kind. The message is one line with its name and what to do."""
 
 
 @contextlib.contextmanager
 def whole(path: Path | str, *, into_streams: bool = False) -> Iterator[Path]:
-    """A name to write a file under; afterwards the file has the name `path`. After an error nothing of it is left, and
-    what was there before is as it was.
+    """Yield a temporary path to write to. After the block, the file is renamed to `path`.
 
-    The file that is written is new: it has a random name in the same folder, with the ending of `path`, and no link is
-    followed. It replaces nothing but a regular file, whose mode it takes, or a link to a file or to nothing; the file
-    behind the link stays as it is. A FIFO, a device and a descriptor such as /dev/stdout are written into where
-    `into_streams`, which waits for a reader; anything else is refused. What a killed process left in the folder is
-    removed. Raises OSError.
+    If the block raises, the temporary file is deleted and `path` is unchanged. The temporary file is new: it has a
+    random name in the same folder, with the ending of `path`, and follows no link. It replaces only a regular file,
+    whose mode it takes, or a link; the file behind a link is not changed. With `into_streams`, a FIFO, a device or a
+    descriptor such as /dev/stdout is written in place, which waits for a reader. Everything else is refused. Files that
+    killed processes left in the folder are deleted. Raises OSError.
     """
     path = Path(path)
     mode = check_target(path, into_streams=into_streams)
@@ -55,15 +54,15 @@ def whole(path: Path | str, *, into_streams: bool = False) -> Iterator[Path]:
 
 
 def write(path: Path | str, content: str | bytes) -> None:
-    """Write a file whole or not at all, as `whole` does; text as UTF-8. Raises OSError."""
+    """Write a file atomically, like `whole`; text as UTF-8. Raises OSError."""
     with whole(path) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def log(path: Path | str) -> TextIO:
-    """A new file of lines that others may read while it is written, where `whole` would replace a file.
+    """Open a new text file that others can read while it is written, for paths that `whole` would replace.
 
-    FIFOs, devices and descriptors such as /dev/stderr are written into. Raises OSError.
+    FIFOs, devices and descriptors such as /dev/stderr are written in place. Raises OSError.
     """
     path = Path(path)
     if check_target(path, into_streams=True) is None:
@@ -75,10 +74,10 @@ def log(path: Path | str) -> TextIO:
 
 
 def check_target(path: Path | str, *, into_streams: bool = False) -> int | None:
-    """The mode of the regular file that a new one would replace, 0 where the new one has its own, None for a stream.
+    """The mode of the regular file that would be replaced; 0 if there is none; None for a stream.
 
-    A stream is a FIFO, a device or a descriptor of this process. Raises OSError for it unless `into_streams`, and for a
-    folder, a socket or a disk.
+    A stream is a FIFO, a device or a descriptor of this process. Raises OSError for a stream unless `into_streams`, and
+    for a folder, a socket or a disk.
     """
     path = Path(path)
     try:
@@ -108,7 +107,7 @@ _swept: set[str] = set()
 
 
 def _created(path: Path) -> tuple[Path, int]:
-    """A new file beside `path`, and its descriptor with a lock: an unlocked file was left by a dead process."""
+    """Create a file beside `path` and return it with a locked descriptor. A dead process leaves an unlocked file."""
     _sweep(path.parent)
     while True:
         partial = path.with_name(f".partial-{secrets.token_hex(8)}{path.suffix}")
@@ -116,14 +115,14 @@ def _created(path: Path) -> tuple[Path, int]:
             descriptor = os.open(partial, _NEW, 0o666)
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent)) from None
-        # Another process may take it for left, between these two lines.
+        # Between these two lines, another process may think that the file is abandoned.
         if _locked(descriptor) is not False and _names(partial, descriptor):
             return partial, descriptor
         os.close(descriptor)
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed processes left in a folder; once in a process."""
+    """Delete files of killed processes in a folder, once per process."""
     key = os.path.abspath(folder)  # noqa: PTH100 - resolve() would follow a link
     if key in _swept:
         return
@@ -146,7 +145,7 @@ def _remove_left(path: Path) -> None:
 
 
 def _locked(descriptor: int) -> bool | None:
-    """Whether a file could be locked; None on a file system without locks."""
+    """Whether a file could be locked; None if the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -165,8 +164,8 @@ def _names(path: Path, descriptor: int) -> bool:
 
 
 def _descriptor(path: Path) -> int | None:
-    """The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 names."""
-    for _ in range(40):  # the kernel follows as many links
+    """The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 refers to."""
+    for _ in range(40):  # the kernel follows at most this many links
         here = Path(os.path.realpath(path.parent), path.name)
         if str(here.parent) == f"/proc/{os.getpid()}/fd" and here.name.isdigit():
             return int(here.name)
@@ -178,7 +177,7 @@ def _descriptor(path: Path) -> int | None:
 
 def _opened_stream(path: Path) -> int:
     own = _descriptor(path)
-    if own is not None:  # shares the position: a new descriptor would overwrite the file
+    if own is not None:  # shares the file position; a new descriptor would overwrite the file
         return os.dup(own)
     descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -193,9 +192,9 @@ def _pour(content: Path, path: Path) -> None:
 
 
 def read_json(path: Path | str, *keys: str) -> Any:
-    """The content of a JSON file of the workflow; with `keys`, an object with them.
+    """The content of a JSON file of the workflow; with `keys`, an object that has them.
 
-    Raises DamagedError where it is missing, cut or something else.
+    Raises DamagedError if it is missing, truncated, or of another kind.
     """
     try:
         content = json.loads(Path(path).read_bytes().decode())

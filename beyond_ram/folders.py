@@ -1,7 +1,7 @@
-"""Folders that are replaced and removed: only those that were made here.
+"""Folders that are replaced or deleted. Only folders that were made here ever are.
 
-Every folder on the user's disk is replaced and removed through this module. A folder that is made here has an empty
-file, `MARK`. Any other folder that is not empty is left as it is, with an error.
+All code that replaces or deletes a folder of the user's disk uses this module. A folder made here contains an empty
+file, `MARK`. Any other folder that is not empty stays as it is, and an error is raised.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ MARK = ".beyond-ram-made"
 
 
 class ForeignFolderError(RuntimeError):
-    """The folder to replace or remove was not made here; the text is one line."""
+    """The folder to replace or delete was not made here. The message is one line."""
 
 
 def protected_places() -> list[Path]:
-    """The working directory and the home: these, and folders above them, are never replaced."""
+    """The working directory and the home folder. These, and all folders above them, are never replaced."""
     places = [Path.cwd()]
     with contextlib.suppress(RuntimeError):
         places.append(Path.home())
@@ -29,15 +29,15 @@ def protected_places() -> list[Path]:
 
 
 def mark(folder: Path) -> None:
-    """Say that a folder was made here, and may be replaced and removed."""
+    """Mark a folder as made here, so that it may be replaced and deleted."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
 
 
 def check(folder: Path) -> None:
-    """Raise ForeignFolderError unless the folder is absent, empty or made here."""
+    """Raise ForeignFolderError unless the folder is missing, empty, or made here."""
     try:
-        kind = folder.lstat().st_mode  # asked once: another process may remove it meanwhile
+        kind = folder.lstat().st_mode  # checked only once, because another process may delete it meanwhile
         entries = {entry.name for entry in folder.iterdir()} if stat.S_ISDIR(kind) else set()
     except (FileNotFoundError, NotADirectoryError):
         return
@@ -55,7 +55,7 @@ def check(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder that was made here, the mark last. Raises ForeignFolderError for any other, OSError."""
+    """Delete a folder that was made here, its mark last. Raises ForeignFolderError for any other folder, OSError."""
     check(folder)
     if not folder.exists():
         return
@@ -69,7 +69,7 @@ def remove(folder: Path) -> None:
 
 
 def fresh(folder: Path) -> None:
-    """Make a folder again, empty except for the mark. Raises ForeignFolderError, OSError."""
+    """Make a folder again, empty except for its mark. Raises ForeignFolderError, OSError."""
     remove(folder)
     folder.mkdir(parents=True)
     mark(folder)
@@ -77,10 +77,10 @@ def fresh(folder: Path) -> None:
 
 @contextlib.contextmanager
 def replaced(out: Path) -> Iterator[Path]:
-    """An empty folder to fill, which takes the place of `out` when the block ends well, and is gone when it does not.
+    """Yield an empty folder to fill. If the block succeeds, it replaces `out`; else it is deleted.
 
-    It lies beside `out`, below a folder that is locked for as long as this process and those that it starts with open
-    files live; what is left of one that was killed is removed by the next. Raises ForeignFolderError, OSError.
+    The folder is beside `out`, inside a folder that stays locked while this process or any child with its open files
+    lives. The next call deletes what a killed process left. Raises ForeignFolderError, OSError.
     """
     out = Path(os.path.abspath(out))  # noqa: PTH100 - resolve() would follow a link
     check(out)
@@ -107,11 +107,12 @@ def replaced(out: Path) -> Iterator[Path]:
 
 
 def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int | None]:
-    """A folder with a random name in `parent` or the machine's temporary folder, and a descriptor that locks it.
+    """Make a folder with a random name in `parent` or in the system's temporary folder. Also return a descriptor that
+    locks it.
 
-    Whoever makes it removes it. What a killed process of this user left under the prefix is removed first: a folder
-    with a mark that nobody holds. None where the folder cannot be held; then it is never taken for left. Raises
-    OSError.
+    The caller deletes the folder. Folders with the prefix that killed processes of this user left (with a mark, not
+    locked) are deleted first. The descriptor is None if the folder cannot be locked; then it never counts as abandoned.
+    Raises OSError.
     """
     parent = parent or Path(tempfile.gettempdir())
     _remove_left(parent, prefix)
@@ -142,10 +143,10 @@ def _remove_left(parent: Path, prefix: str) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder by its mark, for child processes too; whether that could be done."""
+    """Lock a folder by its mark, for child processes too. Returns whether that was possible."""
     try:
         descriptor = os.open(folder / MARK, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:  # no mark: not ours
+    except OSError:  # without a mark it is not ours
         yield False
         return
     try:

@@ -1,4 +1,4 @@
-"""Tooltips of figures: a title for every mark, which a browser shows under the pointer and reads out."""
+"""Tooltips of figures: a title for every mark. Browsers show it under the pointer, and screen readers read it."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from .text import plain
 
 _SVG = "http://www.w3.org/2000/svg"
-# More marks than this are a cloud, in which nobody points at a single one.
+# More marks than this form a cloud, in which nobody points at a single one.
 _MOST_MARKS, _MOST_LETTERS = 500, 200
 Titles = Mapping[str, Sequence[str]]
 
 
 def titles(figure: Figure) -> Titles:
-    """The text of each mark in the order of drawing, by the name of its artist."""
+    """The text of each mark in drawing order, by the name of its artist."""
     by_name: dict[str, Sequence[str]] = {}
     for number, (artist, texts) in enumerate(_marked(figure)):
         if 0 < len(texts) <= _MOST_MARKS:
@@ -32,7 +32,7 @@ def titles(figure: Figure) -> Titles:
 
 
 def write(svg: Path, by_name: Titles) -> None:
-    """Put the titles into a drawing that was saved. Where an artist drew more or fewer marks, it gets none."""
+    """Add the titles to a saved drawing. If an artist drew another number of marks, it gets none."""
     tree = ET.parse(svg)
     for element in tree.iter(f"{{{_SVG}}}g"):
         texts = by_name.get(element.get("id", ""), ())
@@ -80,7 +80,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _value(axis: Axis, value: float) -> str:
-    """Describe a place on an axis: the nearest tick if ticks have names, else the number with its label."""
+    """A value on an axis in words: the nearest tick if ticks have names, else the number with its label."""
     ticks = {
         float(place): label.get_text() for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
     }

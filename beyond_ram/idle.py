@@ -1,18 +1,18 @@
-"""Let Snakemake's scheduler rest while a run is measured."""
+"""Keep Snakemake's scheduler idle while a run is measured."""
 
 from typing import Any
 
-# Snakemake's own default of --max-jobs-per-timespan: jobs, and seconds.
+# Snakemake's default of --max-jobs-per-timespan: number of jobs, and seconds.
 _DEFAULT = (100, 1)
 
 
 def stay_idle(workflow: Any) -> None:
-    """Have the scheduler of a local call look for jobs to start when a job has ended, and at no other time.
+    """Make the scheduler of a local call look for jobs only when a job has ended.
 
-    With a bound on jobs per timespan (100 a second by default) Snakemake 9 asks itself a timespan after every look
-    whether there is room again, and every job that ends begins another such chain of looks. Each goes over all jobs
-    that are ready and solves which to start: with 160 of them that took half a core, beside what was weighed. A bound
-    that the user has given stays, and so does that of a cluster.
+    With a bound on jobs per timespan (by default 100 a second), Snakemake 9 checks for room again one timespan after
+    every look, and every job that ends starts another such chain. Each look solves which of all ready jobs to start:
+    with 160 jobs this took half a core, beside the measured run. A bound that the user set stays, and so does that of a
+    cluster.
     """
     scheduler = workflow.scheduler
     limit = getattr(scheduler, "job_rate_limiter", None)

@@ -1,4 +1,4 @@
-"""The logs of the workflow's scripts."""
+"""Logs of the workflow's scripts."""
 
 import contextlib
 import sys
@@ -13,10 +13,10 @@ from .text import plain
 
 @contextlib.contextmanager
 def to_file(path: Path | str) -> Iterator[None]:
-    """Send standard output and error, an error's traceback included, to the log of a rule."""
+    """Send standard output and standard error, including tracebacks, to the log of a rule."""
     import traceback
 
-    end_with_snakemake()  # otherwise it would keep writing beside its successor
+    end_with_snakemake()  # otherwise it would keep writing beside its replacement
     with files.log(path) as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
             yield
@@ -29,7 +29,8 @@ def to_file(path: Path | str) -> Iterator[None]:
 
 
 def warn(text: str) -> None:
-    """Say something on the terminal, from a script whose output goes to its log: over the line of progress, if any."""
+    """Print a message on the terminal from a script whose output goes to its log. It overwrites the progress line,
+    if any."""
     if sys.__stderr__:
         begin = "\r\x1b[K" if sys.__stderr__.isatty() else ""
         print(f"{begin}{plain(text, 500)}", file=sys.__stderr__, flush=True)

@@ -1,7 +1,8 @@
-"""Outputs that a call with `--keep-going` could not make, and the next calls, which use the rest.
+"""Outputs that a call with `--keep-going` could not make, and further calls that make the rest without them.
 
-Snakemake makes nothing with a missing input, so one failed run would cost every table of its experiment. A failed call
-is therefore followed by another one without the lost runs, and, if a table or figure cannot be made, without that too.
+Snakemake makes nothing whose input is missing, so one failed run would cost every table of its experiment. A failed
+call is therefore followed by another one without the lost runs, and, if a table or figure fails, by one without that
+too.
 """
 
 import json
@@ -16,9 +17,9 @@ from snakemake.logging import logger
 
 from .files import write
 
-# The file with the lost paths, for the next calls and their jobs.
+# The file with the lost paths, for later calls and their jobs.
 _VARIABLE = "BEYOND_RAM_LOST"
-# Maximum number of names on the terminal; the report has all.
+# Maximum number of names on the terminal. The report has all of them.
 _NAMED = 5
 
 
@@ -29,10 +30,10 @@ def paths() -> frozenset[str]:
 
 
 def go_on(workflow: Any, file: Path, runs: str, made: tuple[str, ...]) -> None:
-    """Follow a failed call by one without the lost paths, which are written to `file`.
+    """Follow a failed call by another one without the lost paths, which are written to `file`.
 
-    `runs` is the folder of all runs, and `made` those of tables and figures. Nothing follows a call without
-    `--keep-going`, one that forces existing outputs, or one whose targets are all lost.
+    `runs` is the folder of all runs, `made` the folders of tables and figures. Nothing follows a call without
+    `--keep-going`, a call that forces existing outputs, or one whose targets are all lost.
     """
     settings = workflow.dag_settings
     if not workflow.execution_settings.keep_going or settings.forceall or settings.forcerun or settings.forcetargets:
@@ -46,10 +47,10 @@ def go_on(workflow: Any, file: Path, runs: str, made: tuple[str, ...]) -> None:
         return
     write(file, json.dumps(sorted(earlier | lost)))
     logger.info(f"{_names(lost)}; continuing without them")
-    # A lost path may be a target, or follow --prioritize; it would be tried again.
+    # A lost path may be a target, or an argument of --prioritize. Snakemake would try it again.
     instead = min(left, default=workflow.default_target)
     words = [word if _but([word], earlier | lost) else instead for word in sys.argv[1:]]
-    command = [sys.executable, "-m", "snakemake", *words, "--nolock"]  # the lock is this call's
+    command = [sys.executable, "-m", "snakemake", *words, "--nolock"]  # this call holds the lock
     subprocess.run(command, env=os.environ | {_VARIABLE: str(file.resolve())}, check=False)
     file.unlink(missing_ok=True)
     if not earlier:

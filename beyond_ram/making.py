@@ -1,4 +1,4 @@
-"""Makes a table or a figure from what its rule declares."""
+"""Make a table or figure from the inputs that its rule declares."""
 
 import importlib
 import runpy
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
-    """Table NAME, made by its function, with what became of the runs behind each line.
+    """Table NAME, made by its function, with counts of the runs behind each line.
 
-    `runs` are all that were asked for, also any that has no record.
+    `runs` are all planned runs, including those without a record.
     """
     return counted(table_function(name)(**arguments), runs.outcomes())
 
@@ -33,7 +33,7 @@ def table_function(name: str) -> Callable[..., pd.DataFrame]:
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
     """The function `plot` of a figure's script. Raises FileNotFoundError if there is no such script."""
-    from . import figures  # which brings matplotlib and seaborn: two seconds that no table needs
+    from . import figures  # imports matplotlib and seaborn, which takes two seconds and which tables do not need
 
     figures.theme()
     drawn: Drawn = runpy.run_path(str(script))["plot"](**arguments)
@@ -49,8 +49,8 @@ def arguments(
 ) -> dict[str, Any]:
     """The arguments of a table's or figure's function, read from its inputs.
 
-    `inputs` holds the files of its runs as `collected` and those of their samples as `samples`, `locks` of stacks and
-    what they ask for, and a path for each table; a table that is not made is None.
+    `inputs` has the files of its runs (`collected`) and of their samples (`samples`), the `locks` and requirements of
+    stacks, and a path per table. A table that is not made is None.
     """
     values: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "questions": questions}
     for name in needs:

@@ -1,17 +1,17 @@
-"""Command lines without their secrets: what an option or a variable is called says whether its value is one."""
+"""Hide secrets in command lines. The name of an option or variable decides whether its value is secret."""
 
 import re
 from collections.abc import Sequence
 
 MASK = "***"
-# Ends of the names of secrets: --db-password, PGPASSWORD, HF_TOKEN, apikey; not --tokenizer, --max-tokens.
+# Endings of names of secrets: --db-password, PGPASSWORD, HF_TOKEN, apikey; but not --tokenizer, --max-tokens.
 _SECRET = re.compile(
     r"(?:pass(?:word|wd|phrase)|[-_]pwd|(?:^|[-_.])(?:token|secret|credentials?|(?:api|access|private)[-_]?key))$",
     re.IGNORECASE,
 )
 _LONGEST = 40
 _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s'\"]+")
-# Each begins where nothing of its kind is before it, so that a long word is looked at once.
+# Each pattern starts only where no character of its kind precedes, so that a long word is scanned once.
 _NAMED = re.compile(r"(?<![\w.-])([\w.-]+)=|(?<!\S)(--?[\w.-]+)\s+(?!-)")
 _OPTION = re.compile(r"--?[\w.-]+")
 _HEADER = re.compile(r"(\b(?:bearer|basic)\s+)[^\s'\"]+", re.IGNORECASE)
@@ -19,11 +19,11 @@ _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.
 
 
 def command(words: Sequence[str]) -> list[str]:
-    """The words of a command, with `***` in the place of the secrets in them.
+    """The words of a command with `***` in place of secrets.
 
-    Secret is the value of an option or variable that is called password, passwd, passphrase, pwd, token, secret,
-    credential, api key, access key or private key, or ends so, behind `=` or as the next word; what follows `Bearer` or
-    `Basic`; the user and password of an address. That holds inside a word too, such as a script for `sh -c`.
+    Secret are: the value of an option or variable whose name is or ends with password, passwd, passphrase, pwd, token,
+    secret, credential, api key, access key or private key (after `=` or as the next word); what follows `Bearer` or
+    `Basic`; user and password of an address. Also inside a word, such as a script for `sh -c`.
     """
     shown: list[str] = []
     of_secret = False
@@ -34,7 +34,7 @@ def command(words: Sequence[str]) -> list[str]:
 
 
 def text(message: str) -> str:
-    """Mask a text, such as a program's output, by the same rules."""
+    """A text, such as a program's output, with its secrets replaced by the same rules."""
     message = _ADDRESS.sub(rf"\g<1>{MASK}@", message)
     message = _HEADER.sub(rf"\g<1>{MASK}", message)
     parts, at = [], 0

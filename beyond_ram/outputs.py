@@ -1,10 +1,9 @@
-"""Tables and figures as chapters name them: what makes each, from what, and which are made of the experiments that run.
+"""Tables and figures of all chapters: what makes each, what it needs, and which ones the planned experiments have.
 
-A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
-`scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
-`samples` for theirs, `pairs` and `claimed` for stacks that are compared, `questions` for the planned comparisons,
-`locks` for what stacks lock and ask for, `shipped_spread` for how metrics vary between sessions, and the names of
-tables.
+A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`. A figure NAME is the function `plot` of
+`scripts/figures/NAME.py`. The parameters of the function are what it needs: `records` (runs of its chapter with their
+events), `samples`, `pairs` and `claimed` (compared stacks), `questions` (planned comparisons), `locks` (locks and
+requirements of stacks), `shipped_spread` (variation of metrics between sessions), and names of tables.
 """
 
 import ast
@@ -19,7 +18,7 @@ SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
 TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of outputs that every report has.
 GENERAL = "report"
-# Parameters that are no tables.
+# Parameters that are not tables.
 RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "questions", "locks", "shipped_spread")
 # Tables whose module has another name.
 MODULES = {"verdicts": "causes"}
@@ -28,7 +27,7 @@ Condition = Callable[[Experiment], bool]
 
 
 def always(_: Experiment) -> bool:
-    """The condition of outputs that every experiment has."""
+    """The condition of outputs that all experiments have."""
     return True
 
 
@@ -44,7 +43,7 @@ def has(axis: str, value: str) -> Condition:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a chapter. It is made where an experiment of the chapter fulfils `when`."""
+    """A figure of a chapter. It is made if an experiment of the chapter meets `when`."""
 
     title: str
     when: Condition = always
@@ -52,7 +51,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the table of its name, and of others."""
+    """A page that shows the table of its name, and others."""
 
     title: str
     tables: Sequence[str] = ()
@@ -60,10 +59,10 @@ class Page:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Tables and figures, and the target that makes them.
+    """A target with its tables and figures.
 
-    The part plans the runs of the experiments that a chapter `covers`. Its tables are made `over` these experiments, by
-    default those it covers. A table with a condition is made if one of these experiments meets it.
+    `covers` are the experiments whose runs it plans. Its tables are made `over` these experiments, or by default over
+    those it covers. A table with a condition is made if one of these experiments meets it.
     """
 
     part: str
@@ -73,12 +72,12 @@ class Chapter:
     tables: Mapping[str, Condition] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
     pages: Mapping[str, Page] = field(default_factory=dict)
-    """Pages besides the report."""
+    """Pages that are not the report."""
 
 
 @dataclass
 class Outputs:
-    """The tables, figures and pages of all chapters for the experiments that run, by name."""
+    """The tables, figures and pages of all chapters for the planned experiments, by name."""
 
     root: Path
     experiments: Mapping[str, Experiment]
@@ -102,11 +101,11 @@ class Outputs:
         return next(c for c in self.chapters if name in (c.tables if kind == "table" else c.figures))
 
     def parts(self) -> list[str]:
-        """The parts that can be asked for."""
+        """The names of parts."""
         return [part for part in dict.fromkeys(chapter.part for chapter in self.chapters) if part != GENERAL]
 
     def experiments_of(self, chapter: Chapter, parts: Iterable[str] = ()) -> list[str]:
-        """The experiments that a chapter's tables are made over; with `parts`, of those that one of them covers."""
+        """The experiments of a chapter's tables; with `parts`, only those that one of the parts covers."""
         wanted, over = set(parts), chapter.over or chapter.covers
         requested = [other for other in self.chapters if other.part in wanted]
         return [
@@ -121,7 +120,7 @@ class Outputs:
         return [name for name, one in self.experiments.items() if any(chapter.covers(one) for chapter in chapters)]
 
     def _made(self, parts: Iterable[str]) -> list[Chapter]:
-        """The chapters that are made of anything."""
+        """The chapters that have at least one table."""
         wanted = set(parts)
         requested = [chapter for chapter in self.chapters if not wanted or chapter.part in {GENERAL, *wanted}]
         return [chapter for chapter in requested if self.experiments_of(chapter, wanted)]
@@ -144,11 +143,11 @@ class Outputs:
         return titles
 
     def pages(self, parts: Iterable[str] = ()) -> list[str]:
-        """The pages of the chapters that are made of anything."""
+        """The pages of chapters that have at least one table."""
         return [page for chapter in self._made(parts) for page in chapter.pages]
 
     def left_out(self, parts: Iterable[str] = ()) -> list[str]:
-        """The titles of figures that no experiment that runs has anything for."""
+        """The titles of figures for which no planned experiment has data."""
         made = self.figures(parts)
         return [one.title for chapter in self.chapters for name, one in chapter.figures.items() if name not in made]
 
@@ -157,7 +156,7 @@ class Outputs:
         return parameters(self.root / source(kind, name), name if kind == "table" else "plot")
 
     def tables_for(self, kind: Kind, name: str, parts: Iterable[str] = ()) -> list[str]:
-        """The tables that a table or figure is made from, as far as they are made."""
+        """The tables that a table or figure needs and that are made."""
         made = self.tables(parts)
         return [need for need in self.needs(kind, name) if need in made]
 
@@ -168,9 +167,9 @@ def source(kind: Kind, name: str) -> str:
 
 
 def parameters(path: Path, function: str) -> list[str]:
-    """The names of a function's positional parameters, read from its source: those behind a star are settings.
+    """The names of a function's positional parameters, from its source. Keyword-only parameters are settings.
 
-    Raises ValueError where there is no such function.
+    Raises ValueError if there is no such function.
     """
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:

@@ -1,4 +1,4 @@
-"""HTML pages from templates, written whole or not at all."""
+"""HTML pages from templates, written atomically."""
 
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from .files import DamagedError
 from .files import write as write_file
 
 _SETTINGS = {"file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True, "report_level": 5}
-# All that a caption of ours consists of.
+# Everything that a caption may contain.
 _OF_CAPTIONS = (nodes.document, nodes.paragraph, nodes.Text, nodes.title_reference)
 _AS = {nodes.Text: "{}", nodes.title_reference: "<code>{}</code>"}
 
 
 def write(template: str, page: str, **values: Any) -> None:
-    """Fill the template in a file and write the page. Raises jinja2.UndefinedError where a value is missing."""
+    """Fill the template in a file and write the page. Raises jinja2.UndefinedError if a value is missing."""
     environment = jinja2.Environment(
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, autoescape=True
     )
@@ -27,7 +27,7 @@ def write(template: str, page: str, **values: Any) -> None:
 
 
 def caption(path: Path | str) -> markupsafe.Markup:
-    """The HTML of a figure's caption. Raises DamagedError for a link, a directive, Jinja: no caption has them."""
+    """The HTML of a figure's caption. Raises DamagedError if it contains a link, a directive or Jinja."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     document = publish_doctree(text, settings_overrides=_SETTINGS)
     foreign = [node for node in document.findall() if not isinstance(node, _OF_CAPTIONS)]

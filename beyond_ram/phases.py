@@ -3,9 +3,9 @@
     with phase("tokenise"):
         …
 
-writes an event where a watcher listens (it has set BEYOND_RAM_EVENTS): the samples carry the name, and the phase has
-peaks of its own. Elsewhere it is one look at the environment. Times are CLOCK_MONOTONIC, which all processes of a
-machine share.
+writes an event if a watcher listens (it sets BEYOND_RAM_EVENTS). Samples then have the name, and the phase has its own
+peaks. Without a watcher it only reads the environment. Times are CLOCK_MONOTONIC, which all processes of a machine
+share.
 """
 
 import os
@@ -14,12 +14,13 @@ import time
 from types import TracebackType
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# Pause after a mark, so that a sampler outside sees the memory at the mark and not later.
+# Pause after a mark, so that an outside sampler reads the memory at the mark.
 HOLD_S = 0.1
 
 
 class phase:  # noqa: N801 (it reads as a function)
-    """A phase of the program, of all its processes and threads. When it ends, the latest that still runs goes on."""
+    """A phase of the program, of all its processes and threads. When it ends, the latest phase that still runs
+    continues."""
 
     _running: "list[phase]" = []  # noqa: RUF012
 
@@ -32,28 +33,28 @@ class phase:  # noqa: N801 (it reads as a function)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._running.remove(self)  # not the last: threads end theirs in any order
+        self._running.remove(self)  # not always the last one: threads end their phases in any order
         emit("phase", phase=self._running[-1].name if self._running else "")
 
 
 def mark(event: str, **fields: object) -> None:
-    """Report an event; if somebody listens, pause for 0.1 s so that the memory right here is sampled."""
+    """Report an event. If a watcher listens, pause for 0.1 s, so that it samples the memory at this point."""
     if emit(event, **fields):
         time.sleep(HOLD_S)
 
 
 def emit(event: str, **fields: object) -> bool:
-    """An event; whether somebody listens. Raises nothing for what cannot be written: that goes to standard error."""
+    """Write an event; return whether a watcher listens. An error is printed to standard error, not raised."""
     path = os.environ.get(VARIABLE)
     if not path:
         return False
-    import json  # not before somebody listens
+    import json  # only if a watcher listens
 
     try:
         line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields}, default=str)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            os.write(descriptor, line.encode() + b"\n")  # one write: lines of several processes do not mix
+            os.write(descriptor, line.encode() + b"\n")  # one write, so that lines of several processes do not mix
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:

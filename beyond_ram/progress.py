@@ -1,4 +1,4 @@
-"""Progress messages: number of runs that are left, and the estimated time. The planning Snakemake logs them."""
+"""Progress messages: number of runs that are left, and the estimated time. Logged by the main Snakemake process."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from .experiment import AXES, Cell, parse
 from .terminal import Status, about
 
-# Counting takes at most a hundredth of the time: after a count, it rests this many times as long as it took.
+# Counting takes at most a hundredth of the time: after a count, wait this many times as long as it took.
 _REST = 100
 
 
@@ -34,10 +34,10 @@ class Weighing:
 def messages(
     weighings: Sequence[Weighing], workload_of: Callable[[Cell], str], *, in_turn: bool, may_grow: bool
 ) -> tuple[str, str]:
-    """Return a full and a brief message.
+    """A full and a brief message.
 
-    The time of a job that is left is estimated by the mean time of the most similar jobs that ran: itself, repeats of
-    its cell, its experiment, its workload, any run. Times are added up only for jobs that run `in_turn`.
+    The time of a job that is left is the mean time of the most similar jobs that ran: itself, repeats of its cell, its
+    experiment, its workload, any run. Times are summed only for jobs that run `in_turn`.
     """
     runs = {state: _runs(job for job in weighings if job.state == state) for state in ("done", "left", "lost")}
     message = brief = f"weighed {runs['done']} of {sum(runs.values())} runs"
@@ -61,7 +61,7 @@ def _runs(weighings: Iterable[Weighing]) -> int:
 
 
 def _estimate(weighings: Sequence[Weighing], workload_of: Callable[[Cell], str]) -> float:
-    """Seconds that the jobs which are left will take."""
+    """Seconds that the remaining jobs will take."""
 
     def kinds(job: Weighing) -> list[Hashable]:
         cell = job.cells[0]
@@ -86,13 +86,13 @@ def _varied(cells: Iterable[Cell]) -> dict[str, list[str]]:
 
 
 def end(workflow: Any, brief: str) -> None:
-    """Log the findings, if the call made a report: the lines of file `brief`."""
+    """If the call made a report, log its findings: the lines of file `brief`."""
     if any(brief in map(str, job.output) for job in workflow.dag.jobs):
         logger.info(Path(brief).read_text(encoding="utf-8").rstrip(), extra={"quietness": Quietness.PROGRESS})
 
 
 class Progress(logging.Handler):
-    """Logs progress after measured runs through Snakemake's logger; after each run, unless there are too many."""
+    """Logs progress through Snakemake's logger after each measured run, or less often if there are many runs."""
 
     def __init__(self, workflow: Any, runs: str, slots: int, workload_of: Callable[[Cell], str]) -> None:
         """`runs` is the folder of all runs; a measuring job takes `slots` slots."""
@@ -119,13 +119,13 @@ class Progress(logging.Handler):
                 self._started |= dict.fromkeys(vars(record)["jobs"], time.monotonic())
             elif event == LogEvent.JOB_FINISHED:
                 self._finish(vars(record)["job_id"])
-        except Exception:  # a message must not end a run
+        except Exception:  # an error in a message must not end a run
             self.handleError(record)
 
     def _finish(self, number: int) -> None:
         self._finished.add(number)  # Snakemake logs this before it marks the job as finished
         dag = self._workflow.dag
-        if number not in self._jobs:  # at the beginning, or after a checkpoint
+        if number not in self._jobs:  # at the start, or after a checkpoint
             self._jobs = {dag.jobid(job): job for job in dag.jobs}
         job = self._jobs[number]
         if self._records(job.output):

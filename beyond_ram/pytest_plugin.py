@@ -1,7 +1,7 @@
-"""A limit of memory for a test: `@pytest.mark.beyond_ram(max_anon="2G")`; `max_rss`, `max_pss` as well.
+"""A memory limit for a test: `@pytest.mark.beyond_ram(max_anon="2G")`; also `max_rss`, `max_pss`.
 
-The peak of the test's process and all below it, while the test runs: its fixtures are ready then. Only a test that is
-marked is watched.
+The peak is that of the test's process and all its children while the test runs, after its fixtures are set up. Only
+marked tests are watched.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         limits = [ceilings.Ceiling(wanted[name], size(str(text)), str(text)) for name, text in marker.kwargs.items()]
     except ArgumentTypeError as error:
         wrong = str(error)
-    if wrong:  # outside of the handler, whose error would be printed too
+    if wrong:  # outside of the handler, otherwise its error would be printed too
         pytest.fail(f"{item.nodeid}: {wrong}", pytrace=False)
     with watching() as seen:
         result = yield

@@ -1,6 +1,6 @@
-"""The files of a run's folder, for the watcher, which writes them, and for all that reads them.
+"""The file names of a run's folder, for the watcher, which writes them, and for all readers.
 
-Apart from the watcher: what reads runs is not made again when the watcher's code changes.
+Separate from the watcher: code that reads runs need not be rerun when the watcher's code changes.
 """
 
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")

@@ -1,6 +1,6 @@
-"""The files of a run's folder, read and checked: for `show` and the page of a run, and for all that knows cells.
+"""Read and check the files of a run's folder: for `show`, the page of a run, and code that works with cells.
 
-Standard library only: a training environment has no more.
+Standard library only, because a training environment has nothing else.
 """
 
 import csv
@@ -18,7 +18,7 @@ _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 NUMBER = (int, float, type(None))
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "outcome": str,
-    "completed_work": (bool, type(None)),  # unknown for a program that already ran
+    "completed_work": (bool, type(None)),  # unknown if the program was already running
     "exit_status": (int, type(None)),
     "signal": (str, type(None)),
     "duration_s": NUMBER,
@@ -27,7 +27,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
 }
 MAYBE_TEXT, MAYBE_MAP = (str, type(None)), (dict, type(None))
 Types = Mapping[str, tuple[type, ...]]
-# Fields of a record that are read if present; `*` stands for every part of a list or an object.
+# Fields of a record that are read if present. `*` stands for every item of a list or object.
 _DEEPER: dict[str, tuple[type, ...]] = {
     "reason": MAYBE_TEXT,
     "command": (list,),
@@ -58,8 +58,10 @@ REMEDY = "delete the folder, and run it again"
 
 
 def record(folder: Path, deeper: Types | None = None, remedy: str = REMEDY) -> dict[str, Any]:
-    """Read run.json of a run's folder, checking the types of `deeper` too. Raises DamagedError if it is truncated or of
-    another kind."""
+    """Read run.json of a run's folder and check its types, including those of `deeper`.
+
+    Raises DamagedError if it is truncated or of another kind.
+    """
     path = folder / _RECORD
     content = json_of(text_of(path, remedy), path, remedy=remedy)
     if not isinstance(content, dict):
@@ -88,9 +90,9 @@ def events(
     faults: Callable[[dict[str, Any]], Iterator[str]] | None = None,
     remedy: str = REMEDY,
 ) -> list[dict[str, Any]]:
-    """The events of a run's folder; with `whole` the run has to have ended. Raises DamagedError.
+    """The events of a run's folder. With `whole`, the run must have ended. Raises DamagedError.
 
-    `faults` says what is wrong with one.
+    `faults` returns what is wrong with an event.
     """
     path = folder / _EVENTS
     listed = []
@@ -104,14 +106,14 @@ def events(
             refuse(path, f"line {number}: {plain(wrong, 200)}", remedy)
         check_quantities(event, path, f"line {number}: ", remedy)
         listed.append(event)
-    # A cell that could not be run has no events.
+    # A cell that could not run has no events.
     if whole and listed and not any(event["event"] == "end" for event in listed):
         refuse(path, "cut: the event 'end' is missing", remedy)
     return listed
 
 
 def samples(folder: Path, of: Mapping[str, Any], remedy: str = REMEDY) -> dict[str, list[float | str | None]]:
-    """The samples of a run's folder, a list for each column, None where not sampled; `of` is its record. Raises
+    """The samples of a run's folder as one list per column, None if not sampled. `of` is its record. Raises
     DamagedError."""
     path = folder / _SAMPLES
     head, *lines = lines_of(path, remedy) or [""]
@@ -128,7 +130,7 @@ def samples(folder: Path, of: Mapping[str, Any], remedy: str = REMEDY) -> dict[s
 
 
 def columns_of(head: str, path: Path, remedy: str = REMEDY) -> list[str]:
-    """The columns that the first line of samples names: new ones come at the end, and older runs lack the last ones."""
+    """The columns in the header of the samples. New columns are added at the end, so older runs lack the last ones."""
     columns = head.split(",")
     if columns != COLUMNS[: len(columns)] or "written_bytes" not in columns:
         refuse(path, "its first line does not name the columns of samples", remedy)
@@ -136,7 +138,7 @@ def columns_of(head: str, path: Path, remedy: str = REMEDY) -> list[str]:
 
 
 def check_count(lines: int, of: Mapping[str, Any], path: Path, remedy: str = REMEDY) -> None:
-    """Refuse samples that are not as many as the record says."""
+    """Raise DamagedError if the number of samples differs from the record."""
     expected = of["sampler"].get("lines", lines)
     if lines != expected:
         refuse(path, f"cut, or not this run's: {lines:,} lines, and run.json says {expected:,}", remedy)
@@ -158,7 +160,7 @@ def _row(values: list[str], columns: list[str], path: Path, number: int, remedy:
 
 
 def _has_type(value: Any, where: list[str], kinds: tuple[type, ...]) -> bool:
-    """Whether the value at a place has some type, or is missing."""
+    """Whether the value at a path has one of some types, or is missing."""
     if not where:
         return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
     if where[0] == "*":
@@ -174,7 +176,7 @@ def check_quantities(content: dict[str, Any], path: Path, where: str = "", remed
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of JSON is a number that can be reckoned with."""
+    """Whether a JSON value is a number that fits a float."""
     try:
         return type(value) in (int, float) and math.isfinite(value)
     except OverflowError:  # an integer too large for a float
@@ -182,7 +184,7 @@ def is_number(value: Any) -> bool:
 
 
 def _quantities(value: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """Every value of a record whose name says bytes or seconds, and its name."""
+    """Every value of a record whose name ends in bytes or seconds, with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if str(key).endswith(_QUANTITIES) and not (
@@ -206,7 +208,7 @@ def text_of(path: Path, remedy: str = REMEDY) -> str:
 
 
 def lines_of(path: Path, remedy: str = REMEDY) -> list[str]:
-    """The lines of a file, every one of which ends with a line feed; no other character ends one."""
+    """The lines of a file. Each must end with a line feed; no other character ends a line."""
     *lines, rest = text_of(path, remedy).split("\n")
     if rest:
         refuse(path, f"cut in its last line, {len(lines) + 1}", remedy)

@@ -1,6 +1,6 @@
-"""This process weighed from outside for the length of a block: for a notebook, or for a test.
+"""Measure this process from outside during a block: for a notebook or a test. Standard library only.
 
-The watcher is a process of its own, attached to this one. Imports the standard library only.
+The watcher is a separate process that attaches to this one.
 """
 
 import json
@@ -20,16 +20,16 @@ _BEGINS_S, _ENDS_S = 20.0, 20.0
 
 
 class watching:  # noqa: N801 (it reads as a function)
-    """`with watching() as seen: …`, then `print(seen)`, `seen.anon_bytes`, `seen.record` as in run.json.
+    """`with watching() as seen: …`, then `print(seen)`, `seen.anon_bytes`, or `seen.record` as in run.json.
 
-    What is weighed is this process and all below it, from the block's begin to its end; phases are told to it. The
-    kernel's high-water marks are set back at the begin, so that they are the block's own; `reset_marks=False` leaves
-    them. Raises RuntimeError where no watcher can be started.
+    It measures this process and all its children from the start to the end of the block, with the phases that they
+    report. The kernel's high-water marks are reset at the start, so that they belong to the block; `reset_marks=False`
+    keeps them. Raises RuntimeError if the watcher cannot be started.
     """
 
     def __init__(self, *, out: str | os.PathLike[str] | None = None, interval_ms: int = 20, reset_marks: bool = True):
         self.record: dict[str, Any] = {}
-        """As in run.json; empty until the block has ended."""
+        """As in run.json; empty until the block ends."""
         self._out, self._interval_ms, self._reset = out, interval_ms, reset_marks
         self._before: str | None = None
 
@@ -45,7 +45,7 @@ class watching:  # noqa: N801 (it reads as a function)
                 "interval_ms": self._interval_ms,
                 "reset_marks": self._reset,
             }
-            # The package as it was found here, also if it is not installed.
+            # Import the package from where it is, even if it is not installed.
             search_path = os.pathsep.join(
                 [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
             )
@@ -55,7 +55,7 @@ class watching:  # noqa: N801 (it reads as a function)
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": search_path},
-                start_new_session=True,  # Ctrl-C of a notebook's cell is not for it
+                start_new_session=True,  # so that Ctrl-C in a notebook's cell does not end it
             )
             self._await_begin()
         except BaseException:
@@ -106,12 +106,12 @@ class watching:  # noqa: N801 (it reads as a function)
 
 
 def _main() -> int:
-    """The watcher: a JSON order in, a byte when it has begun, the record at the end."""
+    """The watcher: reads a JSON order, writes a byte when it has started and the record at the end."""
     from .watch import attach, targets, write_record
 
     order = json.loads(sys.argv[1])
     out = Path(order["out"])
-    # It ends with the block; if this process is gone, so is the target.
+    # It ends with the block, or with this process.
     record = attach.attach(
         targets.processes([order["pid"]]),
         out,

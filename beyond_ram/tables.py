@@ -1,4 +1,4 @@
-"""The one place that reads and writes files of tables, and reads runs for them."""
+"""Read and write table files, and read runs for them. No other module does."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,9 +13,9 @@ from .files import DamagedError, whole
 from .text import plain
 
 RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
-# Metadata of our Parquet files: the name of the table.
+# The metadata of our Parquet files is the table's name.
 _NAME = b"beyond_ram.table"
-# Characters of a text in a table.
+# Maximum number of characters of a text in a table.
 _MOST = 2000
 
 
@@ -29,15 +29,15 @@ def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
 
 
 def read(path: Path | str) -> pd.DataFrame:
-    """A table from its Parquet file, its texts without unseen characters and not endless.
+    """Read a table from its Parquet file. Its texts are shortened and without invisible characters.
 
-    Raises DamagedError for one that is cut, or is no table of that name.
+    Raises DamagedError if the file is truncated or has another table.
     """
     try:
         content = pq.ParquetFile(path).read()
         name = (content.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
         table: pd.DataFrame = content.to_pandas()
-    except Exception as error:  # a damaged file that opens may raise anything
+    except Exception as error:  # opening a damaged file can raise anything
         why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
         raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again") from None
     if name != Path(path).stem:
@@ -47,7 +47,7 @@ def read(path: Path | str) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:
-    """Write a table as CSV and Parquet, each whole or not at all."""
+    """Write a table as CSV and Parquet, each atomically."""
     with whole(csv) as partial:
         _to_csv(table, partial)
     content = pa.Table.from_pandas(table, preserve_index=False)
@@ -58,7 +58,7 @@ def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:
 
 
 def _to_csv(table: pd.DataFrame, path: Path) -> None:
-    # A count that other experiments do not have is a float here, because of their empty cells, and still a count.
+    # Empty cells turn a column of counts into floats. Turn it back into whole numbers.
     floats = table.select_dtypes("float")
     counts = [name for name in floats if floats[name].dropna().map(float.is_integer).all()]
     table.astype(dict.fromkeys(counts, "Int64")).to_csv(path, index=False, lineterminator="\n")

@@ -1,7 +1,7 @@
-"""Terminal output of a workflow call: one line of progress, failures, findings, and the place of the log.
+"""Terminal output of a workflow call: one progress line, failures, findings, and the path of the log.
 
-A logger of Snakemake (`logger: beyond-ram` in a profile), registered by package snakemake_logger_plugin_beyond_ram. All
-other messages of Snakemake go to its own log, below .snakemake/log.
+It is a Snakemake logger (`logger: beyond-ram` in a profile), registered by package snakemake_logger_plugin_beyond_ram.
+All other Snakemake messages only go to its log, below .snakemake/log.
 """
 
 import contextlib
@@ -20,16 +20,16 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from .text import plain
 
-# Seconds between two drawings of the line, so that its clock moves.
+# Seconds between two drawings of the line, so that its clock advances.
 _TICK_S = 1.0
-# Without a terminal: seconds until the next line, which grow with the passed time.
+# Without a terminal: seconds until the next line. They grow with the elapsed time.
 _FIRST_S, _PART = 10.0, 10
-# Maximum number of jobs in a line, of lines of a log, and of characters in such a line.
+# Maximum number of jobs in a line, of log lines, and of characters in such a line.
 _NAMED, _LINES, _WIDE = 2, 60, 500
-# Snakemake's messages that a user needs; some thirty others go to its log only.
+# Snakemake's messages that a user needs. Some thirty others only go to its log.
 _RELAYED = ("Nothing to be done", "Will exit after finishing")
 _STOPS = "Terminating processes on user request"
-# Its messages before every plan, which nobody needs.
+# Snakemake's messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
 _AGAIN = "Trying to restart job "
 _LOGS = "Complete log(s): "
@@ -39,14 +39,14 @@ _OURS = str(Path(__file__).parent)
 
 @dataclass(frozen=True)
 class Status:
-    """Progress of the runs in a few words, and a function that names the cell of a job from its outputs."""
+    """Progress of the runs in a few words, and a function that returns the cell of a job from its outputs."""
 
     runs: str
     name: Callable[[Sequence[str]], str]
 
 
 def about(seconds: float) -> str:
-    """A time in words."""
+    """A duration in words."""
     minutes = seconds / 60
     if minutes < 1:
         return "less than a minute"
@@ -62,7 +62,7 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class LogHandler(LogHandlerBase):
-    """Handles Snakemake's log records, in the thread of its queue. Another thread redraws the line every second."""
+    """Handles Snakemake's log records in the thread of its queue. Another thread redraws the line every second."""
 
     writes_to_stream = True
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
@@ -108,14 +108,14 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     def _pass(self, record: logging.LogRecord) -> None:
-        """Print a record as Snakemake does."""
+        """Print a record as Snakemake would."""
         self._line.wipe()
         self._snakemakes.formatter = self.formatter
         self._snakemakes.emit(record)
 
     def _say(self, text: str) -> None:
         self._line.wipe()
-        with contextlib.suppress(OSError, ValueError):  # the reader is gone
+        with contextlib.suppress(OSError, ValueError):  # the reader has closed the pipe
             print(text, file=self._stream, flush=True)
 
     def _take(self, record: logging.LogRecord) -> None:
@@ -146,7 +146,7 @@ class LogHandler(LogHandlerBase):
             self._failed.pop(fields["job_id"], None)
         elif event == "progress":
             self._steps = fields["done"], fields["total"]
-        elif event == "group_error":  # its jobs follow
+        elif event == "group_error":  # messages about its jobs follow
             self._group_logs = fields["aux_logs"]
         elif event == "job_error":
             self._fail(fields, record)
@@ -165,7 +165,7 @@ class LogHandler(LogHandlerBase):
                 self._pass(command)
             self._say(self._end(message.removeprefix(_LOGS)))
         elif record.levelno >= logging.WARNING:
-            # A plugin may repeat a message for each of a thousand jobs.
+            # A plugin may repeat the same message for a thousand jobs.
             if message not in self._warned and not (self._failed and message.startswith(_ENDS)):
                 self._warned.add(message)
                 self._pass(record)
@@ -203,7 +203,7 @@ class LogHandler(LogHandlerBase):
         self._say(self._snakemakes.decorate(record, "\n".join([*lines, *shown])))
 
     def _log(self, file: str) -> Iterator[str]:
-        """The lines of a log to show: all, or the end of a long one."""
+        """The lines of a log to show: all lines, or the end of a long log."""
         try:
             lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -214,7 +214,7 @@ class LogHandler(LogHandlerBase):
             yield from (f"    {_shown(line)}" for line in lines[-_LINES:])
 
     def _end(self, logs: str) -> str:
-        """The last line: number of steps, failures, and the place of the log."""
+        """The last line: number of steps, failures, and the path of the log."""
         done, total = self._steps or (0, 0)
         summary = f"{done} of {total} steps" if total else ""
         if summary and self._began is not None:
@@ -243,15 +243,15 @@ class LogHandler(LogHandlerBase):
         self._line.draw("planning" if self._planning else self._text(), passing=self._planning)
 
     def _text(self) -> str:
-        """The line of progress; nothing while no job runs."""
+        """The progress line; empty while no job runs."""
         if not self._running:
             return ""
-        # During measured runs the steps are left out: 80 columns have no room for both.
+        # During measured runs the number of steps is left out: 80 columns are too narrow for both.
         weighs = any(weighs for *_, weighs in self._running.values())
         parts = [f"{self._steps[0]} of {self._steps[1]} steps"] if self._steps and not weighs else []
         parts += [self._status.runs] if self._status else []
         now = time.monotonic()
-        # The oldest first.
+        # Oldest first.
         names = [f"{name} ({int(now - began)} s)" for name, began, _ in list(self._running.values())[:_NAMED]]
         more = len(self._running) - len(names)
         names += [f"{more} more"] if more else []
@@ -259,7 +259,7 @@ class LogHandler(LogHandlerBase):
 
 
 class _Line:
-    """One line at the end of a terminal, redrawn in place; without a terminal, lines at growing intervals."""
+    """One line at the bottom of a terminal, redrawn in place. Without a terminal: lines at growing intervals."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -267,10 +267,10 @@ class _Line:
         self._drawn, self._began, self._due = "", time.monotonic(), 0.0
 
     def draw(self, text: str, *, passing: bool = False) -> None:
-        """Draw the line; a `passing` one only on a terminal."""
+        """Draw the line. A `passing` line only appears on a terminal."""
         if not text or (passing and not self._moves):
             return
-        with contextlib.suppress(OSError, ValueError):  # the terminal is gone
+        with contextlib.suppress(OSError, ValueError):  # the terminal was closed
             if self._moves:
                 columns = os.get_terminal_size(self._stream.fileno()).columns
                 self._drawn = plain(text, 10 * _WIDE)[: max(columns - 1, 1)]

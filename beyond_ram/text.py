@@ -1,18 +1,19 @@
-"""Text from data (a reason, a version, a name) made safe for figures and pages: shown as text, never as markup."""
+"""Make text from data (a reason, a version, a name) safe for figures and pages: it is shown as text, never as
+markup."""
 
 import re
 
 NAME = r"[a-z0-9][a-z0-9._-]*"
 """A name of an experiment, stack, corpus, token dataset or repository, as a regular expression."""
-# Control characters, those that turn the direction of writing, line separators, lone surrogates.
+# Control characters, characters that change the writing direction, line separators, lone surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]+")
-# Markup of reStructuredText, and of the Jinja that Snakemake's report runs over a caption.
+# Markup of reStructuredText, and of Jinja, which Snakemake's report runs over captions.
 _MARKUP = re.compile(r"[\\*`|<>\[\]@~^]|_(?!\w)|(?<!\w)_|:(?=\S)|(?<=\{)[{%#]")
 _CODE = re.compile(r"((?<!\S)`\w[\w.+-]*`(?=[\s.,;)]|$))")
 
 
 def plain(text: str, most: int) -> str:
-    """One line without unseen characters, with no more than about `most` characters."""
+    """One line without invisible characters, of about `most` characters at most."""
     left_out = f"… ({len(text):,} characters)" if len(text) > most else ""
     return _UNSEEN.sub(" ", text[:most]).strip() + left_out
 
@@ -23,5 +24,5 @@ def rst(text: str, most: int) -> str:
     escaped = "".join(
         part if number % 2 else _MARKUP.sub(r"\\\g<0>", part) for number, part in enumerate(_CODE.split(shown))
     )
-    # Two letters begin a word; anything else might begin a list, a directive or a field.
+    # Two letters start a plain word. Anything else might start a list, a directive or a field.
     return escaped if re.match(r"[^\W\d_]{2,}[ ,]", escaped) else rf"\ {escaped}"

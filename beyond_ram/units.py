@@ -8,7 +8,7 @@ KINDS = {
     "shmem_bytes": ("shared", "#009E73"),
     "file_bytes": ("file", "#E69F00"),
 }
-"""Name and colour of each: colour-blind safe, and the same in every figure."""
+"""Name and colour of each kind. The colours suit colour-blind readers and are the same in every figure."""
 
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:
@@ -17,7 +17,7 @@ def amount(value: float, unit: str, *, signed: bool = False) -> str:
 
 
 def digits(value: float, unit: str, *, signed: bool = False) -> str:
-    """A value as in `amount`, without its unit."""
+    """The value of `amount` without its unit."""
     rounded, sign = float(f"{value / (MB if unit == 'bytes' else 1):.4g}"), "+" if signed else ""
     return f"{rounded:{sign},.0f}" if abs(rounded) >= 1000 else f"{rounded:{sign}.4g}"
 
@@ -32,7 +32,7 @@ def short_size(size_bytes: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in its largest unit of which there are two."""
+    """A duration in the largest unit of which it has at least two."""
     for unit, length_s in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length_s:
             return f"{seconds / length_s:,.0f} {unit}"

@@ -1,4 +1,4 @@
-"""Makes beyond_ram/terminal.py a logger of Snakemake, which finds loggers by the name of their package."""
+"""Makes beyond_ram/terminal.py a logger of Snakemake, which finds loggers by package name."""
 
 from beyond_ram.terminal import LogHandler, LogHandlerSettings
 

@@ -1,4 +1,4 @@
-"""Run things in turn until comparisons are decided or a budget is used: for the workflow, `gate` and `bisect`."""
+"""Measure in rounds until comparisons are decided or a budget is used: for the workflow, `gate` and `bisect`."""
 
 from .blocks import Block, fitting, order
 from .loop import Round, run

@@ -1,4 +1,4 @@
-"""Blocks of things that are compared with each other, the order of a round, and what of it fits into a budget."""
+"""Blocks of compared things, the order of a round, and what of it fits into a budget."""
 
 import random
 from collections.abc import Callable, Hashable, Sequence
@@ -10,7 +10,7 @@ Member = TypeVar("Member", bound=Hashable)
 
 @dataclass(frozen=True)
 class Block(Generic[Member]):
-    """Things that are compared with each other. A round runs each of them once, one directly after the other."""
+    """Things that are compared with each other. A round runs each of them once, directly after one another."""
 
     name: str
     members: tuple[Member, ...]
@@ -19,8 +19,8 @@ class Block(Generic[Member]):
 def order(blocks: Sequence[Block[Member]], repeat: int, seed: int) -> list[Member]:
     """The order of one round: every member of the blocks once.
 
-    Blocks come in a random order, and so do the members of each. An even repeat of a block reverses the odd one before
-    it: a machine that gets slower all the time then favours no side.
+    Blocks and their members are in random order. An even repeat of a block reverses the odd one before it, so that a
+    machine that slows down steadily favours no side.
     """
     shuffled = sorted(blocks, key=lambda block: block.name)
     random.Random(f"{seed} {repeat}").shuffle(shuffled)
@@ -35,7 +35,7 @@ def order(blocks: Sequence[Block[Member]], repeat: int, seed: int) -> list[Membe
 def fitting(
     blocks: Sequence[Block[Member]], seconds_of: Callable[[Member], float], left_s: float
 ) -> list[Block[Member]]:
-    """The blocks, most wanted first, of which one repeat fits into the time that is left. A member costs once."""
+    """The blocks, most wanted first, of which one repeat fits into the remaining time. A shared member counts once."""
     chosen, members = list[Block[Member]](), set[Member]()
     for block in blocks:
         cost_s = sum(seconds_of(member) for member in {*block.members} - members)

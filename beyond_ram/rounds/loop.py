@@ -1,4 +1,4 @@
-"""Rounds in one process: each runs every open block once, then asks which are still open."""
+"""Rounds in one process: each runs every open block once, then asks which blocks are still open."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,13 +14,13 @@ class Round(Generic[Member]):
     """The result of a round."""
 
     repeat: int
-    """Its number, from 1. All runs of a round have it as the number of their repeat."""
+    """Its number from 1, which is the repeat number of all its runs."""
     members: tuple[Member, ...]
     """The runs, in order."""
     open: tuple[Block[Member], ...]
-    """The blocks that are undecided after it; most wanted first."""
+    """The blocks that are undecided after it, most wanted first."""
     used_s: float
-    """Time of all runs so far."""
+    """Seconds of all runs so far."""
 
 
 def run(
@@ -35,12 +35,12 @@ def run(
     seconds_of: Callable[[Member], float] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Round[Member]]:
-    """Run `blocks` in rounds until everything is decided, or no open block fits into the rest of the budget.
+    """Run `blocks` in rounds until everything is decided, or no open block fits into the remaining budget.
 
-    `once` runs a member; it is given the number of the repeat. `undecided`, asked after each round, returns the blocks
-    to go on with, most wanted first; new ones may be among them. So many rounds are `certain`: they run whole, whatever
-    the budget. `used_s` counts as used before the first. A member is expected to take the mean of its runs so far; one
-    that never ran what `seconds_of` says, else the mean of all.
+    `once` runs a member with a repeat number. `undecided` is called after each round and returns the blocks to continue
+    with, most wanted first; it can add new ones. The first `certain` rounds run completely, whatever the budget.
+    `used_s` counts as already used. The expected time of a member is the mean of its runs; without runs, the value of
+    `seconds_of`, else the mean of all members.
     """
     times: dict[Member, list[float]] = {}
     left, repeat = list(blocks), 0

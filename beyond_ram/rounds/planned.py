@@ -1,4 +1,4 @@
-"""Rounds of the workflow: which runs the rest of a budget goes to, from the records of those before."""
+"""Rounds of the workflow: which runs get the rest of a budget, from the records so far."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -21,9 +21,9 @@ class Decided:
     """The runs that a round requests."""
 
     runs: tuple[Cell, ...]
-    """None when all is decided, or nothing more fits."""
+    """Empty if all is decided, or if nothing more fits."""
     used_s: float
-    """Weighing so far, in all calls: the records say it."""
+    """Seconds of weighing so far in all calls, from the records."""
     undecided: int
     """Planned questions that are undecided."""
 
@@ -37,12 +37,11 @@ def next_runs(
     budget_s: float,
     shipped_spread: pd.DataFrame | None = None,
 ) -> Decided:
-    """Further repeats for undecided questions, as far as they fit into the budget.
+    """Further repeats for undecided questions that fit into the budget.
 
-    `weighed` are the records of all runs so far, and `table` is table `runs` of them. `repeated` names the experiments
-    whose cells may be repeated. The questions that are decided in the least time come first. A round goes on to the
-    next number of repeats after which one looks (`sequential.AT`). `shipped_spread`, between sessions, makes the
-    decisions those of the report.
+    `weighed` are the records of all runs so far, and `table` is table `runs` of them. `repeated` are the experiments
+    whose cells may be repeated. Questions that need the least time come first. A round continues to the next number of
+    repeats in `sequential.AT`. With `shipped_spread` (between sessions) the decisions equal those of the report.
     """
     cells, times = dict[Key, Cell](), dict[Key, list[float]]()
     for cell, record in weighed.items():
@@ -65,7 +64,7 @@ def next_runs(
 
 
 def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell, float]) -> list[Block[Cell]]:
-    """The cells of each question, those first that are decided in the least time."""
+    """The cells of each question. Questions that need the least time come first."""
     blocks = dict[tuple[Cell, ...], float]()
     for one in asked:
         members = tuple(cells[cell] for cell in one.cells)
@@ -74,10 +73,10 @@ def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell
 
 
 def spent_s(record: Record) -> float:
-    """Seconds that weighing a run took. Older records have the run's own time only."""
+    """Seconds that weighing a run took. Older records only have the run's own time."""
     return float(record.get("weighing_s") or record["duration_s"] or 0)
 
 
 def running_s() -> float:
-    """Seconds since this process started, its imports included: what a round's decision takes from the budget."""
+    """Seconds since this process started, including imports. A round's decision takes them from the budget."""
     return time.time() - float(psutil.Process().create_time())
