@@ -56,11 +56,11 @@ def restore_threads() -> None:
     if not (callers := _callers()):
         return
     entries = (entry.partition(b"=") for entry in _read(next(iter(callers)), "environ").split(b"\0"))
-    given = {os.fsdecode(name): os.fsdecode(value) for name, _, value in entries}
+    original = {os.fsdecode(name): os.fsdecode(value) for name, _, value in entries}
     for name in _THREADS:
         os.environ.pop(name, None)
-        if name in given:
-            os.environ[name] = given[name]
+        if name in original:
+            os.environ[name] = original[name]
 
 
 def _callers() -> dict[int, bytes]:

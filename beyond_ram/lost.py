@@ -29,10 +29,10 @@ def paths() -> frozenset[str]:
     return frozenset(json.loads(Path(file).read_text(encoding="utf-8"))) if file else frozenset()
 
 
-def go_on(workflow: Any, file: Path, runs: str, made: tuple[str, ...]) -> None:
+def go_on(workflow: Any, file: Path, runs: str, output_folders: tuple[str, ...]) -> None:
     """Follow a failed call by another one without the lost paths, which are written to `file`.
 
-    `runs` is the folder of all runs, `made` the folders of tables and figures. Nothing follows a call without
+    `runs` is the folder of all runs, `output_folders` those of tables and figures. Nothing follows a call without
     `--keep-going`, a call that forces existing outputs, or one whose targets are all lost.
     """
     settings = workflow.dag_settings
@@ -41,7 +41,7 @@ def go_on(workflow: Any, file: Path, runs: str, made: tuple[str, ...]) -> None:
     earlier, dag = paths(), workflow.dag
     unmade = {str(path) for job in dag.jobs if dag.needrun(job) and not dag.finished(job) for path in job.output}
     lost = {path for path in unmade if path.startswith(f"{runs}/") and path.endswith("/run.json")} - earlier
-    lost = lost or {path for path in unmade if path.startswith(made)} - earlier
+    lost = lost or {path for path in unmade if path.startswith(output_folders)} - earlier
     left = _but(settings.targets, earlier | lost)
     if not lost or (settings.targets and not left):
         return

@@ -127,8 +127,10 @@ class Outputs:
 
     def tables(self, parts: Iterable[str] = (), *, general: bool = True) -> list[str]:
         """The tables that are made, in the order of the chapters; those of every report only if `general`."""
-        made = [chapter for chapter in self._made(parts) if general or chapter.part != GENERAL]
-        return [name for chapter in made for name, when in chapter.tables.items() if self._any(chapter, parts, when)]
+        chapters = [chapter for chapter in self._made(parts) if general or chapter.part != GENERAL]
+        return [
+            name for chapter in chapters for name, when in chapter.tables.items() if self._any(chapter, parts, when)
+        ]
 
     def _any(self, chapter: Chapter, parts: Iterable[str], when: Condition) -> bool:
         """Whether an experiment of a chapter meets a condition."""
@@ -138,8 +140,10 @@ class Outputs:
         """The figures that are made, with their titles, in the order of the chapters."""
         titles: dict[str, str] = {}
         for chapter in self._made(parts):
-            made = {name: one.title for name, one in chapter.figures.items() if self._any(chapter, parts, one.when)}
-            titles |= made
+            of_chapter = {
+                name: one.title for name, one in chapter.figures.items() if self._any(chapter, parts, one.when)
+            }
+            titles |= of_chapter
         return titles
 
     def pages(self, parts: Iterable[str] = ()) -> list[str]:
@@ -148,8 +152,8 @@ class Outputs:
 
     def left_out(self, parts: Iterable[str] = ()) -> list[str]:
         """The titles of figures for which no planned experiment has data."""
-        made = self.figures(parts)
-        return [one.title for chapter in self.chapters for name, one in chapter.figures.items() if name not in made]
+        figures = self.figures(parts)
+        return [one.title for chapter in self.chapters for name, one in chapter.figures.items() if name not in figures]
 
     def needs(self, kind: Kind, name: str) -> list[str]:
         """The parameters of the function that makes a table or figure."""
@@ -157,8 +161,8 @@ class Outputs:
 
     def tables_for(self, kind: Kind, name: str, parts: Iterable[str] = ()) -> list[str]:
         """The tables that a table or figure needs and that are made."""
-        made = self.tables(parts)
-        return [need for need in self.needs(kind, name) if need in made]
+        tables = self.tables(parts)
+        return [need for need in self.needs(kind, name) if need in tables]
 
 
 def source(kind: Kind, name: str) -> str:

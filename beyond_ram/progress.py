@@ -98,8 +98,8 @@ class Progress(logging.Handler):
         """`runs` is the folder of all runs; a measuring job takes `slots` slots."""
         super().__init__()
         self._workflow, self._runs, self._workload_of = workflow, Path(runs), workload_of
-        given = workflow.global_resources.get("slots")
-        self._in_turn = bool(workflow.local_exec and given and given.value == slots)
+        slot_limit = workflow.global_resources.get("slots")
+        self._in_turn = bool(workflow.local_exec and slot_limit and slot_limit.value == slots)
         self._started: dict[int, float] = {}
         self._finished: set[int] = set()
         self._weighings: dict[Any, tuple[tuple[Cell, ...], float | None]] = {}

@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         results, stacks_alone = arguments.results, []
         runs, pairs = _of_stacks(results, arguments.baseline, arguments.candidate)
-    made = changes(_compared(results, runs, pairs))
-    if made.empty:
+    table = changes(_compared(results, runs, pairs))
+    if table.empty:
         raise ValueError(f"no cell was run both by {arguments.baseline} and by {arguments.candidate}")
-    others = sorted(set(made["machines"]) - {""})
+    others = sorted(set(table["machines"]) - {""})
     if others and not arguments.other_machines:
         raise ValueError(
             f"{arguments.baseline} and {arguments.candidate} were measured on {others[0]}; "
@@ -59,19 +59,19 @@ def run(arguments: argparse.Namespace) -> int:
     differ = {pair: _differences(results, *pair) or _of_versions(runs, *pair) for pair in pairs}
     out = arguments.out or results / "changes"
     out.mkdir(parents=True, exist_ok=True)
-    tables.write(made, out / "changes.csv", out / "changes.parquet")
+    tables.write(table, out / "changes.csv", out / "changes.parquet")
     pages.write(
-        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(made),
-        summary=counts(made), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
+        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(table),
+        summary=counts(table), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
     )  # fmt: skip
-    _print_changes(made, in_words(made))
+    _print_changes(table, in_words(table))
     for pair, packages in differ.items():
         if packages:
             print(f"packages that differ between {' and '.join(pair)}: {packages_in_words(packages)}")
     for line in [*stacks_alone, *_cells_alone(runs, pairs)]:
         print(f"not compared: {line}")
-    print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")
-    return int((made["verdict"] == "worse").any())
+    print(f"{counts(table)}; {out}/changes.html, {out}/changes.csv")
+    return int((table["verdict"] == "worse").any())
 
 
 def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> "pd.DataFrame":
@@ -81,10 +81,10 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
     from .. import outputs, tables
     from ..analysis.comparisons import comparisons
 
-    made = results / "tables" / "comparisons.parquet"
+    comparisons_path = results / "tables" / "comparisons.parquet"
     newest = max(path.stat().st_mtime for path in (results / "runs").rglob("run.json"))
-    if len(pairs) == 1 and made.exists() and made.stat().st_mtime >= newest:
-        of_report = tables.read(made)
+    if len(pairs) == 1 and comparisons_path.exists() and comparisons_path.stat().st_mtime >= newest:
+        of_report = tables.read(comparisons_path)
         lines = of_report[[(*pair,) == pairs[0] for pair in of_report[["before", "after"]].to_numpy()]]
         if len(lines):
             return lines
@@ -110,9 +110,9 @@ def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[s
     return lines
 
 
-def _print_changes(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
+def _print_changes(table: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
     """Print the first lines that are worse or better."""
-    shown = [line for line, verdict in zip(lines, made["verdict"], strict=True) if verdict in ("worse", "better")]
+    shown = [line for line, verdict in zip(lines, table["verdict"], strict=True) if verdict in ("worse", "better")]
     for line in shown[:_LINES]:
         print(
             f"{line['verdict']}: {line['metric']}, {line['cell']}: {line['baseline']} to {line['candidate']}, "

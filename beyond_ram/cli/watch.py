@@ -121,8 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.reset_marks or arguments.events:
         option = "--reset-marks" if arguments.reset_marks else "--events"
         raise ValueError(f"{option} goes with --pid, --cgroup, --container or --slurm: a command begins with its own")
-    given = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
-    allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in given.items() if ceiling]
+    ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
+    allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
     if arguments.html:
         check_target(arguments.html, into_streams=True)

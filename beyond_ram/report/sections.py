@@ -91,8 +91,8 @@ def stacks(runs: pd.DataFrame) -> Iterator[Line]:
     first = runs.groupby("stack", sort=False).first()  # for each column, the first run that has a value
     for name, run in first.iterrows():
         versions = {package: run.get(f"version_{package}") for package in PACKAGES}
-        known = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
-        yield {"name": str(name), "versions": known, "lock": str(run["lock_sha256"])[:8]}
+        known_versions = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
+        yield {"name": str(name), "versions": known_versions, "lock": str(run["lock_sha256"])[:8]}
 
 
 def failures(runs: pd.DataFrame) -> Iterator[Line]:
@@ -168,9 +168,11 @@ def _end(value: Any) -> str:
 
 def listed(line: Mapping[Any, Any]) -> Line:
     """A line of table `claims`, in words."""
-    exact, known = line["low"] == line["high"], _is_set(line["low"])
-    interval = f"{_end(line['low'])} to {_end(line['high'])}" if known and not exact else "exact" if exact else ""
-    decides = f"{_end(line['low_corrected'])} to {_end(line['high_corrected'])}" if known and not exact else ""
+    exact, has_interval = line["low"] == line["high"], _is_set(line["low"])
+    interval = (
+        f"{_end(line['low'])} to {_end(line['high'])}" if has_interval and not exact else "exact" if exact else ""
+    )
+    decides = f"{_end(line['low_corrected'])} to {_end(line['high_corrected'])}" if has_interval and not exact else ""
     return {
         "holds": HOLDS.get(line["holds"], line["holds"]),
         "class": line["holds"].split()[0].strip(",") if line["holds"] in HOLDS else "",

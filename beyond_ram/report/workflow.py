@@ -61,7 +61,7 @@ class Again:
     locks: Mapping[str, str]
     """The lock of each stack that was kept before an upgrade."""
 
-    def _only(self, made: str, experiment: str, stacks: Sequence[str] = ()) -> str:
+    def _only(self, target: str, experiment: str, stacks: Sequence[str] = ()) -> str:
         """A command that makes one experiment's runs in a separate results folder."""
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         only = f"--config results=alone 'only=[{experiment}]'"
@@ -69,7 +69,7 @@ class Again:
             only += f" 'experiments={{{experiment}: {{matrix: {{stack: [{', '.join(stacks)}]}}}}}}'"
         if self.folder:
             only += f" folder={shlex.quote(self.folder)}"
-        return f"uv run snakemake {shlex.quote(f'alone/{made}')} --cores 4{own} {only}"
+        return f"uv run snakemake {shlex.quote(f'alone/{target}')} --cores 4{own} {only}"
 
     def run(self, experiment: str, path: str) -> str | None:
         """The command that measures a run again; None if no rule makes it (a kept stack, a version ladder)."""
@@ -79,8 +79,8 @@ class Again:
     def finding(self, finding: Finding, stacks: Sequence[str] = ()) -> str:
         """The command that makes the figure of a finding, or a report if it has none, with its stacks or with
         others."""
-        made = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
-        return self._only(made, finding.experiment, stacks)
+        target = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
+        return self._only(target, finding.experiment, stacks)
 
     def kept(self, finding: Finding, tables: Tables) -> Iterator[tuple[str, str | None]]:
         """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again.

@@ -77,9 +77,9 @@ def indexes() -> list[str]:
     more = [one.partition("=")[2] if "=" in one.partition("://")[0] else one for one in more]
     more += [str(one["url"]) for one in own if not one.get("default") and not one.get("explicit")]
     more += [str(one) for one in uv.get("extra-index-url", [])]
-    given = [os.environ.get("UV_DEFAULT_INDEX"), os.environ.get("UV_INDEX_URL")]
-    given += [str(one["url"]) for one in own if one.get("default")] + [uv.get("index-url")]
-    default = next(filter(None, given), None) or pip_index()
+    addresses = [os.environ.get("UV_DEFAULT_INDEX"), os.environ.get("UV_INDEX_URL")]
+    addresses += [str(one["url"]) for one in own if one.get("default")] + [uv.get("index-url")]
+    default = next(filter(None, addresses), None) or pip_index()
     return [*more, default or PYPI_SIMPLE_ENDPOINT]
 
 

@@ -139,9 +139,9 @@ def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str |
         # uv keeps the versions in its output file if it can.
         lock.write_text(lines, encoding="utf-8")
         resolve(source, lock, until=until)
-    made = pins(lock.read_text(encoding="utf-8"))
-    moved = sorted(name for name in kept.keys() & made.keys() if kept[name] != made[name])
-    return ", ".join(f"{name} {kept[name]} to {made[name]}" for name in moved)
+    resolved = pins(lock.read_text(encoding="utf-8"))
+    moved = sorted(name for name in kept.keys() & resolved.keys() if kept[name] != resolved[name])
+    return ", ".join(f"{name} {kept[name]} to {resolved[name]}" for name in moved)
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prereleases: bool = False) -> None:

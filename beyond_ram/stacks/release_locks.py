@@ -90,5 +90,5 @@ class ReleaseLocks:
 
 def _day_after(*times: datetime | None) -> str:
     """One day after the last of some times, in uv's format; empty if no time is known."""
-    known = [time for time in times if time]
-    return f"{max(known) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}" if known else ""
+    known_times = [time for time in times if time]
+    return f"{max(known_times) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}" if known_times else ""

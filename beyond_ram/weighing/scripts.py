@@ -49,9 +49,9 @@ def cell_of(experiment: str, stack: str, script: Path, repeat: int) -> Cell:
 def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
     """The job of a run."""
     program = str(PROJECT / PROGRAMS / ScriptExperiment.PROGRAM)
-    given: dict[str, Any] = {"interval_ms": 5, "page_cache": "kept"} | more
+    options: dict[str, Any] = {"interval_ms": 5, "page_cache": "kept"} | more
     return Job(path=cell.path, workload=ScriptExperiment.name(), program=program,
-               arguments=arguments(str(script), list(words)), **given)  # fmt: skip
+               arguments=arguments(str(script), list(words)), **options)  # fmt: skip
 
 
 def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: Any) -> Ended:

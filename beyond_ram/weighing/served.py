@@ -144,15 +144,15 @@ def _conditions(conditions: Mapping[str, Any]) -> list[str]:
 def _client_environment(server: TextIO) -> dict[str, str]:
     """Environment variables for a client, from the server's ready message: its address and its token, if any."""
     ready, _, _ = select.select([server], [], [], _STARTS_IN_S)
-    given: dict[str, str] = {}
+    variables: dict[str, str] = {}
     while ready and (line := server.readline()):
         name, _, value = line.strip().partition("=")
         if name == "S3_ENDPOINT":
             return _s3(value)
         # Also the token's variable name of 2023.
-        given |= {name: value} | ({"HUGGING_FACE_HUB_TOKEN": value} if name == "HF_TOKEN" else {})
+        variables |= {name: value} | ({"HUGGING_FACE_HUB_TOKEN": value} if name == "HF_TOKEN" else {})
         if name == "HF_ENDPOINT":
-            return given
+            return variables
     raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
 
 

@@ -13,9 +13,9 @@ from beyond_ram.rounds.planned import next_runs, running_s, spent_s
 
 
 def main(snakemake):
-    files, given = snakemake.input.runs, snakemake.params
+    files, params = snakemake.input.runs, snakemake.params
     records = tables.read_runs(files)
-    cells = [parse(Path(file).parent.relative_to(given.runs).as_posix()) for file in files]
+    cells = [parse(Path(file).parent.relative_to(params.runs).as_posix()) for file in files]
     weighed = {cell: record for cell, (record, _) in zip(cells, records, strict=True)}
     ladder_runs = [read_json(file, "duration_s") for file in snakemake.input.ladder_runs]
     ladder_rounds = [read_json(file, "deciding_s") for file in snakemake.input.ladder_rounds]
@@ -25,8 +25,8 @@ def main(snakemake):
 
     deciding_s = sum(one["deciding_s"] for one in earlier_rounds) + running_s()
     ladders_s = sum(map(spent_s, ladder_runs)) + sum(one["deciding_s"] for one in ladder_rounds)
-    left_s = 60 * given.budget_min - deciding_s - ladders_s
-    decided = next_runs(weighed, table, given.repeated, given.pairs, given.questions, left_s, spread)
+    left_s = 60 * params.budget_min - deciding_s - ladders_s
+    decided = next_runs(weighed, table, params.repeated, params.pairs, params.questions, left_s, spread)
     requested = [run for one in earlier_rounds for run in one["runs"]]
     round_ = {
         "runs": [*requested, *(cell.path for cell in decided.runs)],
