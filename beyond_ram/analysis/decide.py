@@ -489,7 +489,7 @@ def _variance(first: Array, second: Array) -> float:
     """The variance of a pair's difference. Whole numbers can differ by the same amount in every pair and still
     scatter."""
     if np.ptp(first) == 0 and np.ptp(second) == 0:
-        return 0.0  # and not that of a rounded logarithm
+        return 0.0  # the logarithm's rounding error is not a variance
     apart = differences(first, second)
     return float(apart.var(ddof=1) if np.ptp(apart) > _SAME else first.var(ddof=1) + second.var(ddof=1))
 

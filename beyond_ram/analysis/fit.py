@@ -1,4 +1,4 @@
-"""Table `fit`: what each cell kept, and what `beyond-ram fit` says of it from cells with smaller inputs."""
+"""Table `fit`: the memory that each cell kept, and what `beyond-ram fit` predicts for it from smaller inputs."""
 
 import itertools
 import statistics
@@ -12,10 +12,10 @@ from ..fit.model import Model, Prediction, Reading, doubts, fitted
 from ..metrics import Record, Records
 from .frame import Cell, same_but_for
 
-# The varying axes of each workload, and the axis of its input.
+# The settings that vary in each workload, and the axis of its input.
 FACTORS = {"load": ("workers", "batch_size"), "tokenize": ("num_proc", "batch_size")}
 INPUTS = {"load": "tokens", "tokenize": "num_files"}
-# A cell is predicted from others if these are as many, of as many sizes.
+# Predict a cell only from at least this many other cells, of at least this many sizes.
 _CELLS, _SIZES = 4, 3
 _NEW = [
     "size",
@@ -33,13 +33,13 @@ COLUMNS = ["experiment", "stack", *_NEW]
 
 
 def fit(records: Records) -> pd.DataFrame:
-    """A line a cell of the workloads `load` and `tokenize` whose input and settings vary.
+    """One line per cell of workloads `load` and `tokenize` whose input and settings vary.
 
-    `kept_bytes` is what the kernel could not reclaim, the median of `n` runs that finished. `predicted_bytes` with
-    `low` and `high` (90 %) is what the model says from the `from_cells` cells with a smaller input; the input is
-    `times_as_far` as large as the largest of these. A combination that was not run stands in the table for the largest
-    input, predicted from all cells. A prediction is empty where growth is not understood. `input_size` is in rows, or
-    in bytes of text.
+    `kept_bytes` is the memory that the kernel could not reclaim: the median of the `n` finished runs.
+    `predicted_bytes`, with `low` and `high` (90 %), is the model's prediction from the `from_cells` cells with a
+    smaller input. `times_as_far` is the input over the largest of theirs. A combination of settings that was not run
+    has a line for the largest input, predicted from all cells. A prediction is empty if the model does not explain the
+    growth. `input_size` is in rows, or in bytes of text.
     """
     runs = pd.DataFrame([line for record, _ in records if (line := _run(record))])
     if runs.empty:
@@ -55,7 +55,7 @@ def fit(records: Records) -> pd.DataFrame:
 
 
 def _run(record: Record) -> dict[str, Any] | None:
-    """The cell of a run that finished without a limit, the size of its input, and its kept memory."""
+    """The cell of a run that finished without a limit, the size of its input, and its kept memory. Else None."""
     workload, work = record.get("workload"), record["work"]
     size = work.get("rows_expected") if workload == "load" else work.get("bytes_in")
     cell = {name: value for name, value in record["cell"].items() if name != "rep"}
@@ -91,7 +91,7 @@ def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -
 def _predicted(
     factors: Sequence[str], others: Sequence[Reading], setting: tuple[int, ...], size: float, kept: float | None
 ) -> dict[str, Any]:
-    """The prediction for a cell from others; empty if they are too few or not informative."""
+    """The prediction for a cell from other cells; empty if there are too few, or if they tell too little."""
     cells = {(one.setting, one.size) for one in others}
     columns: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
     columns["from_cells"] = len(cells)
@@ -107,7 +107,7 @@ def _predicted(
 
 
 def coverage(table: pd.DataFrame) -> Mapping[str, int]:
-    """Number of cells, of predicted cells, and of cells within their interval."""
+    """Numbers of cells, of predicted cells, and of cells inside their predicted interval."""
     with_prediction = table[table["inside"].notna()] if "inside" in table else table.head(0)
     ran = table["kept_bytes"].notna().sum() if len(table) else 0
     inside = with_prediction["inside"].astype(bool).sum()

@@ -24,7 +24,7 @@ NO_RECORD = "no_record"
 # Earlier names of workloads, in kept runs.
 RENAMED = {"ranks": "ddp"}
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
-# Fields of a cell's record, besides those of any command.
+# Fields of a cell's record that the record of a plain command does not have.
 _DEEPER: run_reading.Types = {
     "workload": (str,),
     "weighing_s": (int, float),

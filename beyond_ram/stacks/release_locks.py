@@ -81,7 +81,7 @@ class ReleaseLocks:
         try:
             return scripts.lock(asked, until, self.path(release.text), kept)
         except UnsolvableError as error:
-            # A resolver takes a yanked package only where it is asked for by its version.
+            # A resolver selects a yanked release only if its exact version is required.
             pinned = _YANKED.findall(str(error)) if release.yanked else []
             if not pinned:
                 raise

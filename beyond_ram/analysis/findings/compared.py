@@ -26,7 +26,7 @@ _FIGURES = {
     "hub-files": "hub_files",
     "dedup": "dedup",
     "copy-on-write": "copy_on_write",
-    "script": "",  # a script of the user's own, of which no figure is made
+    "script": "",  # the user's own script, which has no figure
 }
 # The metrics that a figure draws, if it does not draw all compared metrics of its runs.
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$"), "worker_memory": re.compile("_bytes$")}
