@@ -1,1 +1,2 @@
-"""The atlas: what each release of the data stack's libraries costs in small cases, and between which it changed."""
+"""The atlas: what each release of the data libraries costs in small cases, and between which releases the cost
+changed."""

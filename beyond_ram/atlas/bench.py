@@ -1,4 +1,4 @@
-"""Runs cases with the same requirements over releases of their library. A run that is on disk is read from there."""
+"""Run cases with the same requirements over releases of their library. Existing runs are read from disk."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from ..weighing.scripts import Ended, cell_of, job_of, read, weigh
 from .cases import Case
 
 AGAIN = "@again"
-"""Behind a version: the same release in an environment of its own, whose differences are false."""
+"""Suffix of a version: the same release in a second environment. All differences between the two are false."""
 TIMEOUT_S = 180.0
-"""A case takes seconds; one that takes longer than this with a release has that as its outcome."""
+"""Time limit of a case in seconds. Cases take seconds; a case that reaches the limit has this as its outcome."""
 
 
 class SpentError(RuntimeError):
@@ -31,7 +31,7 @@ class Bench:
     """The locks, environments and runs of some cases."""
 
     ground: str
-    """The requirements of the cases, as the name of a folder."""
+    """The requirements of the cases, as a folder name."""
     cases: Sequence[Case]
     releases: Sequence[Release]
     """Oldest first."""
@@ -39,11 +39,11 @@ class Bench:
     check: Callable[[str], None] = lambda what: None
     """Called before each build and run, with a line that describes it. Raises SpentError."""
     uninstallable: dict[str, str] = field(default_factory=dict)
-    """By version the reason."""
+    """The reason for each version that cannot be installed."""
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
     """By case and version, the last line of a failed run."""
-    made: int = 0
-    """Runs that were weighed in this call."""
+    weighed_runs: int = 0
+    """Number of runs that this call weighed."""
 
     def __post_init__(self) -> None:
         self.release_locks = ReleaseLocks(self.library, self.cases[0].inline, self.out / "locks" / self.ground)
@@ -59,7 +59,7 @@ class Bench:
         self.release_locks.begin(self.releases, self.releases)
 
     def run(self, case: Case, label: str, number: int, experiment: str = "atlas") -> Run:
-        """A run of a case with a release, from disk or weighed now; a label is a version, or with AGAIN.
+        """A run of a case with a release, read from disk or weighed now. A label is a version, with or without AGAIN.
 
         Raises NotInstallableError, SpentError, WeighingError.
         """
@@ -73,7 +73,7 @@ class Bench:
             self.check(f"{case.name} with {self.library} {label}")
             masked = [one.text for one in self.releases if one.text.count(".") > 1]
             ended = weigh(setting, self.out / "runs", masked, timeout_s=TIMEOUT_S)
-            self.made += 1
+            self.weighed_runs += 1
         if ended.reason:
             self.reasons[case.name, version] = ended.reason.replace(str(self.out), "…")  # tables are shown elsewhere
         return _run(ended, label, number)
@@ -106,7 +106,7 @@ class Bench:
         return next(one for one in self.releases if one.text == version)
 
     def clear(self, experiment: str) -> None:
-        """Remove the environments of an experiment."""
+        """Delete the environments of an experiment."""
         for folder in (self.out / "stacks" / experiment / self.ground).glob(f"{self.library}-*"):
             remove(folder)
 
@@ -116,6 +116,6 @@ def _run(ended: Ended, label: str, number: int) -> Run:
 
 
 def median(runs: Sequence[Run], metric: str) -> float | None:
-    """The median of a metric over runs that have it."""
+    """The median of a metric over the runs that have it."""
     values = [run.values[metric] for run in runs if metric in run.values]
     return statistics.median(values) if values else None

@@ -1,4 +1,4 @@
-"""The steps that lie between two locks, by library, so that an upgrade's cost is known before it is made."""
+"""The steps between two locks, by library: the cost of an upgrade before it is made."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ class Change:
     before: str
     after: str
     steps: Sequence[Line]
-    """Confirmed steps that lie between, largest first."""
+    """Confirmed steps between the versions, largest first."""
     perhaps: Sequence[Line]
-    """Confirmed steps of which one of the two versions lies inside."""
+    """Confirmed steps that contain one of the two versions."""
     first: str
     """The oldest release that the atlas has run."""
     last: str
     likely: Sequence[Line] = ()
-    """Steps between them that were seen once and not run again."""
+    """Steps between the versions that were seen once and not run again."""
     cells: Sequence[Line] = ()
     """Lines of table `cells` of its completed releases."""
 
@@ -42,9 +42,9 @@ class Change:
         return Version(self.before) > Version(self.after)
 
     def whole_way(self, step: Line) -> tuple[Line, Line] | None:
-        """The cells of a step's case at both locks: the newest release up to each that has run, else the oldest.
+        """The cells of a step's case at both locks: the newest release up to each lock that has run, else the oldest.
 
-        A later step may take an earlier one back, which only the two ends show. None without any number.
+        A later step may revert an earlier one, which only the two ends show. None if a cell has no number.
         """
         own = [cell for cell in self.cells if cell["case"] == step["case"] and cell[step["metric"]]]
         if not own:
@@ -58,7 +58,7 @@ class Change:
 
     @property
     def uncovered(self) -> str:
-        """Which part of the way the atlas has not run; empty if it has run all of it."""
+        """The part of the range that the atlas has not run; empty if it has run all of it."""
         low, high = sorted((self.before, self.after), key=Version)
         parts = []
         if Version(low) < Version(self.first):
@@ -84,7 +84,8 @@ def lines(before: str, after: str, folder: Path) -> Iterator[str]:
 def changes(
     old: Mapping[str, str], new: Mapping[str, str], cells: Sequence[Line], steps: Sequence[Line]
 ) -> list[Change]:
-    """The libraries of the atlas that both locks have, at different versions; those with the largest steps first."""
+    """The libraries of the atlas that the two locks pin in different versions. Those with the largest steps come
+    first."""
     run: dict[str, list[Line]] = {}
     for cell in cells:
         if cell["date"] and cell["outcome"] == "completed":
@@ -116,7 +117,7 @@ def _is_real(step: Line) -> bool:
 
 
 def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line], list[Line]]:
-    """Steps that lie between two versions, and those of which a version lies inside."""
+    """Steps between two versions, and steps that contain one of them."""
     low, high = sorted((Version(first), Version(second)))
     inside, perhaps = [], []
     for step in sorted(steps, key=strength, reverse=True):
@@ -129,7 +130,7 @@ def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line]
 
 
 def _pins(lock: str, cells: Sequence[Line]) -> dict[str, str]:
-    """The versions of a lock; of `newest`, the newest release of each library that the atlas has run."""
+    """The versions of a lock. For `newest`, the newest release of each library that the atlas has run."""
     if lock != NEWEST:
         versions = pins(text_of(_file(lock)))
         if not versions:
@@ -174,7 +175,7 @@ def _head(
 
 
 def _whole_way(one: Change) -> Iterator[str]:
-    """For each case and metric with a step, its values at both ends."""
+    """The values at both ends, for each case and metric with a step."""
     steps = {(step["case"], step["metric"]): step for step in one.steps if step["ratio"]}
     for (case, metric), step in steps.items():
         if ends := one.whole_way(step):

@@ -1,4 +1,4 @@
-"""The cases: a folder of scripts. The first requirement of a script is the library whose releases are varied."""
+"""The cases: a folder of scripts. The first requirement of a script is the library whose releases vary."""
 
 import ast
 import difflib
@@ -19,7 +19,7 @@ class Case:
     script: Path
     inline: Inline
     title: str
-    """The first line of its first string: what it does."""
+    """The first line of its docstring."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Case:
 
     @property
     def ground(self) -> str:
-        """What it requires, as a folder's name: cases with the same share locks and environments."""
+        """Its requirements as a folder name. Cases with the same requirements share locks and environments."""
         rest = sorted(requirement.replace(" ", "") for requirement in self.inline.requirements[1:])
         until = [self.inline.until] if self.inline.until else []
         return "+".join("".join(c if c.isalnum() or c in "._-" else "_" for c in one)
@@ -39,7 +39,7 @@ class Case:
 
 
 def cases(folder: Path, libraries: Sequence[str] = (), names: Sequence[str] = ()) -> list[Case]:
-    """The cases of a folder; of these libraries and names, if any are given. Raises ValueError."""
+    """The cases of a folder, limited to some libraries and names if any are given. Raises ValueError."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     every = [_case(script) for script in sorted(folder.glob("*.py"))]

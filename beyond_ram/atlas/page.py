@@ -1,4 +1,5 @@
-"""The page of the atlas: all steps, largest first; for each library a row a case and a column a release, and curves."""
+"""The page of the atlas: all steps, largest first; a table per library (one row per case, one column per release);
+curves."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,12 +24,12 @@ SHIPPED = Path(__file__).parents[2] / "docs" / "measured" / "atlas"
 NUMBERS = METRICS[:4]
 _SHADES = (1.1, 1.25, 1.5, 2.0)
 _WIDTH, _HEIGHT = 220, 56
-# What stands in a grid for a cell without a number; any other outcome fails.
+# Text in a table for a cell without a number. Any other outcome is a failure.
 _SHORT = {"": "-", "not run": "-", "cannot be installed": "x"}
 
 
 def write(out: Path, cases: Path) -> None:
-    """Write the page of the tables in a folder; threads about steps are those that the cases' folder names."""
+    """Write the page of the tables in a folder. The cases' folder lists the public threads about steps."""
     cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
     threads = tables.read(cases / tables.THREADS)
     own = {
@@ -44,7 +45,7 @@ def write(out: Path, cases: Path) -> None:
 
 
 def summary(out: Path, folder: Path) -> list[str]:
-    """The counts of cells and steps, in sentences; of the cases in `folder`, those that were not run."""
+    """The counts of cells and steps in sentences, with the cases in `folder` that were not run."""
     cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
     real = [cell for cell in cells if AGAIN not in cell["version"]]
     run = [cell for cell in real if int(cell["runs"])]
@@ -66,7 +67,7 @@ def summary(out: Path, folder: Path) -> list[str]:
 
 
 def _ordered(steps: Sequence[Line]) -> list[Line]:
-    """Real steps, numbers before outcomes and answers, the largest first."""
+    """Real steps, largest first. Numbers come before outcomes and answers."""
     return sorted((step for step in steps if not is_false(step)), key=lambda step: -strength(step))
 
 
@@ -104,7 +105,7 @@ def _libraries(cells: Sequence[Line], steps: Sequence[Line]) -> Iterator[dict[st
 
 
 def _row(cells: dict[str, Line], metric: str, releases: Iterable[str], marks: dict[Any, Line]) -> dict[str, Any]:
-    """A case: its newest value, and each release in multiples of it."""
+    """The row of a case: its newest value, and the value of each release as a multiple of it."""
     measured = [version for version in releases if version in cells and cells[version][metric]]
     newest = float(cells[measured[-1]][metric]) if measured else 0.0
     first = next(iter(cells.values()))
@@ -133,7 +134,7 @@ def _shown(cell: Line | None, metric: str, newest: float, marks: dict[Any, Line]
 
 
 def _curve(cells: dict[str, Line], metric: str, releases: Collection[str]) -> dict[str, Any] | None:
-    """A line from 0 up to the largest value, over the releases in order."""
+    """A curve from 0 to the largest value, over the releases in order."""
     points = [(place, version, float(cells[version][metric])) for place, version in enumerate(releases)
               if version in cells and cells[version][metric]]  # fmt: skip
     if len(points) < 2:

@@ -1,4 +1,4 @@
-"""The releases of the atlas, by a rule: of every minor series of the last months, its newest patch and its first."""
+"""The releases of the atlas: the newest and the first patch of every minor series of the last months."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -12,10 +12,11 @@ _MONTH_DAYS = 365.25 / 12
 
 
 def chosen(listed: "Iterable[Release]", months: float = MONTHS, until: datetime | None = None) -> "list[list[Release]]":
-    """The releases to run: the newest patch of each minor series first, then the first of each where it is another.
+    """The releases to run: first the newest patch of each minor series, then the first patch of each, if it is another
+    one.
 
-    Each list is oldest first. Of final releases that are not yanked, can be installed here, and were uploaded in the
-    months before `until`, by default now. Where an index knows no times, all count.
+    Each list is oldest first. Only final releases count that are not yanked, can be installed here, and were uploaded
+    in the months before `until` (default: now). If an index has no times, all count.
     """
     until = until or datetime.now(UTC)
     since = until - timedelta(days=months * _MONTH_DAYS)

@@ -1,4 +1,4 @@
-"""Steps between releases that are next to each other: seen in one pass, then repeated in fresh environments."""
+"""Steps between neighbouring releases: seen in one pass, then repeated in new environments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from .bench import AGAIN
 
 METRICS = ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s", OUTCOME, ANSWER)
 CONFIRMED, REFUTED, ONCE = "confirmed", "not confirmed", "not repeated"
-"""A step that was seen again, one that was not, and one that was not run again."""
+"""A step that was seen again, one that was not seen again, and one that was not repeated."""
 ROUNDS = 8
-"""Rounds that the repetition of a step may take."""
+"""Maximum number of rounds to repeat a step."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Seen:
     step: Step
     state: str
     repeated: Step | None = None
-    """As it was seen again."""
+    """The step as seen in the repetition."""
 
 
 def neighbours(runs: Mapping[str, Sequence[Run]], versions: Sequence[str]) -> list[Step]:
-    """The steps of a case between releases that ran at least twice and are next to each other, the likely ones too.
+    """The steps of a case between neighbouring releases that ran at least twice, including likely steps.
 
-    Two runs cannot confirm most steps, so likely ones count here and `repeat` decides. A label with AGAIN behind the
-    last version is a neighbour too.
+    Two runs cannot confirm most steps, so likely ones count here and `repeat` decides. A label with AGAIN is a
+    neighbour of the last version.
     """
     search = Search([one for one in versions if len(runs.get(one, ())) >= AT_LEAST], METRICS, _none)
     search.runs = {version: list(runs[version]) for version in search.releases}
@@ -40,21 +40,23 @@ def _none(version: str, number: int) -> Run:
 
 
 def repeat(steps: Sequence[Step], run: Callable[[str, int], Run], seed: int) -> list[Seen]:
-    """Run both sides of steps between the same two releases again, in turn, beside the first under one more name.
+    """Repeat steps between the same two releases, alternating both sides, with the first release under a second name
+    too.
 
-    A step is confirmed where it is seen again in the same direction, and none is seen between the names of the first.
+    A step is confirmed if it is seen again in the same direction, and no step is seen between the two names of the
+    first release.
     """
     first, second = steps[0].interval.first, steps[0].interval.second
     control = first + AGAIN if second != first + AGAIN else f"{second}2"
     spent = [0.0]
 
     def timed(version: str, number: int) -> Run:
-        # A run that is read again counts as it did when it was weighed.
+        # A run that is read from disk counts with the time at which it was weighed.
         again = run(version, number)
         spent[0] += again.ended_at - again.started_at
         return again
 
-    for version in (second, first, control):  # the first round comes in the other order
+    for version in (second, first, control):  # the first round is in the other order
         timed(version, 1)
     budget_s, spent[0] = ROUNDS * spent[0], 0.0
     search = Search([control, first, second], list(dict.fromkeys(one.interval.metric for one in steps)), timed)
@@ -76,10 +78,10 @@ def _same_way(first: Step, second: Step) -> bool:
 
 
 def is_false(step: Step) -> bool:
-    """Whether a step lies between two names of one release."""
+    """Whether a step is between two names of one release."""
     return AGAIN in step.interval.second
 
 
 def once(steps: Sequence[Step]) -> list[Seen]:
-    """Steps that were not run again."""
+    """Steps that were not repeated."""
     return [Seen(step, ONCE) for step in steps]

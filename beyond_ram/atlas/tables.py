@@ -1,4 +1,4 @@
-"""The tables of the atlas: `cells.csv`, a line a case and release; `steps.csv`, a line a step."""
+"""The tables of the atlas: `cells.csv` (one line per case and release) and `steps.csv` (one line per step)."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ Line = dict[str, Any]
 
 
 def step_line(seen: Seen, **more: Any) -> Line:
-    """The line of a step: the numbers of its repetition, where it was seen again."""
+    """The line of a step, with the numbers of its repetition if it was seen again."""
     step = seen.repeated or seen.step
     line = {
         "metric": step.interval.metric, "from_version": _plain(step.interval.first),
@@ -33,7 +33,7 @@ def step_line(seen: Seen, **more: Any) -> Line:
 
 
 def is_false(line: Line) -> bool:
-    """Whether a line of table `steps` lies between two names of one release."""
+    """Whether a line of table `steps` is between two names of one release."""
     return str(line["false"]) == "True"
 
 
@@ -42,7 +42,7 @@ def _plain(label: str) -> str:
 
 
 def strength(line: Mapping[str, Any]) -> float:
-    """How large a step is: the logarithm of its ratio in either direction; 0 where it is no number."""
+    """The size of a step: the absolute logarithm of its ratio; 0 if it is not a number."""
     if line["metric"] in (OUTCOME, ANSWER) or not line["ratio"]:
         return 0.0
     number = float(line["ratio"])
@@ -52,7 +52,7 @@ def strength(line: Mapping[str, Any]) -> float:
 def replace_lines(
     path: Path, lines: Sequence[Line], columns: Sequence[str], existing: Iterable[tuple[str, str]]
 ) -> None:
-    """Put lines into a table in the place of those of the same cases; lines of cases that are gone are left out."""
+    """Replace the lines of the same cases in a table. Lines of cases that no longer exist are removed."""
     new, kept = {_key(line) for line in lines}, {*existing}
     old = [line for line in read(path) if _key(line) in kept and _key(line) not in new]
     every = sorted([*old, *lines], key=_key)
@@ -74,7 +74,7 @@ def _text(value: Any) -> str:
 
 
 def read(path: Path) -> list[Line]:
-    """The lines of a table; none where there is no file. Raises ValueError where it is another table."""
+    """The lines of a table; empty without a file. Raises ValueError if the file is another table."""
     if not path.is_file():
         return []
     try:

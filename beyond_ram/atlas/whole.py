@@ -1,4 +1,4 @@
-"""Makes the atlas: runs every case with every release of its library, repeats the steps, writes the tables."""
+"""Make the atlas: run every case with every release of its library, repeat the steps, write the tables."""
 
 import functools
 import time
@@ -21,33 +21,33 @@ from .cases import Case
 from .releases import chosen
 
 RUNS = 2
-"""Runs of a case with a release, before steps are looked for."""
+"""Runs of a case with a release before steps are searched."""
 _SEED = 0
 
 
 @dataclass
 class Atlas:
-    """What is run, and where."""
+    """What to run, and where."""
 
     cases: Sequence[Case]
     every: Sequence[Case]
-    """All cases of the folder; lines of the tables are kept for these."""
+    """All cases of the folder. The tables keep lines only for these."""
     out: Path
     months: float
     until: datetime | None
     budget_s: float
-    tell: Callable[[str], None] = lambda line: None
+    report_progress: Callable[[str], None] = lambda line: None
     clock: Callable[[], float] = time.monotonic
     spent: bool = False
-    """Whether the budget ended it."""
-    made: int = 0
-    """Runs that were weighed in this call."""
+    """Whether the budget ran out."""
+    weighed_runs: int = 0
+    """Number of runs that this call weighed."""
     trouble: list[str] = field(default_factory=list)
-    """Locks and runs that failed, each with its reason."""
+    """Failed locks and runs, each with its reason."""
     _began: float = 0.0
 
     def make(self) -> None:
-        """Run everything that is not on disk yet: newest patches of all cases first, then the other releases."""
+        """Run everything that is not on disk: first the newest patches of all cases, then the other releases."""
         self._began = self.clock()
         listed = {library: self._listed(library) for library in dict.fromkeys(case.library for case in self.cases)}
         for stage in (1, 2):
@@ -77,10 +77,10 @@ class Atlas:
         if used_s > self.budget_s:
             raise SpentError
         limit = f" of {self.budget_s / 60:g}" if self.budget_s < float("inf") else ""
-        self.tell(f"{used_s / 60:.1f}{limit} min: {what}")
+        self.report_progress(f"{used_s / 60:.1f}{limit} min: {what}")
 
     def _make(self, bench: Bench, newest_first: list[list[Release]]) -> None:
-        """Run the missing cells of a bench and write its lines; after the budget, the lines of the runs on disk."""
+        """Run the missing cells of a bench and write its lines. Without budget, write the lines of the runs on disk."""
         runs: dict[str, dict[str, list[Run]]] = {case.name: {} for case in bench.cases}
         seen: dict[str, list[steps.Seen]] = {}
         try:
@@ -94,13 +94,13 @@ class Atlas:
         if not self.spent:
             bench.clear("atlas")
             bench.clear("confirm")
-        self.made += bench.made
+        self.weighed_runs += bench.weighed_runs
         newest = {release.text for release in newest_first[0]}
         for case in bench.cases:
             self._write(bench, case, runs[case.name], seen.get(case.name, []), newest)
 
     def _pass(self, bench: Bench, runs: dict[str, dict[str, list[Run]]]) -> None:
-        """Run every case with every release, in rounds, and with the newest under a second name."""
+        """Run every case with every release in rounds, and the newest release under a second name too."""
         by_name = {case.name: case for case in bench.cases}
         blocks = [Block(name, tuple((name, label) for label in _labels(bench))) for name in by_name]
         for number in range(1, RUNS + 1):
@@ -118,7 +118,7 @@ class Atlas:
                 del of_case[label]
 
     def _steps(self, bench: Bench, case: Case, runs: dict[str, list[Run]]) -> list[steps.Seen]:
-        """The steps of a case, each repeated where the budget has room."""
+        """The steps of a case, each repeated if the budget allows."""
         pairs: dict[tuple[str, str], list[Step]] = {}
         for step in steps.neighbours(runs, _labels(bench)):
             pairs.setdefault((step.interval.first, step.interval.second), []).append(step)
@@ -164,7 +164,7 @@ class Atlas:
 
 
 def _p(step: Step) -> float:
-    """How likely a step is by chance; outcomes and answers agree in all runs."""
+    """The probability of a step by chance; 0 for outcomes and answers, which agree in all runs."""
     return step.decision.p if step.decision else 0.0
 
 
@@ -190,7 +190,7 @@ def _medians(runs: Sequence[Run]) -> tables.Line:
 
 
 def _moved(bench: Bench, first: str, second: str) -> str:
-    """What beside the library differs between the locks of two releases."""
+    """What else differs between the locks of two releases."""
     old, new = (bench.release_locks.locks[version].pins for version in (first, second))
     names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name != bench.library)
     return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)

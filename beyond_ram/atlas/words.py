@@ -9,7 +9,7 @@ from ..bisect.search import ANSWER, OUTCOME
 
 
 def sentence(step: Mapping[str, Any]) -> str:
-    """A line of table `steps`: what changed, from, to, how many times, the interval and n."""
+    """A line of table `steps` in words: the change, both values, the ratio with its interval, and n."""
     metric = step["metric"]
     if metric in (OUTCOME, ANSWER):
         values = [str(step[side])[:12] if metric == ANSWER else step[side] for side in ("from_value", "to_value")]

@@ -69,14 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
     for line in dict.fromkeys(atlas.trouble):
         print(f"not run: {line}", file=sys.stderr)
     print(
-        "\n".join([*page.summary(out, folder), *_left(atlas.spent, atlas.made), f"page: {arguments.out}/{page.PAGE}"])
+        "\n".join(
+            [*page.summary(out, folder), *_left(atlas.spent, atlas.weighed_runs), f"page: {arguments.out}/{page.PAGE}"]
+        )
     )
     return 0
 
 
-def _left(spent: bool, made: int) -> list[str]:
+def _left(spent: bool, weighed_runs: int) -> list[str]:
     more = "; the budget is used up, the same command goes on" if spent else ""
-    return [f"{made} runs in this call{more}"]
+    return [f"{weighed_runs} runs in this call{more}"]
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
