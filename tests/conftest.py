@@ -149,6 +149,12 @@ def link_stack(stack: str, project: Path) -> None:
     shutil.copyfile(lock, folder / venv.MARKER)  # newer than the lock, as one that was built
 
 
+def lend_bytecode(stack: str, stacks: Path) -> None:
+    """Put a stack of the tests beside those that will be built in a folder, which link its bytecode (bytecode.py)."""
+    stacks.mkdir(parents=True, exist_ok=True)
+    (stacks / f"lent-{stack}").symlink_to(interpreter(stack).parents[1])
+
+
 def once(folder: Path, make: Callable[[Path], object]) -> Path:
     """A folder that is filled by the process that asks first; the other waits, and finds it whole."""
     with folder.with_name(f".{folder.name}.lock").open("w") as lock:

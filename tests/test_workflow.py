@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from .conftest import Run, link_stack
+from .conftest import Run, lend_bytecode, link_stack
 
 pytestmark = pytest.mark.slow
 MICRO = ("--configfile", "tests/micro.yaml")
@@ -28,6 +28,7 @@ def results(clone: Path, run_in: Run) -> Path:
     """The finished results of the micro config. One of the three stacks is built by its rule, the others are there."""
     for stack in ("corpora", "current"):
         link_stack(stack, clone)
+    lend_bytecode("june-2023", clone / ".stacks")
     snakemake(run_in, *MICRO)
     return clone / "results-micro"
 

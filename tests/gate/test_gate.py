@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from beyond_ram.cli import main
+from beyond_ram.folders import mark
 from beyond_ram.metrics import METRICS
 
+from ..conftest import lend_bytecode
 from .patched import patched
 
 RELEASE = "5.2.0"
@@ -17,6 +19,8 @@ RELEASE = "5.2.0"
 def gate(fault: str, cells: str, budget: float, folder: Path) -> tuple[int, dict[str, Any]]:
     """The exit status and gate.json of a wheel with a fault against the release."""
     sides = {name: patched(name, RELEASE, folder / name) for name in ("none", fault)}
+    lend_bytecode("stream-current" if cells == "stream" else "current", folder / "out" / "stacks")
+    mark(folder / "out")
     words = ["--baseline", sides["none"], "--candidate", sides[fault], "--cells", cells, "--budget", budget]
     status = main(["gate", *map(str, words), "--out", str(folder / "out")])
     return status, json.loads((folder / "out" / "gate.json").read_text())

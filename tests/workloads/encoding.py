@@ -64,14 +64,16 @@ def events_in(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+LIBRARIES = ("datasets", "transformers.models.auto.tokenization_auto", "tokenizers")
 # Runs of a program, each a fork of one interpreter that has imported what takes a second or more.
 FORKS = """
-import importlib, importlib.util, json, os, sys
+import gc, importlib, importlib.util, json, os, sys
 first, program, runs = json.loads(sys.argv[1])
 sys.path.insert(0, os.path.dirname(program))
 for name in first:
-    if importlib.util.find_spec(name):
+    if importlib.util.find_spec(name.partition(".")[0]):
         importlib.import_module(name)
+gc.freeze()  # the programs collect several times: only what they make themselves
 __file__ = program
 for words, said, told in runs:
     child = os.fork()
@@ -102,7 +104,7 @@ def forked(python: Path, program: str, works: list[Path], *words: list[object], 
 def ran_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:
     """The same for several runs, a work folder and words each, by forks of one interpreter."""
     words = [["--corpus", corpus, *more] for more in runs.values()]
-    forked(interpreter(stack), program, list(runs), *words, first=("datasets", "transformers", "tokenizers"))
+    forked(interpreter(stack), program, list(runs), *words, first=LIBRARIES)
     return [events_in(work.with_suffix(".events")) for work in runs]
 
 

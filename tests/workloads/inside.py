@@ -4,6 +4,7 @@ python inside.py write WORKLOADS TOKENS FORMAT...
 python inside.py deliver WORKLOADS TOKENS WORKERS,WORKERS... LOADER...
 """
 
+import gc
 import importlib
 import json
 import os
@@ -65,6 +66,7 @@ def main(what, workloads, folder, *names):
         return
     import torch  # noqa: F401  once, for all that are forked
 
+    gc.freeze()
     workers, *names = names
     numbers = sorted(map(int, workers.split(",")), reverse=True)
     print(json.dumps({name: apart(Path(folder), numbers, name) for name in names}))

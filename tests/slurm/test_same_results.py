@@ -1,0 +1,76 @@
+"""Cells through a real Slurm, compared with the same cells on this machine."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from ..conftest import Run, link_stack
+from .conftest import REPOSITORY, Slurm
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
+
+CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
+# The first attempt holds Snakemake and the watcher, and not the program; the second holds all.
+PLANTED_MB, SCARCE_MB = 500, 450
+EXPERIMENTS = {
+    "growth": {
+        "workload": "tokenize",
+        "repeats": 1,
+        "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [3]},
+    },
+    "staircase": {
+        "workload": "tokenize",
+        "repeats": 1,
+        "matrix": {
+            "stack": ["current"],
+            "corpus": ["words"],
+            "mode": ["shard"],
+            "shards": [3],
+            "num_files": [6],
+            "cache": ["interrupted", "rerun"],
+            "stop_after": [2],
+        },
+    },
+    "scarce": {
+        "workload": "planted",
+        "repeats": 1,
+        "memory_mb": SCARCE_MB,
+        "matrix": {"stack": ["current"], "case": ["list"], "size_mb": [PLANTED_MB]},
+    },
+}
+
+
+def config(clone: Path, results: str) -> tuple[str, ...]:
+    """The words that ask for the runs of a results folder."""
+    corpora = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())["corpora"]
+    asked = {"defaults": "none", "results": results, "corpora": corpora, "experiments": EXPERIMENTS}
+    (clone / f"{results}.yaml").write_text(yaml.safe_dump(asked))
+    return (f"{results}/tables/runs.csv", "--configfile", f"{results}.yaml")
+
+
+def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
+    runs = pd.read_parquet(results / "tables" / "runs.parquet")
+    assert runs["ids_agree"].dropna().all()
+    ids = runs["ids_sha256"].fillna("none")
+    keys = runs[CELL].astype(object).fillna("none").itertuples(index=False, name=None)
+    return dict(zip(keys, zip(runs["outcome"], ids, strict=True), strict=True))
+
+
+def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_back(
+    one_node: Slurm, clone: Path, run_in: Run
+) -> None:
+    for stack in ("corpora", "current"):
+        link_stack(stack, clone)
+    local = run_in("snakemake", "--cores", "2", *config(clone, "results-here"))
+    assert local.returncode == 0, local.stderr[-4000:]
+    run = one_node.snakemake(*config(clone, "results-slurm"), cwd=clone, timeout=600)
+    here, there = cells(clone / "results-here"), cells(clone / "results-slurm")
+    assert here == there
+    assert len(here) == 4
+    # The victim was in a group of its own below the job's, so Slurm sees the job fail, and the kernel says why.
+    assert "by SIGKILL, killed for want of memory" in run.output, "no job was killed for memory"
+    jobs = [(job["JobState"] == "COMPLETED", "scarce" in job["Comment"]) for job in run.jobs_of("weigh")]
+    assert sorted(jobs) == [(False, True), (True, False), (True, True)]
+    assert [job["JobState"] for job in run.jobs_of("weigh_interrupted")] == ["COMPLETED"]
