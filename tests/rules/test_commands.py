@@ -1,9 +1,9 @@
 """Every value in a command of a rule is quoted for the shell."""
 
 import json
+import os
 import string
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,9 +22,18 @@ with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
 """
 
 
-def test_every_placeholder_is_quoted(root: Path) -> None:
+def test_every_placeholder_is_quoted(root: Path, path: str, tmp_path: Path) -> None:
+    script = tmp_path / ".snakemake" / "scripts" / "listed.py"  # which is run as a fork (../forks)
+    script.parent.mkdir(parents=True)
+    script.write_text(LISTED)
     done = subprocess.run(
-        [sys.executable, "-c", LISTED], cwd=root, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+        ["python", script],
+        env=os.environ | {"PATH": path, "PYTHONPATH": str(root)},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
     )
     commands = json.loads(done.stdout.splitlines()[-1])
     assert len(commands) >= 12

@@ -89,7 +89,7 @@ def test_what_was_asked_for_by_name_is_not_tried_again(project: Path, snakemake:
 
 
 def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
-    project: Path, snakemake: Snakemake, config: Path
+    project: Path, snakemake: Snakemake, config: Path, path: str
 ) -> None:
     results = project / RESULTS
     with failing(project, 2):
@@ -103,7 +103,7 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
     assert f"Without 1 that could not be made: {BAD}." in brief
     assert list((results / "figures").glob("*.svg"))
     assert not (results / "specs/lost.json").exists()
-    status, said = on_terminal(project, "all", "--configfile", str(config))
+    status, said = on_terminal(project, "all", "--configfile", str(config), snakemake=["snakemake"], path=path)
     assert status == 0, said[-4000:]
     weighing = r"weighed 3 of 4 runs, less than a minute left: scan: size 2 MB, repeat 1 \(\d s\)"
     assert_one_line_and_nothing_of_it_is_left(said, (results / "summary.txt").read_text().splitlines(), weighing)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,13 +60,19 @@ def besides(project: Path, line: str) -> Iterator[None]:
     (project / "besides").unlink()
 
 
-def on_terminal(project: Path, *words: str, interrupt_at: str = "") -> tuple[int, str]:
-    """Exit status and all that comes, of a call in a terminal of its own; with Ctrl-C once a pattern is there."""
+def on_terminal(
+    project: Path, *words: str, snakemake: Sequence[str] = (sys.executable, "-m", "snakemake"), path: str = "",
+    interrupt_at: str = "",
+) -> tuple[int, str]:  # fmt: skip
+    """Exit status and output of a call in a terminal of its own; with Ctrl-C once a pattern is there.
+
+    The fork in `path` (../forks) is not in the terminal's group, so that Ctrl-C would not reach it.
+    """
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = path or f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(project), "TERM": "xterm"}
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *words]
+    command = [*snakemake, "--cores", "1", *words]
     child = subprocess.Popen(
         command, cwd=project, env=environment, stdin=its, stdout=its, stderr=its, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs behind a shell ignores it
