@@ -39,7 +39,7 @@ sys.exit(7)
 # A user whom nobody else is: the kernel counts processes by user, so that its limit holds these alone.
 BOMBER, AT_MOST = 54321, 100
 BOMB = """
-import os, resource, signal, sys
+import os, resource, signal, sys, time
 resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[2]),) * 2)
 os.setresgid(*[int(sys.argv[1])] * 3)
 os.setresuid(*[int(sys.argv[1])] * 3)
@@ -51,8 +51,8 @@ while True:
         if os.fork() == 0:
             os.setsid()
             held.append(b"x" * int(sys.argv[3]))
-    except OSError:
-        pass
+    except OSError:  # as many as there may be; who is ended is replaced at once
+        time.sleep(0.005)
 """
 
 
