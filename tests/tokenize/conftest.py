@@ -1,8 +1,9 @@
 """Tokenizers of model families, trained once a session, and the interpreters of the two stacks that encode."""
 
 import json
+import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +50,31 @@ Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def tokenize(python: Path) -> Tokenize:
+def tokenize(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokenize]:
     """Run the engine: tokenize(inputs…, tokenizer=…, out=…, and flags as words); flat files unless told otherwise."""
+    files = [str(tmp_path_factory.mktemp("engine") / name) for name in ("stdout", "stderr")]
+    with subprocess.Popen(
+        [python, HERE / "forks.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
 
-    def run(
-        *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
-    ) -> "subprocess.CompletedProcess[str]":
-        command = [str(python), str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
-        for name, value in {"format": "bin", **flags}.items():
-            command.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
-        command += ["--json", "--", *map(str, inputs)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        def run(
+            *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
+        ) -> "subprocess.CompletedProcess[str]":
+            words = [str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
+            for name, value in {"format": "bin", **flags}.items():
+                words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
+            words += ["--json", "--", *map(str, inputs)]
+            for file in files:
+                Path(file).write_text("")
+            assert server.stdin and server.stdout
+            server.stdin.write(json.dumps([words, str(Path.cwd()), dict(os.environ), files]) + "\n")
+            server.stdin.flush()
+            status = int(server.stdout.readline())
+            return subprocess.CompletedProcess(words, status, *(Path(file).read_text() for file in files))
 
-    return run
+        yield run
+        assert server.stdin
+        server.stdin.close()
 
 
 def in_stack(python: Path, code: str, *arguments: object) -> Any:
