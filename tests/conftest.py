@@ -130,10 +130,10 @@ def environment_of(stack: str) -> Path | locks.StackError:
 
 def interpreter(stack: str) -> Path:
     """The interpreter of a stack; its environment is built where it is missing or old."""
-    found = environment_of(stack)
-    if isinstance(found, locks.StackError):
-        raise found
-    return found / "bin" / "python"
+    environment = environment_of(stack)
+    if isinstance(environment, locks.StackError):
+        raise environment
+    return environment / "bin" / "python"
 
 
 def link_stack(stack: str, project: Path) -> None:
