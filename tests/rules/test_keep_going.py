@@ -103,10 +103,10 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
     assert f"Without 1 that could not be made: {BAD}." in brief
     assert list((results / "figures").glob("*.svg"))
     assert not (results / "specs/lost.json").exists()
-    status, said = on_terminal(project, "all", "--configfile", str(config), snakemake=["snakemake"], path=path)
-    assert status == 0, said[-4000:]
+    status, output = on_terminal(project, "all", "--configfile", str(config), snakemake=["snakemake"], path=path)
+    assert status == 0, output[-4000:]
     weighing = r"weighed 3 of 4 runs, less than a minute left: scan: size 2 MB, repeat 1 \(\d s\)"
-    assert_one_line_and_nothing_of_it_is_left(said, (results / "summary.txt").read_text().splitlines(), weighing)
+    assert_one_line_and_nothing_of_it_is_left(output, (results / "summary.txt").read_text().splitlines(), weighing)
     log = logs(project)[-1].read_text()
     assert "rule weigh:" in log, "what is not said is in no log"
     assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", log, re.MULTILINE) == [BAD]

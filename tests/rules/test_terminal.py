@@ -80,7 +80,7 @@ def on_terminal(
     os.close(its)
     late = threading.Timer(120, child.kill)
     late.start()
-    said, asked = b"", not interrupt_at
+    output, asked = b"", not interrupt_at
     while True:
         try:
             part = os.read(ours, 65536)
@@ -88,28 +88,28 @@ def on_terminal(
             break
         if not part:
             break
-        said += part
-        if not asked and re.search(interrupt_at.encode(), said):
+        output += part
+        if not asked and re.search(interrupt_at.encode(), output):
             os.killpg(child.pid, signal.SIGINT)  # as a terminal does
             asked = True
     os.close(ours)
     late.cancel()
-    return child.wait(), said.decode()
+    return child.wait(), output.decode()
 
 
-def seen(said: str) -> list[str]:
+def seen(output: str) -> list[str]:
     """The lines that are left on a screen."""
-    lines = said.replace("\r\n", "\n").split("\n")
+    lines = output.replace("\r\n", "\n").split("\n")
     return [re.sub(r"\x1b\[\d*m", "", line.rpartition("\r\x1b[K")[2]) for line in lines]
 
 
-def assert_one_line_and_nothing_of_it_is_left(said: str, brief: list[str], line: str) -> None:
+def assert_one_line_and_nothing_of_it_is_left(output: str, brief: list[str], line: str) -> None:
     """Of a call that was on a terminal: what was drawn, a pattern among it, and what is left."""
-    drawn = [re.split(r"[\r\n]", part)[0] for part in said.split("\r\x1b[K")[1:]]
+    drawn = [re.split(r"[\r\n]", part)[0] for part in output.split("\r\x1b[K")[1:]]
     assert "planning" in drawn
     assert max(map(len, drawn[:-1])) < COLUMNS
     assert any(re.fullmatch(line, d) for d in drawn), drawn
-    lines = [line for line in seen(said) if line]
+    lines = [line for line in seen(output) if line]
     # Snakemake says which profile it has taken before it has a logger.
     assert lines[1:-1] == brief
     assert re.fullmatch(r"\d+ of \d+ steps in .*\. Snakemake's log: \.snakemake/log/\S+\.snakemake\.log", lines[-1])
@@ -127,12 +127,12 @@ def test_of_a_failed_run_it_says_which_and_why_and_where_its_log_is(
     with besides(project, 'assert args.size_mb != 2, "no such size"'):
         done = snakemake(TABLE, "--keep-going", "--prioritize", fails, "--configfile", str(config))
     assert done.returncode != 0
-    told = done.stderr
-    assert "Failed: scan: size 2 MB, repeat 1 (rule weigh)\n" in told
-    assert f"its log, {RESULTS}/logs/scan/stack~current/size_mb~2/rep~1.log:" in told
-    assert told.count("AssertionError: no such size") == 1
-    assert "CalledProcessError" not in told
-    assert "; 1 failed: scan: size 2 MB, repeat 1. Snakemake's log: " in told.splitlines()[-1]
+    errors = done.stderr
+    assert "Failed: scan: size 2 MB, repeat 1 (rule weigh)\n" in errors
+    assert f"its log, {RESULTS}/logs/scan/stack~current/size_mb~2/rep~1.log:" in errors
+    assert errors.count("AssertionError: no such size") == 1
+    assert "CalledProcessError" not in errors
+    assert "; 1 failed: scan: size 2 MB, repeat 1. Snakemake's log: " in errors.splitlines()[-1]
     first, *_ = (file.read_text() for file in logs(project)[len(before) :])
     assert "CalledProcessError" in first
     # What follows it is said by the call that makes what can be made of the rest.
@@ -157,13 +157,13 @@ def test_in_a_pipe_a_plain_line_comes_now_and_then(project: Path, snakemake: Sna
 def test_after_ctrl_c_it_says_what_was_ended_and_shows_no_traceback(project: Path, config: Path) -> None:
     shutil.rmtree(project / RESULTS, ignore_errors=True)
     with besides(project, "import time; time.sleep(60)"):
-        status, said = on_terminal(
+        status, output = on_terminal(
             project, TABLE, "--configfile", str(config), interrupt_at=r"repeat 1 \((?:[3-9]|\d\d) s\)"
         )
     assert status != 0
-    assert "Terminating processes on user request" in said
-    assert "Traceback" not in said.partition("Terminating")[2].partition("Exception ignored")[0]
-    assert re.search(r"ended: scan: size \d MB, repeat 1\. ", said)
+    assert "Terminating processes on user request" in output
+    assert "Traceback" not in output.partition("Terminating")[2].partition("Exception ignored")[0]
+    assert re.search(r"ended: scan: size \d MB, repeat 1\. ", output)
 
 
 def test_what_snakemakes_users_know_works_as_they_know_it(project: Path, snakemake: Snakemake, config: Path) -> None:
