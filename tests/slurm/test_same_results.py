@@ -66,9 +66,9 @@ def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_ba
     local = run_in("snakemake", "--cores", "2", *config(clone, "results-here"))
     assert local.returncode == 0, local.stderr[-4000:]
     run = one_node.snakemake(*config(clone, "results-slurm"), cwd=clone, timeout=600)
-    here, there = cells(clone / "results-here"), cells(clone / "results-slurm")
-    assert here == there
-    assert len(here) == 4
+    local_cells, slurm_cells = cells(clone / "results-here"), cells(clone / "results-slurm")
+    assert local_cells == slurm_cells
+    assert len(local_cells) == 4
     # The victim was in a group of its own below the job's, so Slurm sees the job fail, and the kernel says why.
     assert "by SIGKILL, killed for want of memory" in run.output, "no job was killed for memory"
     jobs = [(job["JobState"] == "COMPLETED", "scarce" in job["Comment"]) for job in run.jobs_of("weigh")]
