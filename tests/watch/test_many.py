@@ -106,10 +106,10 @@ def test_all_are_ended_when_their_time_is_over(watched: Watch, pause: Path) -> N
 def test_children_that_are_gone_while_they_are_read(watched: Watch, tmp_path: Path) -> None:
     """Some thousand a second, each for a fraction of a millisecond, read a thousand times a second."""
     program = smallest(tmp_path / "exit", b"\xb8\x3c\x00\x00\x00\x31\xff\x0f\x05")
-    with (tmp_path / "said").open("w+b") as said:
-        record = watched(CHURN, str(program), "2", interval_ms=1, stdout=said.fileno())
-        said.seek(0)
-        assert int(said.read()) > 500
+    with (tmp_path / "said").open("w+b") as output:
+        record = watched(CHURN, str(program), "2", interval_ms=1, stdout=output.fileno())
+        output.seek(0)
+        assert int(output.read()) > 500
     assert (record["outcome"], record["exit_status"]) == ("failed", 7)
     assert record["missing"] == []
     assert record["left_running"] == []
@@ -120,26 +120,26 @@ def test_children_that_are_gone_while_they_are_read(watched: Watch, tmp_path: Pa
 
 def of(program: Path) -> list[str]:
     """The processes that run a program."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and Path(entry, "exe").readlink() == program:
-                found.append(entry.name)
+                pids.append(entry.name)
         except OSError:
             continue
-    return found
+    return pids
 
 
 def by(user: int) -> list[str]:
     """The processes of a user, those apart that have ended and wait for their parent."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and entry.stat().st_uid == user and (entry / "cmdline").read_bytes():
-                found.append(entry.name)
+                pids.append(entry.name)
         except OSError:
             continue
-    return found
+    return pids
 
 
 @pytest.mark.cgroup
