@@ -59,9 +59,9 @@ def ran(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list
 
 def events_in(path: Path) -> list[dict[str, Any]]:
     """The events of a file, which have no fault."""
-    found = [json.loads(line) for line in path.read_text().splitlines()]
-    assert not [fault for event in found for fault in faults(event)]
-    return found
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    assert not [fault for event in events for fault in faults(event)]
+    return events
 
 
 LIBRARIES = ("datasets", "transformers.models.auto.tokenization_auto", "tokenizers")

@@ -44,19 +44,19 @@ def apart(folder, workers, name):
     child = os.fork()
     if not child:
         try:
-            said = {
+            result = {
                 number: {order: deliver(folder, number, name, order) for order in ("sequential", "shuffled")}
                 for number in workers
             }
         except Exception as error:
-            said = {number: {"error": f"{type(error).__name__}: {error}"} for number in workers}
-        os.write(writing, json.dumps(said).encode())
+            result = {number: {"error": f"{type(error).__name__}: {error}"} for number in workers}
+        os.write(writing, json.dumps(result).encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        said = json.loads(pipe.read() or json.dumps({number: {"error": "died"} for number in workers}))
+        result = json.loads(pipe.read() or json.dumps({number: {"error": "died"} for number in workers}))
     os.waitpid(child, 0)
-    return said
+    return result
 
 
 def main(what, workloads, folder, *names):
