@@ -212,8 +212,8 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(clone: Path, run_in: Ru
     upgraded = run_in("beyond-ram", "stack", "upgrade", "mine", "tqdm", "--results", "results-upgrade")
     assert upgraded.returncode == 0, upgraded.stderr
     assert "2 runs of the old lock are kept" in upgraded.stdout
-    said = snakemake(run_in, "--logger-beyond-ram-all-lines", *made_of_runs, *of_both, *apart).stderr
-    made = set(re.findall(r"output: results-upgrade/runs/(\S+)/run\.json", said))
+    log = snakemake(run_in, "--logger-beyond-ram-all-lines", *made_of_runs, *of_both, *apart).stderr
+    made = set(re.findall(r"output: results-upgrade/runs/(\S+)/run\.json", log))
     assert {path.split("/")[1] for path in made} == {"stack~mine"}
     assert len(made) == 2
     runs = table(clone / "results-upgrade", "runs")
