@@ -139,9 +139,6 @@ def report(
     cells = Cells(page, tables, settings, again.run)
     cells.read(weighed, samples)
     shown, empty = _figures(figures, runs)
-    all_findings = findings(tables)
-    rows = [_finding(one, tables, cells, again) for one in all_findings]
-    large = [one for one, finding in zip(rows, all_findings, strict=True) if not finding.small]
     explorer = _explorer(runs, cells)
     pages_of.write(
         "workflow.html.jinja",
@@ -152,12 +149,7 @@ def report(
         packages=sections.PACKAGES,
         failures=list(sections.failures(runs)),
         lost=named(lost),
-        strongest=large[:STRONGEST],
-        picture=picture(
-            [one for one in all_findings if not one.small], cells.places, weighed, samples, tables.get("limits")
-        ),
-        findings=large,
-        smaller=[one for one, finding in zip(rows, all_findings, strict=True) if finding.small],
+        **_findings(tables, cells, weighed, samples, again),
         share=f"{SHARE:.0%}",
         undecided=undecided(tables),
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
@@ -174,6 +166,19 @@ def report(
         explorer_pack=packed_json(explorer | {"pack": {line["path"]: line["pack"] for line in cells.lines}}),
         packs=cells.packs,
     )
+
+
+def _findings(tables: Tables, cells: Cells, weighed: Runs, samples: Samples, again: Again) -> dict[str, Any]:
+    """The template values of the findings, and of the chart at the top of the page."""
+    all_findings = findings(tables)
+    large = [finding for finding in all_findings if not finding.small]
+    rows = [_finding(finding, tables, cells, again) for finding in large]
+    return {
+        "strongest": rows[:STRONGEST],
+        "picture": picture(large, cells.places, weighed, samples, tables.get("limits")),
+        "findings": rows,
+        "smaller": [_finding(finding, tables, cells, again) for finding in all_findings if finding.small],
+    }
 
 
 def _explorer(runs: pd.DataFrame, cells: Cells) -> dict[str, Any]:
