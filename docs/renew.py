@@ -46,7 +46,7 @@ class Set:
 SETS = {
     "default": Set(
         "uv run snakemake --cores 4",
-        ("comparisons", "growth", "ladders", "ddp", "limits", "loaders", "regrowth", "remedies", "streaming",
+        ("comparisons", "growth", "ladders", "limits", "loaders", "regrowth", "remedies", "streaming",
          "verdicts"),
         ("memory_over_time",),
     ),
