@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 LEVEL = 0.90
 # What is expected before anything was measured, and how many readings that is worth: peaks differ from run to run by
 # 0.1 % in the median and 9 % at most; slopes of programs with steady growth changed by a few percent a doubling.
-_NOISE, _SLOPE_CHANGE, _WORTH = 0.01, 0.05, 2
+_NOISE, _SLOPE_CHANGE, _WORTH = 0.005, 0.05, 2
 # The largest run-to-run difference that was seen: a fall by more is no noise.
 _FALL = 0.10
 # An interval whose ends are further apart than this factor is no prediction.

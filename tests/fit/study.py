@@ -2,8 +2,9 @@
 
     uv run python tests/fit/study.py PYTHON FOLDER [NAME…]
 
-PYTHON is the interpreter of the stack `loaders`. FOLDER holds the data and all runs; a second call goes on. It writes
-settings.csv (a line a setting) and programs.csv (a line a program) there. Takes half an hour on 2 cores.
+PYTHON is the interpreter of the stack `loaders` (`uv run beyond-ram stack build envs/loaders.txt .stacks/loaders`).
+FOLDER holds the data and all runs; a second call goes on. It writes settings.csv (a line a setting) and programs.csv (a
+line a program) there. Takes half an hour on 2 cores.
 """
 
 import json
