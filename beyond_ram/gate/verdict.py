@@ -102,9 +102,13 @@ class Gate:
 
     @property
     def leak(self) -> str:
-        """The smallest leak of the most sensitive cell, as a sentence."""
+        """The smallest leak of the most sensitive cell, and the cells that would have shown none, as a sentence."""
         leaks = self.smallest_leaks
-        return leaks[0].sentence() if leaks else "no cell had enough repeats to show a leak"
+        if not leaks:
+            return "no cell had enough repeats to show a leak"
+        seen = {one.cell for one in leaks}
+        blind = [cell for cell in dict.fromkeys(self.cells) if cell not in seen]
+        return leaks[0].sentence() + (f"; {', '.join(blind)} would have shown none" if blind else "")
 
     @property
     def machine(self) -> dict[str, Any]:

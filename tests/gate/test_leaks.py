@@ -41,6 +41,12 @@ def test_the_most_sensitive_cell_is_named_and_json_has_all() -> None:
     assert result.leak in result.markdown()
 
 
+def test_a_cell_that_would_have_shown_no_leak_is_named() -> None:
+    result = gate((with_growth(20.0), with_growth(20.0)), (with_growth(20.0, rows=0), with_growth(20.0, rows=0)))
+    assert result.leak.index("cell-0") < result.leak.index("cell-1")
+    assert "cell-1" not in gate((with_growth(20.0), with_growth(20.0))).leak
+
+
 def test_one_repeat_and_a_cell_without_rows_show_no_leak() -> None:
     assert not gate((with_growth(20.0), with_growth(20.0)), n=1).smallest_leaks
     assert not gate((SAME, SAME)).smallest_leaks

@@ -30,7 +30,15 @@ def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any
         "baseline": [Requirement("mine==1", "mine", "mine==1")],
         "candidate": [Requirement("./mine", "mine", "", Path("mine.whl"), "abc", "2")],
     }
-    return Gate(asked, table, look(None, table, PAIRS), 90.0, 600.0, **about, cells=["cell"] * len(cells))
+    return Gate(
+        asked,
+        table,
+        look(None, table, PAIRS),
+        90.0,
+        600.0,
+        **about,
+        cells=[f"cell-{number}" for number in range(len(cells))],
+    )
 
 
 SAME: dict[str, Any] = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
