@@ -80,6 +80,8 @@ class Search:
     releases: list[str]
     metrics: Sequence[str]
     weigh: Callable[[str, int], Run]
+    yanked: Sequence[str] = ()
+    """Those that run once nothing else is left to find out, because something was wrong with them."""
     runs: dict[str, list[Run]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     """Releases that cannot be installed, with the reason."""
@@ -91,7 +93,7 @@ class Search:
         """Search until nothing is left to find out, or the budget is used up. The first round always runs whole."""
         coarse = Block("coarse", tuple(_spread(self.releases, COARSE)))
         for done in rounds.run([coarse], self._once, self._wanted, budget_s, seed=seed, used_s=used_s, clock=clock):
-            self.out_of_budget = bool(done.open)
+            self.out_of_budget = any(not {*block.members} <= {*self.yanked} for block in done.open)
 
     def _once(self, version: str, repeat: int) -> None:
         if version in self.skipped:
@@ -119,6 +121,8 @@ class Search:
             blocks = {
                 (one.first, one.second): one.metric for one, decision in self._coarse() if self._may_be(one, decision)
             }
+        if not blocks:
+            blocks = {(one,): "yanked" for one in self.yanked if one not in self.runs and one not in self.skipped}
         return [Block(f"{metric} {' '.join(versions)}", versions) for versions, metric in blocks.items()]
 
     def _may_be(self, interval: Interval, decision: Decision | None) -> bool:

@@ -99,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
                         arguments.memory_limit, _asked(arguments), show)  # fmt: skip
         ladder.begin()
         wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
-        search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh)
+        yanked = [one.text for one in releases.releases if one.yanked]
+        search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh, yanked)
         search.run(ladder.budget_s, secrets.randbits(32), ladder.used_s)
         result = _result(search, ladder)
         show("")

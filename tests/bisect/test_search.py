@@ -32,8 +32,8 @@ class Fake:
         return self.random.lognormvariate(0, self.noise[which])
 
 
-def search(fake, releases=40, budget_s=1e9):
-    bisection = Search([f"1.{n}" for n in range(releases)], [END, WALL, ANSWER, OUTCOME], fake)
+def search(fake, releases=40, budget_s=1e9, yanked=()):
+    bisection = Search([f"1.{n}" for n in range(releases)], [END, WALL, ANSWER, OUTCOME], fake, yanked)
     bisection.run(budget_s, seed=1)
     return bisection
 
@@ -90,6 +90,20 @@ def test_where_nothing_changes_it_is_silent():
     """Of 100 searches over releases that are all alike, at most 5 name a step."""
     named = sum(bool(search(Fake(seed=seed, noise=(0.02, 0.15)), 2, budget_s=500).steps()) for seed in range(100))
     assert named <= 5
+
+
+def test_a_step_of_one_yanked_release_is_found_between_those_that_ran():
+    bad = Fake(end=lambda n: (150 if n == 17 else 100) * MB)
+    assert steps(search(bad)) == [], "1.17 is not among those that run first"
+    bisection = search(bad, yanked=["1.17", "1.30"])
+    assert steps(bisection) == [("1.16", "1.17"), ("1.17", "1.18")] and "1.30" in bisection.runs
+
+
+def test_a_budget_without_time_for_yanked_releases_leaves_the_answer_as_it_is():
+    clock = itertools.count(0, 1)
+    bisection = Search([f"1.{n}" for n in range(40)], [END], Fake(), ["1.17"])
+    bisection.run(18.5, seed=1, clock=lambda: next(clock))
+    assert "1.17" not in bisection.runs and not bisection.out_of_budget and not bisection.open()
 
 
 def test_a_budget_ends_it():
