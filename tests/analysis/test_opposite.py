@@ -21,14 +21,15 @@ pytestmark = pytest.mark.slow
 # How far a gigabyte lies beyond the largest input is arithmetic on sizes, and holds nothing measured against another.
 WORDS = re.compile(
     r"\btimes the (?!time|largest input)|times smaller"
-    r"|(?<!up to )(?<![\d.,])[\d.,]+(?: times|%) (?:slower|faster)\b|[:,] (?:slower|faster)\b"
+    r"|(?<!up to )(?<![\d.,])[\d.,]+(?: times|%) (?:slower|faster|fewer|more)\b|[:,] (?:slower|faster)\b"
     r"|\b(?:fell|rose) from\b|\d without\b|\bno gain\b"
     r"|\), (?:slower|faster)\b"
     r"|: (?:True|better|worse|yes|partly)$"
 )
 # What says that nothing is known to differ.
 SILENT = re.compile(
-    r"no confirmed|too few repeats|no effect on|undecided for",
+    r"no confirmed|too few repeats|no effect on|undecided for"
+    r"|: (?:\d+ (?:same|undecided),? ?)+(?:; likely worse: .*)?\.",
     re.IGNORECASE,
 )
 # What works or does not, in one run too, and is held against nothing.
@@ -36,9 +37,7 @@ CAPABLE = re.compile(r"serves custom pipelines|Spark data source")
 # Of these the order is known, and the data is reversed too.
 ORDERED = re.compile(r"0\.13\.3|5,120 KiB")
 # What is said of failures themselves, and of metrics that count them.
-FAILURES = re.compile(
-    r"\d+ runs? failed\.|Typically a change of .* times\.|A change of .* detected\.|Only changes of .* detected\."
-)
+FAILURES = re.compile(r"\d+ runs? failed\.|With this noise, .*? (?:runs|comparison|undecided)\.")
 
 
 def findings() -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...experiment import AXES, WORKLOADS
 from ...metrics import METRICS
+from ...metrics.runs import FAILED
 from ...units import amount
 from ..frame import axes, describe, varied
 from ..results import LIKELY, Result
@@ -130,8 +131,11 @@ def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) ->
 
 
 def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
-    """Undecided metrics whose interval is known: one effect per metric, from the cell with the widest interval."""
-    lines = group[group["result"].eq("undecided") & group["low"].notna()]
+    """Undecided metrics whose interval is known: one effect per metric, from the cell with the widest interval.
+
+    Failed runs are left out, because a finding counts them.
+    """
+    lines = group[group["result"].eq("undecided") & group["low"].notna() & group["metric"].ne(FAILED)]
     widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
 
