@@ -33,7 +33,7 @@ class Change:
     """The oldest release that the atlas has run."""
     last: str
     likely: Sequence[Line] = ()
-    """Steps between the versions that were seen once and not run again."""
+    """Steps between the versions that were seen once and not run again, if their interval excludes 1."""
     cells: Sequence[Line] = ()
     """Lines of table `cells` of its completed releases."""
 
@@ -96,7 +96,7 @@ def changes(
         if first and second and first != second:
             own = [step for step in steps if step["library"] == library and _is_real(step)]
             ordered = sorted((cell["version"] for cell in completed), key=Version)
-            once = [one for one in steps if one["library"] == library and one["state"] == ONCE]
+            once = [step for step in steps if step["library"] == library and _is_likely(step)]
             every.append(
                 Change(
                     library,
@@ -114,6 +114,13 @@ def changes(
 
 def _is_real(step: Line) -> bool:
     return step["state"] == CONFIRMED and not is_false(step)
+
+
+def _is_likely(step: Line) -> bool:
+    """Whether a step that was not run again has an interval without 1, or is of an outcome or an answer."""
+    if step["state"] != ONCE or is_false(step):
+        return False
+    return not step["ratio"] or float(step["low"]) > 1 or float(step["high"]) < 1
 
 
 def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line], list[Line]]:

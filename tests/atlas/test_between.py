@@ -44,6 +44,14 @@ def test_confirmed_steps_between_two_versions_largest_first(folder):
     assert inside(one) == [("1.2", "1.10"), ("1.0", "1.1")] and inside(two) == [("3.0", "3.1")]
 
 
+def test_steps_that_were_not_run_again_are_listed_if_their_interval_excludes_1(folder):
+    steps = tables.read(folder / tables.STEPS)
+    likely, wide, false = (step("one", "1.0", "1.1", 1.5, "not repeated", name) for name in ("reads", "wide", "false"))
+    steps += [likely, wide | {"low": 0.7, "high": 3.2}, false | {"false": True}]
+    (one,) = between.changes({"one": "1.0"}, {"one": "1.10"}, tables.read(folder / tables.CELLS), steps)
+    assert one.likely == [likely]
+
+
 def test_a_step_that_is_taken_back_is_shown_with_both_ends(folder):
     sizes = {"1.0": 100e6, "1.1": 150e6, "1.2": 150e6, "1.10": 37e6}
     lines = [cell("one", version, end_anon_bytes=size) for version, size in sizes.items()]
