@@ -284,7 +284,8 @@ def _by_owner(
         )
         s = "s" if len(keepers) == 1 else ""
         most = "most of " if len(keepers) < sum(share > _COUNTED for share in unused.values()) else ""
-        kept = f" is unused: {' and '.join(keepers)} keep{s} {most}it for reuse and return{s} it when asked."
+        kept = f" is unused: {' and '.join(keepers)} keep{s} {most}it for reuse. "
+        kept += "It counts against a limit until the program returns it."
         return Cause("retained", (*grew, "; ", percent(math.fsum(unused.values())), kept), keepers)
     order = sorted(held, key=lambda owner: -held[owner])
     names = named or tuple(owner for owner in order if held[owner] >= NAMED)

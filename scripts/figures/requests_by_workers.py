@@ -100,7 +100,8 @@ def caption(table, logarithmic):
         if len(identical)
         else "Each cell was run once, and is hollow"
     )
-    elsewhere = "Another machine with the same lock should count the same." if identical.any() else ""
+    same_count = "A count that never varies here should be the same on another machine with the same lock."
+    elsewhere = same_count if identical.any() else ""
     scale = "The axis is logarithmic; whiskers" if logarithmic else "Whiskers"
     return f"""
 Requests of a client other than data reads: repository, listings, paths, HEADs, small files. {scale} reach

@@ -48,9 +48,9 @@ def plot(remedies):
     n = figures.counts(first.loc[first["n"] > 0, "n"].astype(int)) if first["n"].gt(0).any() else "n = 0"
     caption = f"""
 The same cell with a remedy divided by without: ratio of geometric means, with its 95 % interval if there are at least
-two runs per side ({n}). Full marks are confirmed after correction for all comparisons, hollow ones are not; the
-whiskers are not corrected. Growth of anonymous memory is lower with: {best or "none of them"}. Growth is the same with:
-{", ".join(idle) or "none of them"}. The effect on growth is undecided for: {", ".join(open_) or "none of them"}.
+two runs per side ({n}). Full marks are confirmed after correction, hollow ones are not; the whiskers are not corrected.
+Heap growth, which is left at the end of the work, is lower with: {best or "none of them"}. It is the same with:
+{", ".join(idle) or "none of them"}. It is undecided for: {", ".join(open_) or "none of them"}.
 """
     return figure, caption
 
