@@ -1,6 +1,6 @@
 """A memory limit for a test: `@pytest.mark.beyond_ram(max_anon="2G")`; also `max_rss`, `max_pss`.
 
-The peak is that of the test's process and all its children while the test runs, after its fixtures are set up. Only
+The peak covers the test's process and all its children, from the end of fixture setup to the end of the test. Only
 marked tests are watched.
 """
 

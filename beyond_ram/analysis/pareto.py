@@ -25,9 +25,9 @@ COLUMNS = ["experiment", "stack", "loader", *_WANTED]
 def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | None = None) -> pd.DataFrame:
     """The loaders on the Pareto front of rate and memory, per experiment, order, number of workers and page cache.
 
-    The rate is that of the first epoch, or of the warm epochs if more loaders have one (`ranked_by`). So a loader that
-    is too fast for a rate of one epoch is not left out. The memory is what the kernel cannot reclaim. Only loaders that
-    delivered every row once in every run count, and only if there are at least two. Loaders `without_rate` are not
+    Loaders are ranked by the rate of the first epoch, or of warm epochs if more loaders have one (`ranked_by`). This
+    keeps loaders that read one epoch too fast for a rate. The memory is what the kernel cannot reclaim. Only loaders
+    that delivered every row once in every run count, and only if there are at least two. Loaders `without_rate` are not
     ranked. The front compares means. `faster_than` and `leaner_than` count the other loaders that each one is shown to
     beat, by table `comparisons` if it has the pair.
     """

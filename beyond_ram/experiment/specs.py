@@ -28,7 +28,7 @@ def of(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def order_seed(results: str) -> int:
-    """The seed of the order of runs: that of the results folder, or a new random one."""
+    """The seed that orders the runs. A results folder keeps its seed; a new folder draws one."""
     try:
         return int(read_json(Path(results, FOLDER, _ORDER), "seed")["seed"])
     except (DamagedError, TypeError, ValueError):

@@ -239,7 +239,7 @@ class Peaks:
         orphans, self._orphans = self._orphans, {}
         for exit in exits:
             if exit.pid in tree or exit.parent in tree or exit.parent in ours:
-                # A thread may end after its process. Its mark is that of the process; the highest one counts.
+                # A thread may end after its process, with the process's high-water mark; the highest one counts.
                 before = ours.get(exit.pid)
                 high = exit if before is None or exit.hwm_bytes > before.hwm_bytes else before
                 ours[exit.pid] = high._replace(thread=exit.thread and (before is None or before.thread))

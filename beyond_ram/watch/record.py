@@ -151,7 +151,7 @@ def _growth(weighing: Instrument) -> dict[str, Any] | None:
 
 
 def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
-    """CPU time, faults and storage: the sum over all reaped processes, or that of the last sample if higher."""
+    """CPU time, faults and storage, summed over all reaped processes. A higher sum in the last sample wins."""
     reaped = outcome.used
     used = sampler.tree.usage() if sampler else procfs.Usage()
     if not reaped and not used.cpu_s and not outcome.attached:

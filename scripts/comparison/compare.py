@@ -99,7 +99,7 @@ def readings(program: str, words: Sequence[str], tool: str, stack: Path) -> Read
 
 
 def overheads(stack: Path, repeats: int, rounds: int) -> dict[str, dict[str, float | None]]:
-    """CPU time of a computation under each tool divided by that of the computation alone, runs interleaved."""
+    """The CPU time that a computation takes under each tool, over the CPU time that it takes alone; runs interleave."""
     taken: dict[str, list[float]] = {tool: [] for tool in ("alone", *TOOLS)}
     with tempfile.TemporaryDirectory(prefix="comparison-") as folder:
         work = Path(folder, "work.py")

@@ -318,7 +318,7 @@ def test_exact_counts_are_named_among_what_is_the_same() -> None:
 
 @pytest.mark.parametrize(("wall_s", "longer"), [((4.0, 5.2), True), ((4.0, 3.9), False)])
 def test_advice_names_what_is_undecided_and_a_longer_wall_clock(wall_s: tuple[float, float], longer: bool) -> None:
-    """A reader was told to use a batch size "better in peak heap growth", and not that it took 30 % longer."""
+    """An advice without the wall clock hides that the smaller peak takes 30 % longer."""
     sides = rates([100, 140, 70], [80, 130, 105])
     lines = [line | {"duration_s": took} for side, took in zip(sides, wall_s, strict=True) for line in side]
     (finding,) = with_runs(lines)
