@@ -116,7 +116,7 @@ def _created(path: Path) -> tuple[Path, int]:
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent)) from None
         # Between these two lines, another process may think that the file is abandoned.
-        if _locked(descriptor) is not False and _names(partial, descriptor):
+        if locked(descriptor) is not False and names(partial, descriptor):
             return partial, descriptor
         os.close(descriptor)
 
@@ -138,14 +138,14 @@ def _remove_left(path: Path) -> None:
         try:
             status = os.fstat(descriptor)
             ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-            if ours and _locked(descriptor) and _names(path, descriptor):
+            if ours and locked(descriptor) and names(path, descriptor):
                 path.unlink()
         finally:
             os.close(descriptor)
 
 
-def _locked(descriptor: int) -> bool | None:
-    """Whether a file could be locked; None if the file system has no locks."""
+def locked(descriptor: int) -> bool | None:
+    """Lock a file. Whether that was possible; None if the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -155,7 +155,7 @@ def _locked(descriptor: int) -> bool | None:
     return True
 
 
-def _names(path: Path, descriptor: int) -> bool:
+def names(path: Path, descriptor: int) -> bool:
     """Whether a path is the name of an open file."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))

@@ -68,6 +68,13 @@ def remove(folder: Path) -> None:
     folder.rmdir()
 
 
+def ensure(folder: Path) -> None:
+    """Make a folder, or take one that was made here with what is in it. Raises ForeignFolderError, OSError."""
+    check(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    mark(folder)
+
+
 def fresh(folder: Path) -> None:
     """Make a folder again, empty except for its mark. Raises ForeignFolderError, OSError."""
     remove(folder)

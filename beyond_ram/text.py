@@ -1,7 +1,9 @@
 """Make text from data (a reason, a version, a name) safe for figures and pages: it is shown as text, never as
-markup."""
+markup. Also hints about misspelt names."""
 
+import difflib
 import re
+from collections.abc import Iterable
 
 NAME = r"[a-z0-9][a-z0-9._-]*"
 """A name of an experiment, stack, corpus, token dataset or repository, as a regular expression."""
@@ -16,6 +18,12 @@ def plain(text: str, most: int) -> str:
     """One line without invisible characters, of about `most` characters at most."""
     left_out = f"… ({len(text):,} characters)" if len(text) > most else ""
     return _UNSEEN.sub(" ", text[:most]).strip() + left_out
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the most similar one; empty if none is similar."""
+    close = difflib.get_close_matches(wrong, list(names), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def rst(text: str, most: int) -> str:

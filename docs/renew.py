@@ -25,7 +25,7 @@ from beyond_ram.files import write
 from beyond_ram.metrics import METRICS
 from beyond_ram.outputs import SHIPPED_SPREAD
 from beyond_ram.units import GB, MB
-from beyond_ram.weighing.provenance import commit
+from beyond_ram.weighing.processes import commit
 
 ROOT = measured.FOLDER.parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

@@ -1,12 +1,12 @@
 """The cases: a folder of scripts. The first requirement of a script is the library whose releases vary."""
 
 import ast
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..stacks.inline import Inline, read
+from ..text import did_you_mean
 
 FOLDER = Path(__file__).parents[2] / "cases" / "atlas"
 """The shipped cases."""
@@ -65,6 +65,5 @@ def _case(script: Path) -> Case:
 def _check(option: str, given: Sequence[str], existing: set[str]) -> None:
     for name in given:
         if name not in existing:
-            close = difflib.get_close_matches(name, existing, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            hint = did_you_mean(name, existing)
             raise ValueError(f"{option} {name!r}: no case has it{hint} (there are {', '.join(sorted(existing))})")

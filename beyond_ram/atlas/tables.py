@@ -17,7 +17,6 @@ CELL_COLUMNS = ["library", "case", "title", "version", "date", "newest_patch", "
                 "end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s", "moved"]  # fmt: skip
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
                 "to_value", "ratio", "low", "high", "n", "state", "moved", "false", "size", "measured"]  # fmt: skip
-KEY = ("library", "case")
 Line = dict[str, Any]
 
 

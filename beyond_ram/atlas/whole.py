@@ -11,7 +11,7 @@ from pathlib import Path
 from .. import rounds
 from ..bisect.search import NotInstallableError, Run, Step
 from ..rounds import Block
-from ..stacks import index
+from ..stacks import differences, index
 from ..stacks.index import Release
 from ..stacks.locks import StackError
 from ..weighing.cell import WeighingError
@@ -156,7 +156,8 @@ class Atlas:
         for one in seen:
             line = of | tables.step_line(one, false=steps.is_false(one.step))
             line |= {f"{side}_date": dates[line[f"{side}_version"]] for side in ("from", "to")}
-            lines.append(line | {"moved": _moved(bench, line["from_version"], line["to_version"])})
+            old, new = (bench.release_locks.locks[line[f"{side}_version"]].pins for side in ("from", "to"))
+            lines.append(line | {"moved": differences.moved(old, new, {bench.library})})
         existing = [(one.library, one.name) for one in self.every]
         tables.replace_lines(self.out / tables.CELLS, cells, tables.CELL_COLUMNS, existing)
         others = [one for one in existing if one != (bench.library, case.name)]
@@ -187,10 +188,3 @@ def _cell(bench: Bench, case: Case, version: str, runs: Sequence[Run]) -> tables
 
 def _medians(runs: Sequence[Run]) -> tables.Line:
     return {metric: median(runs, metric) for metric in steps.METRICS[:4]}
-
-
-def _moved(bench: Bench, first: str, second: str) -> str:
-    """What else differs between the locks of two releases."""
-    old, new = (bench.release_locks.locks[version].pins for version in (first, second))
-    names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name != bench.library)
-    return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)

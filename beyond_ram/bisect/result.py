@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from ..analysis.changes import in_unit
 from ..metrics import METRICS
+from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
 from .ladder import Ladder
@@ -167,10 +168,7 @@ class Result:
         locks = self.ladder.locks
         if first not in locks or second not in locks:
             return ""
-        old, new = locks[first].pins, locks[second].pins
-        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-        others = [name for name in names if name != canonical(self.package)]
-        return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in others)
+        return differences.moved(locks[first].pins, locks[second].pins, {canonical(self.package)})
 
     # Files.
 

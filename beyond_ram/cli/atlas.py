@@ -51,16 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
     from ..atlas import page
     from ..atlas.cases import FOLDER, cases
     from ..atlas.whole import Atlas
-    from ..folders import MARK, check, mark
+    from ..folders import ensure
     from ..stacks import index
 
     folder = arguments.cases or FOLDER
     every, wanted = cases(folder), cases(folder, arguments.library, arguments.case)
     out = arguments.out.absolute()
-    check(out)
-    out.mkdir(parents=True, exist_ok=True)
-    if not (out / MARK).exists():
-        mark(out)
+    ensure(out)
     with index.for_uv():
         atlas = Atlas(wanted, every, out, arguments.months, None, 60 * arguments.budget, show)
         atlas.make()

@@ -140,21 +140,17 @@ def _asked(arguments: argparse.Namespace) -> list[str]:
 
 def chosen(names: list[str]) -> list[str]:
     """The metrics of some names; by default those of the workload `script`. Raises ValueError."""
-    import difflib
-
     from ..bisect.search import ANSWER, OUTCOME
     from ..experiment.workloads.script import ScriptExperiment
     from ..metrics import METRICS
     from ..metrics.runs import FAILED
+    from ..text import did_you_mean
 
     available = [*ALIASES, OUTCOME, ANSWER, *(name for name, one in METRICS.items() if "runs" in one.tables)]
     for name in names:
         if name not in available:
-            close = difflib.get_close_matches(name, available, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise ValueError(
-                f"--metric {name!r} is no metric{hint} (there are {', '.join([*ALIASES, OUTCOME, ANSWER])})"
-            )
+            hint, short = did_you_mean(name, available), ", ".join([*ALIASES, OUTCOME, ANSWER])
+            raise ValueError(f"--metric {name!r} is no metric{hint} (there are {short})")
     decided = [name for name, one in METRICS.items() if one.decided_in(ScriptExperiment.name()) and name != FAILED]
     return [ALIASES.get(name, name) for name in names] or decided
 

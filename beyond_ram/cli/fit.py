@@ -53,7 +53,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 if a setting fits, 1 if none does, 2 if it is unsure."""
     from ..fit import answer, factors
-    from ..folders import check, mark
+    from ..folders import ensure
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
     largest = factors.number(arguments.largest, "--largest") if arguments.largest else None
@@ -62,9 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if largest and (not plan.growth or largest < 2 * plan.growth.first):
         raise ValueError("--largest: at least twice the first size of --grow")
     out = arguments.out.absolute()
-    check(out)
-    out.mkdir(parents=True, exist_ok=True)
-    mark(out)
+    ensure(out)
     result = answer.answer(plan, arguments.budget, 60 * arguments.minutes, out, largest, show)
     show("")
     print("\n".join(answer.text(result)), flush=True)

@@ -1,6 +1,5 @@
 """Check a config: every fault in one line that names the file and the key."""
 
-import difflib
 import functools
 import os
 import re
@@ -13,6 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from ..metrics import METRICS
+from ..text import did_you_mean
 from . import inputs, tokens
 from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
@@ -308,10 +308,8 @@ def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str
 
 def _suggestion(wrong: str, allowed: Iterable[str]) -> str:
     names = sorted(allowed)
-    close = difflib.get_close_matches(wrong, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return f"{hint} (there {'is' if len(names) == 1 else 'are'}: {listed or 'none'})"
+    return f"{did_you_mean(wrong, names)} (there {'is' if len(names) == 1 else 'are'}: {listed or 'none'})"
 
 
 def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..stacks import differences
 from ..stacks.differences import pins
 from ..stacks.locks import StackError, text_of
 from ..stacks.variants import exchange, moved, reason
@@ -66,6 +67,4 @@ def both(
 def apart(before: Side, after: Side, asked: Sequence[Requirement]) -> str:
     """Other differences between two sides, as `NAME VERSION to VERSION, …`."""
     old, new = (pins(text_of(side.lock)) for side in (before, after))
-    own = {one.package for one in asked}
-    named = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name not in own)
-    return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in named)
+    return differences.moved(old, new, {one.package for one in asked})

@@ -13,10 +13,6 @@ from .blocks import Block, Member, fitting, order
 class Round(Generic[Member]):
     """The result of a round."""
 
-    repeat: int
-    """Its number from 1, which is the repeat number of all its runs."""
-    members: tuple[Member, ...]
-    """The runs, in order."""
     open: tuple[Block[Member], ...]
     """The blocks that are undecided after it, most wanted first."""
     used_s: float
@@ -30,17 +26,14 @@ def run(
     budget_s: float,
     *,
     seed: int,
-    certain: int = 1,
     used_s: float = 0.0,
-    seconds_of: Callable[[Member], float] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Round[Member]]:
     """Run `blocks` in rounds until everything is decided, or no open block fits into the remaining budget.
 
     `once` runs a member with a repeat number. `undecided` is called after each round and returns the blocks to continue
-    with, most wanted first; it can add new ones. The first `certain` rounds run completely, whatever the budget.
-    `used_s` counts as already used. The expected time of a member is the mean of its runs; without runs, the value of
-    `seconds_of`, else the mean of all members.
+    with, most wanted first; it can add new ones. The first round runs completely, whatever the budget. `used_s` counts
+    as already used. The expected time of a member is the mean of its runs; without runs, the mean of all members.
     """
     times: dict[Member, list[float]] = {}
     left, repeat = list(blocks), 0
@@ -48,20 +41,17 @@ def run(
     def expected_s(member: Member) -> float:
         if member in times:
             return fmean(times[member])
-        if seconds_of:
-            return seconds_of(member)
         return fmean(time for runs in times.values() for time in runs) if times else 0.0
 
     while left:
-        chosen = left if repeat < certain else fitting(left, expected_s, budget_s - used_s)
+        chosen = left if not repeat else fitting(left, expected_s, budget_s - used_s)
         if not chosen:
             return
         repeat += 1
-        members = order(chosen, repeat, seed)
-        for member in members:
+        for member in order(chosen, repeat, seed):
             began = clock()
             once(member, repeat)
             times.setdefault(member, []).append(clock() - began)
             used_s += times[member][-1]
         left = list(undecided(repeat))
-        yield Round(repeat, tuple(members), tuple(left), used_s)
+        yield Round(tuple(left), used_s)

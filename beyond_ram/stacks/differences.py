@@ -1,7 +1,7 @@
 """Packages that two locks pin in different versions."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
@@ -55,6 +55,13 @@ def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Diff
         return one.package not in wanted, one.after is None, one.before is None, one.package
 
     return sorted((one for one in all_packages if one.before != one.after), key=order)
+
+
+def moved(before: Mapping[str, str], after: Mapping[str, str], beside: Container[str] = ()) -> str:
+    """The packages whose pins differ, without those `beside`: `NAME VERSION to VERSION, …`."""
+    names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    others = (name for name in names if name not in beside)
+    return ", ".join(f"{name} {before.get(name, 'none')} to {after.get(name, 'none')}" for name in others)
 
 
 def packages_in_words(differing: Iterable[Difference], most: int = MOST_NAMED) -> str:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import platform
 import subprocess
 import sys
 import tomllib
@@ -27,7 +26,7 @@ from pypi_simple import (
 )
 
 from .. import masked
-from .locks import PYTHON, StackError
+from .locks import EXACT, PYTHON, StackError
 
 _CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PIP_CERT")
 _TIMEOUT_S = 60
@@ -167,8 +166,7 @@ def _tags() -> Iterator[tags.Tag]:
 
 
 def _takes_python(bound: str | None) -> bool:
-    own = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"
     try:
-        return not bound or SpecifierSet(bound).contains(own, prereleases=True)
+        return not bound or SpecifierSet(bound).contains(EXACT, prereleases=True)
     except InvalidSpecifier:
         return True

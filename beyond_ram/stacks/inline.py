@@ -1,6 +1,5 @@
 """Requirements inside a Python file: inline metadata of PEP 723, as uv and pipx read it."""
 
-import platform
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from .differences import canonical, pins
-from .locks import PYTHON, text_of
+from .locks import EXACT, text_of
 
 # The regular expression of the PEP.
 _BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
@@ -90,10 +89,9 @@ def _metadata(script: Path) -> dict[str, Any]:
 
 
 def _check_python(script: Path, bound: Any) -> None:
-    own = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"
     try:
-        fits = SpecifierSet(str(bound)).contains(own, prereleases=True)
+        fits = SpecifierSet(str(bound)).contains(EXACT, prereleases=True)
     except InvalidSpecifier:
         raise ValueError(f"{script}: requires-python {bound!r} is no bound, such as >=3.11") from None
     if not fits:
-        raise ValueError(f"{script}: asks for Python {bound}, and scripts are run here by Python {own}")
+        raise ValueError(f"{script}: asks for Python {bound}, and scripts are run here by Python {EXACT}")

@@ -3,8 +3,8 @@
 A lock has only versions and hashes, no addresses, so it is valid on every machine and for every index.
 """
 
-import difflib
 import hashlib
+import platform
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,13 @@ from pathlib import Path
 
 from .. import masked
 from ..files import whole, write
-from ..text import NAME
+from ..text import NAME, did_you_mean
 from . import torch
-from .differences import Difference, base_of, canonical, differences, pins, requested
+from .differences import Difference, base_of, canonical, differences, moved, pins, requested
 
 PYTHON = "3.11"
+EXACT = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"
+"""The version of the stacks' Python, as far as it is known before one is built."""
 ENVS = Path("envs")
 PRE = "--pre"
 """The line in NAME.in that allows prereleases, as in pip. uv ignores it and gets a flag instead."""
@@ -140,8 +142,8 @@ def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str |
         lock.write_text(lines, encoding="utf-8")
         resolve(source, lock, until=until)
     resolved = pins(lock.read_text(encoding="utf-8"))
-    moved = sorted(name for name in kept.keys() & resolved.keys() if kept[name] != resolved[name])
-    return ", ".join(f"{name} {kept[name]} to {resolved[name]}" for name in moved)
+    same = kept.keys() & resolved.keys()
+    return moved({name: kept[name] for name in same}, resolved, resolved.keys() - same)
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prereleases: bool = False) -> None:
@@ -217,6 +219,4 @@ def _require_package(name: str, package: str, envs: Path) -> None:
     """Raise StackError if a stack does not have the package."""
     lock = envs / f"{name}.txt"
     if not has_package(lock, package):
-        close = difflib.get_close_matches(canonical(package), pins(text_of(lock)), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise StackError(f"{lock} has no package {package!r}{hint}")
+        raise StackError(f"{lock} has no package {package!r}{did_you_mean(canonical(package), pins(text_of(lock)))}")

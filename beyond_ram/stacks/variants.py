@@ -15,7 +15,6 @@ INFEASIBLE = "# infeasible: "
 # First line of the lock of a variant that had to move other packages, followed by their versions.
 MOVED = "# moved: "
 _PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
 
 def is_variant(stack: str) -> bool:

@@ -1,7 +1,6 @@
 """Environments of stacks: one virtual environment each, with exactly the locked packages."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import subprocess
@@ -10,14 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import masked
-from ..files import write
+from ..files import locked, write
 from ..folders import check, fresh, mark, remove
 from . import bytecode, torch
 from .locks import PYTHON, StackError, text_of
 from .variants import reason
 
 MARKER = "beyond-ram.lock"
-_NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
 def is_built(lock: Path, folder: Path) -> bool:
@@ -51,14 +49,9 @@ def _alone(folder: Path) -> Iterator[int]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     turn = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if locked(turn) is False:  # a file system without locks locks nothing for others either
             print(f"{folder}: another process builds it; waiting for that", file=sys.stderr, flush=True)
             fcntl.flock(turn, fcntl.LOCK_EX)
-        except OSError as error:  # a file system without locks locks nothing for others either
-            if error.errno not in _NO_LOCKS:
-                raise
         yield turn
     finally:
         os.close(turn)

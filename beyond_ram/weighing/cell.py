@@ -20,7 +20,6 @@ from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
 from . import processes, randomised, remedies, served, sound
 from .private import private_folder
-from .provenance import commit
 
 # Signals of a terminal or a scheduler. A run that they end has no result.
 _EXTERNAL_SIGNALS = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
@@ -216,7 +215,10 @@ def finish(
             how += _NO_ROOM
         raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
     record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
-    record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
+    record["provenance"] |= {
+        "commit": processes.commit(),
+        "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent),
+    }
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     last()

@@ -1,18 +1,16 @@
 """The private folder of a cell. Only one process uses it at a time."""
 
 import contextlib
-import errno
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..files import locked, names
 from ..folders import fresh, remove
 
 # Seconds for a killed process to end and release its folder.
 _WAIT_S = 5.0
-_NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
 class TakenError(RuntimeError):
@@ -55,7 +53,8 @@ def _locked(path: Path) -> int:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except FileNotFoundError:  # another cell has just deleted the empty folder
             continue
-        if _has(descriptor) and _is(descriptor, path):
+        # A file system without locks locks nothing for others either.
+        if locked(descriptor) is not False and names(path, descriptor):  # its last owner deletes it
             os.ftruncate(descriptor, 0)
             os.write(descriptor, str(os.getpid()).encode())
             os.set_inheritable(descriptor, True)
@@ -65,20 +64,3 @@ def _locked(path: Path) -> int:
         if time.monotonic() > deadline:
             raise TakenError(f"{path.with_suffix('')}: process {holder} still works in it; wait for it, or end it")
         time.sleep(0.05)
-
-
-def _has(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:  # a file system without locks locks nothing for others either
-            return False
-    return True
-
-
-def _is(descriptor: int, path: Path) -> bool:
-    """Whether the locked file is still the one at `path`. Its last owner deletes it."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False

@@ -67,3 +67,15 @@ def _wait(command: Command, until_s: float) -> None:
 def ending(status: int) -> str:
     """How a command ended, in words."""
     return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+
+
+def commit() -> str | None:
+    """The commit of the working tree, with `-dirty` if tracked files differ; None outside a repository.
+
+    Raises RuntimeError if git was killed, because then the run may be damaged too.
+    """
+    describe = "git describe --always --dirty --abbrev=12 '--exclude=*' 2> /dev/null"
+    status, output = run(["sh", "-c", f"exec {describe}"])
+    if status < 0:
+        raise RuntimeError(f"git describe ended with {ending(status)}")
+    return None if status else output.decode().strip()

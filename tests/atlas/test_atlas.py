@@ -70,7 +70,7 @@ def test_a_step_is_confirmed_and_a_new_release_adds_its_own_cells(place, capfd):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["--library", "stair"], "did you mean stairs"), (["--case", "none"], "no case has it")],
+    [(["--library", "stair"], "did you mean 'stairs'"), (["--case", "none"], "no case has it")],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, message):
     assert atlas(*words) == 2

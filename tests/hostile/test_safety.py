@@ -79,7 +79,7 @@ def test_no_archive_is_unpacked() -> None:
 
 
 # The two scripts that a shell runs: one is all constant, the words of the other are quoted each.
-SHELLS = {"beyond_ram/weighing/provenance.py", "beyond_ram/gate/schedule.py"}
+SHELLS = {"beyond_ram/weighing/processes.py", "beyond_ram/gate/schedule.py"}
 
 
 def test_no_shell_runs_a_users_text() -> None:
