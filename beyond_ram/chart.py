@@ -1,7 +1,7 @@
-"""Charts of memory over time as SVG: lines, stacked areas, levels as dashed lines, phases as bands.
+"""Charts of memory over time as SVG: lines, stacked areas, levels as dashed lines, phases as bands, events as marks.
 
-Each chart is drawn twice, for wide and narrow windows; page.css shows one of them. The points follow as JSON, for the
-readings that page.js shows under the pointer. Used by the pages of watched runs and by the report.
+Each chart is drawn twice, for wide and narrow windows; chart.css shows one of them. The points follow as JSON, for the
+readings that chart.js shows under the pointer. Used by the pages of watched runs and by the report.
 """
 
 import json
@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from . import advice
@@ -16,11 +17,13 @@ from .text import plain
 from .units import short_size
 
 Points = Sequence[tuple[float, float]]
-# Width and height by class of page.css. Text is 15 high.
+STYLE, SCRIPT = (Path(__file__).with_suffix(ending) for ending in (".css", ".js"))
+"""What a page with charts needs."""
+# Width and height by class of chart.css. Text is 15 high.
 _SIZES = {"broad": (1000.0, 340.0), "narrow": (460.0, 340.0)}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 14.0, 26.0, 30.0
 _LETTER = 9.5
-_BINS, _TICKS = 300, 5
+_BINS, _TICKS, _EVENTS = 300, 5, 200
 # A limit more than three times above all used memory would flatten the curves. Then only the legend shows it.
 _FAR_ABOVE = 3
 
@@ -30,9 +33,11 @@ class Line:
     name: str
     points: Points
     colour: str
-    """A colour class of page.css."""
+    """A colour class of chart.css."""
     stacked: bool = False
     """Draw it as an area on top of the stacked lines before it, which have the same times."""
+    dots: bool = False
+    """Draw dots: readings so rare that nothing is known between them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Mark:
         return f"{self.name}: {advice.mem(math.ceil(self.size_bytes))}"
 
 
-def extremes(points: Points, bins: int = _BINS) -> set[int]:
+def extremes(points: Points, bins: int) -> set[int]:
     """The indices of the minimum and maximum in each time bin, and of both ends. All indices if there are few
     points."""
     if len(points) <= 2 * bins:
@@ -67,10 +72,19 @@ def extremes(points: Points, bins: int = _BINS) -> set[int]:
 
 
 def chart(
-    lines: Sequence[Line], label: str, *, marks: Sequence[Mark] = (), phases: Sequence[Mapping[str, Any]] = ()
+    lines: Sequence[Line],
+    label: str,
+    *,
+    marks: Sequence[Mark] = (),
+    phases: Sequence[Mapping[str, Any]] = (),
+    events: Sequence[tuple[float, str]] = (),
+    bins: int = _BINS,
 ) -> str:
-    """A chart with its legend, or a sentence if there is nothing to draw."""
-    thin = _thinned([one for one in lines if one.points])
+    """A chart with its legend, or a sentence if there is nothing to draw.
+
+    `events` are times and words. Of each line the extremes of `bins` parts are drawn.
+    """
+    thin = _thinned([one for one in lines if one.points], bins)
     if not thin:
         return "<p>Nothing was sampled.</p>"
     most = max(size for one in _stacked(thin) for _, size in one.points)
@@ -79,7 +93,10 @@ def chart(
     for mark in marks:
         name = mark.label if mark in shown else f"{mark.label}, above this chart"
         legend.append(f'<span class="key dashed {mark.colour}">{_text(name)}</span>')
-    drawn = [_Canvas(name, thin, shown, most).svg(label, phases) for name in _SIZES]
+    if events:
+        legend.append('<span class="key event">events</span>')
+    some = events[:: -(-len(events) // _EVENTS) or 1]
+    drawn = [_Canvas(name, thin, shown, most).svg(label, phases, some) for name in _SIZES]
     data = [
         {"name": plain(one.name, 60), "points": [[round(t_s, 3), round(size / 1e6, 2)] for t_s, size in one.points]}
         for one in thin
@@ -107,8 +124,9 @@ class _Canvas:
     def y(self, size: float) -> float:
         return _TOP + (self.high - _TOP - _BOTTOM) * (1 - size / self.top)
 
-    def svg(self, label: str, phases: Iterable[Mapping[str, Any]]) -> str:
+    def svg(self, label: str, phases: Iterable[Mapping[str, Any]], events: Iterable[tuple[float, str]]) -> str:
         parts = [*self._phases(phases), *self._sizes(), *self._times(), *self._lines(), *self._marks()]
+        parts += self._events(events)
         ends = f'data-left="{_LEFT}" data-right="{self.wide - _RIGHT}" data-end="{self.end_s}"'
         return (
             f'<svg class="{self.name}" viewBox="0 0 {self.wide:.0f} {self.high:.0f}" {ends} role="img" '
@@ -126,7 +144,11 @@ class _Canvas:
                 floor = below or [(t_s, 0.0) for t_s, _ in (one.points[0], one.points[-1])]
                 yield f'<path class="area {one.colour}" d="M{self._path([*one.points, *reversed(floor)])}Z"/>'
                 below = one.points
-            yield f'<path class="line {one.colour}" d="M{self._path(one.points)}"/>'
+            if one.dots:
+                dots = "".join(f"M{self._path([point])}h0" for point in one.points)
+                yield f'<path class="line dots {one.colour}" d="{dots}"/>'
+            else:
+                yield f'<path class="line {one.colour}" d="M{self._path(one.points)}"/>'
 
     def _marks(self) -> Iterator[str]:
         for mark in self.marks:
@@ -134,6 +156,11 @@ class _Canvas:
             yield f'<path class="mark {mark.colour}" d="M{_LEFT} {at:.1f}H{right}"/>'
             text = f'class="{mark.colour}" x="{right - 4}" y="{at - 5:.1f}" text-anchor="end"'
             yield f"<text {text}>{_text(mark.label)}</text>"
+
+    def _events(self, events: Iterable[tuple[float, str]]) -> Iterator[str]:
+        for t_s, words in events:
+            place = f"M{self.x(t_s):.1f} {self.high - _BOTTOM - 9:.1f}l5 9h-10z"
+            yield f'<path class="event" d="{place}"><title>{_text(words)}</title></path>'
 
     def _phases(self, phases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         for number, phase in enumerate(phases):
@@ -167,11 +194,11 @@ class _Canvas:
             yield f'<text class="axis" x="{at:.1f}" y="{self.high - 8}" text-anchor="{anchor}">{text}</text>'
 
 
-def _thinned(lines: Sequence[Line]) -> list[Line]:
+def _thinned(lines: Sequence[Line], bins: int) -> list[Line]:
     """The same lines with fewer points. Stacked lines keep common times."""
-    together: set[int] = set().union(*(extremes(one.points) for one in lines if one.stacked))
+    together: set[int] = set().union(*(extremes(one.points, bins) for one in lines if one.stacked))
     return [
-        replace(one, points=[one.points[at] for at in sorted(together if one.stacked else extremes(one.points))])
+        replace(one, points=[one.points[at] for at in sorted(together if one.stacked else extremes(one.points, bins))])
         for one in lines
     ]
 

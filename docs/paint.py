@@ -81,7 +81,7 @@ DEEDS: Mapping[str, Mapping[str, str]] = {
         "points of another metric": "document.querySelector('#explorer .xtitle').textContent !== window.was"
     },
     "document.querySelector('#cells tbody a').click()": {
-        "page of a cell": "document.querySelector('#cell .plot .main-svg')"
+        "page of a cell": "document.querySelector('#cell .chart svg')"
     },
 }
 

@@ -46,15 +46,11 @@ _DEEPER: run_reading.Types = {
 }
 
 
-def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
-    """Read run.json of a run's folder. Raises DamagedError if it is truncated or of another kind.
-
-    A record of `beyond-ram watch` belongs to no cell, and may be in any folder: pass `of_a_cell=False`.
-    """
+def record(folder: Path) -> dict[str, Any]:
+    """Read run.json of a run's folder. Raises DamagedError if it is truncated, of another kind, or of another cell."""
     path = folder / _RECORD
-    deeper = _DEEPER if of_a_cell else {name: kinds for name, kinds in _DEEPER.items() if name != "completed_work"}
-    content = run_reading.record(folder, deeper, _remedy(path))
-    if of_a_cell and content["cell"] != (described := cell(folder)):
+    content = run_reading.record(folder, _DEEPER, _remedy(path))
+    if content["cell"] != (described := cell(folder)):
         wrong = [key for key in {**content["cell"], **described} if content["cell"].get(key) != described.get(key)]
         what = f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}"
         run_reading.refuse(path, what, _remedy(path))
@@ -102,9 +98,9 @@ def of_today(cell: Mapping[str, Value], name: str) -> dict[str, Value]:
     return {"experiment": cell["experiment"], **WORKLOADS[name].points().whole(axes), "rep": cell["rep"]}
 
 
-def samples(folder: Path, *, of_a_cell: bool = True) -> dict[str, list[float | str | None]]:
+def samples(folder: Path) -> dict[str, list[float | str | None]]:
     """The samples of a run's folder, a list for each column, None where not sampled. Raises DamagedError."""
-    return run_reading.samples(folder, record(folder, of_a_cell=of_a_cell), _remedy(folder))
+    return run_reading.samples(folder, record(folder), _remedy(folder))
 
 
 def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":

@@ -14,21 +14,23 @@ from ..analysis.frame import Key, describe, key
 from ..collected import Runs, Samples
 from ..experiment import parse
 from ..metrics.runs import anon_once
+from ..one_run import Run
 from ..units import MB
 from .packed import packed_json
 from .page import render
-from .run import Line, Run, view
+from .run import pss_readings, view
 from .sections import DATA, tags
 
+Line = dict[str, Any]
 TOGETHER = 25
 """Number of cells compressed together. Similar pages compress well."""
-_DRAWN, _LEAST, _MOST = 150_000, 40, 200
+_DRAWN, _LEAST, _MOST = 50_000, 20, 100
 # Tables whose lines are on a cell's page.
 TEARDOWN, REQUESTS, VERDICTS, LIMITS = "owners", "streaming", "verdicts", "limits"
 
 
-def points(runs: int) -> int:
-    """Number of samples to draw per series. It keeps a page with many runs small."""
+def bins(runs: int) -> int:
+    """Number of parts of a line of which the extremes are drawn. It keeps a page with many runs small."""
     return max(_LEAST, min(_MOST, _DRAWN // max(runs, 1)))
 
 
@@ -53,8 +55,8 @@ class Cells:
         beside = {name: _by_cell(self.tables.get(name)) for name in (TEARDOWN, REQUESTS, VERDICTS, LIMITS)}
         folders = weighed.folders
         groups = [*_grouped(folders)]
-        most = points(len(weighed))
-        pack: dict[str, Line] = {}
+        most = bins(len(weighed))
+        pack: dict[str, str] = {}
         for number, (path, places) in enumerate(groups, 1):
             read = ((place, *weighed[place]) for place in places)
             runs = [Run(folders[place], record, samples.lists(place), events) for place, record, events in read]
@@ -83,7 +85,7 @@ class Cells:
             "asked": len(runs),
             **_anon(finished),
             **{f"peak_{name}": _median(_peaks(finished, f"{name}_bytes")) for name in ("rss", "pss")},
-            "pss_read": statistics.median_low([run.pss_readings for run in finished] or [0]),
+            "pss_read": statistics.median_low([pss_readings(run) for run in finished] or [0]),
             "ask": max(asked) / (1 << 20) if asked else None,
             "duration_s": statistics.median(times) if times else None,
             "tags": tags([cell]),
@@ -93,28 +95,23 @@ class Cells:
         """The settings that distinguish a cell in its experiment, in words."""
         return ", ".join(describe(dict(cell), self.settings.get(str(cell["experiment"]), ())))
 
-    def _page(
-        self, path: str, cell: Line, runs: Sequence[Run], beside: Mapping[str, list[Line]], most: int
-    ) -> dict[str, Any]:
+    def _page(self, path: str, cell: Line, runs: Sequence[Run], beside: Mapping[str, list[Line]], most: int) -> str:
         shown = []
         for run in runs:
             rep = run.record["cell"]["rep"]
             again = self.command(str(cell["experiment"]), f"{path}/rep~{rep}")
             shown.append(view(run, f"Repeat {rep}", self.page, again, most))
-        figures = [one.pop("figure") for one in shown]
         axes = [(axis, value) for axis, value in cell.items() if axis not in ("experiment", "rep")]
-        html = render(
+        return render(
             "cell.html.jinja",
             title=" · ".join(named(cell["experiment"], cell["stack"], self.words(cell))),
             axes=axes,
             runs=shown,
-            drawn=[figure is not None for figure in figures],
             verdicts=beside[VERDICTS],
             teardown=sorted(beside[TEARDOWN], key=lambda line: (line["rep"], line["rung"])),
             requests=[_requests(line) for line in beside[REQUESTS]],
             limits=beside[LIMITS],
         )
-        return {"html": html, "figures": figures}
 
 
 def named(*parts: object) -> list[str]:

@@ -11,7 +11,7 @@ from ..analysis.frame import Key, key
 from ..chart import Line, Mark, chart
 from ..collected import Runs, Samples
 from ..metrics import METRICS
-from .run import Run
+from ..one_run import Run
 
 _ABOUT_MEMORY = ("growth", "growth difference", "owner", "regrowth", "limit")
 """Kinds of findings that have no effects but are about memory."""
@@ -44,11 +44,11 @@ def picture(
         if not cells or len(cells) < len(sides):
             continue
         drawn = {name: _middle([_run(place, runs, samples) for place in places[cell]]) for name, cell in cells.items()}
-        shown = {name: run for name, run in drawn.items() if run and _kept(run)}
+        shown = {name: run for name, run in drawn.items() if run and run.kept}
         if shown:
             marks = [mark for place, name in enumerate(shown) for mark in _marks(place, name, shown[name])]
             marks += _limits(cells.values(), limits)
-            lines = [Line(name, _kept(run), f"run{place}") for place, (name, run) in enumerate(shown.items())]
+            lines = [Line(name, run.kept, f"run{place}") for place, (name, run) in enumerate(shown.items())]
             svg = chart(lines, f"Kept memory over time: {finding.title}", marks=_distinct(marks))
             return Picture(markupsafe.Markup(svg), number, _caption(shown))
     return None
@@ -81,14 +81,6 @@ def _number(value: object) -> object:
 def _run(place: int, runs: Runs, samples: Samples) -> Run:
     record, events = runs[place]
     return Run(runs.folders[place], record, samples.lists(place), events)
-
-
-def _kept(run: Run) -> list[tuple[float, float]]:
-    """Kept memory over time if it was measured, else anonymous plus shared memory."""
-    times, samples = run.samples["t_s"], run.samples
-    counted = [(t_s, size) for t_s, size in zip(times, samples.get("kept_bytes", ()), strict=False) if size is not None]
-    kinds = zip(times, samples["anon_bytes"], samples["shmem_bytes"], strict=True)
-    return counted or [(t_s, anon + shmem) for t_s, anon, shmem in kinds if None not in (anon, shmem)]
 
 
 def _middle(runs: Iterable[Run]) -> Run | None:

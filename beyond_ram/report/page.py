@@ -8,7 +8,8 @@ from typing import Any
 import jinja2
 import markupsafe
 
-from ..files import whole
+from ..chart import SCRIPT, STYLE
+from ..files import write as write_file
 from ..text import plain
 from .packed import datatables, packed_json, plotly
 
@@ -18,21 +19,19 @@ _MOST = 5000
 
 def sources() -> list[Path]:
     """The templates, styles and scripts of pages."""
-    return sorted(path for path in TEMPLATES.iterdir() if path.is_file())
+    return [STYLE, SCRIPT, *sorted(path for path in TEMPLATES.iterdir() if path.is_file())]
 
 
-def write(template: str, page: Path | str, *, into_streams: bool = False, **values: Any) -> None:
-    """Fill a template and write the page, like `files.whole`.
+def write(template: str, page: Path | str, **values: Any) -> None:
+    """Fill a template and write the page, like `files.write`.
 
     Raises jinja2.UndefinedError if a value is missing, OSError.
     """
     script, style = datatables()
-    inlined = {
-        name: markupsafe.Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")
-    }
-    text = render(template, bundles={"plotly": plotly(), "datatables": script, "style": style}, own=inlined, **values)
-    with whole(page, into_streams=into_streams) as partial:
-        partial.write_text(text, encoding="utf-8")
+    files = {"page.css": [STYLE, TEMPLATES / "page.css"], "page.js": [SCRIPT, TEMPLATES / "page.js"]}
+    own = {name: markupsafe.Markup("".join(one.read_text("utf-8") for one in ones)) for name, ones in files.items()}
+    bundles = {"plotly": plotly(), "datatables": script, "style": style}
+    write_file(page, render(template, bundles=bundles, own=own, **values))
 
 
 def render(template: str, **values: Any) -> str:

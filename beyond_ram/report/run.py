@@ -1,21 +1,21 @@
-"""A run on a page: outcome, peaks, phases, provenance, commands, files, and its figure."""
+"""A run on the page of its cell: outcome, peaks, phases, provenance, commands, files, and memory over time."""
 
-import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+
+import markupsafe
 
 from .. import advice
-from ..experiment import records
+from ..chart import Line, Mark, chart
 from ..metrics.runs import anon_once
+from ..one_run import Run
 from ..run_files import RUN_FILES
 from ..units import MB
-from .timeline import POINTS, Figure, Samples, timeline
 
-Line = dict[str, Any]
+# Events that are no marks: phases and progress are shown by other means.
+_NO_MARKS = ("phase", "progress", "provenance", "start", "end")
 PEAKS = {
     "anon": "anonymous, peak",
     "shmem": "shared, peak",
@@ -26,40 +26,8 @@ PEAKS = {
 """Peak columns of run.json with their labels."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run, read from its folder."""
-
-    folder: Path
-    record: Mapping[str, Any]
-    samples: Samples
-    events: Sequence[Mapping[str, Any]]
-
-    @classmethod
-    def read(cls, folder: Path, *, of_a_cell: bool = True) -> "Run":
-        """Read a folder. Raises DamagedError if a file is missing, truncated, or from another run."""
-        record = records.record(folder, of_a_cell=of_a_cell)
-        return cls(folder, record, records.samples(folder, of_a_cell=of_a_cell), records.events(folder))
-
-    @property
-    def pss_readings(self) -> int:
-        """The number of PSS readings. They are too rare for the largest one to be the peak."""
-        return sum(value is not None for value in self.samples.get("pss_bytes", ()))
-
-    @property
-    def asked(self) -> advice.Advice | None:
-        """The memory request; None if the record has no readings."""
-        try:
-            return advice.advise(self.record) if self.record["completed_work"] or self.record["sampler"] else None
-        except KeyError:
-            return None
-
-
-def view(run: Run, title: str, page: Path | None, command: str | None = None, points: int = POINTS) -> dict[str, Any]:
-    """The template values of a run, with its figure.
-
-    `page` is the file that links to the run's files, if they are kept. `command` measures the run again.
-    """
+def view(run: Run, title: str, page: Path, command: str | None = None, bins: int = 100) -> dict[str, Any]:
+    """The template values of a run, with its chart. `page` links to its files. `command` measures the run again."""
     record = run.record
     return {
         "title": title,
@@ -70,8 +38,8 @@ def view(run: Run, title: str, page: Path | None, command: str | None = None, po
         "provenance": list(_provenance(record)),
         "command": shlex.join(map(str, record.get("command", []))),
         "again": command,
-        "files": [(name, link(run.folder / name, page)) for name in _files(run.folder)] if page else [],
-        "figure": drawn(run, points),
+        "files": [(name, run.link(name, page)) for name in _files(run.folder)],
+        "chart": drawn(run, title, bins),
     }
 
 
@@ -80,14 +48,33 @@ def _files(folder: Path) -> list[str]:
     return [*RUN_FILES, *(name for name in ("requests.csv",) if (folder / name).exists())]
 
 
-def drawn(run: Run, points: int = POINTS) -> Figure | None:
-    """The figure of a run; None if it has no samples."""
-    return timeline(run.samples, run.record, run.events, points) if run.samples.get("t_s") else None
+def drawn(run: Run, title: str, bins: int) -> markupsafe.Markup:
+    """The memory of a run over time, by kind, with phases, limit and events."""
+    limit = run.record.get("memory_limit_bytes")
+    svg = chart(
+        [*run.by_kind, Line("PSS", run.series("pss_bytes"), "pss", dots=True)],
+        f"{title}, memory over time",
+        marks=[Mark("limit", limit, "limit")] if limit else (),
+        phases=[phase for phase in run.record.get("phases", []) if phase.get("start_s") is not None],
+        events=[(event["t_s"], _describe(event)) for event in run.events if event["event"] not in _NO_MARKS],
+        bins=bins,
+    )
+    return markupsafe.Markup(svg)
 
 
-def link(path: Path, page: Path) -> str:
-    """The path of a file relative to the page, percent-encoded."""
-    return quote(Path(os.path.relpath(path, page.parent)).as_posix())
+def _describe(event: Mapping[str, Any]) -> str:
+    """The name of an event with its text and number values."""
+    values = {
+        key: value
+        for key, value in event.items()
+        if key not in ("t_s", "event", "pid") and isinstance(value, (str, int, float)) and not key.endswith("_bytes")
+    }
+    return ", ".join([event["event"].replace("_", " "), *(f"{key} {value}" for key, value in values.items())])
+
+
+def pss_readings(run: Run) -> int:
+    """The number of PSS readings. They are too rare for the largest one to be the peak."""
+    return sum(value is not None for value in run.samples.get("pss_bytes", ()))
 
 
 def several(record: Mapping[str, Any]) -> bool:
@@ -105,7 +92,7 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
     record, peak = run.record, run.record["peak"]
     summed = ", summed over processes" if several(record) else ""
     sizes = [(label + summed * (kind != "pss"), peak.get(f"{kind}_bytes")) for kind, label in PEAKS.items()]
-    if read := run.pss_readings:
+    if read := pss_readings(run):
         sizes = [
             (f"PSS, highest of {read} readings" if label == PEAKS["pss"] else label, size) for label, size in sizes
         ]
@@ -143,7 +130,7 @@ def _largest(peak: Mapping[str, Any]) -> float | None:
     return size
 
 
-def _phase(phase: Mapping[str, Any]) -> Line:
+def _phase(phase: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {name: phase.get(f"{name}_bytes") for name in ("anon", "shmem", "file", "rss", "pss", "hwm")}
     return {
         "phase": phase["phase"] or "before the first mark",

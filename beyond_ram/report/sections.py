@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -15,13 +16,14 @@ from ..analysis.loaders import OF_A_LOADER, by_way
 from ..analysis.outcomes import tally
 from ..figures import MB, loader_kind
 from ..metrics import METRICS
-from .timeline import words
+from ..text import plain
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
 # An interval end beyond this ratio, or below its inverse, is not printed as a number.
 _ABSURD = 1000
+_MOST = 120
 # Kernel readings vary by this share for no reason.
 _BY_READING = 0.01
 Line = dict[str, Any]
@@ -291,8 +293,10 @@ def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) ->
         "experiment": [str(line["experiment"]) for line in lines],
         "data": [next((str(line[name]) for name in DATA if _is_set(line.get(name))), "") for line in lines],
     }
-    shown = {name: words(name) for name in {*of["stack"], *of["experiment"]}}
-    return {"metrics": metrics, "cell": list(paths), "label": [words(label) for label in labels], "shown": shown, **of}
+    # Plotly interprets tags.
+    shown, words = ({name: escape(plain(name, _MOST), quote=False) for name in names}
+                    for names in ({*of["stack"], *of["experiment"]}, labels))  # fmt: skip
+    return {"metrics": metrics, "cell": list(paths), "label": [words[one] for one in labels], "shown": shown, **of}
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:

@@ -1,28 +1,25 @@
 """The page of one run, or of several side by side: the request, why memory grew, and memory over time."""
 
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import beyond_ram
 
 from .. import advice
-from ..chart import Line, Mark, chart
+from ..chart import SCRIPT, STYLE, Line, Mark, chart
 from ..files import whole
+from ..one_run import Run
 from ..run_files import RUN_FILES
 from ..text import plain
 from ..units import duration, short_size
 from ..watch import summary, trend, why
-from .run import Run
 from .side_by_side import cells
 
 _MOST = 5000
-_KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"), "file_bytes": ("file", "file")}
 _COLOURS = 6
 _PHASE_SIZES = ("anon_bytes", "shmem_bytes", "file_bytes", "rss_bytes", "hwm_bytes")
 _PROCESSES = 8
@@ -55,14 +52,16 @@ def html(runs: Mapping[str, Run], page: Path | None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n'
         f'<link rel="icon" href="data:,">\n<title>beyond-ram: {_text(title, 200)}</title>\n'
-        f"<style>\n{_own('page.css')}</style>\n</head>\n<body>\n<main>\n"
+        f"<style>\n{_own('css')}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(parts)
-        + f"\n</main>\n<script>\n{_own('page.js')}</script>\n</body>\n</html>\n"
+        + f"\n</main>\n<script>\n{_own('js')}</script>\n</body>\n</html>\n"
     )
 
 
-def _own(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+def _own(ending: str) -> str:
+    """The style or the script of the page, with that of its charts."""
+    files = [resources.files(__package__).joinpath(f"page.{ending}"), STYLE if ending == "css" else SCRIPT]
+    return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def _text(value: object, most: int = _MOST) -> str:
@@ -90,13 +89,13 @@ def _run(run: Run, page: Path | None) -> Iterator[str]:
     yield "<h2>Memory by kind</h2>"
     if (record["peak"].get("processes") or 0) > 1:
         yield _note("Summed over processes: what they share counts in each.")
-    yield chart(list(_by_kind(run)), "Memory by kind over time", phases=phases)
+    yield chart(run.by_kind, "Memory by kind over time", phases=phases)
     yield from _phases(phases)
     yield "<details><summary>All readings</summary>"
     yield f"<pre>{_preformatted(_summary(record))}</pre></details>"
     yield from _provenance(record)
     if page:
-        links = [f'<a href="{_link(run.folder / name, page)}">{_text(name)}</a>' for name in RUN_FILES]
+        links = [f'<a href="{run.link(name, page)}">{_text(name)}</a>' for name in RUN_FILES]
         yield f"<p>Its files: {', '.join(links)}.</p>"
 
 
@@ -154,14 +153,6 @@ def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[M
         yield Mark("limit of the group around", limit, "limit")
     if asked:
         yield Mark("ask", asked.ask_bytes, "ask")
-
-
-def _by_kind(run: Run) -> Iterator[Line]:
-    kinds = {name: run.samples.get(name, ()) for name in _KINDS}
-    if all(value is not None for values in kinds.values() for value in values):
-        for name, (label, colour) in _KINDS.items():
-            yield Line(label, run.series(name), colour, stacked=True)
-    yield Line("RSS", run.series("rss_bytes"), "rss")
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
@@ -253,8 +244,3 @@ def _side_by_side(runs: Mapping[str, Run]) -> Iterator[str]:
     lines = [Line(name, run.kept, f"run{number % _COLOURS}") for number, (name, run) in enumerate(runs.items())]
     yield "<h2>Kept memory over time</h2>"
     yield chart(lines, "Kept memory of all runs over time")
-
-
-def _link(path: Path, page: Path) -> str:
-    """The path of a file relative to the page, percent-encoded."""
-    return quote(Path(os.path.relpath(path, page.parent)).as_posix())

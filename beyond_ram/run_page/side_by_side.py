@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import advice
+from ..one_run import Run
 from ..watch import trend
-from .run import Run
 
 _MB = 1e6
 

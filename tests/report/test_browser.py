@@ -34,7 +34,6 @@ PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 SHIFTED = """window.shifted = 0; new PerformanceObserver(list => list.getEntries().forEach(entry => {
 if (!entry.hadRecentInput) window.shifted += entry.value; })).observe({type: 'layout-shift', buffered: true})"""
 # When a plot answers the mouse.
-READY = "plot.querySelector('.nsewdrag') && plot.on"
 Opened = Callable[..., Any]
 
 
@@ -155,7 +154,7 @@ def go(page: Any, view: str) -> None:
         page.wait_for_selector("#cells .dt-search")
         page.wait_for_selector("#explorer .main-svg")
     elif view.startswith("cell/"):
-        page.wait_for_function(f"() => [...document.querySelectorAll('#cell .plot')].every(plot => {READY})")
+        page.wait_for_selector("#cell .chart svg:visible")
 
 
 def point_at(page: Any, mark: str, shown: str) -> None:
@@ -226,7 +225,7 @@ def test_a_table_of_many_cells_is_unpacked_where_it_is_shown(
     page.get_by_role("searchbox").fill("509 files")
     page.wait_for_function("() => document.querySelectorAll('#cells tbody tr').length === 1")
     page.locator("#cells tbody a").click()
-    page.wait_for_selector("#cell .plot .main-svg")
+    page.wait_for_selector("#cell .chart svg:visible")
     assert "509" in page.locator("#cell").inner_text()
 
 
@@ -246,14 +245,14 @@ def test_bars_of_a_finding_are_as_long_as_their_values(page_file: Path, opened: 
 def test_hovering_tells_values_and_a_point_leads_to_its_cell(page_file: Path, opened: Opened) -> None:
     page = opened(page_file)
     go(page, "cell")
-    point_at(page, "#cell .plot .nsewdrag", "#cell .plot .hoverlayer text")
-    assert "MB" in page.locator("#cell .plot .hoverlayer").first.text_content()
+    page.locator("#cell .chart svg:visible").first.hover()
+    assert "MB" in page.locator("#cell .reading").first.inner_text()
     go(page, "cells")
     point_at(page, "#explorer .points path", "#explorer .hoverlayer text")
     assert "repeat" in page.locator("#explorer .hoverlayer").text_content()
     page.mouse.down()
     page.mouse.up()
-    page.wait_for_selector("#cell .plot .main-svg")
+    page.wait_for_selector("#cell .chart svg:visible")
 
 
 def test_a_drawing_tells_values_too_and_is_enlarged(page_file: Path, opened: Opened) -> None:
@@ -291,7 +290,7 @@ def test_the_keyboard_reaches_a_cell(page_file: Path, opened: Opened) -> None:
     page.wait_for_selector("#cells .dt-search")
     page.locator("#cells tbody a").first.focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#cell .plot .main-svg")
+    page.wait_for_selector("#cell .chart svg:visible")
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "cell"])

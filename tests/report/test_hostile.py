@@ -1,6 +1,5 @@
 """What is planted in records, tables, samples and captions reaches pages and figures as text, and as nothing else."""
 
-import json
 import os
 import re
 import subprocess
@@ -18,9 +17,9 @@ import pytest
 from beyond_ram import figures, pages, tables, text
 from beyond_ram.analysis.runs import runs
 from beyond_ram.files import DamagedError
+from beyond_ram.one_run import Run
 from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page
-from beyond_ram.report.run import Run
 from beyond_ram.watch import watch, write_record
 
 from .conftest import Script, drawing, figure, gathered
@@ -165,7 +164,7 @@ def test_in_the_report(kind: str, tmp_path: Path, report: Script, tokenised: lis
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("run")
     write_record(watch([sys.executable, "-c", "import time; time.sleep(0.1)"], folder), folder)
-    return Run.read(folder, of_a_cell=False)
+    return Run.read(folder)
 
 
 def planted_in(run: Run, planted: str) -> Run:
@@ -184,10 +183,7 @@ def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run) -> None:
     page_texts = {}
     for name, text_of in (("planted", planted), ("harmless", HARMLESS)):
         view = run_of_page.view(planted_in(run, text_of), text_of, tmp_path / "page.html")
-        figure_of = json.dumps(view.pop("figure"))
-        # Plotly takes tags for markup, and their escapes for text.
-        assert "<" not in figure_of.replace("<br>", "")
-        cell = {"title": text_of, "axes": [(text_of, text_of)], "drawn": [True], "requests": [], "limits": []}
+        cell = {"title": text_of, "axes": [(text_of, text_of)], "requests": [], "limits": []}
         verdict = [{"verdict": text_of, "sentence": text_of, "evidence": text_of}]
         page_texts[name] = page_of.render("cell.html.jinja", runs=[view], verdicts=verdict, teardown=[], **cell)
     page, harmless = Structure(page_texts["planted"]), Structure(page_texts["harmless"])

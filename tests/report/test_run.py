@@ -1,11 +1,14 @@
 """What the page of a run says of one process, and of several."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from beyond_ram.one_run import Run
 from beyond_ram.report.cells import _anon
-from beyond_ram.report.run import Run, view
+from beyond_ram.report.run import view
 
 from ..analysis.by_hand import MB, record
 
@@ -19,7 +22,7 @@ def run(**peak: object) -> Run:
 
 @pytest.mark.parametrize("several", [True, False])
 def test_sums_over_several_processes_are_said_to_be_sums(*, several: bool) -> None:
-    summary = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", None)["summary"])
+    summary = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", Path("page.html"))["summary"])
     assert ("RSS, peak, summed over processes" in summary) is several
     assert summary["PSS, highest of 2 readings"] == "400.0 MB"
     assert ("anonymous, peak" in summary) is not several
@@ -30,3 +33,20 @@ def test_the_list_of_cells_counts_each_page_once_or_says_that_it_does_not() -> N
     assert _anon([run(kept=KEPT), run(processes=1, anon_bytes=304 * MB)]) == {"peak_anon": 303.0, "anon_summed": False}
     assert _anon([run(kept=None)]) == {"peak_anon": 447.0, "anon_summed": True}
     assert _anon([]) == {"peak_anon": None, "anon_summed": False}
+
+
+def test_the_chart_of_a_run_has_its_limit_phases_and_events() -> None:
+    drawn = run(processes=1)
+    samples = {"t_s": [0.0, 1.0], **{name: [1e6, 9e6] for name in ("anon_bytes", "file_bytes", "shmem_bytes")}}
+    samples |= {"rss_bytes": [3e6, 27e6], "pss_bytes": [None, 5e6]}
+    phases = [{"phase": "map <0>", "start_s": 0.0, "end_s": 1.0}]
+    events = [{"t_s": 0.5, "event": "shard", "shard": 3, "rss_bytes": 9}, {"t_s": 0.7, "event": "progress"}]
+    more = {"memory_limit_bytes": 30 << 20, "phases": phases}
+    chart = view(Run(drawn.folder, {**drawn.record, **more}, samples, events), "Repeat 1", Path("page.html"))["chart"]
+    assert "limit: 30M" in chart
+    assert "map &lt;0&gt;" in chart
+    assert set(re.findall("<title>(.*?)</title>", chart)) == {"shard, shard 3"}
+    (points,) = re.findall('application/json">(.*?)</script>', chart)
+    assert {line["name"]: line["points"][-1] for line in json.loads(points)} == {
+        "anonymous": [1.0, 9.0], "shared": [1.0, 9.0], "file": [1.0, 9.0], "RSS": [1.0, 27.0], "PSS": [1.0, 5.0]
+    }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from beyond_ram import run_reading
 from beyond_ram.experiment import records
 from beyond_ram.metrics import derive
 from beyond_ram.run_files import COLUMNS
@@ -82,8 +83,8 @@ def test_runs_from_before_are_read(tmp_path: Path) -> None:
     places = [COLUMNS.index(name) for name in ("pressure_some_s", "pressure_full_s")]
     with (out / "samples.csv").open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(row[: min(places)] for row in rows)
-    record = records.record(out, of_a_cell=False)
-    assert records.samples(out, of_a_cell=False)["rss_bytes"]
+    record = run_reading.record(out)
+    assert run_reading.samples(out, record)["rss_bytes"]
     assert records.samples_table(out, record)["pressure_some_s"].null_count == len(rows) - 1
     assert derive(record, [], "runs")["pressure_some_s"] is None
     assert list(lines(record))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,7 @@ import pytest
 from scipy import stats
 
 from beyond_ram import run_page
-from beyond_ram.report.run import Run
-from beyond_ram.report.timeline import timeline
+from beyond_ram.chart import chart
 from beyond_ram.watch import watch
 
 from .soak import KINDS, SPIKE
@@ -96,12 +96,12 @@ def test_no_sample_is_lost_and_peaks_are_kept(soaked: tuple[Path, dict[str, Any]
 @pytest.mark.slow
 def test_it_is_read_back_and_drawn_with_its_peak(soaked: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, counted = soaked
-    run = Run.read(folder, of_a_cell=False)
-    figure = timeline(run.samples, run.record, run.events)
-    total = next(series for series in figure["data"] if series["name"] == "RSS")
-    assert len(total["x"]) < len(run.samples["t_s"])
-    assert max(total["y"]) == pytest.approx(counted["highest"]["rss_bytes"] / 1e6, abs=0.01)
-    run_page.write(tmp_path / "page.html", {"soak": run_page.Run.read(folder)})
+    run = run_page.Run.read(folder)
+    (points,) = re.findall('application/json">(.*?)</script>', chart(run.by_kind, "soak"))
+    total = next(line["points"] for line in json.loads(points) if line["name"] == "RSS")
+    assert len(total) < len(run.samples["t_s"])
+    assert max(size for _, size in total) == pytest.approx(counted["highest"]["rss_bytes"] / 1e6, abs=0.01)
+    run_page.write(tmp_path / "page.html", {"soak": run})
     assert (tmp_path / "page.html").stat().st_size > 1000
 
 

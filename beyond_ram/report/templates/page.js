@@ -1,5 +1,4 @@
-"use strict";
-// Views, filters and what is unpacked when it is shown. Figures are Plotly's, tables DataTables'.
+// Views, filters and what is unpacked when it is shown. The points of all runs are Plotly's, tables DataTables'.
 const root = document.documentElement, byId = id => document.getElementById(id);
 
 // A pack is gzip in base64; nothing is fetched.
@@ -10,7 +9,6 @@ async function unpacked(id) {
 }
 const once = make => { let made; return () => made ??= make(); };
 const explorerData = once(async () => JSON.parse(await unpacked("explorer")));
-const figuresData = once(async () => JSON.parse(await unpacked("figures")));
 const plotly = once(async () => {
   const script = document.createElement("script");
   script.textContent = await unpacked("plotly");
@@ -58,28 +56,12 @@ function themed(layout) {
   return { ...layout, font, modebar, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     hoverlabel: { bgcolor: style.backgroundColor, font }, xaxis: { ...grid, ...layout.xaxis }, yaxis: { ...grid, ...layout.yaxis } };
 }
-const drawn = new Map();
+let drawn;
 async function draw(element, figure) {
-  drawn.set(element, figure);
-  const Plotly = await plotly(), layout = themed(figure.layout);
-  if (layout.annotations) layout.annotations = apart(element, figure);
-  await Plotly.react(element, figure.data, layout, { responsive: true, displaylogo: false });
-}
-// Names above a plot, without those that would reach into the one before: hovering tells them too.
-function apart(element, { data, layout }) {
-  const last = Math.max(...data.flatMap(line => line.x)), pixels = element.clientWidth - layout.margin.l - layout.margin.r;
-  let end = 0;
-  return layout.annotations.filter(note => {
-    if (note.yref !== "paper") return true;
-    const middle = pixels * note.x / last, half = 3.5 * note.text.length, free = middle - half >= end;
-    if (free) end = middle + half;
-    return free;
-  });
+  drawn = [element, figure];
+  await (await plotly()).react(element, figure.data, themed(figure.layout), { responsive: true, displaylogo: false });
 }
 const inLines = (text, letters) => text.match(new RegExp(`.{1,${letters}}(?= |$)|[^ ]+`, "g")).join("<br>");
-async function drawIn(place, figures) {
-  for (const element of place.querySelectorAll("[data-figure]")) await draw(element, figures[element.dataset.figure]);
-}
 
 // One metric of every run. A box has no mark in the legend where only its points are drawn: a point beside it has.
 const COLOURS = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"];
@@ -149,10 +131,9 @@ async function showCell(path) {
   const place = byId("cell"), { pack } = await explorerData();
   place.textContent = "";
   if (!(path in pack)) return place.append("This page has no such cell.");
-  const told = JSON.parse(await unpacked("cells-" + pack[path]))[path];
-  place.innerHTML = told.html;
+  place.innerHTML = JSON.parse(await unpacked("cells-" + pack[path]))[path];
   scrollTo(0, 0);
-  await drawIn(place, told.figures);
+  readings(place);
 }
 
 form?.addEventListener("change", filter);
@@ -166,11 +147,11 @@ byId("theme").addEventListener("click", () => {
 function redraw() {
   const dark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.classList.toggle("dark", dark);
-  for (const [element, figure] of drawn) if (element.isConnected) draw(element, figure);
+  if (drawn) draw(...drawn);
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 for (const paper of document.querySelectorAll(".paper")) paper.addEventListener("dblclick", () => paper.classList.toggle("large"));
 addEventListener("hashchange", show);
 redraw();
 show();
-if (byId("pack-figures")) figuresData().then(figures => drawIn(document, figures)).then(() => grids(document));
+readings(document);

@@ -1,11 +1,16 @@
-"""A run, read from its folder."""
+"""A run for pages: what is in its folder, its request, and its memory over time. Standard library only."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from .. import advice, run_reading
+from . import advice, run_reading
+from .chart import Line
+
+_KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"), "file_bytes": ("file", "file")}
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,17 @@ class Run:
             for t_s, anon, shmem in zip(self.samples["t_s"], *kinds, strict=False)
             if anon is not None and shmem is not None
         ]
+
+    @property
+    def by_kind(self) -> list[Line]:
+        """The lines of a chart: the kinds of memory, stacked, if all were read, and RSS."""
+        kinds = [self.samples.get(name, ()) for name in _KINDS]
+        whole = all(value is not None for values in kinds for value in values)
+        lines = [
+            Line(label, self.series(name), colour, stacked=True) for name, (label, colour) in _KINDS.items() if whole
+        ]
+        return [*lines, Line("RSS", self.series("rss_bytes"), "rss")]
+
+    def link(self, name: str, page: Path) -> str:
+        """The path of one of its files relative to a page, percent-encoded."""
+        return quote(Path(os.path.relpath(self.folder / name, page.parent)).as_posix())
