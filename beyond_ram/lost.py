@@ -16,6 +16,7 @@ from typing import Any
 from snakemake.logging import logger
 
 from .files import write
+from .text import first_of
 
 # The file with the lost paths, for later calls and their jobs.
 _VARIABLE = "BEYOND_RAM_LOST"
@@ -63,5 +64,4 @@ def _but(targets: Iterable[str], lost: Set[str]) -> list[str]:
 
 def _names(lost: set[str]) -> str:
     names = [path.removesuffix("/run.json") for path in sorted(lost)]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{len(names)} could not be made: {', '.join(names[:_NAMED])}{more}"
+    return f"{len(names)} could not be made: {first_of(names, _NAMED)}"

@@ -1,9 +1,9 @@
 """Make text from data (a reason, a version, a name) safe for figures and pages: it is shown as text, never as
-markup. Also hints about misspelt names."""
+markup. Also lists, tables and hints for a terminal."""
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 NAME = r"[a-z0-9][a-z0-9._-]*"
 """A name of an experiment, stack, corpus, token dataset or repository, as a regular expression."""
@@ -24,6 +24,21 @@ def did_you_mean(wrong: str, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the most similar one; empty if none is similar."""
     close = difflib.get_close_matches(wrong, list(names), 1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def first_of(names: Iterable[object], most: int) -> str:
+    """Names in a line: the first few, and how many more there are."""
+    listed = list(map(str, names))
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
+    """A table for a terminal. The first `left` columns are aligned to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (word.ljust(width) if place < left else word.rjust(width)
+                 for place, (word, width) in enumerate(zip(row, widths, strict=True)))  # fmt: skip
+        yield "  ".join(cells).rstrip()
 
 
 def rst(text: str, most: int) -> str:

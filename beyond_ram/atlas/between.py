@@ -10,6 +10,7 @@ from ..analysis.changes import in_unit
 from ..bisect.result import NAMES
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
+from ..text import first_of
 from . import tables
 from .steps import CONFIRMED, ONCE
 from .tables import Line, is_false, strength
@@ -177,8 +178,7 @@ def _head(
         yield f"At the same version in both: {', '.join(same)}."
     others = sorted(name for name in old.keys() & new.keys() if old[name] != new[name] and name not in covered)
     if others:
-        shown = ", ".join(others[:8]) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
-        yield f"Changed, but not in the atlas: {shown}."
+        yield f"Changed, but not in the atlas: {first_of(others, 8)}."
 
 
 def _whole_way(one: Change) -> Iterator[str]:

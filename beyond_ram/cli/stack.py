@@ -136,6 +136,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     from ..experiment.kept import LOCKS
     from ..stacks.locks import between
     from ..stacks.variants import is_variant, reason
+    from ..text import in_columns
 
     differing = between(arguments.before, arguments.after, project(), arguments.results / LOCKS)
     for name in filter(is_variant, (arguments.before, arguments.after)):
@@ -143,9 +144,8 @@ def _diff(arguments: argparse.Namespace) -> int:
             raise ValueError(f"{name} cannot be: {infeasible}")
     lines = [("package", arguments.before, arguments.after)] if differing else []
     lines += [(one.package, one.before or "none", one.after or "none") for one in differing]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        print("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
+    for line in in_columns(lines, left=3):
+        print(line)
     print(f"{len(differing)} packages differ, all others are the same")
     return 0
 

@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from ..metrics import METRICS
-from ..text import did_you_mean
+from ..text import did_you_mean, first_of
 from . import inputs, tokens
 from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
@@ -308,8 +308,8 @@ def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str
 
 def _suggestion(wrong: str, allowed: Iterable[str]) -> str:
     names = sorted(allowed)
-    listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return f"{did_you_mean(wrong, names)} (there {'is' if len(names) == 1 else 'are'}: {listed or 'none'})"
+    listed = first_of(names, 20) or "none"
+    return f"{did_you_mean(wrong, names)} (there {'is' if len(names) == 1 else 'are'}: {listed})"
 
 
 def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..advice import MIB, ROOM_BYTES
+from ..text import in_columns
 from ..units import duration, short_size
 from . import design
 from .design import Point
@@ -246,9 +247,7 @@ def _table(result: Answer) -> Iterator[str]:
         )
         speed = [f"{result.target / line.time.value:,.0f}" if line.time.value else "-"] if result.target else []
         rows.append([*map(str, line.setting), *predicted, line.fits, duration(line.time.value), *speed])
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(word.rjust(width) for word, width in zip(row, widths, strict=True))
+    yield from in_columns(rows, left=0)
 
 
 def _explained(result: Answer) -> Iterator[str]:

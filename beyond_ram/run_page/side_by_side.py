@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import advice
 from ..one_run import Run
+from ..text import in_columns
 from ..watch import trend
 
 _MB = 1e6
@@ -66,14 +67,7 @@ def _change(before: float | None, after: float | None) -> str:
 def lines(runs: Mapping[str, Run]) -> Iterator[str]:
     """The table for a terminal, as lines."""
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
-    rows = [heads, *cells(runs)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(heads))]
-    for row in rows:
-        first, *rest = (
-            cell.ljust(width) if n == 0 else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join([first, *rest]).rstrip()
+    yield from in_columns([heads, *cells(runs)], left=1)
     for name, run in runs.items():
         if growth := run.record.get("growth"):
             yield f"{name}: growth {trend.sentence(growth)}"

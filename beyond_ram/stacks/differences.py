@@ -4,6 +4,8 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
+from ..text import first_of
+
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _REQUEST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 MOST_NAMED = 3
@@ -66,6 +68,4 @@ def moved(before: Mapping[str, str], after: Mapping[str, str], beside: Container
 
 def packages_in_words(differing: Iterable[Difference], most: int = MOST_NAMED) -> str:
     """Differences in one line: the first few, and how many more there are."""
-    named = [str(one) for one in differing]
-    more = len(named) - most
-    return ", ".join(named[:most]) + (f" and {more} more" if more > 0 else "")
+    return first_of(differing, most)
