@@ -19,13 +19,9 @@ _NAME = b"beyond_ram.table"
 _MOST = 2000
 
 
-def read_run(run_json: Path | str) -> RunFiles:
-    """The record and the events of one run. Raises DamagedError."""
-    return records.run(Path(run_json).parent)
-
-
 def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
-    return [read_run(path) for path in run_jsons]
+    """The record and the events of each run. Raises DamagedError."""
+    return [records.run(Path(path).parent) for path in run_jsons]
 
 
 def read(path: Path | str) -> pd.DataFrame:

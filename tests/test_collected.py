@@ -51,7 +51,7 @@ def test_what_is_collected_is_what_the_folders_say(tmp_path: Path, source: Path)
     assert len(runs) == len(paths) > RUNS_AT_A_TIME
     assert list(runs) == tables.read_runs(paths)
     for place in (302, 0, 299, 300, RUNS_AT_A_TIME):
-        assert runs[place] == tables.read_run(paths[place])
+        assert runs[place] == tables.read_runs([paths[place]])[0]
         pd.testing.assert_frame_equal(
             samples.of(place).dropna(axis=1, how="all"),
             pd.DataFrame(records.samples(paths[place].parent)).dropna(axis=1, how="all"),

@@ -269,11 +269,6 @@ def more_repeats(questions: Sequence[Question], most: int, alpha: float = ALPHA,
     return [needed[id(one)] for one in prepared]
 
 
-def corrected(questions: Sequence[Question]) -> list[float]:
-    """The corrected p-values of `decide`, without its intervals."""
-    return [one.p_corrected for one in _with_p_values(questions)[0]]
-
-
 @dataclass(frozen=True)
 class Middle:
     """The mean of repeats with its 95 % interval. Both ends are NaN for a single repeat."""

@@ -224,10 +224,10 @@ def large(first: float, second: float, metric: str, times: float = 1) -> bool:
 
 
 def effect_in_words(line: Mapping[Any, Any], unit: str, scale: float) -> str:
-    """The ratio of a step with its interval. If the interval reaches below zero, the difference."""
+    """The ratio of a step with its interval. For bytes, or if the interval reaches below zero, the difference."""
     if pd.isna(line["low"]):
         return "" if pd.isna(line["ratio"]) else f"ratio {line['ratio']:.3g}"
-    if line["low"] > 0:
+    if line["low"] > 0 and scale == 1:
         return f"ratio {line['ratio']:.3g} (95 % {line['low']:.3g} to {line['high']:.3g})"
     change, low, high = ((line[end] - 1) * line["from_value"] / scale for end in ("ratio", "low", "high"))
     return f"{change:+,.4g} {unit} (95 % {low:+,.4g} to {high:+,.4g})"

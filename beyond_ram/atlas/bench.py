@@ -13,7 +13,7 @@ from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..weighing.cell import Setting
-from ..weighing.scripts import Ended, cell_of, job_of, read, weigh
+from ..weighing.scripts import cell_of, job_of, read, weigh
 from .cases import Case
 
 AGAIN = "@again"
@@ -76,7 +76,7 @@ class Bench:
             self.weighed_runs += 1
         if ended.reason:
             self.reasons[case.name, version] = ended.reason.replace(str(self.out), "…")  # tables are shown elsewhere
-        return _run(ended, label, number)
+        return Run(number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
 
     def _setting(self, case: Case, label: str, version: str, number: int, experiment: str) -> Setting:
         try:
@@ -109,10 +109,6 @@ class Bench:
         """Delete the environments of an experiment."""
         for folder in (self.out / "stacks" / experiment / self.ground).glob(f"{self.library}-*"):
             remove(folder)
-
-
-def _run(ended: Ended, label: str, number: int) -> Run:
-    return Run(label, number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
 
 
 def median(runs: Sequence[Run], metric: str) -> float | None:

@@ -154,7 +154,7 @@ class Ladder:
         )
         ended = weigh(setting, self.out / "runs", masked, **limits)
         self.ended.setdefault(version, []).append(ended)
-        return Run(version, number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
+        return Run(number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
 
     def _timeout_s(self) -> float:
         completed = [one.record["duration_s"] for one in self._all() if one.outcome == "completed"]

@@ -34,7 +34,6 @@ COMPLETED = "completed"
 class Run:
     """One run of the script with one release."""
 
-    version: str
     round: int
     outcome: str
     answer: str | None = None

@@ -15,11 +15,10 @@ import pandas as pd
 from ..analysis.frame import key as key_of
 from ..analysis.runs import runs as table_of
 from ..analysis.sequential import AT, look, undecided
-from ..experiment import Cell, Config
+from ..experiment import Cell, Config, records
 from ..metrics.runs import FAILED
 from ..rounds import Block, order, run
 from ..run_files import RUN_FILES
-from ..tables import read_run
 from ..weighing import processes
 from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 
@@ -65,7 +64,7 @@ class Runs:
         if not repeat:
             return
         if status == 0:
-            self._records.append(read_run(record))
+            self._records.append(records.run(record.parent))
             return
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         self._failed.append(

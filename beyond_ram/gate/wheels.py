@@ -32,11 +32,9 @@ class Requirement:
     """Its name as indexes compare it."""
     line: str
     """A version, or the address of the wheel."""
-    wheel: Path | None = None
     sha256: str | None = None
-    """Path of the wheel."""
+    """Of the wheel, as below; None for a release of an index."""
     version: str | None = None
-    """Of the wheel."""
 
 
 def requirement(asked: str, wheels: Path) -> Requirement:
@@ -95,7 +93,7 @@ def _of_wheel(asked: str, wheel: Path, wheels: Path) -> Requirement:
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(wheel, kept)
     package = canonical(name[1])
-    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", kept, digest, name[2])
+    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", digest, name[2])
 
 
 def requirements(asked: Sequence[str], wheels: Path) -> list[Requirement]:

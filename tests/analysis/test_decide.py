@@ -12,7 +12,6 @@ from scipy import stats
 from beyond_ram.analysis.decide import (
     Question,
     Side,
-    corrected,
     decide,
     differences,
     geometric,
@@ -357,7 +356,7 @@ def test_without_scatter_anywhere_noise_knows_nothing() -> None:
 
 def test_corrected_is_what_decide_says() -> None:
     asked = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
-    assert corrected(asked) == [one.p_corrected for one in decide(asked)]
+    assert simulated.corrected(asked) == [one.p_corrected for one in decide(asked)]
 
 
 def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:

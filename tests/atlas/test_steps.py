@@ -25,7 +25,7 @@ class Fake:
         outcome = self.outcomes.get(version, "completed")
         size = self.sizes[label if self.by_label else version] * 1e6 * self.random.lognormvariate(0, self.noise)
         values = {END: size, "peak_anon_upper_bound_bytes": size, "duration_s": 2.0, "cpu_s": 1.0}
-        return Run(label, number, outcome, "a", values if outcome == "completed" else {}, at, at + 5)
+        return Run(number, outcome, "a", values if outcome == "completed" else {}, at, at + 5)
 
 
 def passed(fake, versions=VERSIONS):

@@ -26,7 +26,7 @@ class Fake:
         outcome = self.outcome(place)
         values = {END: self.end(place) * self._factor(0), WALL: self.wall(place) * self._factor(1)}
         answer = self.answer(place) if outcome == "completed" else None
-        return Run(version, number, outcome, answer, values if outcome == "completed" else {}, at, at + 5)
+        return Run(number, outcome, answer, values if outcome == "completed" else {}, at, at + 5)
 
     def _factor(self, which):
         return self.random.lognormvariate(0, self.noise[which])

@@ -119,7 +119,7 @@ def folder(tmp_path: Path, sound: dict[str, bytes]) -> Path:
 
 
 def test_a_whole_run_is_read(folder: Path) -> None:
-    record, events = tables.read_run(folder / "run.json")
+    ((record, events),) = tables.read_runs([folder / "run.json"])
     samples = records.samples(folder)
     assert (record["outcome"], events[-1]["event"]) == ("completed", "end")
     assert len(samples["t_s"]) == record["sampler"]["lines"]
@@ -131,7 +131,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
     name, spoil, message = DAMAGE[damage]
     spoil(folder / name)
     with pytest.raises(DamagedError) as refused:
-        tables.read_run(folder / "run.json")
+        tables.read_runs([folder / "run.json"])
         records.samples(folder)
     if damage == "record missing":  # it was asked for, and can only be counted
         collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
@@ -205,7 +205,8 @@ def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of
     table = pd.DataFrame([record["cell"] for record, _ in tables.read_runs(paths)])
     assert list(table["option"]) == ["none", "none"]
     assert [len(group) for _, group in same_but_for(table, "stack")] == [2]
-    assert [records.outcome(path.parent, tables.read_run(path)[0])["option"] for path in paths] == ["none", "none"]
+    read = zip(paths, tables.read_runs(paths), strict=True)
+    assert [records.outcome(path.parent, record)["option"] for path, (record, _) in read] == ["none", "none"]
 
 
 @pytest.mark.parametrize(
