@@ -1,7 +1,7 @@
 """Renew the generated blocks of the pages, or the tables that they quote.
 
-uv run python docs/renew.py                     # blocks of README.md and docs/, from docs/measured
-uv run python docs/renew.py --check             # list pages that differ from their tables; exit status 1 if any
+uv run python docs/renew.py                     # blocks of README.md and docs/, from docs/measured and the code
+uv run python docs/renew.py --check             # list pages that are not as they would be made; exit status 1 if any
 uv run python docs/renew.py default results     # copy the tables of set `default` from a results folder
 uv run python docs/renew.py sessions A B C …    # renew the shipped spread between sessions, from several results
 """
@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import described
 import measured
 import pandas as pd
 import yaml
@@ -28,6 +29,7 @@ from beyond_ram.units import GB, MB
 from beyond_ram.weighing.processes import commit
 
 ROOT = measured.FOLDER.parents[1]
+SCHEMA = ROOT / "schemas" / "config.schema.json"
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 
@@ -175,11 +177,15 @@ def _distinct(values: "pd.Series[str]") -> str:
 
 def pages(*options: str, files: Sequence[Path] = PAGES) -> int:
     """Run cog over pages; its exit status."""
-    status: int = Cog().main(["cog", *options, "-P", "-p", "from measured import *", *map(str, files)])
+    status: int = Cog().main(
+        ["cog", *options, "-P", "-p", "import described\nfrom measured import *", *map(str, files)]
+    )
     return status
 
 
 def main(arguments: Sequence[str]) -> int:
+    if not arguments:
+        write(SCHEMA, described.schema())
     if not arguments or arguments == ["--check"]:
         return pages(*(["--check"] if arguments else ["-r"]))
     name, *results = arguments[0], *map(Path, arguments[1:])

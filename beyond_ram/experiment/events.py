@@ -31,7 +31,7 @@ class Event:
 
 
 # Fields of `events.own_memory`; empty without /proc.
-_MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
+MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 _ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
 _ACCOUNT = ("rows_delivered", "rows_per_worker")
 # Known if rows have numbers, or if the number of rows is known.
@@ -119,24 +119,24 @@ EVENTS: Mapping[str, Event] = {
     "end": Event("the command has ended; from the watcher", ("exit_status",)),
     "phase": Event("a phase begins, and the one before it ends", ("phase",)),
     "provenance": Event("versions of the packages that run", ("versions",), ("clock_s",)),
-    "imported": Event("the imports are done", (), (*_MEMORY, *_ALLOCATED)),
-    "baseline": Event("all is ready for the work", (), (*_MEMORY, "opened_s", "pickled_bytes", "encoder")),
-    "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), _MEMORY),
-    "progress": Event("tokenisation: input done so far, before the next batch", ("bytes_in",), _MEMORY),
+    "imported": Event("the imports are done", (), (*MEMORY, *_ALLOCATED)),
+    "baseline": Event("all is ready for the work", (), (*MEMORY, "opened_s", "pickled_bytes", "encoder")),
+    "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), MEMORY),
+    "progress": Event("tokenisation: input done so far, before the next batch", ("bytes_in",), MEMORY),
     "shard": Event(
         "tokenisation: a shard is done",
         ("shard", "from_cache", "rows", "tokenizer_calls", "cache_bytes_written"),
-        _MEMORY,
+        MEMORY,
     ),
-    "sharded": Event("tokenisation: all shards are done", (), _MEMORY),
-    "resolved": Event("streaming: the data is opened", ("duration_s",), _MEMORY),
-    "worker": Event("streaming: a worker starts", ("worker",), _MEMORY),
+    "sharded": Event("tokenisation: all shards are done", (), MEMORY),
+    "resolved": Event("streaming: the data is opened", ("duration_s",), MEMORY),
+    "worker": Event("streaming: a worker starts", ("worker",), MEMORY),
     "epoch_begins": Event("loading: an epoch begins", ("epoch",)),
     "first_batch": Event(
         "the first batch, or sample, arrived: of the run (`duration_s`, from the call that opens the data) or, while "
         "loading, of the epoch",
         (),
-        ("duration_s", "first_batch_s", *_MEMORY),
+        ("duration_s", "first_batch_s", *MEMORY),
     ),
     "epoch": Event(
         "an epoch is over",
@@ -144,7 +144,7 @@ EVENTS: Mapping[str, Event] = {
         (
             *("duration_s", "cpu_s", "first_batch_s", "finished", "bytes"),
             *("first_batch_rows", "startup_cpu_s"),
-            *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *_MEMORY),
+            *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *MEMORY),
         ),
     ),
     "resumed": Event(
@@ -169,7 +169,7 @@ EVENTS: Mapping[str, Event] = {
         (
             *("bytes_in", "tokens", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
             *("first_batch_rows", "startup_cpu_s", "lends"),
-            *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *_MEMORY),
+            *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *MEMORY),
         ),
     ),
     "released": Event("a step of the teardown is done", ("rung", "owner"), _ALLOCATED),
@@ -199,21 +199,3 @@ def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
                 yield f"event {name!r}: {field!r} is no field of it"
         if described and type(value) not in FIELDS[field].types:
             yield f"event {name!r}: {field!r} is {value!r}, not {' or '.join(t.__name__ for t in FIELDS[field].types)}"
-
-
-def table() -> str:
-    """Markdown tables of all events, and of their fields."""
-    lines = ["| event | meaning | fields | fields of some workloads |", "|---|---|---|---|"]
-    lines += [
-        f"| `{name}` | {event.meaning} | {_listed(event.fields)} | {_listed(event.optional)} |"
-        for name, event in EVENTS.items()
-    ]
-    lines += ["", "| field | unit | meaning |", "|---|---|---|"]
-    lines += [f"| `{name}` | {field.unit} | {field.meaning} |" for name, field in FIELDS.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    memory = set(_MEMORY) <= set(names)
-    listed = [f"`{name}`" for name in names if not (memory and name in _MEMORY)]
-    return ", ".join([*listed, *(["memory of the process"] if memory else [])])

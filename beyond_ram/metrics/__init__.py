@@ -153,14 +153,3 @@ def derive(record: Record, events: Events, table: str = "runs") -> dict[str, flo
         for column in COLUMNS
         if isinstance(column, Metric) and table in column.tables
     }
-
-
-def table() -> str:
-    """Return Markdown tables of the measured columns and of the others."""
-    lines = ["| column | in tables | meaning | unit | better | derivation | trust |", "|---|---|---|---|---|---|---|"]
-    for column in COLUMNS:
-        cells = (column.label, column.unit, column.direction, column.derivation, column.trust)
-        lines.append(f"| `{column.key}` | {', '.join(column.tables)} | {' | '.join(cells)} |")
-    lines += ["", "| column | meaning |", "|---|---|"]
-    lines += [f"| `{name}{'…' if name.endswith('_') else ''}` | {meaning} |" for name, meaning in IDENTIFYING.items()]
-    return "\n".join(lines) + "\n"

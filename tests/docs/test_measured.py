@@ -22,12 +22,6 @@ from .pages import PAGES
 DOCS = ROOT / "docs"
 TABLES = sorted((DOCS / "measured").glob("*/*.csv"))
 ALLOWED = yaml.safe_load((Path(__file__).parent / "not_measured.yaml").read_text())
-# Pages that are generated as a whole from the code.
-ELSEWHERE = {
-    "columns.md": "made of the registry of metrics",
-    "configuration.md": "made of the model of the config",
-    "events.md": "made of the model of events",
-}
 NUMBER = r"(?<![\w.$-])-?\d[\d,]*(?:\.\d+)?"
 UNITS = (
     r"[kKMGT]?B|[KMGT]iB|bytes?|[mn]?s|µs|(?:CPU-)?seconds?|minutes?|hours?|days?|%|percent|\u00d7|x|times|-?fold|"
@@ -53,7 +47,7 @@ def renew(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """docs/renew.py, as it is when it is run."""
     monkeypatch.syspath_prepend(str(DOCS))
     yield importlib.import_module("renew")
-    for name in ("renew", "measured"):
+    for name in ("renew", "measured", "described"):
         sys.modules.pop(name, None)
 
 
@@ -85,7 +79,7 @@ def test_the_pages_are_as_their_tables(renew: ModuleType) -> None:
     assert not stale(renew, *PAGES), "uv run python docs/renew.py"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_no_measured_number_is_typed(page: Path) -> None:
     permitted = allowed(name(page))
     assert [one for one in typed(page.read_text()) if one not in permitted] == []

@@ -1,22 +1,12 @@
-"""Generate docs of config, events and columns from their definitions: the JSON schema, tables in pages.
-
-    python -m beyond_ram.experiment.document
-
-A test fails if a file differs from the generated text.
-"""
+"""What docs/renew.py writes from the code: the schema of the config, and tables of its keys, events and columns."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
-from .. import metrics
-from ..files import write
-from . import events
-from .model import Config
-
-SCHEMA = Path("schemas/config.schema.json")
-BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
+from beyond_ram.experiment.events import EVENTS, FIELDS, MEMORY
+from beyond_ram.experiment.model import Config
+from beyond_ram.metrics import COLUMNS, IDENTIFYING
 
 
 def schema() -> str:
@@ -139,28 +129,30 @@ def _kind(field: dict[str, Any]) -> str:
     return str(field.get("type")) + bounds + (f" to {highest:,}" if highest is not None else "")
 
 
-PAGES: Mapping[Path, Callable[[], str]] = {
-    Path("docs/configuration.md"): keys,
-    Path("docs/events.md"): events.table,
-    Path("docs/columns.md"): metrics.table,
-}
-"""Pages with a generated part, and its generator."""
+def events() -> str:
+    """Markdown tables of all events, and of their fields."""
+    lines = ["| event | meaning | fields | fields of some workloads |", "|---|---|---|---|"]
+    lines += [
+        f"| `{name}` | {event.meaning} | {_listed(event.fields)} | {_listed(event.optional)} |"
+        for name, event in EVENTS.items()
+    ]
+    lines += ["", "| field | unit | meaning |", "|---|---|---|"]
+    lines += [f"| `{name}` | {field.unit} | {field.meaning} |" for name, field in FIELDS.items()]
+    return "\n".join(lines) + "\n"
 
 
-def page(path: Path, text: str) -> str:
-    """A docs page with its generated part renewed. Raises ValueError if the marks are missing."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path}: the marks of the generated part are missing")
-    return f"{before}{BEGIN}\n{PAGES[path]()}\n{END}{after}"
+def _listed(names: tuple[str, ...]) -> str:
+    memory = set(MEMORY) <= set(names)
+    listed = [f"`{name}`" for name in names if not (memory and name in MEMORY)]
+    return ", ".join([*listed, *(["memory of the process"] if memory else [])])
 
 
-def main() -> None:
-    write(SCHEMA, schema())
-    for path in PAGES:
-        write(path, page(path, path.read_text(encoding="utf-8")))
-
-
-if __name__ == "__main__":
-    main()
+def columns() -> str:
+    """Markdown tables of the measured columns and of the others."""
+    lines = ["| column | in tables | meaning | unit | better | derivation | trust |", "|---|---|---|---|---|---|---|"]
+    for column in COLUMNS:
+        cells = (column.label, column.unit, column.direction, column.derivation, column.trust)
+        lines.append(f"| `{column.key}` | {', '.join(column.tables)} | {' | '.join(cells)} |")
+    lines += ["", "| column | meaning |", "|---|---|"]
+    lines += [f"| `{name}{'…' if name.endswith('_') else ''}` | {meaning} |" for name, meaning in IDENTIFYING.items()]
+    return "\n".join(lines) + "\n"
