@@ -1,6 +1,7 @@
 """A run for pages: what is in its folder, its request, and its memory over time. Standard library only."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,43 @@ class Run:
             Line(label, self.series(name), colour, stacked=True) for name, (label, colour) in _KINDS.items() if whole
         ]
         return [*lines, Line("RSS", self.series("rss_bytes"), "rss")]
+
+    @property
+    def outcome(self) -> str:
+        """Its outcome and the reason, in words."""
+        outcome = str(self.record["outcome"]).replace("_", " ")
+        return f"{outcome}: {self.record['reason']}" if self.record.get("reason") else outcome
+
+    @property
+    def command(self) -> str:
+        """Its command line for a shell; empty if unknown."""
+        return shlex.join(map(str, self.record.get("command", [])))
+
+    @property
+    def several(self) -> bool:
+        """Whether several processes ran at the same time. Then sums over processes count shared pages several times."""
+        return bool((self.record["peak"].get("processes") or 0) > 1)
+
+    @property
+    def phases(self) -> list[Mapping[str, Any]]:
+        """Its phases that began."""
+        return [one for one in self.record.get("phases", []) if one.get("start_s") is not None]
+
+    @property
+    def marks(self) -> Sequence[Mapping[str, Any]]:
+        """The kernel's high-water marks of its processes, the highest first."""
+        return (self.record["peak"].get("hwm_bytes") or {}).get("processes") or []
+
+    @property
+    def provenance(self) -> list[tuple[str, str]]:
+        """Names and values of its provenance, the first sixty; a nested value gets both names."""
+        pairs = []
+        for name, value in self.record.get("provenance", {}).items():
+            inner = value.items() if isinstance(value, dict) else [("", value)]
+            pairs += [
+                (f"{name} {key}".replace("_", " ").strip(), str(one)) for key, one in inner if one not in (None, "")
+            ]
+        return pairs[:60]
 
     def link(self, name: str, page: Path) -> str:
         """The path of one of its files relative to a page, percent-encoded."""

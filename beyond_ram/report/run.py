@@ -1,6 +1,5 @@
 """A run on the page of its cell: outcome, peaks, phases, provenance, commands, files, and memory over time."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,14 @@ PEAKS = {
 
 def view(run: Run, title: str, page: Path, command: str | None = None, bins: int = 100) -> dict[str, Any]:
     """The template values of a run, with its chart. `page` links to its files. `command` measures the run again."""
-    record = run.record
     return {
         "title": title,
-        "outcome": _outcome(record),
+        "outcome": run.outcome,
         "summary": list(_summary(run)),
-        "several": several(record),
-        "phases": [_phase(phase) for phase in record.get("phases", [])],
-        "provenance": list(_provenance(record)),
-        "command": shlex.join(map(str, record.get("command", []))),
+        "several": run.several,
+        "phases": [_phase(phase) for phase in run.phases],
+        "provenance": run.provenance,
+        "command": run.command,
         "again": command,
         "files": [(name, run.link(name, page)) for name in _files(run.folder)],
         "chart": drawn(run, title, bins),
@@ -55,7 +53,7 @@ def drawn(run: Run, title: str, bins: int) -> markupsafe.Markup:
         [*run.by_kind, Line("PSS", run.series("pss_bytes"), "pss", dots=True)],
         f"{title}, memory over time",
         marks=[Mark("limit", limit, "limit")] if limit else (),
-        phases=[phase for phase in run.record.get("phases", []) if phase.get("start_s") is not None],
+        phases=run.phases,
         events=[(event["t_s"], _describe(event)) for event in run.events if event["event"] not in _NO_MARKS],
         bins=bins,
     )
@@ -77,20 +75,10 @@ def pss_readings(run: Run) -> int:
     return sum(value is not None for value in run.samples.get("pss_bytes", ()))
 
 
-def several(record: Mapping[str, Any]) -> bool:
-    """Whether several processes ran at the same time. Then sums over processes count shared pages several times."""
-    return bool((record.get("peak", {}).get("processes") or 0) > 1)
-
-
-def _outcome(record: Mapping[str, Any]) -> str:
-    outcome = str(record["outcome"]).replace("_", " ")
-    return f"{outcome}: {record['reason']}" if record.get("reason") else outcome
-
-
 def _summary(run: Run) -> Iterator[tuple[str, str]]:
     """Yield labels and values of memory, time and sampling, without values that were not read."""
     record, peak = run.record, run.record["peak"]
-    summed = ", summed over processes" if several(record) else ""
+    summed = ", summed over processes" if run.several else ""
     sizes = [(label + summed * (kind != "pss"), peak.get(f"{kind}_bytes")) for kind, label in PEAKS.items()]
     if read := pss_readings(run):
         sizes = [
@@ -98,7 +86,10 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
         ]
     if summed:
         sizes.insert(0, ("anonymous, peak, each page once", anon_once(record)))
-    sizes += [("one process, high water", _largest(peak)), ("group, with page cache", peak.get("cgroup_bytes"))]
+    sizes += [
+        ("one process, high water", run.marks[0].get("hwm_bytes") if run.marks else None),
+        ("group, with page cache", peak.get("cgroup_bytes")),
+    ]
     yield from ((label, f"{size / MB:,.1f} MB") for label, size in sizes if size is not None)
     if asked := run.asked:
         yield "ask for", f"{'at least ' if asked.at_least else ''}{-(-asked.ask_bytes // advice.MIB):,} MiB"
@@ -123,13 +114,6 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
         yield "note", note
 
 
-def _largest(peak: Mapping[str, Any]) -> float | None:
-    """The largest high-water mark of any process."""
-    marks = (peak.get("hwm_bytes") or {}).get("processes") or [{}]
-    size: float | None = marks[0].get("hwm_bytes")
-    return size
-
-
 def _phase(phase: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {name: phase.get(f"{name}_bytes") for name in ("anon", "shmem", "file", "rss", "pss", "hwm")}
     return {
@@ -138,16 +122,3 @@ def _phase(phase: Mapping[str, Any]) -> dict[str, Any]:
         "length_s": phase["end_s"] - phase["start_s"],
         **{name: None if size is None else size / MB for name, size in sizes.items()},
     }
-
-
-def _provenance(record: Mapping[str, Any], most: int = 60) -> list[tuple[str, str]]:
-    """Names and values; a nested value gets both names."""
-    pairs = []
-    for name, value in record.get("provenance", {}).items():
-        inner = value.items() if isinstance(value, dict) else [(None, value)]
-        pairs += [
-            (f"{name}: {key}" if key is not None else str(name).replace("_", " "), str(one))
-            for key, one in inner
-            if one not in (None, "")
-        ]
-    return pairs[:most]

@@ -1,6 +1,5 @@
 """The page of one run, or of several side by side: the request, why memory grew, and memory over time."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -37,13 +36,13 @@ def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
 
 def html(runs: Mapping[str, Run], page: Path | None) -> str:
     """The HTML of the page. `page` is its future path; without it the page does not link to the runs' files."""
-    title = _command(next(iter(runs.values()))) if len(runs) == 1 else f"{len(runs)} runs side by side"
+    title = next(iter(runs.values())).command or "A run" if len(runs) == 1 else f"{len(runs)} runs side by side"
     parts = [f"<h1>{_text(title, 200)}</h1>"]
     if len(runs) > 1:
         parts += _side_by_side(runs)
     for name, run in runs.items():
         if len(runs) > 1:
-            parts.append(f"<h2>{_text(name)}</h2><p><code>{_text(_command(run), 500)}</code></p>")
+            parts.append(f"<h2>{_text(name)}</h2><p><code>{_text(run.command or 'A run', 500)}</code></p>")
         parts += _run(run, page)
     parts.append(f'<p class="muted">Made by beyond-ram {_text(beyond_ram.__version__)}.</p>')
     policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
@@ -68,40 +67,31 @@ def _text(value: object, most: int = _MOST) -> str:
     return escape(plain(str(value), most))
 
 
-def _command(run: Run) -> str:
-    return shlex.join(map(str, run.record.get("command", []))) or "A run"
-
-
 def _run(run: Run, page: Path | None) -> Iterator[str]:
     record = run.record
-    yield f"<p><strong>{_text(_outcome(record))}</strong></p>"
+    took = duration(record["duration_s"] or 0.0)
+    yield f"<p><strong>{_text(f'{run.outcome} after {took}')}</strong></p>"
     asked = run.asked
     if asked:
         yield from _ask(asked, record["peak"])
     yield from _why(record)
     marks = list(_marks(record, asked))
-    phases = [one for one in record.get("phases", []) if one.get("start_s") is not None]
     yield "<h2>Kept memory over time</h2>"
     yield _note("Kept memory is what the kernel cannot reclaim: a limit kills for it. Shared pages count once.")
     lines = [Line("group, with page cache", run.series("cgroup_bytes"), "group"), Line("kept", run.kept, "kept")]
-    yield chart(lines, "Kept memory over time", marks=marks, phases=phases)
-    yield from _processes(record["peak"])
+    yield chart(lines, "Kept memory over time", marks=marks, phases=run.phases)
+    yield from _processes(run)
     yield "<h2>Memory by kind</h2>"
-    if (record["peak"].get("processes") or 0) > 1:
+    if run.several:
         yield _note("Summed over processes: what they share counts in each.")
-    yield chart(run.by_kind, "Memory by kind over time", phases=phases)
-    yield from _phases(phases)
+    yield chart(run.by_kind, "Memory by kind over time", phases=run.phases)
+    yield from _phases(run.phases)
     yield "<details><summary>All readings</summary>"
     yield f"<pre>{_preformatted(_summary(record))}</pre></details>"
-    yield from _provenance(record)
+    yield from _provenance(run)
     if page:
         links = [f'<a href="{run.link(name, page)}">{_text(name)}</a>' for name in RUN_FILES]
         yield f"<p>Its files: {', '.join(links)}.</p>"
-
-
-def _outcome(record: Mapping[str, Any]) -> str:
-    reason = f": {record['reason']}" if record.get("reason") else ""
-    return str(record["outcome"]).replace("_", " ") + reason + f" after {duration(record['duration_s'] or 0.0)}"
 
 
 def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
@@ -155,8 +145,9 @@ def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[M
         yield Mark("ask", asked.ask_bytes, "ask")
 
 
-def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
+def _processes(run: Run) -> Iterator[str]:
     """The processes with most anonymous memory at the peak, else the high-water marks of processes."""
+    peak = run.record["peak"]
     shares, total = why.shares(peak), peak.get("anon_bytes")
     if shares and total:
         rest = total - sum(one["bytes"] for one in shares)
@@ -165,8 +156,7 @@ def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
         yield _note("Anonymous memory when it was highest. What forks share counts in each.")
         yield _bars([*((f"{one['name']} ({one['pid']})", one["bytes"]) for one in shares), *others])
         return
-    marks = ((peak.get("hwm_bytes") or {}).get("processes") or [])[:_PROCESSES]
-    if len(marks) > 1:
+    if len(marks := run.marks[:_PROCESSES]) > 1:
         yield "<h2>Memory by process</h2>"
         yield _note("The largest RSS of each, as the kernel keeps it; they need not have peaked together.")
         yield _bars([(f"{one['name']} ({one['pid']})", one["hwm_bytes"]) for one in marks])
@@ -229,12 +219,8 @@ def _preformatted(lines: Iterable[str]) -> str:
     return "\n".join(_text(line.replace("  ", "\u00a0 ")) for line in lines)
 
 
-def _provenance(record: Mapping[str, Any]) -> Iterator[str]:
-    pairs = []
-    for name, value in record.get("provenance", {}).items():
-        inner = value.items() if isinstance(value, dict) else [("", value)]
-        pairs += [(f"{name} {key}".replace("_", " ").strip(), one) for key, one in inner if one not in (None, "")]
-    shown = "".join(f"<div><dt>{_text(name, 80)}</dt><dd>{_text(one, 500)}</dd></div>" for name, one in pairs[:60])
+def _provenance(run: Run) -> Iterator[str]:
+    shown = "".join(f"<div><dt>{_text(name, 80)}</dt><dd>{_text(one, 500)}</dd></div>" for name, one in run.provenance)
     yield f'<details><summary>Machine and versions</summary><dl class="pairs">{shown}</dl></details>'
 
 
