@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+# Bytes of the end of a program's output that are kept.
+_END_BYTES = 1 << 16
+
 
 class DamagedError(ValueError):
     """A file is truncated or of the wrong kind. The message is one line with its name and what to do."""
@@ -206,3 +209,12 @@ def read_json(path: Path | str, *keys: str) -> Any:
     except (ValueError, RecursionError):
         why = "no JSON, or cut"
     raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again")
+
+
+def end_of(path: Path) -> str:
+    """The end of a text file, at most 64 KiB; empty if there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _END_BYTES))
+        return file.read().decode("utf-8", "replace")

@@ -41,6 +41,12 @@ def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
+def last_line(text: str, otherwise: str) -> str:
+    """The last line of a program's output that is not blank, cut to 300 characters; `otherwise` without one."""
+    lines = text.strip().splitlines()
+    return lines[-1].strip()[:300] if lines else otherwise
+
+
 def rst(text: str, most: int) -> str:
     """A paragraph of reStructuredText that shows a text literally, except single `words` in backticks."""
     shown = plain(" ".join(text.split()), most)

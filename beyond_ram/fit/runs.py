@@ -8,9 +8,10 @@ from typing import Any
 
 from .. import masked
 from ..advice import advise
-from ..files import read_json
+from ..files import end_of, read_json
 from ..folders import fresh
 from ..run_files import RUN_FILES
+from ..text import last_line
 from ..watch import LimitError, watch, write_record
 from .design import Point
 from .factors import Plan
@@ -94,7 +95,8 @@ class Runs:
         killed = record["outcome"] == "killed_at_limit" or record.get("killed_for_memory")
         if record["outcome"] != "completed" and not killed:
             status = record["signal"] or f"exit status {record['exit_status']}"
-            raise RunError(f"{name}: the program ended with {status}: {_last_line(folder / OUTPUT)}")
+            wrote = masked.text(last_line(end_of(folder / OUTPUT), "it wrote nothing"))
+            raise RunError(f"{name}: the program ended with {status}: {wrote}")
         advice = advise(record)
         if not killed and not advice.kept_bytes:
             raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
@@ -126,11 +128,3 @@ def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dic
     record = watch(words, folder, memory_limit_bytes=limit_bytes)
     write_record(record, folder)
     return record
-
-
-def _last_line(file: Path) -> str:
-    try:
-        lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return masked.text(lines[-1].strip()[:300]) if lines else "it wrote nothing"

@@ -16,9 +16,11 @@ from ..analysis.frame import key as key_of
 from ..analysis.runs import runs as table_of
 from ..analysis.sequential import AT, look, undecided
 from ..experiment import Cell, Config, records
+from ..files import end_of
 from ..metrics.runs import FAILED
 from ..rounds import Block, order, run
 from ..run_files import RUN_FILES
+from ..text import last_line
 from ..weighing import processes
 from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 
@@ -66,10 +68,9 @@ class Runs:
         if status == 0:
             self._records.append(records.run(record.parent))
             return
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         self._failed.append(
             {**one.parameters(), "workload": job.workload, "outcome": "failed", "completed_work": False, FAILED: 1.0}
-            | {"reason": _reason(lines)}
+            | {"reason": _reason(end_of(log))}
         )
 
     def table(self) -> pd.DataFrame:
@@ -78,10 +79,10 @@ class Runs:
         return pd.concat([table, pd.DataFrame(self._failed)], ignore_index=True) if self._failed else table
 
 
-def _reason(lines: Sequence[str]) -> str:
+def _reason(printed: str) -> str:
     """The last line that a failed run printed itself."""
-    own = [line.strip() for line in lines if line.strip() and not line.startswith("beyond-ram: ")]
-    return (own or list(lines) or ["it printed nothing"])[-1][:300]
+    own = "\n".join(line for line in printed.splitlines() if not line.startswith("beyond-ram: "))
+    return last_line(own, last_line(printed, "it printed nothing"))
 
 
 def blocks_of(cells: Sequence[Cell]) -> dict[Cell, Block[tuple[Cell, str]]]:

@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..text import last_line
+
 STACKS = ("encoder", "encoder-0.23")
 ENGINE = Path(__file__).parent / "engine"
 _PROJECT = Path(__file__).resolve().parents[2]
@@ -93,8 +95,8 @@ def choose(tokenizer: Path, stacks: tuple[str, ...] = STACKS) -> Encoder:
         try:
             answer = json.loads(result.stdout)
         except ValueError:  # the probe was killed, or is broken
-            last = result.stderr.strip().splitlines() or [f"ended with {result.returncode}"]
-            answer = {"cannot": f"stack {stack} failed with {tokenizer}: {last[-1]}"}
+            last = last_line(result.stderr, f"ended with {result.returncode}")
+            answer = {"cannot": f"stack {stack} failed with {tokenizer}: {last}"}
         if "refused" in answer:
             raise ValueError(answer["refused"])
         if "cannot" in answer:

@@ -11,17 +11,16 @@ from typing import Any
 from ..experiment import Cell, Job, parse, records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
-from ..files import DamagedError, write
+from ..files import DamagedError, end_of, write
 from ..metrics import derive
 from ..stacks.locks import lock_sha256
+from ..text import last_line
 from ..watch import write_record
 from . import processes
 from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
 
 PROJECT = Path(__file__).parents[2]
-# Bytes that are kept of the end of a script's output.
-_KEPT_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -121,20 +120,9 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
     return dict(json.loads(output))
 
 
-def end_of(path: Path) -> str:
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _KEPT_BYTES))
-        return file.read().decode("utf-8", "replace")
-
-
 def _reason(errors: str, record: dict[str, Any]) -> str:
     """The last line of a failed run's errors, or how it ended."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    if record["signal"]:
-        return str(record["signal"])
-    return (lines or [f"exit status {record['exit_status']}"])[-1][:300]
+    return str(record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
 
 
 def _kind(reason: str) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 from ..experiment import records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import WHY_PROGRAM
-from ..files import read_json, write
+from ..files import end_of, read_json, write
 from ..stacks.locks import has_package
 from ..watch import write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
-from .scripts import PROJECT, apart, end_of
+from .scripts import PROJECT, apart
 
 _PROGRAM = str(PROJECT / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
