@@ -22,7 +22,7 @@ from typing import Any
 
 from .. import masked
 from ..run_files import RUN_FILES
-from . import descriptors, events, groups, instrument, machine, pagecache, record
+from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
 from .charges import Around
 from .command import Command, Order
 from .delivery import Delivery
@@ -90,6 +90,16 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
         run.look_around()
         content = run.weigh(mask)
     return content  # noqa: RET504 (for mypy, the stack might swallow an error)
+
+
+def ends_soon(pid: int) -> bool:
+    """Whether a process has no memory, now or within a second: what the kernel kills may end after the command."""
+    until = time.monotonic() + 1
+    while procfs.memory(pid):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = False) -> None:
@@ -186,6 +196,7 @@ class _Run:
             killed = killed or (self.counting.group is None and self._killed_around(running.returncode))
             if self.ended_by is None and options.memory_limit_bytes is not None and self._killed_at_limit():
                 self.ended_by = "killed_at_limit"
+                left = [process for process in left if not ends_soon(process["pid"])]
             running.leave()
             elsewhere = weighing.deliver()
         finally:

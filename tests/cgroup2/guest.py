@@ -159,7 +159,7 @@ def _served(work: Path) -> Iterator[Path]:
 
 def _run_qemu(kernel: Path, socket: Path, words: str, work: Path) -> int | str:
     console, results = work / "console", work / "results"
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]
+    command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max"]
     command += [
         "-m",
         _MEMORY,

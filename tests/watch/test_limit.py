@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 import beyond_ram
 from beyond_ram.watch import LimitError, groups, watch
+from beyond_ram.watch.watcher import ends_soon
 
 from .conftest import PYTHON, Watch, needs_group
 
@@ -109,3 +111,15 @@ def test_after_its_time_all_of_it_is_killed(watched: Watch) -> None:
     assert record["completed_work"] is False
     assert record["left_running"] == []
     assert record["duration_s"] < 5
+
+
+def test_what_is_being_killed_is_not_left_running() -> None:
+    ending, living = (subprocess.Popen(["sleep", "100"]) for _ in range(2))
+    try:
+        threading.Timer(0.2, ending.kill).start()
+        assert ends_soon(ending.pid)
+        assert not ends_soon(living.pid)
+    finally:
+        for process in (ending, living):
+            process.kill()
+            process.wait()

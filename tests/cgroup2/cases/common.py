@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,12 +45,28 @@ class Watched:
         return int(self.record["peak"]["cgroup_bytes"])
 
 
-def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None) -> Watched:
-    """Run `beyond-ram watch` to its end, through a `prefix` that runs it elsewhere, or begun in a `group`."""
+def holds_until(end: Path, size_bytes: int) -> list[str]:
+    """A command that holds so much memory, prints a line, and ends when there is a file `end`."""
+    program = f"import os, time; held = bytearray({size_bytes}); print(flush=True)\n"
+    return [*PYTHON, f"{program}while not os.path.exists({str(end)!r}): time.sleep(0.1)"]
+
+
+def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None, end: Path | None = None) -> Watched:
+    """Run `beyond-ram watch` to its end, through a `prefix` that runs it elsewhere, or begun in a `group`.
+
+    The file `end` is made after some samples, which ends what is watched (`holds_until`).
+    """
     out = Path(tempfile.mkdtemp(prefix="out-", dir="/var/tmp"))
     out.chmod(0o777)
     command = [*prefix, *BEYOND_RAM, "watch", "--out", str(out), *words]
-    return Watched(run(command, group), out)
+    if end is None:
+        return Watched(run(command, group), out)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(run, command, group)
+        wait_until(lambda: done.done() or any(out.rglob("samples.csv")), 60)
+        time.sleep(2)  # in which it takes samples; they are written later
+        end.touch()
+        return Watched(done.result(), out)
 
 
 def run(command: Sequence[str], group: Path | None = None) -> "subprocess.CompletedProcess[str]":

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from ...watch import test_containers as layouts
 from . import Skip
@@ -12,9 +13,10 @@ PLACE = "plain"
 def case_the_group_of_each_runtime() -> dict[str, object]:
     if layouts.reason:
         raise Skip(layouts.reason)
-    for layout in layouts.LAYOUTS:
-        print(layout)
-        layouts.test_the_group_of_each_runtime(layout, Path(tempfile.mkdtemp()))
+    with mock.patch.object(layouts, "HOLDS", layouts.HOLDS.replace("60_000_000", "0")):  # not measured here
+        for layout in layouts.LAYOUTS:
+            print(layout)
+            layouts.test_the_group_of_each_runtime(layout, Path(tempfile.mkdtemp()))
     return {"layouts": len(layouts.LAYOUTS)}
 
 

@@ -138,14 +138,14 @@ def _pids(group: Path) -> list[str]:
 def case_the_group_that_is_given() -> None:
     """--cgroup: its peak, its kills, its limit, whoever is in it."""
     with made("pod", memory_max="300M") as group:
-        work = "import time; held = bytearray(150_000_000); print(flush=True); time.sleep(20)"
+        end = Path("/var/tmp/end-of-given")
         running = subprocess.Popen(
-            [*common.PYTHON, work], preexec_fn=common.joining(group), stdout=subprocess.PIPE, text=True
+            common.holds_until(end, 150 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
         )
         assert running.stdout is not None
         running.stdout.readline()
         subprocess.run(common.holds(400 * MB), preexec_fn=common.joining(group))
-        result = watch("--cgroup", str(group))
+        result = watch("--cgroup", str(group), end=end)
         running.wait()
         peak = result.record["peak"]
         assert result.status == 0

@@ -26,7 +26,7 @@ SlurmctldLogFile=/var/log/slurm/ctld.log
 SlurmdLogFile=/var/log/slurm/d.log
 SlurmctldTimeout=300
 MessageTimeout=100
-NodeName=node1 CPUs=2 RealMemory=1500 State=UNKNOWN
+NodeName=node1 CPUs=1 RealMemory=1500 State=UNKNOWN
 PartitionName=p Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 """
 _CGROUP = """CgroupPlugin=cgroup/v2
@@ -93,15 +93,17 @@ def case_step_of_root() -> None:
 
 
 def case_attach_to_a_job() -> None:
-    work = "import time; held = bytearray(150_000_000); time.sleep(15)"
-    running = subprocess.Popen([*_step(300, _worker()), *common.PYTHON, work], stderr=subprocess.DEVNULL)
+    end = Path("/var/tmp/end-of-job")
+    words = [*_step(300, _worker()), *common.holds_until(end, 150 * MB)]
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         asked = ["squeue", "-h", "-t", "R", "-o", "%A"]
         assert wait_until(lambda: subprocess.run(asked, capture_output=True).stdout.strip())
         job = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        result = watch("--slurm", job, "--wait", "10")
+        result = watch("--slurm", job, "--wait", "10", end=end)
         assert result.status == 0
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
         assert result.cgroup_bytes > 150 * MB
     finally:
+        end.touch()
         running.wait()

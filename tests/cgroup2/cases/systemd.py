@@ -122,11 +122,11 @@ def case_root_shell() -> dict[str, object]:
 def case_the_peak_of_a_service() -> None:
     """--cgroup of a service that runs: its peak and its limit."""
     unit = ["systemd-run", "-q", "--unit=held", "-p", "MemoryMax=300M", "-p", "MemoryAccounting=yes"]
-    work = "import time; held = bytearray(150_000_000); time.sleep(8)"
-    subprocess.run([*unit, *common.PYTHON, work], check=True)
+    end = Path("/var/tmp/end-of-service")
+    subprocess.run([*unit, *common.holds_until(end, 150 * MB)], check=True)
     folder = Path("/sys/fs/cgroup/system.slice/held.service")
     assert wait_until(lambda: folder.exists() and int((folder / "memory.current").read_text()) > 150 * MB)
-    result = watch("--cgroup", str(folder))
+    result = watch("--cgroup", str(folder), end=end)
     assert result.status == 0
     assert 150 * MB < result.cgroup_bytes < 200 * MB
     assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
@@ -208,11 +208,13 @@ def case_pod_limit_around_a_container() -> None:
 
 def case_attach_to_a_pod() -> None:
     with _pod(memory_max="300M") as group:
-        work = "import time; held = bytearray(150_000_000); print(flush=True); time.sleep(6)"
-        running = subprocess.Popen([*common.PYTHON, work], preexec_fn=common.joining(group), stdout=subprocess.PIPE)
+        end = Path("/var/tmp/end-of-pod")
+        running = subprocess.Popen(
+            common.holds_until(end, 150 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
+        )
         assert running.stdout is not None
         running.stdout.readline()
-        result = watch("--cgroup", str(group))
+        result = watch("--cgroup", str(group), end=end)
         running.wait()
         assert 150 * MB < result.cgroup_bytes < 200 * MB
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
