@@ -59,7 +59,10 @@ def test_the_runs_of_a_round_are_submitted_together_with_a_request_each(run: Run
         re.sub(r"\W|_", "", job["Comment"].partition("_wildcards_")[2]): job for job in run.jobs_of("weigh")
     }
     (file,) = (clone / RESULTS).rglob("round~0.json")
-    jobs = [runs_of_jobs[re.sub(r"\W|_", "", path)] for path in json.loads(file.read_text())["runs"]]
+    decision = json.loads(file.read_text())
+    if not decision["undecided"]:
+        pytest.skip("two repeats were so close that they decided the question")
+    jobs = [runs_of_jobs[re.sub(r"\W|_", "", path)] for path in decision["runs"]]
     assert len(jobs) >= len(STACKS), "the round requested no runs"
     assert max(job["SubmitTime"] for job in jobs) < min(job["EndTime"] for job in jobs)
     requests_mb = [int(match[1]) for job in jobs if (match := re.search(r"mem=(\d+)M", job["TRES"]))]
