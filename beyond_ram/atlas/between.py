@@ -58,6 +58,13 @@ class Change:
         return first, second
 
     @property
+    def covered(self) -> tuple[str, str] | None:
+        """The oldest and newest release of the range that have run. None if these are less than two releases."""
+        low, high = sorted(map(Version, (self.before, self.after)))
+        run = sorted({cell["version"] for cell in self.cells if low <= Version(cell["version"]) <= high}, key=Version)
+        return (run[0], run[-1]) if len(run) > 1 else None
+
+    @property
     def uncovered(self) -> str:
         """The part of the range that the atlas has not run; empty if it has run all of it."""
         low, high = sorted((self.before, self.after), key=Version)
@@ -207,7 +214,10 @@ def _lines(one: Change) -> Iterator[str]:
             yield from (f"    {step['case']}: {sentence(step)}" for step in own)
     yield from _whole_way(one)
     if not one.steps and not one.perhaps:
-        yield f"  no confirmed step in the cases that were run, {one.first} to {one.last}"
+        if ends := one.covered:
+            yield f"  no confirmed step in the cases that were run, {ends[0]} to {ends[1]}"
+        else:
+            yield "  no two releases of this range were run"
     for step in one.likely:
         pair = f"{step['from_version']} → {step['to_version']}"
         yield f"  seen once, not repeated: {pair} {step['case']}: {sentence(step)}"

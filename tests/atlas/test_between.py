@@ -71,6 +71,15 @@ def test_a_version_inside_of_a_step_and_ends_that_were_not_run(folder):
     assert one.uncovered == "before 1.0" and not one.is_back
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "covered"),
+    [("1.10", "2.0", None), ("0.1", "0.9", None), ("1.1", "2.0", ("1.1", "1.10")), ("1.5", "0.9", ("1.0", "1.2"))],
+)
+def test_what_ran_of_the_range_of_two_locks(folder, old, new, covered):
+    (one,) = changes(folder, {"one": old}, {"one": new})
+    assert one.covered == covered
+
+
 def test_an_older_version_and_equal_ones(folder):
     (one,) = changes(folder, {"one": "1.10", "two": "3.1"}, {"one": "1.2", "two": "3.1"})
     assert one.is_back and inside(one) == [("1.2", "1.10")]
