@@ -146,6 +146,7 @@ def _emptied(name: str) -> Path:
 
 def _write_provenance(name: str, content: dict[str, object]) -> None:
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+    (measured.FOLDER / name).mkdir(exist_ok=True)
     write(measured.FOLDER / name / "provenance.yaml", text)
 
 

@@ -88,8 +88,9 @@ def _by_metric(sessions: Iterable[Mapping[tuple[str, Hashable], _Effect]]) -> di
             lines.setdefault(name, []).append(effect)
     by_metric: dict[str, list[list[_Effect]]] = {}
     for (metric, _), effects_of_line in lines.items():
-        counts = {(effect.value, effect.variance) for effect in effects_of_line}
-        if len(effects_of_line) > 1 and not (len(counts) == 1 and not effects_of_line[0].variance):
+        # Logs of equal counts differ by rounding.
+        different = {(round(effect.value, 9), round(effect.variance, 9)) for effect in effects_of_line}
+        if len(effects_of_line) > 1 and (len(different) > 1 or different.pop()[1]):
             by_metric.setdefault(metric, []).append(effects_of_line)
     return by_metric
 
