@@ -25,7 +25,11 @@ def key(cell: Mapping[Any, Any]) -> Key:
 
 def axes(table: pd.DataFrame) -> list[str]:
     """The axes that a table has values on, in the order of its columns; includes the experiment."""
-    return [name for name in table if name == "experiment" or (name in AXES and table[name].notna().any())]
+    return [
+        str(name)
+        for name, values in table.items()
+        if name == "experiment" or (name in AXES and not values.array.isna().all())
+    ]
 
 
 def axes_of(workload: str) -> list[str]:
