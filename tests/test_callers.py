@@ -24,6 +24,7 @@ subprocess.run([sys.executable, "-c", {RUN!r}], env=os.environ | dict.fromkeys({
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"OMP_NUM_THREADS": "3"}])
 def test_a_run_has_the_threads_that_its_user_has_set(given: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "snakemake").write_text(SNAKEMAKE)

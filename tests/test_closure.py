@@ -56,6 +56,7 @@ def test_what_the_shipped_programs_share_is_an_input(root: Path, module: str, pr
     assert f"scripts/workloads/{also}.py" in files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [".", "tables", "figures"])
 def test_what_reads_runs_is_not_made_again_for_the_watcher(root: Path, folder: str) -> None:
     for script in (root / "scripts" / folder).glob("*.py"):

@@ -41,6 +41,7 @@ def made(folder: Path, run_jsons: list[Path], name: str = "made") -> tuple[Path,
     return files
 
 
+@pytest.mark.slow
 def test_what_is_collected_is_what_the_folders_say(tmp_path: Path, source: Path) -> None:
     """Over more than one row group, in two files, in any order of asking."""
     two = [copies([Source(source)], tmp_path / "runs", cells(count, name)) for count, name in ((300, "a"), (4, "b"))]
@@ -60,6 +61,7 @@ def test_what_is_collected_is_what_the_folders_say(tmp_path: Path, source: Path)
     assert (runs.outcomes()["outcome"] == "completed").all()
 
 
+@pytest.mark.slow
 def test_samples_that_are_asked_for_in_order_are_read_once(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,10 +138,10 @@ def cpu_s(work: Callable[[], Any]) -> float:
 
 @pytest.mark.slow
 def test_ten_times_the_runs_take_ten_times_the_time_and_no_more_memory(tmp_path: Path, source: Path) -> None:
-    """300 and 3,000 runs of 1,000 samples."""
+    """200 and 2,000 runs of 1,000 samples."""
     taken: dict[str, list[float]] = {"collect": [], "runs": [], "verdicts": []}
     peaks = []
-    for count in (300, 3000):
+    for count in (200, 2000):
         run_jsons = copies([Source(source, 1000)], tmp_path / str(count), cells(count))
         files = [tmp_path / f"{count}.{kind}.parquet" for kind in ("runs", "samples")]
         taken["collect"].append(cpu_s(lambda: collect(run_jsons, *files)))  # noqa: B023 - called at once

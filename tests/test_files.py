@@ -215,6 +215,7 @@ def test_what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not(
     assert names(folder) == [".partial-mine.json", "b.json", "c.json"]
 
 
+@pytest.mark.slow
 def test_many_writers_of_one_folder_do_not_remove_what_others_write(folder: Path) -> None:
     program = (
         "import sys\nfrom beyond_ram import files\nfor n in range(300):\n"
@@ -286,6 +287,7 @@ def page() -> Iterator[Callable[[Path], "subprocess.CompletedProcess[bytes]"]]:
 Page = Callable[[Path], "subprocess.CompletedProcess[bytes]"]
 
 
+@pytest.mark.slow
 def test_a_page_goes_to_standard_output_and_devices_stay(page: Page, folder: Path) -> None:
     (folder / "stdout").symlink_to("/proc/self/fd/1")
     done = page(folder / "stdout")
@@ -297,6 +299,7 @@ def test_a_page_goes_to_standard_output_and_devices_stay(page: Page, folder: Pat
     assert (folder / "null").is_char_device()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [unix_socket, Path.mkdir])
 def test_a_page_that_cannot_be_is_refused_before_the_command_runs(make: Write, page: Page, folder: Path) -> None:
     make(folder / "page.html")
@@ -306,6 +309,7 @@ def test_a_page_that_cannot_be_is_refused_before_the_command_runs(make: Write, p
     assert b"outcome" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["samples.csv", "events.jsonl", "run.json"])
 def test_a_run_s_file_that_is_a_fifo_is_refused_before_the_command_runs(name: str, folder: Path) -> None:
     os.mkfifo(folder / name)

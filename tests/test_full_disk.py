@@ -69,6 +69,7 @@ def requests(folder: Path) -> None:
     served.write_csv([{"t_s": 1.5, "path": "/a" * 1000}] * 100, folder / "requests.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_bytes", [0, 8192])
 @pytest.mark.parametrize("write", [table, figure, page, requests])
 def test_a_file_is_there_as_before_or_whole(disk: Disk, write: Callable[[Path], None], left_bytes: int) -> None:

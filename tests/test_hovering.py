@@ -24,6 +24,7 @@ def axes() -> Axes:
     return plt.subplots()[1]
 
 
+@pytest.mark.slow
 def test_points_say_their_series_and_both_values(axes: Axes, tmp_path: Path) -> None:
     axes.plot([1, 2], [30, 4000], "o-", label="one")
     axes.scatter([1.5], [35])
@@ -34,18 +35,21 @@ def test_points_say_their_series_and_both_values(axes: Axes, tmp_path: Path) -> 
     assert len(tooltips) == 3
 
 
+@pytest.mark.slow
 def test_names_of_ticks_stand_for_places(axes: Axes, tmp_path: Path) -> None:
     axes.bar(["june-2023", "current"], [3, 4])
     axes.set(ylabel="seconds")
     assert sorted(shown(tmp_path, axes)) == ["current; seconds 4", "june-2023; seconds 3"]
 
 
+@pytest.mark.slow
 def test_lines_without_marks_and_clouds_say_nothing(axes: Axes, tmp_path: Path) -> None:
     axes.plot(range(9))
     axes.plot(np.arange(501), "o")
     assert shown(tmp_path, axes) == []
 
 
+@pytest.mark.slow
 def test_what_is_not_drawn_shifts_no_value(axes: Axes, tmp_path: Path) -> None:
     axes.plot([1, 2, 3], [1, float("nan"), 3], "o")
     assert shown(tmp_path, axes) == ["1; 1", "3; 3"]

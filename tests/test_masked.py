@@ -58,6 +58,7 @@ COMMAND = ["sh", "-c", f"exit 3 # --token {SECRETS[0]}", f"--password={SECRETS[1
            f"https://me:{SECRETS[3]}@host"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
 def test_no_secret_of_a_command_or_its_environment_is_kept(tmp_path: Path, whole: bool) -> None:
     environment = {**os.environ, "HF_TOKEN": SECRETS[4], "MY_PASSWORD": SECRETS[5]}
@@ -72,6 +73,7 @@ def test_no_secret_of_a_command_or_its_environment_is_kept(tmp_path: Path, whole
         assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == COMMAND
 
 
+@pytest.mark.slow
 def test_a_command_that_is_not_there_is_told_without_its_secrets(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", "no-such-program"]
     done = subprocess.run([*words, "--token", SECRETS[0]], capture_output=True, text=True, check=False)

@@ -85,6 +85,7 @@ def test_what_a_table_is_made_from_is_read_off_its_function(root: Path, tmp_path
         parameters(tmp_path / "t.py", "u")
 
 
+@pytest.mark.slow
 def test_tables_and_figures_are_made_of_what_there_is() -> None:
     """Else a parameter that is a setting reaches its function as None, when the workflow calls it."""
     repository = Path(__file__).parents[1]

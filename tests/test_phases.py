@@ -32,6 +32,7 @@ def event_phases(record: dict[str, Any], out: Path) -> list[tuple[str, object]]:
     return [(event["event"], event.get("phase")) for event in events]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [False, True])
 def test_a_watcher_hears_phases_also_from_a_copy(copied: bool, tmp_path: Path) -> None:
     if copied:
@@ -138,6 +139,7 @@ def fresh(program: str, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_block_weighs_itself(tmp_path: Path) -> None:
     seen = fresh(BLOCK, str(tmp_path))
     assert seen["same_environment"]
@@ -150,6 +152,7 @@ def test_a_block_weighs_itself(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
 
 
+@pytest.mark.slow
 def test_a_spike_within_a_block_is_seen_by_the_kernel() -> None:
     marks = fresh(SPIKE)["peak"]["hwm_bytes"]["processes"]
     assert 150e6 < max(entry["hwm_bytes"] for entry in marks) < 300e6

@@ -89,6 +89,7 @@ def begin(console: Console, steps: int = 9) -> None:
     console("stats", LogEvent.RUN_INFO, stats={"total": steps})
 
 
+@pytest.mark.slow
 def test_elsewhere_than_on_a_terminal_lines_become_rare(handlers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])

@@ -14,6 +14,8 @@ import pytest
 from .conftest import Run, lend_bytecode, link_stack
 
 pytestmark = pytest.mark.slow
+# Whole calls with real stacks. tests/rules has the quicker ones, with the cheapest workload.
+end_to_end = pytest.mark.end_to_end
 MICRO = ("--configfile", "tests/micro.yaml")
 
 
@@ -54,6 +56,7 @@ def planned(run_in: Run, *arguments: str) -> list[str]:
     )
 
 
+@end_to_end
 def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
     runs = records(results)
     assert len(runs) == 8
@@ -68,6 +71,7 @@ def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
     assert not (results / "private").exists(), "private folders are left"
 
 
+@end_to_end
 def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) -> None:
     cold = [record for _, record in records(results) if record["cell"]["cache"] == "cold"]
     assert cold
@@ -75,6 +79,7 @@ def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) ->
     assert all(record["page_cache"]["input_resident_after"] > 0.5 for record in cold)
 
 
+@end_to_end
 def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
     """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
     gaps = table(results, "runs")["hwm_gap"].dropna()
@@ -94,6 +99,7 @@ def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
     assert max(above) <= batches_bytes, "a sample is never above the mark"
 
 
+@end_to_end
 def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results: Path) -> None:
     runs = table(results, "runs").dropna(subset="ids_sha256")
     assert runs["ids_agree"].all()
@@ -101,6 +107,7 @@ def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results:
     assert set(runs["stack"]) == {"june-2023", "current"}
 
 
+@end_to_end
 def test_a_rerun_takes_the_finished_shards_from_cache_and_does_nothing_for_them(results: Path) -> None:
     shards = table(results, "shards")
     for stack in ("june-2023", "current"):
@@ -114,6 +121,7 @@ def test_a_rerun_takes_the_finished_shards_from_cache_and_does_nothing_for_them(
         assert mine.loc[mine["cache"] == "warm", "from_cache"].all()
 
 
+@end_to_end
 def test_the_interrupted_run_was_really_killed(results: Path) -> None:
     killed = [(folder, record) for folder, record in records(results) if record["cell"]["cache"] == "interrupted"]
     assert len(killed) == 2
@@ -128,6 +136,7 @@ def test_the_interrupted_run_was_really_killed(results: Path) -> None:
         assert record["work"] == {}
 
 
+@end_to_end
 def test_every_table_has_its_twin_and_every_figure_its_caption_and_both_are_in_the_report(results: Path) -> None:
     for csv in (results / "tables").glob("*.csv"):
         assert len(pd.read_parquet(csv.with_suffix(".parquet"))) == len(pd.read_csv(csv))
@@ -144,11 +153,13 @@ def test_every_table_has_its_twin_and_every_figure_its_caption_and_both_are_in_t
     assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"https?://", report), "the report loads from a network"
 
 
+@end_to_end
 def test_a_second_call_has_nothing_to_do_even_where_a_lock_was_touched(results: Path, clone: Path, run_in: Run) -> None:
     (clone / "envs/june-2023.txt").touch()
     assert "Nothing to be done" in snakemake(run_in, *MICRO).stderr
 
 
+@end_to_end
 def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_in: Run) -> None:
     lock = clone / "envs/june-2023.txt"
     before = lock.read_bytes()
@@ -162,6 +173,7 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
     assert len(again) == 2  # the warm one, and the pair of interrupted and rerun as one job
 
 
+@end_to_end
 @pytest.mark.parametrize(
     ("edited", "again", "left"),
     [
@@ -193,7 +205,7 @@ def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: 
     assert not (clone / "results").exists()
 
 
-@pytest.mark.end_to_end
+@end_to_end
 def test_an_upgrade_keeps_the_old_results_beside_the_new(clone: Path, run_in: Run) -> None:
     """A lock that changes by a real resolution: its cells run and no others, and both pages show old against new."""
     for stack in ("corpora", "current"):

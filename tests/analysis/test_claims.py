@@ -137,6 +137,7 @@ def test_what_comparisons_ask_too_is_decided_there() -> None:
     assert line["high_corrected"] / line["measured"] == pytest.approx(of_table["detectable"])
 
 
+@pytest.mark.slow
 def test_a_claim_is_not_shown_where_the_comparison_is_not() -> None:
     """However the noise falls: what table `comparisons` does not call better, no claim does."""
     rng = np.random.default_rng(3)

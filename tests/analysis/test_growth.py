@@ -226,6 +226,7 @@ def test_words_say_how_surely_and_over_what() -> None:
     assert "MB per MB" not in in_words(growth(cell(readings(0)), []).iloc[0].to_dict(), short=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "right", "at_least"),
     [

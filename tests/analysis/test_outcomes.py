@@ -129,6 +129,7 @@ def test_no_line_is_of_more_runs_than_finished(path: Path) -> None:
         assert (table["n"] <= table["finished"]).all()
 
 
+@pytest.mark.slow
 def test_any_table_has_the_counts_and_a_run_without_a_record_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def session(rng: np.random.Generator, sd: float, number: int = 0, n: int = 3, **
     return pd.DataFrame(lines)
 
 
+@pytest.mark.slow
 def test_the_spread_of_contrasts_and_of_means_is_found_again() -> None:
     rng = np.random.default_rng(3)
     (line,) = measured([session(rng, 0.1, number) for number in range(8)], PAIRS).to_dict("records")
@@ -70,6 +71,7 @@ def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float
     return float(np.mean(covering))
 
 
+@pytest.mark.slow
 def test_intervals_cover_other_sessions_once_the_spread_is_known() -> None:
     rng = np.random.default_rng(4)
     learned = measured([session(rng, 0.1, number) for number in range(8)], PAIRS)
@@ -123,6 +125,7 @@ def locks(count: int) -> pd.DataFrame:
     return pd.concat([*remedies, session(rng, 0.2).query("stack == 'old'").assign(remedy="none")])
 
 
+@pytest.mark.slow
 def test_ones_own_history_goes_before_the_shipped_numbers_once_it_has_enough_sessions() -> None:
     spread = session_spread(locks(4), PAIRS, shipped()).set_index("metric")
     assert list(spread.reset_index()) == COLUMNS
@@ -135,6 +138,7 @@ def test_ones_own_history_goes_before_the_shipped_numbers_once_it_has_enough_ses
     assert set(session_spread(pd.DataFrame(columns=["stack"]), [], shipped())["spread_of"]) == {SHIPPED}
 
 
+@pytest.mark.slow
 def test_a_report_says_which_numbers_its_intervals_rest_on() -> None:
     lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
     table = session_spread(locks(4), PAIRS, shipped()[shipped()["metric"] != "rows_per_s"])

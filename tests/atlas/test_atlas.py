@@ -68,6 +68,7 @@ def test_a_step_is_confirmed_and_a_new_release_adds_its_own_cells(place, capfd):
     assert "stairs 1.0.0 → 1.2.0" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [(["--library", "stair"], "did you mean 'stairs'"), (["--case", "none"], "no case has it")],
@@ -78,6 +79,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, message):
     assert last.startswith("beyond-ram: ") and message in last and not (place[0] / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_case_without_requirements_is_refused(place, capfd):
     (place[0] / "cases/plain.py").write_text("print(1)\n")
     assert atlas() == 2

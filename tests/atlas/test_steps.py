@@ -3,6 +3,8 @@
 import itertools
 import random
 
+import pytest
+
 from beyond_ram.atlas import steps
 from beyond_ram.atlas.bench import AGAIN
 from beyond_ram.bisect.search import OUTCOME, Run
@@ -87,6 +89,7 @@ def test_a_release_that_fails_is_a_step_of_the_outcome():
     assert named(all_steps) == {(OUTCOME, "1.0", "1.1")}
 
 
+@pytest.mark.slow
 def test_releases_that_are_alike_give_no_step():
     """Of 20 cases, at most one names a step."""
     alike = dict.fromkeys(VERSIONS, 100)

@@ -91,6 +91,7 @@ def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
     assert not (place / "steps/bisect.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

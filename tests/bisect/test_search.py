@@ -86,6 +86,7 @@ def test_quiet_releases_cost_two_runs():
     assert bisection.steps() == [] and {len(runs) for runs in bisection.runs.values()} == {2}
 
 
+@pytest.mark.slow
 def test_where_nothing_changes_it_is_silent():
     """Of 100 searches over releases that are all alike, at most 5 name a step."""
     named = sum(bool(search(Fake(seed=seed, noise=(0.02, 0.15)), 2, budget_s=500).steps()) for seed in range(100))

@@ -44,6 +44,7 @@ def compare(*words: object) -> int:
     return main(["compare", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_nothing_that_differs_is_no_failure(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("old", "new", "--results", results) == 0
     table = pd.read_csv(results / "changes" / "changes.csv")
@@ -55,6 +56,7 @@ def test_nothing_that_differs_is_no_failure(results: Path, capsys: pytest.Captur
     assert "old and new: no known package differs." in page
 
 
+@pytest.mark.slow
 def test_the_decisions_of_a_report_are_taken_unless_runs_came_since(results: Path) -> None:
     assert compare("old", "new", "--results", results) == 0
     runs_table = runs_of(tables.read_runs(sorted((results / "runs").rglob("run.json"))))
@@ -68,6 +70,7 @@ def test_the_decisions_of_a_report_are_taken_unless_runs_came_since(results: Pat
     assert compare("old", "new", "--results", results) == 0
 
 
+@pytest.mark.slow
 def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("old", "broken", "--results", results) == 1
     output = capsys.readouterr().out
@@ -75,6 +78,7 @@ def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFi
     assert compare("broken", "old", "--results", results) == 0, "the other way round it is better"
 
 
+@pytest.mark.slow
 def test_two_folders_with_the_same_stack(results: Path, tmp_path: Path) -> None:
     for rep in (1, 2):
         weighed(tmp_path / "later", "old", rep, work=False)
@@ -83,6 +87,7 @@ def test_two_folders_with_the_same_stack(results: Path, tmp_path: Path) -> None:
     assert set(table["before"]) == {f"old in {results}"}
 
 
+@pytest.mark.slow
 def test_what_one_side_lacks_is_told(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run whose job fails leaves nothing: such a candidate must not look as good as one that ran everything."""
     for rep in (1, 2):
@@ -119,6 +124,7 @@ def test_what_else_differs_is_said_on_the_page(tmp_path: Path, capsys: pytest.Ca
     assert "packages that differ between" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_results_of_another_machine_are_refused_unless_asked(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,6 +153,7 @@ def test_what_is_not_there_is_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_cells_that_one_side_alone_has_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weighed(tmp_path, "old", 1)
     weighed(tmp_path, "new", 1, files=3)

@@ -32,6 +32,7 @@ def imported(*words: str) -> set[str]:
     return modules[1] - modules[0]
 
 
+@pytest.mark.slow
 def test_what_watch_imports() -> None:
     names = imported("watch", "--", "true")
     assert "beyond_ram.watch.sampler" in names, "what was imported was not seen"

@@ -28,11 +28,13 @@ def prefix(own: Path, root: Path, cwd: Path) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_command_is_run_by_the_caller_s_python(own: Path, root: Path, tmp_path: Path) -> None:
     assert prefix(own, root, tmp_path) == str(own)
     assert not list(tmp_path.iterdir()), "nothing is left where --out is not given"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(Path(sys.prefix).parent != Path(__file__).parents[2], reason="not run from the checkout's .venv")
 def test_within_the_checkout_it_is_the_checkout_s(own: Path, root: Path) -> None:
     assert prefix(own, root, root / "docs") == sys.prefix

@@ -55,6 +55,7 @@ def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_second_run_replaces_the_first(programs: Programs) -> None:
     first = programs.prepare(SMALL).manifest
     second = programs.prepare({**SMALL, "documents": 2}).manifest
@@ -63,6 +64,7 @@ def test_a_second_run_replaces_the_first(programs: Programs) -> None:
     assert not (programs.work / "corpus" / "files" / "000001.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_refused_run_leaves_the_old_corpus(programs: Programs) -> None:
     before = programs.prepare(SMALL).manifest
     nothing = {"source": "files", "glob": "nothing/*"}
@@ -115,6 +117,7 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, num
     assert programs.prepare(SMALL).manifest["documents"] == 7, "the next run removes what is left"
 
 
+@pytest.mark.slow
 def test_other_mistakes_of_the_command_line_get_one_line(programs: Programs) -> None:
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
@@ -127,6 +130,7 @@ def test_other_mistakes_of_the_command_line_get_one_line(programs: Programs) -> 
     assert (programs.work / "file").read_text() == "here"
 
 
+@pytest.mark.slow
 def test_a_program_by_itself_writes_into_an_empty_folder_only(programs: Programs) -> None:
     folder = programs.work / "mine"
     folder.mkdir()
@@ -150,6 +154,7 @@ shards.exit_with(work, "corpus")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "status", "line"), [("whole", 0, ""), ("refused", 2, "corpus: two words\n")])
 def test_a_library_that_aborts_as_the_interpreter_ends_takes_no_corpus_away(end: str, status: int, line: str) -> None:
     done = subprocess.run([sys.executable, "-c", LATE, str(PROGRAMS), end], capture_output=True, text=True, check=False)

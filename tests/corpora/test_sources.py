@@ -39,6 +39,7 @@ def test_binaries_have_the_recorded_profile_from_the_first_20_documents_on(progr
     assert len({row["label"] for row in rows}) > 3, "a prefix comes from several libraries"
 
 
+@pytest.mark.slow
 def test_a_document_is_the_bytes_of_the_library_that_its_label_names(programs: Programs) -> None:
     row = programs.prepare({**BINARIES, "documents": 1}).rows()[0]
     content = bytes(ord(character) - 0x2A00 for character in row["text"])
@@ -55,6 +56,7 @@ def test_binaries_depend_on_the_seed_and_asking_for_more_adds_to_the_end(program
     assert not set(few) & set(other)
 
 
+@pytest.mark.slow
 def test_all_673_documents_fit_and_too_many_are_refused(programs: Programs) -> None:
     line = programs.refused({**BINARIES, "documents": 100_000})
     assert '"documents" is 100000' in line
@@ -71,6 +73,7 @@ def test_all_673_documents_fit_and_too_many_are_refused(programs: Programs) -> N
     assert sum(sizes) == pytest.approx(930e6, rel=0.01)
 
 
+@pytest.mark.slow
 def test_binaries_take_only_what_the_wheels_list(programs: Programs) -> None:
     """A library that somebody left in the folder belongs to no wheel, and must not change the corpus."""
     site_packages = programs.work / "site-packages"
@@ -130,6 +133,7 @@ def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs: Programs) -
     assert counts[99] / counts[999] == pytest.approx(1002.7 / 102.7, rel=0.2)
 
 
+@pytest.mark.slow
 def test_synthetic_text_without_white_space(programs: Programs) -> None:
     spec = {"source": "synthetic", "documents": 3, "document_characters": [100, 2000], "white_space": False}
     texts = [row["text"] for row in programs.prepare(spec).rows()]
@@ -212,6 +216,7 @@ def test_every_format_gives_the_same_documents(programs: Programs, tables: Path,
     assert corpus.manifest["notes"] == {"input_files": 1, "empty_files": 0, "left_out_without_text": 1}
 
 
+@pytest.mark.slow
 def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Programs) -> None:
     for name in ("b/2.txt", "a.txt", "b/10.txt"):
         path = programs.work / "in" / name

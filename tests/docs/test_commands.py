@@ -234,6 +234,7 @@ def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Call
     yield place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", of(*SHELL))
 def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None:
     skip_what_is_not_run(block)
@@ -243,6 +244,7 @@ def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None
         assert re.search(r"^total +[1-9]", done.stdout + done.stderr, re.MULTILINE), "nothing is planned"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", of("python"))
 def test_python_is_run(block: Block, places: Callable[[Path], Place]) -> None:
     compile(block.text, str(block), "exec")
@@ -251,6 +253,7 @@ def test_python_is_run(block: Block, places: Callable[[Path], Place]) -> None:
     assert done.returncode == 0, f"{block}\n{block.text}{done.stderr[-3000:]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", of("yaml"))
 def test_a_config_is_accepted(block: Block, readers: Place) -> None:
     """As the workflow checks it, over config.yaml; or, of a workflow of GitHub, by what the action takes."""
@@ -299,6 +302,7 @@ def flags_of(command: str) -> set[str]:
     return flags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_names_of_the_command_line_is_there(page: Path) -> None:
     """In its text too, and in what is not run: commands, and the options that follow them."""

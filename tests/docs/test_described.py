@@ -29,6 +29,7 @@ def test_schema_is_up_to_date(described: ModuleType) -> None:
     assert SCHEMA.read_text() == described.schema(), "run `uv run python docs/renew.py`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_shipped_configs_follow_the_schema_and_name_it(path: Path) -> None:
     text = path.read_text()

@@ -33,6 +33,7 @@ def test_a_page_uses_none_of_the_phrases(page: Path) -> None:
     assert hits == {}, page.name
 
 
+@pytest.mark.slow
 def test_proselint_finds_nothing(tmp_path: Path) -> None:
     for page in PAGES:
         (tmp_path / page.relative_to(ROOT).as_posix().replace("/", "-")).write_text(prose(page))

@@ -39,6 +39,7 @@ def missing(quoted: list[str], printed: list[str]) -> list[str]:
 
 @pytest.mark.cgroup
 @pytest.mark.slow
+@pytest.mark.end_to_end  # its commands watch for seconds each; tests/watch has what they do
 @needs_group
 def test_every_command_says_what_the_page_says(clone: Path, run_in: Run) -> None:
     asked = []

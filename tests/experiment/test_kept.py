@@ -52,6 +52,7 @@ def rounds(folder: Path) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_of_each_stack_the_locks_that_were_kept_last_stay(tmp_path: Path) -> None:
     folder = results(tmp_path / "results")
     first, second, third, again = rounds(folder)

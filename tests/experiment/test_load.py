@@ -86,6 +86,7 @@ def test_aliases_that_stand_for_more_than_can_be_meant_are_refused(config: dict[
     assert len(faults(config)) < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [

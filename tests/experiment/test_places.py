@@ -233,6 +233,7 @@ def test_the_address_of_a_hub_holds_no_secret_and_none_is_repeated(endpoint: str
 PARTS = st.sampled_from([*" '\";&$~\n/.-a`()|*\\{}<>#%é\x00", "..", "envs", ".git", "HOME", "results"])
 
 
+@pytest.mark.slow
 @given(st.one_of(st.lists(PARTS, max_size=6).map("".join), st.text(max_size=30)))
 @example("R&D")
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -262,6 +263,7 @@ HOLD = (
 )
 
 
+@pytest.mark.slow
 def test_results_are_made_by_one_workflow_at_a_time(tmp_path: Path) -> None:
     def holder() -> "subprocess.Popen[str]":
         command = [sys.executable, "-c", HOLD, str(tmp_path / "results")]

@@ -118,6 +118,7 @@ def folder(tmp_path: Path, sound: dict[str, bytes]) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_read(folder: Path) -> None:
     ((record, events),) = tables.read_runs([folder / "run.json"])
     samples = records.samples(folder)
@@ -193,6 +194,7 @@ LOADED = {"stack": "s", "tokens": "t", "loader": "threads", "order": "sequential
 LOADED |= {"page_cache": "warm", "batch_size": 256, "pin_memory": "no"}
 
 
+@pytest.mark.slow
 def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of_today(tmp_path: Path) -> None:
     before = Cell("loaders", tuple((LOADED | {"advice": "none", "epochs": 2, "limit_percent": 0}).items()), 1)
     today = Cell("loaders", tuple((dict(before.axes) | {"stack": "new", "option": "none"}).items()), 1)

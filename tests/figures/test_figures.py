@@ -57,6 +57,7 @@ def plotted(script: Path, arguments: dict[str, Any]) -> figures.Drawn:
     return making.figure(script, {name: arguments[name] for name in needs})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_figure_without_data_says_why_and_is_not_drawn(root: Path, script: Path) -> None:
     reason = plotted(script, given(root, script, lines=False))
@@ -95,6 +96,7 @@ class Sampled:
         return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Path) -> None:
     before = plt.get_fignums()
@@ -229,6 +231,7 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
     assert "to one from cache 0.0 MB (0.0 to 0.0, n = 1), to one computed 55.5 MB (1.0 to 110.0, n = 2)" in drawn[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "phrase"),
     [
@@ -266,6 +269,7 @@ def test_how_sure_a_break_even_is_comes_from_the_repeats(root: Path) -> None:
     assert "never (by all repeats, extrapolated from 2)" in reversed_
 
 
+@pytest.mark.slow
 def test_a_gain_has_a_colour_only_where_it_is_shown(root: Path) -> None:
     def colours(*repeats: tuple[float, float]) -> set[tuple[float, ...]]:
         sides = [

@@ -21,6 +21,7 @@ def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: 
         assert all(need.startswith(str(tmp_path / "results")) for need in choice.config.job(cell).needs())
 
 
+@pytest.mark.slow
 def test_by_default_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:
     assert experiments(root, tmp_path, [], "datasets") == [
         "gate-load",

@@ -30,6 +30,7 @@ def test_the_threshold_is_the_floor_of_a_quiet_cell() -> None:
     assert entry["bytes_per_batch"] == LEAST["bytes"] / 200
 
 
+@pytest.mark.slow
 def test_the_most_sensitive_cell_is_named_and_json_has_all() -> None:
     few = (with_growth(20.0, rows=10), with_growth(20.0, rows=10))
     result = gate(few, (with_growth(20.0), with_growth(20.0)))
@@ -77,6 +78,7 @@ def hub() -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_an_undecided_gate_is_a_neutral_check(tmp_path: Path, hub: tuple[str, list[tuple[str, Any]]]) -> None:
     address, came = hub
     (tmp_path / "gate.md").write_text("**beyond-ram gate: undecided**\n\nsummary\n")

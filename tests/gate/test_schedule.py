@@ -60,6 +60,7 @@ def test_each_side_of_a_stack_runs_once_unmeasured() -> None:
     assert sorted(side for _, side in unmeasured) == ["baseline", "candidate"]
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_decided_is_not_weighed_further() -> None:
     rng = np.random.default_rng(1)
 

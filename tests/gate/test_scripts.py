@@ -35,6 +35,7 @@ def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
     assert "the answer" in report["differs_beside"]["case-1"]
 
 
+@pytest.mark.slow
 def test_scripts_are_chosen_by_what_they_require(tmp_path, monkeypatch):
     wheels = {name: [served.wheel(tmp_path, name, version, "") for version in ("1.0", "1.1")]
               for name in ("stairs", "beside")}  # fmt: skip

@@ -75,6 +75,7 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
     assert (suite.get("tests"), suite.get("failures"), failed) == (str(len(result.changes)), "1", ["grown_anon_bytes"])
 
 
+@pytest.mark.slow
 def test_ten_lines_are_the_most() -> None:
     result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
     assert len(result.lines()) == 10

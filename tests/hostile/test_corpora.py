@@ -113,6 +113,7 @@ def write(folder: Path, name: str, content: Content) -> None:
     path.write_bytes(content) if isinstance(content, bytes) else content(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_corpus_gets_one_line(
     programs: Programs, case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -157,6 +158,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_any_name_of_a_file_is_read(programs: Programs) -> None:
     for name in NAMES:
         (programs.work / f"{name}.jsonl").write_bytes(ROW)

@@ -127,6 +127,7 @@ def read_all(folder: Path) -> pd.DataFrame:
     return runs(collected_runs)
 
 
+@pytest.mark.slow
 def test_the_run_that_is_spoiled_here_is_sound(run: Path) -> None:
     assert read_all(run)["outcome"].tolist() == ["completed"]
     assert len(records.events(run)) > 12
@@ -154,6 +155,7 @@ def test_run_json(sound: Path, data: st.DataObject) -> None:
         memory.request_mb(sound.parents[4], Cell(CELL.experiment, CELL.axes, rep=2), 4000)
 
 
+@pytest.mark.slow
 @FUZZED
 @given(data=st.data())
 def test_events(sound: Path, data: st.DataObject) -> None:

@@ -257,6 +257,7 @@ def words_of(line: str) -> list[str]:
     return shlex.split(line.replace("{lock}", "lock.txt"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", CASES, ids=[line.replace("\n", "␤")[:70] for line in CASES])
 def test_what_cannot_be_meant_gets_one_line(
     here: Path, made: Path, before: dict[str, tuple[Any, ...]], capfd: pytest.CaptureFixture[str], line: str

@@ -23,6 +23,7 @@ def sealed(small_disk: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -46,6 +47,7 @@ def test_it_is_told_in_a_line_and_all_is_there(
     assert listing(sealed) == before
 
 
+@pytest.mark.slow
 def test_an_upgrade_moves_nothing(sealed: Path) -> None:
     before = listing(sealed)
     assert [record for _, record in kept.runs_of(sealed, "current", LOCK)], "there is a run to keep"

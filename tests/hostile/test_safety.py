@@ -82,6 +82,7 @@ def test_no_archive_is_unpacked() -> None:
 SHELLS = {"beyond_ram/weighing/processes.py", "beyond_ram/gate/schedule.py"}
 
 
+@pytest.mark.slow
 def test_no_shell_runs_a_users_text() -> None:
     for name, called, call in calls():
         assert called not in ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
@@ -109,6 +110,7 @@ LOOPBACK = {"LOOPBACK", "'127.0.0.1'"}
 NETLINK = {"beyond_ram/watch/exits.py"}
 
 
+@pytest.mark.slow
 def test_every_server_listens_on_the_loopback_alone() -> None:
     listening = 0
     for name, called, call in calls():
@@ -165,6 +167,7 @@ def test_yaml_makes_no_objects() -> None:
         yaml.safe_load("!!python/object/apply:os.system ['touch PWNED']")
 
 
+@pytest.mark.slow
 def test_the_password_of_an_address_is_not_told(tmp_path: Path) -> None:
     """Nor what pip says of it."""
     with pytest.raises(StackError) as error:
@@ -195,6 +198,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield hub.url.removeprefix("http://")
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(
     begins=st.sampled_from(["/", "/datasets/org/name/resolve/main/", "/cdn/datasets/org/name/main/", "/api/datasets/"]),

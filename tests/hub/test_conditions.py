@@ -46,6 +46,7 @@ def get_from(host: str, path: str, method: str = "GET", **headers: str) -> tuple
         connection.close()
 
 
+@pytest.mark.slow
 def test_latency_comes_before_each_answer(root: Path) -> None:
     with Hub(root, conditions=Conditions(latency_ms=150)) as hub:
         started = time.monotonic()
@@ -54,6 +55,7 @@ def test_latency_comes_before_each_answer(root: Path) -> None:
         assert 0.3 <= time.monotonic() - started < 2
 
 
+@pytest.mark.slow
 def test_bandwidth_is_shared_by_all_connections(root: Path) -> None:
     with Hub(root, conditions=Conditions(bandwidth_mb_per_s=2)) as hub, ThreadPoolExecutor(4) as pool:
         started = time.monotonic()
@@ -141,6 +143,7 @@ def test_who_asked(root: Path) -> None:
     assert noted[0].client == noted[1].client != noted[2].client
 
 
+@pytest.mark.slow
 def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
     with Hub(root, conditions=Conditions(latency_ms=100)) as hub:
         with socket.create_connection(("127.0.0.1", int(hub.url.rsplit(":", 1)[1]))) as client:
@@ -174,6 +177,7 @@ def test_conditions_that_cannot_be(
     assert len(message.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_conditions_as_flags(root: Path, tmp_path: Path) -> None:
     flags = ["--redirect", "--latency-ms", "1", "--bandwidth-mb-s", "50", "--fault", "drop:9", "--fault", "slow:8"]
     log = tmp_path / "log.jsonl"

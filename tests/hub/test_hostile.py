@@ -135,6 +135,7 @@ NOT_UNDERSTOOD: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path", "body", "headers"), NOT_UNDERSTOOD.values(), ids=list(NOT_UNDERSTOOD))
 def test_what_cannot_be_understood_is_the_clients_fault(
     hub: Hub, method: str, path: str, body: bytes | None, headers: dict[str, Any]

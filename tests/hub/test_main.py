@@ -29,6 +29,7 @@ sys.exit(hub.main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_by_a_signal_that_comes_as_it_begins_to_wait(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", PROGRAM, str(int(number))]

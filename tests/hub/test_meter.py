@@ -47,6 +47,7 @@ def test_time_counts_once_however_many_answers_are_under_way(monkeypatch: pytest
     assert after.cpu_s == pytest.approx(11.2)
 
 
+@pytest.mark.slow
 def test_what_is_injected_is_not_the_endpoints_work(root: Path) -> None:
     conditions = Conditions(latency_ms=150, bandwidth_mb_per_s=4)
     with Hub(root, conditions=conditions) as delayed, Hub(root) as free:

@@ -15,6 +15,7 @@ from ..experiment.test_records import cut, cut_at_a_line
 from .conftest import Script, drawing, figure, gathered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
 def test_nothing_is_collected_of_half_of_the_samples(tokenised: list[Path], script: Script, spoil: object) -> None:
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
@@ -55,6 +56,7 @@ def test_no_report_is_made_of_a_drawing_that_is_none(
     assert not list(tmp_path.glob("*report.html"))
 
 
+@pytest.mark.slow
 def test_no_figure_is_drawn_from_half_of_what_was_collected(tokenised: list[Path], root: Path, script: Script) -> None:
     folder = tokenised[1].parents[12]
     made, given = figure(folder, "memory_over_time"), gathered(folder, tokenised)

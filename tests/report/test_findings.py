@@ -28,6 +28,7 @@ def page(folder: Path, report: Script, tokenised: list[Path], locks: dict[str, s
     return html.unescape(made.partition('id="findings"')[2].partition('id="figures"')[0])
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_gone_is_not_said_to_be_weighed(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
     made = page(tmp_path, report, tokenised, {})
     assert re.search(f"current keeps 8.91 MB less .* than {KEPT}", made)
@@ -35,6 +36,7 @@ def test_a_lock_that_is_gone_is_not_said_to_be_weighed(tmp_path: Path, report: S
     assert made.count(KEPT) > 1, "the kept runs are named"
 
 
+@pytest.mark.slow
 def test_what_is_not_surely_as_much_as_the_stated_share_is_under_further_ones(
     tmp_path: Path, report: Script, tokenised: list[Path]
 ) -> None:
@@ -47,6 +49,7 @@ def test_what_is_not_surely_as_much_as_the_stated_share_is_under_further_ones(
     assert "Further findings" not in page(tmp_path, report, tokenised, {}, strength=0.06)
 
 
+@pytest.mark.slow
 def test_a_terminal_ends_with_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
     page(tmp_path, report, tokenised, {})
     lines = (tmp_path / "summary.txt").read_text().splitlines()

@@ -81,6 +81,7 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
     return str(folder / f"{name}.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> None:
     def pareto(planted: str) -> str:
@@ -177,6 +178,7 @@ def planted_in(run: Run, planted: str) -> Run:
     return Run(run.folder, {**run.record, **more}, samples, [{"t_s": 0.01, "event": planted, planted[:200]: planted}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run) -> None:
     planted = PLANTED[kind]
@@ -192,6 +194,7 @@ def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run) -> None:
     assert len(page_texts["planted"]) < len(page_texts["harmless"]) + 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_labels(kind: str, tmp_path: Path) -> None:
     figures.theme()
@@ -215,6 +218,7 @@ def test_in_labels(kind: str, tmp_path: Path) -> None:
     assert pages.caption(made.caption)
 
 
+@pytest.mark.slow
 def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, root: Path, script: Script) -> None:
     made = figure(tmp_path, "memory_over_time")
     samples = tokenised[1].with_name("samples.csv")

@@ -32,6 +32,7 @@ def parquets(out: Path) -> list[Path]:
     return sorted(out.rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_rows_are_numbered_and_whole(root: Path, tmp_path: Path) -> None:
     manifest = make(root, tmp_path / "r")
     files = parquets(tmp_path / "r")

@@ -9,6 +9,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
 
@@ -24,6 +26,7 @@ def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) ->
     return dict(json.loads((out / "manifest.json").read_text()))
 
 
+@pytest.mark.slow
 def test_tars_are_the_same_each_time(tmp_path: Path) -> None:
     first, second = (repository(TARS, tmp_path / name) for name in "ab")
     assert first == second

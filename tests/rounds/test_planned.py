@@ -39,6 +39,7 @@ def noisy(seed: int = 1) -> Value:
     return lambda run: 1000 * (1.1 if run["stack"] == "new" else 1) * float(np.exp(0.15 * rng.normal()))
 
 
+@pytest.mark.slow
 def test_only_the_cells_of_undecided_questions_are_repeated() -> None:
     decision = decided(cells(2), noisy(), budget_s=1000)
     assert decision.undecided == 2
@@ -54,6 +55,7 @@ def test_nothing_follows_when_all_is_decided() -> None:
     assert (decision.runs, decision.undecided) == ((), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left_s", "names"), [(1.9, set()), (2.0, {"cheap"}), (11.9, {"cheap"}), (12.0, {"cheap", "dear"})]
 )
@@ -62,6 +64,7 @@ def test_both_sides_of_a_question_fit_or_it_is_left_out(left_s: float, names: se
     assert {run.experiment for run in decision.runs} == names
 
 
+@pytest.mark.slow
 def test_a_round_goes_on_to_the_next_look_as_far_as_it_fits() -> None:
     decision = decided(cells(4), noisy(3), budget_s=1000)
     assert {run.rep for run in decision.runs} == {5, 6}
@@ -69,6 +72,7 @@ def test_a_round_goes_on_to_the_next_look_as_far_as_it_fits() -> None:
     assert not decided(cells(AT[-1]), lambda _: float(np.random.default_rng().normal(1000, 300)), 1e6).runs
 
 
+@pytest.mark.slow
 def test_a_budget_is_used_and_not_exceeded() -> None:
     value, runs, rounds = noisy(5), cells(2), 0
     values: dict[Cell, float] = {}

@@ -57,6 +57,7 @@ def highest(points: list[tuple[float, float]]) -> float:
     return max(size for _, size in points)
 
 
+@pytest.mark.slow
 @needs_group
 def test_kept_memory_and_the_group_come_first_with_their_peaks(run: Run) -> None:
     kept, kinds = Page(page.html({"one": run}, None)).charts
@@ -112,6 +113,7 @@ def test_what_is_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
     assert "\u202e" not in made(PLANTED)
 
 
+@pytest.mark.slow
 def test_few_points_keep_every_extreme() -> None:
     points = [(n / 100, float((n * 7919) % 1000)) for n in range(20_000)]
     points[12_345] = (123.45, 5000.0)

@@ -33,6 +33,7 @@ def stacks(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_what_another_environment_compiled_is_linked(stacks: Path) -> None:
     one, two = (stacks / name / "lib" / "python3.11" / "site-packages" / "package" for name in ("one", "two"))
     assert (one / PYC.format("same")).samefile(two / PYC.format("same"))
@@ -52,6 +53,7 @@ def test_linked_bytecode_is_taken_and_says_where_its_own_source_is(stacks: Path)
     assert f"matches {packages / 'package' / 'same.py'}" in ran.stderr, "it is not compiled again"
 
 
+@pytest.mark.slow
 def test_a_changed_source_is_compiled_again(stacks: Path) -> None:
     """Who edits a package in a stack, to look into it, sees the edit: also one that is linked."""
     packages = stacks / "two" / "lib" / "python3.11" / "site-packages"

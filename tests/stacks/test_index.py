@@ -18,6 +18,7 @@ def address(tmp_path, monkeypatch):
         yield url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL", "UV_INDEX"])
 def test_the_index_is_the_one_that_is_configured(address, monkeypatch, variable):
     monkeypatch.setenv(variable, address)
@@ -28,12 +29,14 @@ def test_the_index_is_the_one_that_is_configured(address, monkeypatch, variable)
     assert releases[0].date == "2024-01-01"
 
 
+@pytest.mark.slow
 def test_a_file_of_uv_counts(address, tmp_path):
     (tmp_path / "uv").mkdir()
     (tmp_path / "uv/uv.toml").write_text(f'[[index]]\nurl = "{address}"\ndefault = true\n')
     assert len(index.releases("stairs")) == 5
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_one_line_without_the_address(address, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", address)
     for url in (address, "http://127.0.0.1:1/simple"):
@@ -43,6 +46,7 @@ def test_what_is_not_there_is_one_line_without_the_address(address, monkeypatch)
         assert "127.0.0.1" not in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_uv_gets_the_index_of_pip(address, monkeypatch):
     import os
 

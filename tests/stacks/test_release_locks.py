@@ -1,11 +1,14 @@
 """Locks of the releases of a package."""
 
+import pytest
+
 from beyond_ram.stacks import index
 from beyond_ram.stacks.inline import Inline
 from beyond_ram.stacks.release_locks import ReleaseLocks
 from tests.bisect import served
 
 
+@pytest.mark.slow
 def test_a_yanked_release_takes_the_yanked_package_that_it_pins(tmp_path, monkeypatch):
     versions = ("1.0", "1.1", "1.2")
     whole = [served.wheel(tmp_path, "whole", version, "", metadata=f"Requires-Dist: core=={version}")

@@ -69,6 +69,7 @@ def test_an_environment_of_ours_is_made_anew(envs: Path, sign: str) -> None:
     assert sorted(path.name for path in folder.iterdir()) == sorted([MARK, MARKER])
 
 
+@pytest.mark.slow
 def test_an_environment_is_marked_from_the_start_and_gone_when_it_cannot_be_built(tmp_path: Path) -> None:
     lock = tmp_path / "none.txt"
     lock.write_text("no-such-package-at-all==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
@@ -144,6 +145,7 @@ def test_the_marker_goes_before_anything_else(tmp_path: Path, monkeypatch: pytes
     assert [path.name for path in folder.iterdir()] == [MARK]
 
 
+@pytest.mark.slow
 def test_an_index_out_of_reach_is_not_needed_for_what_is_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +165,7 @@ def test_an_index_out_of_reach_is_not_needed_for_what_is_cached(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "no text", "another hash", "empty file of a package"])
 def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]) -> None:
     lock = one(tmp_path)

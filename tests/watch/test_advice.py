@@ -107,6 +107,7 @@ def test_a_record_from_before_is_judged_by_its_processes() -> None:
     assert (advice.basis, advice.kept_bytes) == ("marks", 2 * GIB)
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_killed_at_its_limit(tmp_path: Path) -> None:

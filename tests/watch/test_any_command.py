@@ -49,6 +49,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
 def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) -> None:
     program = (
@@ -90,12 +91,14 @@ def test_one_variable_is_all_that_is_added() -> None:
     assert [entry.partition(b"=")[0] for entry in added] == [b"BEYOND_RAM_EVENTS"]
 
 
+@pytest.mark.slow
 def test_a_command_that_closes_its_descriptors(watched: Watch) -> None:
     record = watched("import os, time; os.closerange(0, 1000); held = bytearray(30_000_000); time.sleep(0.2)")
     assert record["exit_status"] == 0
     assert record["peak"]["anon_bytes"] > 30e6
 
 
+@pytest.mark.slow
 def test_its_input_output_and_descriptors_are_its_own(pipe: tuple[int, int]) -> None:
     program = f"import os, sys; os.write({pipe[1]}, b'third'); sys.stdout.write(sys.stdin.read().upper())"
     done = subprocess.run([*CLI, "--", *PYTHON, program], input=b"text", capture_output=True, pass_fds=[pipe[1]])
@@ -135,12 +138,14 @@ def test_nothing_survives_when_the_guard_is_killed(tmp_path: Path, pipe: tuple[i
     assert read_within(pipe[0], 20) == b""
 
 
+@pytest.mark.slow
 def test_children_of_the_same_process_are_left_alone(watched: Watch) -> None:
     mine = subprocess.Popen([*PYTHON, "raise SystemExit(5)"])
     watched("import time; time.sleep(0.3)")
     assert mine.wait(10) == 5
 
 
+@pytest.mark.slow
 def test_what_outlives_the_command_is_named_and_left_running(tmp_path: Path, pipe: tuple[int, int]) -> None:
     program = (
         "import os, sys\nif os.fork() == 0:\n os.setsid()\n os.write(int(sys.argv[1]), b'%d' % os.getpid())\n"
@@ -173,6 +178,7 @@ def test_a_folder_holds_the_run_files_and_nothing_else(tmp_path: Path) -> None:
     assert record["sampler"]["duty_cycle"] > 0
 
 
+@pytest.mark.slow
 def test_a_record_says_when_its_command_started(tmp_path: Path) -> None:
     before = time.time()
     record = watch([*PYTHON, "import time; time.sleep(0.3)"], tmp_path)

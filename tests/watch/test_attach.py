@@ -278,6 +278,7 @@ def test_what_it_wrote_is_known_when_it_has_ended(tmp_path: Path) -> None:
     assert attached_record["storage"]["written_bytes"] >= 5_000_000
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
     with subprocess.Popen([*PYTHON, "import time; held = bytearray(30_000_000); time.sleep(60)"]) as process:
         time.sleep(0.2)
@@ -298,6 +299,7 @@ def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
     assert [json.loads(line)["event"] for line in (tmp_path / "out" / "events.jsonl").open()] == ["start", "end"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--out", "out"], [], ["--html", "page.html"]], ids=["out", "nowhere", "page"])
 def test_what_a_killed_watcher_left_is_removed_and_what_a_live_one_has_is_not(
     options: list[str], tmp_path: Path

@@ -52,6 +52,7 @@ def watched(out: Path, *arguments: str, program: str, given: tuple[str, ...] = (
     return done.returncode, done.stderr, json.loads((out / "run.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
 def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, status: int) -> None:
     program = HOLD.format(size=120_000_000, status=status)
@@ -70,6 +71,7 @@ def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, s
     assert ("the command failed by itself too, with status 7" in output) == (status == 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
 def test_a_peak_below_leaves_the_status_to_the_command(tmp_path: Path, status: int) -> None:
     program = HOLD.format(size=50_000_000, status=status)
@@ -81,6 +83,7 @@ def test_a_peak_below_leaves_the_status_to_the_command(tmp_path: Path, status: i
     assert "failed by itself" not in output
 
 
+@pytest.mark.slow
 def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
     returned, output, record = watched(tmp_path, program="raise SystemExit(3)")
     assert returned == 3
@@ -88,6 +91,7 @@ def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
     assert "above" not in output
 
 
+@pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize(
     ("given", "peak"),
@@ -110,6 +114,7 @@ def test_between_two_samples_the_kernel_tells(tmp_path: Path, given: tuple[str, 
     assert entry["verdict"] == "within"
 
 
+@pytest.mark.slow
 def test_shared_pages_count_once_in_pss_and_in_each_process_in_rss(tmp_path: Path) -> None:
     returned, output, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
     by_kind = {entry["kind"]: entry for entry in record["ceilings"]}
@@ -120,6 +125,7 @@ def test_shared_pages_count_once_in_pss_and_in_each_process_in_rss(tmp_path: Pat
     assert returned == 3
 
 
+@pytest.mark.slow
 def test_a_peak_that_could_not_be_read_is_never_passed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

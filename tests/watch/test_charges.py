@@ -221,6 +221,7 @@ def test_the_group_of_this_process_is_found(tmp_path: Path, version: int, place:
     assert own_group(proc) == (None if place == "root" else (group, version))
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_what_is_written_to_shared_memory_and_not_mapped_is_kept(watched: Watch) -> None:
@@ -237,6 +238,7 @@ with tempfile.TemporaryFile(dir='/dev/shm') as file:
     assert peak["shmem_bytes"] < 1 * MB
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def test_a_file_of_others_is_refused_and_left_as_it_is(name: str, tmp_path: Path
     assert (tmp_path / name).read_bytes() == MINE[name]
 
 
+@pytest.mark.slow
 def test_an_earlier_run_is_replaced_and_all_else_stays(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     for seconds in ("0.1", "0.3"):

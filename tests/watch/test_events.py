@@ -23,6 +23,7 @@ def events_in(tmp_path: Path) -> list[dict]:
     return [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_phase_is_reset_within_milliseconds_whatever_the_interval(watched: Watch, tmp_path: Path) -> None:
     program = SAY + "for n in range(10):\n say('phase', phase=str(n)); time.sleep(0.05)"
     record = watched(program, interval_ms=1000)
@@ -32,6 +33,7 @@ def test_a_phase_is_reset_within_milliseconds_whatever_the_interval(watched: Wat
     assert all(span["hwm_exact"] for span in record["phases"])
 
 
+@pytest.mark.slow
 def test_phases_that_come_at_once_are_kept_apart(watched: Watch, tmp_path: Path) -> None:
     record = watched(SAY + "say('phase', phase='a'); say('phase', phase='b'); say('work', rows=3)\ntime.sleep(0.2)")
     assert [span["phase"] for span in record["phases"]] == ["", "a", "b"]
@@ -40,6 +42,7 @@ def test_phases_that_come_at_once_are_kept_apart(watched: Watch, tmp_path: Path)
     assert [event["event"] for event in events_in(tmp_path)] == ["start", "phase", "phase", "work", "end"]
 
 
+@pytest.mark.slow
 def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> None:
     record = watched(SAY + "for n in range(20000):\n say('row', n=n)", interval_ms=50)
     assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
@@ -56,6 +59,7 @@ def test_events_are_read_at_once_though_a_reading_takes_long(watched: Watch) -> 
     assert lags[5] < 0.1, lags
 
 
+@pytest.mark.slow
 def test_the_helper_of_the_workloads_is_heard_with_a_reading_from_outside(
     watched: Watch, tmp_path: Path, root: Path
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_job_that_was_killed_asks_for_more_than_it_had(tmp_path: Path) -> None
     assert "killed for want of memory; next time ask for at least 1,002 MiB" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "expected"), [(None, "there is none"), ("{", "or cut"), ("[]", "or cut"), ('{"peak": {}}', "or cut")]
 )
@@ -56,6 +57,7 @@ def test_a_record_that_cannot_be_read_gets_one_line(
     assert len(message.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_line_from_the_record_of_a_command(tmp_path: Path) -> None:
     program = "import time; held = bytearray(80_000_000); time.sleep(0.2)"
     command = ["-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", sys.executable, "-I", "-S", "-c", program]

@@ -26,6 +26,7 @@ signal.pause() if int(sys.argv[2]) else os.wait()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_a_tree_that_needs_more_is_killed_as_a_whole(watched: Watch) -> None:
@@ -38,6 +39,7 @@ def test_a_tree_that_needs_more_is_killed_as_a_whole(watched: Watch) -> None:
     assert 90e6 < record["peak"]["cgroup_bytes"] <= 100_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_a_tree_that_needs_less_completes(watched: Watch) -> None:
@@ -82,6 +84,7 @@ def for_anybody() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
 def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybody: Path) -> None:
     nobody = {"user": 65534, "group": 65534, "extra_groups": [], "capture_output": True, "text": True, "cwd": "/"}
@@ -105,6 +108,7 @@ def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybo
     assert "cgroup      none" in plain.stderr
 
 
+@pytest.mark.slow
 def test_after_its_time_all_of_it_is_killed(watched: Watch) -> None:
     record = watched("import os, signal; os.fork(); signal.pause()", timeout_s=0.5)
     assert record["outcome"] == "timed_out"

@@ -23,6 +23,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_residency_follows_what_is_read(file: Path) -> None:
     file.read_bytes()
     assert residency([file]) == Residency(20 * MB, 20 * MB)
@@ -36,6 +37,7 @@ def test_empty_files_have_none(tmp_path: Path) -> None:
     assert residency([]) is None
 
 
+@pytest.mark.slow
 def test_what_the_command_reads_itself_is_no_drift(watched: Watch, file: Path) -> None:
     record = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])
     assert record["page_cache"]["input_resident_before"] == 0
@@ -44,6 +46,7 @@ def test_what_the_command_reads_itself_is_no_drift(watched: Watch, file: Path) -
     assert abs(record["storage"]["read_bytes"] - 20 * MB) < 4 * MB
 
 
+@pytest.mark.slow
 def test_what_another_process_reads_is_drift(watched: Watch, file: Path) -> None:
     # A FIFO each way: the command waits for the other process, which is no child of its.
     go, done = file.with_name("go"), file.with_name("done")

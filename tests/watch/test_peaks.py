@@ -1,5 +1,7 @@
 """Peaks from several witnesses: what each may say, and that disagreement is said."""
 
+import pytest
+
 from beyond_ram.watch import record
 from beyond_ram.watch.exits import Exit
 from beyond_ram.watch.peaks import Peaks
@@ -89,6 +91,7 @@ def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> 
     assert peaks.own_exits([Exit(98, 1, "other", 8)], {10}) == []
 
 
+@pytest.mark.slow
 def test_what_others_start_and_end_is_not_kept_for_ever() -> None:
     """One that starts thousands, as a shell's loop, and thousands that start one each."""
     for parents in (1, 20_000):
@@ -116,6 +119,7 @@ def test_a_child_whose_parent_is_known_with_the_next_look_is_ours() -> None:
     assert sorted(one.pid for one in peaks.own_exits([Exit(40, 10, "child", 5)], {10})) == [40, 41]
 
 
+@pytest.mark.slow
 def test_processes_and_phases_are_bounded() -> None:
     peaks = Peaks()
     for pid in range(1, 5001):
@@ -127,6 +131,7 @@ def test_processes_and_phases_are_bounded() -> None:
     assert max(entry["hwm_bytes"] for entry in peaks.ended) == 5000
 
 
+@pytest.mark.slow
 def test_disagreement_between_witnesses_is_said(watched: Watch) -> None:
     spike = """
 import mmap, time

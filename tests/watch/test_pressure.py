@@ -41,6 +41,7 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @needs_pressure
 @needs_group
 @pytest.mark.cgroup
@@ -63,6 +64,7 @@ def test_a_limit_below_what_is_read_again_makes_it_wait(data: Path, tmp_path: Pa
     assert (derived["pressure_some_s"], derived["pressure_full_s"]) == (stalls["some_s"], stalls["full_s"])
 
 
+@pytest.mark.slow
 def test_what_the_kernel_does_not_count_is_empty_and_never_zero(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(pressure, "MACHINE", tmp_path / "missing")
     monkeypatch.setattr(pressure, "_candidates", lambda group, around: [(tmp_path / "missing", "machine")])
@@ -74,6 +76,7 @@ def test_what_the_kernel_does_not_count_is_empty_and_never_zero(tmp_path: Path, 
     assert not [line for line in lines(record) if line.startswith("waited")]
 
 
+@pytest.mark.slow
 def test_runs_from_before_are_read(tmp_path: Path) -> None:
     out = tmp_path / "out"
     watch_record = watch([*PYTHON, "import time; time.sleep(0.1)"], out)

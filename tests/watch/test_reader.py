@@ -172,6 +172,7 @@ def test_both_read_the_same_of_processes_at_rest(waiting: "subprocess.Popen[byte
     assert second["cpu"] == pytest.approx(first["cpu"], abs=0.5)
 
 
+@pytest.mark.slow
 def test_what_runs_is_followed(waiting: "subprocess.Popen[bytes]", reader: str, tmp_path: Path) -> None:
     target = targets.processes([waiting.pid], reader)
     record = attach.attach(target, tmp_path, timeout_s=0.6)
@@ -267,6 +268,7 @@ def test_its_page_and_its_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert max(size for _, size in rss.points) == record["peak"]["rss_bytes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
 def test_psutil_is_said_where_it_is_wanted_and_not_there(
     installed: bool, monkeypatch: pytest.MonkeyPatch, watched: Watch
@@ -358,6 +360,7 @@ def test_a_command_where_proc_hides_others_or_all_but_processes(
     nothing_is_made_up(record, lines(out))
 
 
+@pytest.mark.slow
 def test_another_users_process_where_proc_hides_it(waiting: "subprocess.Popen[bytes]", ordinary: list[str]) -> None:
     if not _can_mount("hidepid=2"):
         pytest.skip("/proc cannot be mounted with hidepid here")
@@ -417,6 +420,7 @@ print(json.dumps(record))
 """
 
 
+@pytest.mark.slow
 def test_nothing_that_linux_alone_has_is_needed_to_attach(waiting: "subprocess.Popen[bytes]") -> None:
     """What Python has on Linux and not on macOS is taken away. It is no run on macOS: the files of /proc are there."""
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, str(waiting.pid)], capture_output=True, text=True)
@@ -444,6 +448,7 @@ def test_a_clock_that_is_set_changes_no_start(monkeypatch: pytest.MonkeyPatch) -
     assert abs(psutil_reader.now() - (before or 0) - age_s) < 1
 
 
+@pytest.mark.slow
 def test_nothing_is_advised_where_nothing_was_read(tmp_path: Path) -> None:
     """In another PID namespace than /proc's, nothing can be sampled: that is no peak of 0."""
     unshare = ["unshare", "--pid", "--fork"]

@@ -14,6 +14,7 @@ from beyond_ram.watch.summary import lines
 from .conftest import PYTHON, Watch
 
 
+@pytest.mark.slow
 def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
     summary_lines = list(lines(record))

@@ -50,6 +50,7 @@ now = b'%f' % time.monotonic()
 """
 
 
+@pytest.mark.slow
 def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
     hostile = [
         rb"""b'{"monotonic_s": ' + now + b', "event": "\\ud800", "x": "\\udfff"}\n' """,
@@ -65,7 +66,7 @@ def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
         rb"""b'{"monotonic_s": ' + now + b', "event": "work", "rows": 3, "tokens": 1e999}\n' """,
         rb"""b'\xff\xfe\n\n{}\n' """,
     ]
-    program = RAW + "\n".join(f"raw({line.decode()})" for line in hostile) + "\ntime.sleep(0.1); sys.exit(7)"
+    program = RAW + "\n".join(f"raw({line.decode()})" for line in hostile) + "\ntime.sleep(1); sys.exit(7)"
     record = watched(program)
     assert record["exit_status"] == 7
     seen = events_in(tmp_path / "out")
@@ -81,6 +82,7 @@ def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
     json.dumps(record, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_phase_of_any_name_is_one_field_of_one_line(watched: Watch, tmp_path: Path) -> None:
     names = ['a,"b"', "c\rd", "e\nf", "\x1b[31mred", "\ud800", "", "x" * 5000]
     program = SAY + f"for name in {names!r}:\n say('phase', phase=name)\n time.sleep(0.05)"
@@ -96,6 +98,7 @@ def test_a_phase_of_any_name_is_one_field_of_one_line(watched: Watch, tmp_path: 
     assert record["missing"] == []
 
 
+@pytest.mark.slow
 def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch, tmp_path: Path) -> None:
     program = RAW + (
         "import json\n"
@@ -111,6 +114,7 @@ def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch,
     assert events_in(tmp_path / "out")[1]["x"] == "1\u20282\x853"
 
 
+@pytest.mark.slow
 def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> None:
     program = RAW + "for _ in range(200): raw(b'x' * 1_000_000)\n"
     program += 'raw(b\'\\n{"monotonic_s": \' + now + b\', "event": "after"}\\n\')'
@@ -179,6 +183,7 @@ def test_names_of_signals_and_back(number: int) -> None:
     assert as_a_shell({"exit_status": None, "signal": signal_name(number)}) == 128 + number
 
 
+@pytest.mark.slow
 def test_a_real_time_signal_and_arguments_that_are_not_utf8(tmp_path: Path) -> None:
     command = [*WATCH, "--out", str(tmp_path), "--", "sh", "-c", f"sleep 0.1; kill -{REALTIME} $$", b"\xff\xfe"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -263,6 +268,7 @@ def meanwhile(out: Path, *flags: str, go: Path) -> "subprocess.Popen[str]":
     return watcher
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
     watcher = meanwhile(tmp_path / "out", go=tmp_path / "go")
     shutil.rmtree(tmp_path / "out")
@@ -274,6 +280,7 @@ def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "run.json").read_text())["sampler"]["samples"] > 1
 
 
+@pytest.mark.slow
 def test_a_program_whose_events_find_no_file_runs_on(tmp_path: Path, root: Path) -> None:
     program = f"import shutil, events; shutil.rmtree({str(tmp_path / 'out')!r}); events.mark('x'); raise SystemExit(5)"
     environment = os.environ | {"PYTHONPATH": str(root / "scripts" / "workloads")}
@@ -283,6 +290,7 @@ def test_a_program_whose_events_find_no_file_runs_on(tmp_path: Path, root: Path)
     assert "the event 'x' was not recorded: [Errno 2]" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_input_that_is_removed_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"x" * 10_000)
     watcher = meanwhile(tmp_path / "out", "--input", str(tmp_path / "input"), go=tmp_path / "go")
@@ -319,6 +327,7 @@ def test_a_folder_that_is_a_file_is_refused_at_once(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_an_earlier_record_never_stands_beside_new_samples(tmp_path: Path) -> None:
     for earlier in ("", "{\n", '{"outcome": "comp'):
         (tmp_path / "run.json").write_text(earlier)
@@ -328,6 +337,7 @@ def test_an_earlier_record_never_stands_beside_new_samples(tmp_path: Path) -> No
         assert [event["event"] for event in events_in(tmp_path)] == ["start", "end"]
 
 
+@pytest.mark.slow
 def test_names_that_are_taken_by_folders(tmp_path: Path) -> None:
     for name in ("samples.csv", "run.json"):
         (tmp_path / "out" / name / "mine").mkdir(parents=True)
@@ -369,6 +379,7 @@ def fill(folder: Path) -> Path:
             return folder / "filler"
 
 
+@pytest.mark.slow
 def test_a_full_disk_that_stays_full(small: Path, tmp_path: Path) -> None:
     fill(small)
     command = [*WATCH, "--out", str(small / "out"), "--", *PYTHON, "import time; time.sleep(0.1); raise SystemExit(5)"]
@@ -428,6 +439,7 @@ def test_few_open_files_are_no_reason_to_miss_processes(tmp_path: Path) -> None:
     assert record["peak"]["processes"] == 61
 
 
+@pytest.mark.slow
 def test_a_proc_of_another_namespace_is_said(tmp_path: Path) -> None:
     unshared = ["unshare", "--pid", "--fork"]
     if subprocess.run([*unshared, "true"], capture_output=True).returncode:
@@ -441,6 +453,7 @@ def test_a_proc_of_another_namespace_is_said(tmp_path: Path) -> None:
     assert (tmp_path / "samples.csv").read_text().count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_process_cannot_write_to_the_terminal_by_its_name(watched: Watch) -> None:
     from beyond_ram.watch.summary import lines
 
@@ -508,6 +521,7 @@ def test_killed_at_any_moment_it_leaves_no_orphan_and_no_half_record(tmp_path: P
     assert len(left) <= KILLS // 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keeps", [True, False], ids=["with-out", "without-out"])
 def test_nothing_stays_when_the_watcher_is_killed(keeps: bool, tmp_path: Path, pipe: tuple[int, int]) -> None:
     parent = groups_folder()
@@ -535,6 +549,7 @@ def test_nothing_stays_when_the_watcher_is_killed(keeps: bool, tmp_path: Path, p
 # --- clocks
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_stepped_changes_nothing(
     watched: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -557,6 +572,7 @@ def test_a_clock_that_is_stepped_changes_nothing(
     assert record["missing"] == []
 
 
+@pytest.mark.slow
 def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Path) -> None:
     """In a time namespace a program's monotonic clock is days ahead: its events are placed where they were heard."""
     ahead = ["unshare", "--time", "--monotonic", "100000", "--fork"]
@@ -571,6 +587,7 @@ def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Pa
     assert 0.15 < times[2] - times[1] < record["duration_s"]
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_a_group_that_cannot_be_read_any_more(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:

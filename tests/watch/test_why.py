@@ -87,6 +87,7 @@ def test_a_program_that_keeps_what_it_makes_is_told(watched: Watch) -> None:
     assert max(map(len, summary_lines)) <= 120
 
 
+@pytest.mark.slow
 def test_the_summary_has_phases_and_each_process_s_share(watched: Watch) -> None:
     program = """
 import json, os, time

@@ -86,6 +86,7 @@ def record_of(folder: Path, cache: str = "cold") -> dict[str, Any]:
     return content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stops", ["before", "after"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_what_was_ended_from_outside_is_no_result(
@@ -100,6 +101,7 @@ def test_what_was_ended_from_outside_is_no_result(
     assert not (tmp_path / "private").exists(), "its private folder is left"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stops", "status", "number"), [("crash", None, "SIGSEGV"), ("status", 3, None)])
 def test_what_failed_by_itself_after_its_work_is_one(
     setting: Callable[..., Setting], tmp_path: Path, stops: str, status: int | None, number: str | None
@@ -114,6 +116,7 @@ def test_what_failed_by_itself_after_its_work_is_one(
     ]
 
 
+@pytest.mark.slow
 def test_an_interruption_is_one_and_a_rerun_that_was_ended_from_outside_is_not(
     setting: Callable[..., Setting], tmp_path: Path
 ) -> None:
@@ -129,6 +132,7 @@ def test_an_interruption_is_one_and_a_rerun_that_was_ended_from_outside_is_not(
     assert record_of(tmp_path, "rerun")["outcome"] == "completed"
 
 
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

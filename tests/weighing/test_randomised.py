@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from beyond_ram.experiment import Job
 from beyond_ram.weighing import randomised
 from beyond_ram.weighing.cell import Setting, weigh
@@ -29,6 +31,7 @@ def test_the_seed_gives_the_variables() -> None:
     assert 3800 < max(sizes) < 4096
 
 
+@pytest.mark.slow
 def test_each_run_draws_and_its_record_says_what(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     records: list[dict[str, Any]] = []

@@ -123,6 +123,7 @@ def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
     assert served._conditions(plain) == ["--page-size", "1000", "--latency-ms", "0"]
 
 
+@pytest.mark.slow
 def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = tmp_path / "root" / "datasets" / "local" / "n"
     repository.mkdir(parents=True)
@@ -148,6 +149,7 @@ def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         urllib.request.urlopen(url, timeout=2)
 
 
+@pytest.mark.slow
 def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +182,7 @@ def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
     assert given["HF_TOKEN"] not in (work / "requests.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
     with (
         pytest.raises(served.ServingError, match="the endpoint did not start"),
@@ -194,6 +197,7 @@ def the_endpoint() -> int:
     return pid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_endpoint_that_was_ended_is_not_the_clients_fault(tmp_path: Path, number: signal.Signals) -> None:
     """Else that its client gave up would be the result."""
@@ -209,6 +213,7 @@ def test_an_endpoint_that_was_ended_is_not_the_clients_fault(tmp_path: Path, num
             time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("whose", "message"),
     [

@@ -13,6 +13,7 @@ from beyond_ram.weighing import sound
 from . import hanging
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gone", "empty", "no program", "fails"])
 def test_an_environment_without_a_working_interpreter(tmp_path: Path, kind: str) -> None:
     hanging.make(tmp_path)

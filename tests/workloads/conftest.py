@@ -7,12 +7,12 @@ import pytest
 
 from ..conftest import once
 from . import encoding
-from .tokens import FAMILIES, ROWS, STACKS, generated, made
+from .tokens import FAMILIES, ROWS, SHARED, generated, made
 
 
 @pytest.fixture(scope="session")
 def dataset(shared: Path) -> Path:
-    return once(shared / "tokens", lambda folder: generated(folder, STACKS[0]))
+    return once(shared / "tokens", lambda folder: generated(folder, SHARED))
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def own(shared: Path) -> Path:
     return once(shared / "own", make)
 
 
-@pytest.fixture(scope="session", params=encoding.SPECS)
+@pytest.fixture(scope="session", params=["byte-level", pytest.param("characters", marks=pytest.mark.end_to_end)])
 def corpus(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of hard texts, with a tokenizer of each kind."""
     return encoding.make(tmp_path_factory.mktemp(request.param), request.param)

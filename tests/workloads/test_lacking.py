@@ -54,6 +54,7 @@ def ran(folder: Path, program: Path, *words: str, watched: bool = True) -> "tupl
     return done.returncode, reasons, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", [name for name in WORKLOADS if name != "script"])  # a user's: an error of its own
 def test_every_workload_says_what_its_stack_lacks(workload: str, tmp_path: Path) -> None:
     words, missing = GIVEN[workload]
@@ -62,6 +63,7 @@ def test_every_workload_says_what_its_stack_lacks(workload: str, tmp_path: Path)
     assert "Traceback" not in error
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_watched_fails_as_ever(tmp_path: Path) -> None:
     """Who makes a format with it has to see that."""
     status, reasons, error = ran(tmp_path, PROGRAMS / "write.py", *GIVEN["write"][0], watched=False)
@@ -69,6 +71,7 @@ def test_a_program_that_is_not_watched_fails_as_ever(tmp_path: Path) -> None:
     assert "ModuleNotFoundError" in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

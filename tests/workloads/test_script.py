@@ -72,6 +72,7 @@ def test_files_beside_it_are_there_and_its_own_stay_in_the_work_folder(program, 
     assert answer(command)["files_written"] == 1
 
 
+@pytest.mark.slow
 def test_the_answer_is_what_it_prints_and_writes(program):
     def of(text):
         _, work, command = program(text)
@@ -85,6 +86,7 @@ def test_the_answer_is_what_it_prints_and_writes(program):
     assert of("print('1.2.3')") == of("import os; print(os.getcwd().replace('/folder', ''))")
 
 
+@pytest.mark.slow
 def test_marks_need_nothing_of_ours(tmp_path):
     script = tmp_path / "marks.py"
     script.write_text(

@@ -240,6 +240,7 @@ PLANTED = {
 SLOW = [name for name, (_, _, text) in PLANTED.items() if "import numpy" in text or "pyarrow" in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in PLANTED])
 def test_the_holder_is_named_and_no_other(tmp_path, name):
     holder, kind, text = PLANTED[name]
@@ -281,12 +282,14 @@ def test_objects_that_native_code_keeps_stay(tmp_path):
     assert result["stayed_bytes"] > HELD - CLOSE and result["python_bytes_more"] > HELD - CLOSE
 
 
+@pytest.mark.slow
 def test_small_objects_that_keep_pages_in_use_are_told_apart(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nrows = rows[::8]")
     (step,) = [step for step in result["steps"] if step["kind"] == "name"]
     assert step["holder"] == "rows" and step["fragments"] and step["released_bytes"] > 3 * step["objects_bytes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fork", "spawn"])
 def test_memory_of_another_process_is_told_and_nothing_is_blamed(tmp_path, how):
     result = why(
@@ -309,6 +312,7 @@ def test_memory_of_another_process_is_told_and_nothing_is_blamed(tmp_path, how):
     assert process["name"] == "worker" and abs(process["private_bytes"] - HELD) < 2 * CLOSE
 
 
+@pytest.mark.slow
 def test_two_that_hold_the_same_are_both_named(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nall_rows = {'rows': rows}")
     (step,) = [step for step in result["steps"] if step["holder"] != "others"]

@@ -16,7 +16,7 @@ WORKLOADS = ROOT / "scripts/workloads"
 INSIDE = ROOT / "tests/workloads/inside.py"
 TOGETHER = ROOT / "tests/workloads/together.py"
 STACKS = ("loaders", "loaders-mds")
-"""Whose formats there are: the second takes as long to build as all other tests of loaders, and is `end_to_end`."""
+"""The stacks that write formats. All loaders of both are `end_to_end`."""
 ROWS = 1_003
 
 
@@ -32,6 +32,8 @@ FAMILIES = [
     "lmdb",
     "arrayrecord",
 ]
+SHARED = [*FAMILIES, "memmap_batched", "hdf5_article", "dask_article"]
+"""Loaders whose formats the shared dataset has."""
 
 
 def run(*words: object) -> str:
@@ -62,9 +64,9 @@ def loaders_of(stack: str) -> list[str]:
     return [name for name in tokens.names_in(tokens.LOADERS, ROOT) if stack_of(name) == stack]
 
 
-def generated(folder: Path, stack: str) -> Path:
-    """A token dataset of generated rows in all formats of a stack."""
-    return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, loaders_of(stack))
+def generated(folder: Path, loaders: Iterable[str]) -> Path:
+    """A token dataset of generated rows in the formats of some loaders."""
+    return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, loaders)
 
 
 def load(work: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:

@@ -83,6 +83,7 @@ def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
     return list(_differences({"comparisons": comparisons(runs(records), [])}))
 
 
+@pytest.mark.slow
 def test_blocks_are_held_against_those_of_the_library() -> None:
     (finding,) = of_blocks((100, 1000), (100, 1000))
     assert (finding.subject, finding.baseline) == ("blocks 64 KiB", "blocks 5,120 KiB")

@@ -40,6 +40,7 @@ def spec(**parts: Any) -> dict[str, Any]:
     return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
 
+@pytest.mark.slow
 def test_letters_beyond_ascii_are_letters_that_nfc_leaves_alone() -> None:
     """What the proof takes from Unicode, asked of two of its versions; NFC of later ones is stable by its policy."""
     import re

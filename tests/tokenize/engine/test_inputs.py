@@ -101,6 +101,7 @@ def test_tables(
         assert read(spans, huge) == texts
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(text=TEXT, huge=st.integers(1, 100), size=st.integers(1, 60))
 def test_text(chunk: Any, tmp_path_factory: pytest.TempPathFactory, text: str, huge: int, size: int) -> None:
@@ -196,6 +197,7 @@ LINES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(
     row=LINES,
