@@ -138,6 +138,11 @@ def test_a_set_says_where_it_is_from() -> None:
     assert sum(path.stat().st_size for path in TABLES) < 500_000
 
 
+@pytest.mark.parametrize("path", [*TABLES, *(DOCS / "measured").glob("*/*.html")], ids=lambda path: path.name)
+def test_nothing_that_ships_names_a_folder_of_the_machine(path: Path) -> None:
+    assert re.findall(r"(?<![\w.~…-])/(?:tmp|root|home|work)/[^\s,]*", path.read_text()) == []
+
+
 def changed(table: pd.DataFrame) -> pd.DataFrame:
     """Another measurement: other numbers in the same cells."""
     axes = {"experiment", "rep", *AXES}
