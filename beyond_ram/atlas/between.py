@@ -178,8 +178,10 @@ def _head(
 ) -> Iterator[str]:
     covered = {cell["library"] for cell in cells}
     count = sum(len(one.steps) for one in every)
+    releases = {(one.library, step["from_version"], step["to_version"]) for one in every for step in one.steps}
     names = ", ".join(one.library for one in every) or "none"
-    yield f"{count} confirmed {'step' if count == 1 else 'steps'} between the two locks."
+    of = f", one case and metric each, in {len(releases)} {'change' if len(releases) == 1 else 'changes'} of release"
+    yield f"{count} confirmed {'step' if count == 1 else 'steps'} between the two locks{of if count else ''}."
     yield f"Compared: {names}."
     if same := sorted(name for name in covered if old.get(name) and old.get(name) == new.get(name)):
         yield f"At the same version in both: {', '.join(same)}."
@@ -200,16 +202,21 @@ def _whole_way(one: Change) -> Iterator[str]:
             )
 
 
+def _oldest_first(steps: Sequence[Line]) -> list[Line]:
+    """Steps in the order of releases, so that a fault is read before its correction."""
+    return sorted(steps, key=lambda step: (Version(step["from_version"]), Version(step["to_version"])))
+
+
 def _lines(one: Change) -> Iterator[str]:
     yield f"{one.library} {one.before} → {one.after}"
     if one.is_back:
         yield "  an older version: read each step from right to left"
-    for kind, steps in (("", one.steps), ("perhaps, as a lock's version lies inside: ", one.perhaps)):
+    for kind, steps in (("", _oldest_first(one.steps)), ("perhaps, as a lock's version lies inside: ", one.perhaps)):
         by_pair: dict[tuple[str, str], list[Line]] = {}
         for step in steps:
             by_pair.setdefault((step["from_version"], step["to_version"]), []).append(step)
         for (first, second), own in by_pair.items():
-            moved = f"; with {own[0]['moved']}" if own[0]["moved"] else ""
+            moved = f"; with {first_of(own[0]['moved'].split(', '), 3)}" if own[0]["moved"] else ""
             yield f"  {kind}{first} → {second} ({own[0]['to_date']}{moved})"
             yield from (f"    {step['case']}: {sentence(step)}" for step in own)
     yield from _whole_way(one)
@@ -220,6 +227,6 @@ def _lines(one: Change) -> Iterator[str]:
             yield "  no two releases of this range were run"
     for step in one.likely:
         pair = f"{step['from_version']} → {step['to_version']}"
-        yield f"  seen once, not repeated: {pair} {step['case']}: {sentence(step)}"
+        yield f"  only in the first pass, not run again: {pair} {step['case']}: {sentence(step)}"
     if one.uncovered:
         yield f"  not run, so unknown: releases {one.uncovered}"
