@@ -92,9 +92,8 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
     return content  # noqa: RET504 (for mypy, the stack might swallow an error)
 
 
-def ends_soon(pid: int) -> bool:
-    """Whether a process has no memory, now or within a second: what the kernel kills may end after the command."""
-    until = time.monotonic() + 1
+def ends_by(until: float, pid: int) -> bool:
+    """Whether a process has no memory before a monotonic time: what the kernel kills may end after the command."""
     while procfs.memory(pid):
         if time.monotonic() > until:
             return False
@@ -196,7 +195,8 @@ class _Run:
             killed = killed or (self.counting.group is None and self._killed_around(running.returncode))
             if self.ended_by is None and options.memory_limit_bytes is not None and self._killed_at_limit():
                 self.ended_by = "killed_at_limit"
-                left = [process for process in left if not ends_soon(process["pid"])]
+                until = time.monotonic() + 1
+                left = [process for process in left if not ends_by(until, process["pid"])]
             running.leave()
             elsewhere = weighing.deliver()
         finally:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import beyond_ram
 from beyond_ram.watch import LimitError, groups, watch
-from beyond_ram.watch.watcher import ends_soon
+from beyond_ram.watch.watcher import ends_by
 
 from .conftest import PYTHON, Watch, needs_group
 
@@ -121,8 +122,8 @@ def test_what_is_being_killed_is_not_left_running() -> None:
     ending, living = (subprocess.Popen(["sleep", "100"]) for _ in range(2))
     try:
         threading.Timer(0.2, ending.kill).start()
-        assert ends_soon(ending.pid)
-        assert not ends_soon(living.pid)
+        assert ends_by(time.monotonic() + 10, ending.pid)
+        assert not ends_by(time.monotonic() + 0.1, living.pid)
     finally:
         for process in (ending, living):
             process.kill()
