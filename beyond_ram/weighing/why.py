@@ -77,7 +77,8 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
         result: dict[str, Any] = read_json(path, "steps")
     if _LAST not in result:
         result["ended_early"] = _ending(record)
-    return result | {"peak_bytes": record["peak"]["anon_bytes"]}
+    # The heap at the end is read from inside, maybe after the last sample.
+    return result | {"peak_bytes": max(record["peak"]["anon_bytes"], result["end_bytes"])}
 
 
 def _ending(record: dict[str, Any]) -> str:
