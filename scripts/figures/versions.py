@@ -60,7 +60,10 @@ def draw_versions(axes, steps, scale):
     axes.plot(places, values, color=colour, linewidth=1.2, zorder=1)
     style = {"markersize": 8, "markerfacecolor": "white", "linewidth": 1.2, "capsize": 5}
     axes.errorbar(places, values, yerr=spread, fmt="o", color=colour, zorder=3, **style)
-    axes.set_xticks(places, [line[f"{end}_version"] for line, end in ends])
+    versions = [line[f"{end}_version"] for line, end in ends]
+    room = axes.get_position().width * axes.figure.get_figwidth() / len(versions)
+    beside = all(figures.fits(f"{version}  ", room) for version in versions)
+    axes.set_xticks(places, versions, **({} if beside else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}))
     top = max([*values, *highs])
     axes.set_ylim(min(-0.04 * top, *values), 1.35 * top)
     axes.set_xlim(-0.3, len(values) - 0.7)
