@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from beyond_ram import logs, tables
+from beyond_ram.analysis.findings import findings
 from beyond_ram.collected import Runs, Samples
 from beyond_ram.files import write
 from beyond_ram.report.workflow import Again, Drawn, in_brief, report
@@ -12,9 +13,11 @@ def main(snakemake):
     params = snakemake.params
     figures = [Drawn(Path(svg), *described) for svg, described in zip(snakemake.input.svg, params.figures, strict=True)]
     tables_by_name = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
+    all_findings = findings(tables_by_name)
     report(
-        Path(snakemake.output.page),
+        page := Path(snakemake.output.page),
         tables_by_name,
+        all_findings,
         figures,
         runs := Runs(snakemake.input.runs),
         Samples(snakemake.input.samples, runs),
@@ -23,7 +26,8 @@ def main(snakemake):
         Again(params.configfiles, params.folder, params.locks),
         params.lost,
     )
-    write(snakemake.output.brief, "\n".join([*in_brief(tables_by_name, Path(snakemake.output.page), params.lost), ""]))
+    brief = in_brief(tables_by_name, all_findings, page, params.lost)
+    write(snakemake.output.brief, "\n".join([*brief, ""]))
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

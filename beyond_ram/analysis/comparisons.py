@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..experiment import AXES, WORKLOADS
@@ -15,7 +16,7 @@ from ..experiment.workloads.base import Compared
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
-from .decide import ALPHA, LEVEL, Decision, Question, decide, side
+from .decide import ALPHA, LEVEL, Decision, Question, Repeats, decide
 from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
 from .noise import NO_SPREAD, spreads_of
 from .outcomes import COUNTS, OUTCOME, tally
@@ -82,16 +83,18 @@ def compared(
     for axis, (before, after), cell, (first, second) in _compared(runs, pairs, stacks_only=stacks_only):
         counts, apart = tally(first, second), machines(first, second) if several else ""
         cells = (key(first.iloc[0].to_dict()), key(second.iloc[0].to_dict()))
-        for metric in _decided(first, second):
+        workload = first["workload"].iloc[0]
+        of_first, of_second = Repeats(first), Repeats(second)
+        for metric in _decided(first, second, (of_first, of_second)):
             sides = cell | {
-                "workload": first["workload"].iloc[0],
+                "workload": workload,
                 "axis": axis,
                 "before": _text(axis, before),
                 "after": _text(axis, after),
                 "metric": metric,
             }
             family: Family = "planned" if questions is None or planned(sides, questions) else "exploratory"
-            sides_of = (side(first, metric), side(second, metric))
+            sides_of = (of_first.side(metric), of_second.side(metric))
             question = Question(*sides_of, metric, family=family, spread=spreads.get(metric, NO_SPREAD))
             yield Comparison(sides | {"family": family} | counts | {"machines": apart}, question, cells)
 
@@ -149,17 +152,18 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
 def _own(runs: pd.DataFrame, cell: Cell, named: Sequence[str]) -> Cell:
     """The cell of some runs, on the axes `named`."""
     own = {axis: runs[axis] for axis in named}
-    return {axis: of.iloc[0] for axis, of in own.items() if of.notna().any()} | {"experiment": cell["experiment"]}
+    values = {axis: of.iloc[0] for axis, of in own.items() if not of.array.isna().all()}
+    return values | {"experiment": cell["experiment"]}
 
 
-def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
+def _decided(first: pd.DataFrame, second: pd.DataFrame, repeats: Sequence[Repeats]) -> list[str]:
     """The metrics that both sides have and that are decided. If two clients read different rows, they do different
     work: then only failures and wrong rows are compared."""
     workload = first["workload"].iloc[0]
     measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
         measured = [FAILED, AT_FAULT]
-    return [name for name in measured if name in first and first[name].notna().any() and second[name].notna().any()]
+    return [name for name in measured if name in first and not any(np.isnan(one.values(name)).all() for one in repeats)]
 
 
 def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:

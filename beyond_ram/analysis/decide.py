@@ -48,22 +48,44 @@ class Side:
     ended_at: tuple[float, ...] = ()
 
 
+class Repeats:
+    """Some lines of table `runs`: what their metrics share is read once."""
+
+    def __init__(self, runs: pd.DataFrame) -> None:
+        self._runs = runs
+        self._finished = runs["completed_work"].to_numpy(bool) if "completed_work" in runs else None
+        self._numbers = runs["rep"].to_numpy() if "rep" in runs else None
+        timed = self._numbers is not None and {"started_at", "duration_s"} <= {*runs}
+        times = (pd.to_numeric(runs[name]).to_numpy(float) for name in ("started_at", "duration_s") if timed)
+        self._times = [*itertools.accumulate(times)]
+        """The start of each run, and its end; empty if unknown."""
+        self._values: dict[str, Array] = {}
+
+    def values(self, metric: str) -> Array:
+        """A metric of each line; NaN if it was not measured."""
+        if metric not in self._values:
+            self._values[metric] = self._runs[metric].to_numpy(float, na_value=math.nan)
+        return self._values[metric]
+
+    def side(self, metric: str) -> Side:
+        """The values of a metric. Only finished runs count, except for FAILED."""
+        values = self.values(metric)
+        kept = ~np.isnan(values)
+        if self._finished is not None and metric != FAILED:
+            kept &= self._finished
+        places = np.flatnonzero(kept)
+        if self._numbers is None:
+            return Side(tuple(values[places].tolist()))
+        order = self._numbers[places].astype(int)
+        by_number = np.argsort(order, kind="stable")
+        places = places[by_number]
+        times = [tuple(time[places].tolist()) for time in self._times]
+        return Side(tuple(values[places].tolist()), tuple(order[by_number].tolist()), *times)
+
+
 def side(runs: pd.DataFrame, metric: str) -> Side:
-    """The values of a metric in some lines of table `runs`. Only finished runs count, except for FAILED."""
-    values = runs[metric].to_numpy(float, na_value=math.nan)
-    kept = ~np.isnan(values)
-    if "completed_work" in runs and metric != FAILED:
-        kept &= runs["completed_work"].to_numpy(bool)
-    places = np.flatnonzero(kept)
-    if "rep" not in runs:
-        return Side(tuple(values[places].tolist()))
-    order = runs["rep"].to_numpy()[places].astype(int)
-    places = places[np.argsort(order, kind="stable")]
-    kept_values, repeats = tuple(values[places].tolist()), tuple(sorted(order.tolist()))
-    if not {"started_at", "duration_s"} <= {*runs}:
-        return Side(kept_values, repeats)
-    starts, durations = (pd.to_numeric(runs[name]).to_numpy(float)[places] for name in ("started_at", "duration_s"))
-    return Side(kept_values, repeats, tuple(starts.tolist()), tuple((starts + durations).tolist()))
+    """The values of a metric in some lines of table `runs`."""
+    return Repeats(runs).side(metric)
 
 
 def interleaved(first: Side, second: Side) -> list[int]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
 from ..metrics import Events, Record, Records, derive
 from ..units import GB, MB
@@ -92,6 +91,8 @@ def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> Middle:
     """The slope of a straight line with its 95 % interval. Runs are independent of each other."""
     if x.nunique() < 2:
         return Middle()
+    from scipy import stats  # takes half a second to import
+
     fit = stats.linregress(x.to_numpy(float), y.to_numpy(float))
     if len(x) < _ENOUGH:
         return Middle(float(fit.slope))

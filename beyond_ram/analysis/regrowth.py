@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
 from ..metrics import Events, Record, Records
 from .decide import AT_LEAST, LEVEL
@@ -57,7 +57,7 @@ class Regrowth:
 
 
 def fit(events: Events) -> Slope:
-    """The slope of anonymous memory against epochs (scipy.stats.linregress). The first half is left out as warm-up.
+    """The slope of anonymous memory against epochs, by least squares. The first half is left out as warm-up.
 
     It has no interval, because readings of one run depend on each other.
     """
@@ -65,7 +65,10 @@ def fit(events: Events) -> Slope:
     imported = readings(events, "imported")
     first = sizes[0] - imported[-1]["tree"]["anon_bytes"] if sizes and imported else None
     later = sizes[len(sizes) // 2 :]
-    slope = float(stats.linregress(range(len(later)), later).slope) if len(later) >= LATER else None
+    if len(later) < LATER:
+        return Slope(len(sizes), first, None)
+    (variance, together), _ = np.cov(range(len(later)), later, bias=True)
+    slope = float(together / variance)
     return Slope(len(sizes), first, slope)
 
 
@@ -81,7 +84,7 @@ def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
     if len(slopes) < AT_LEAST:
         return Regrowth("undecided", FEW, mean, n=len(slopes))
     scatter = max(float(slopes.std(ddof=1)), _PAGE)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(slopes) - 1)) * scatter / math.sqrt(len(slopes))
+    half = float(stdtrit(len(slopes) - 1, (1 + LEVEL) / 2)) * scatter / math.sqrt(len(slopes))
     matters = max(EPOCH_BYTES, EPOCH_SHARE * epoch_input_bytes)
     ends = (mean, mean - half, mean + half, len(slopes))
     if mean - half > matters:

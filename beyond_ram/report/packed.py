@@ -1,6 +1,7 @@
 """Compressed text in a page, which the page unpacks on demand. Markup in the text cannot break out of it."""
 
 import base64
+import functools
 import gzip
 import json
 from importlib import resources
@@ -20,11 +21,13 @@ def packed_json(value: Any) -> markupsafe.Markup:
     return packed(json.dumps(value, separators=(",", ":"), allow_nan=False))
 
 
+@functools.cache
 def plotly() -> markupsafe.Markup:
     """Plotly's JavaScript bundle."""
     return packed(resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8"))
 
 
+@functools.cache
 def datatables() -> tuple[markupsafe.Markup, markupsafe.Markup]:
     """DataTables' bundle from itables: a JavaScript module and its style sheet."""
     folder = resources.files("itables").joinpath("html")

@@ -11,7 +11,7 @@ import pandas as pd
 import beyond_ram
 
 from ..analysis import changes, session_spread
-from ..analysis.findings import Finding, findings, undecided
+from ..analysis.findings import Finding, undecided
 from ..analysis.frame import key
 from ..analysis.thresholds import SHARE
 from ..collected import Runs, Samples
@@ -100,9 +100,9 @@ class Again:
             yield old, again
 
 
-def in_brief(tables: Tables, page: Path, lost: Sequence[str] = ()) -> list[str]:
+def in_brief(tables: Tables, all_findings: Sequence[Finding], page: Path, lost: Sequence[str] = ()) -> list[str]:
     """The strongest findings and the path of the report: at most ten lines, for a terminal."""
-    runs, all_findings = sections.machine(tables["runs"]), findings(tables)
+    runs = sections.machine(tables["runs"])
     several = "finding" if len(all_findings) == 1 else "findings"
     lines = [f"{runs['runs']} runs of {runs['cells']} cells. Strongest of {len(all_findings)} {several}:"]
     if lost:
@@ -122,6 +122,7 @@ def named(lost: Sequence[str]) -> list[str]:
 def report(
     page: Path,
     tables: Tables,
+    all_findings: Sequence[Finding],
     figures: Iterable[Drawn],
     weighed: Runs,
     samples: Samples,
@@ -149,7 +150,7 @@ def report(
         packages=sections.PACKAGES,
         failures=list(sections.failures(runs)),
         lost=named(lost),
-        **_findings(tables, cells, weighed, samples, again),
+        **_findings(all_findings, tables, cells, weighed, samples, again),
         share=f"{SHARE:.0%}",
         undecided=undecided(tables),
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
@@ -168,9 +169,10 @@ def report(
     )
 
 
-def _findings(tables: Tables, cells: Cells, weighed: Runs, samples: Samples, again: Again) -> dict[str, Any]:
+def _findings(
+    all_findings: Sequence[Finding], tables: Tables, cells: Cells, weighed: Runs, samples: Samples, again: Again
+) -> dict[str, Any]:
     """The template values of the findings, and of the chart at the top of the page."""
-    all_findings = findings(tables)
     large = [finding for finding in all_findings if not finding.small]
     rows = [_finding(finding, tables, cells, again) for finding in large]
     return {

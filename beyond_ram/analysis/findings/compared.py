@@ -45,7 +45,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         confirmed = _in_order(group[group["result"].isin(_CONFIRMED)])
         if confirmed.empty:
             continue
-        first = lines_of(confirmed)[0]
+        first = lines_of(confirmed.head(1))[0]
         # The number of comparisons of the title's metric, and the number of confirmed ones.
         compared, times = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, confirmed))
         limited = tuple(describe(first, (one for one in varied(group) if one != "experiment")))
@@ -113,8 +113,9 @@ def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
 
 def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
     """Undecided comparisons that are likely better or worse, by side."""
+    conditions = varied(group)
     return {
-        side: [_effect(line, varied(group)) for line in lines_of(group[group["reason"] == reason])]
+        side: [_effect(line, conditions) for line in lines_of(group[group["reason"] == reason])]
         for side, reason in LIKELY.items()
     }
 
@@ -122,12 +123,13 @@ def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
 def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) -> tuple[Effect, ...]:
     """Undecided rates in the cell of a finding. They are shown so that no slowdown is left out."""
     here = [axis for axis in axes(group) if axis in first]
-    lines = [
-        line
-        for line in lines_of(group[group["result"].eq("undecided") & group["ratio"].notna() & group["low"].notna()])
-        if all(line[axis] == first[axis] or pd.isna(line[axis]) for axis in here) and is_rate(line["metric"])
-    ]
-    return tuple(_effect(line, conditions) for line in lines)
+    undecided = group["result"].eq("undecided") & group["ratio"].notna() & group["low"].notna()
+    rates = group[undecided & group["metric"].map(is_rate)]
+    return tuple(
+        _effect(line, conditions)
+        for line in lines_of(rates)
+        if all(line[axis] == first[axis] or pd.isna(line[axis]) for axis in here)
+    )
 
 
 def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
@@ -247,7 +249,7 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
     for (before, after), group in pairs.groupby(["before", "after"], sort=False):
         if group["result"].eq("worse").any():
             continue
-        first = lines_of(group)[0]
+        first = lines_of(group.head(1))[0]
         yield Finding(
             kind="no regression",
             subject=str(after),

@@ -188,7 +188,9 @@ def reads(*names: str) -> Callable[[Source], Source]:
 
 def lines_of(table: pd.DataFrame) -> list[Line]:
     """The lines of a table as dictionaries."""
-    return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
+    names = [str(name) for name in table]
+    # Half the time of `to_dict("records")`, which boxes value by value.
+    return [dict(zip(names, line, strict=True)) for line in table.to_numpy(dtype=object).tolist()]
 
 
 def failed(line: Mapping[str, Any]) -> int:
