@@ -2,9 +2,20 @@
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a plan reads of a Python file."""
+
+    imports: tuple[tuple[int, tuple[str, ...]], ...]
+    """The number of leading dots and the parts of each name."""
+    parameters: Mapping[str, list[str]]
+    """The names of the positional parameters of each function of the module."""
 
 
 def closure(file: Path | str, root: Path | str, beside: Path | str | None = None) -> list[str]:
@@ -32,22 +43,25 @@ def _imported(path: Path, places: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
-    for level, parts in _names(path):
+    for level, parts in parsed(path).imports:
         # A relative import starts at the package of the file.
         yield from _modules(parts, (path.parents[level - 1],) if level else places)
 
 
 @cache
-def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
-    """The imports of a file: the number of leading dots and the parts of each name."""
-    names: list[tuple[int, tuple[str, ...]]] = []
-    for node in _statements(ast.parse(path.read_bytes())):
+def parsed(path: Path) -> Source:
+    """Parse a file, once in a process: a plan asks for the same files many times."""
+    tree = ast.parse(path.read_bytes())
+    imports: list[tuple[int, tuple[str, ...]]] = []
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
-            names += [(0, tuple(alias.name.split("."))) for alias in node.names]
+            imports += [(0, tuple(alias.name.split("."))) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = tuple(node.module.split(".")) if node.module else ()
-            names += [(node.level, parts), *((node.level, (*parts, alias.name)) for alias in node.names)]
-    return list(dict.fromkeys(names))
+            imports += [(node.level, parts), *((node.level, (*parts, alias.name)) for alias in node.names)]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    parameters = {one.name: [each.arg for each in (*one.args.posonlyargs, *one.args.args)] for one in functions}
+    return Source(tuple(dict.fromkeys(imports)), parameters)
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:

@@ -6,12 +6,12 @@ events), `samples`, `pairs` and `claimed` (compared stacks), `questions` (planne
 requirements of stacks), `shipped_spread` (variation of metrics between sessions), and names of tables.
 """
 
-import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from . import closure
 from .experiment.workloads import Experiment
 
 SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
@@ -175,7 +175,7 @@ def parameters(path: Path, function: str) -> list[str]:
 
     Raises ValueError if there is no such function.
     """
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
-    raise ValueError(f"{path}: has no function {function!r}")
+    try:
+        return closure.parsed(path).parameters[function]
+    except KeyError:
+        raise ValueError(f"{path}: has no function {function!r}") from None

@@ -8,7 +8,7 @@ from .places import PathText, PatternText
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Tokenizer(Strict):
