@@ -138,10 +138,10 @@ def cpu_s(work: Callable[[], Any]) -> float:
 
 @pytest.mark.slow
 def test_ten_times_the_runs_take_ten_times_the_time_and_no_more_memory(tmp_path: Path, source: Path) -> None:
-    """200 and 2,000 runs of 1,000 samples."""
+    """100 and 1,000 runs of 1,000 samples."""
     taken: dict[str, list[float]] = {"collect": [], "runs": [], "verdicts": []}
     peaks = []
-    for count in (200, 2000):
+    for count in (100, 1000):
         run_jsons = copies([Source(source, 1000)], tmp_path / str(count), cells(count))
         files = [tmp_path / f"{count}.{kind}.parquet" for kind in ("runs", "samples")]
         taken["collect"].append(cpu_s(lambda: collect(run_jsons, *files)))  # noqa: B023 - called at once
@@ -151,4 +151,4 @@ def test_ten_times_the_runs_take_ten_times_the_time_and_no_more_memory(tmp_path:
         taken["verdicts"].append(cpu_s(lambda: verdicts(runs)))  # noqa: B023
     # A quadratic step would take a hundred times the time.
     assert {what: few * 25 > many for what, (few, many) in taken.items()} == dict.fromkeys(taken, True), taken
-    assert peaks[1] - peaks[0] < 100, "MiB more for ten times the samples"
+    assert peaks[1] - peaks[0] < 60, "MiB more for ten times the samples"

@@ -328,7 +328,7 @@ def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
 def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: int, alike: bool) -> None:
     """30 cells; docs/method-evidence.md has the full table, with more reports and fewer cells."""
-    covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 300, np.random.default_rng(1), alike=alike)
+    covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 120, np.random.default_rng(1), alike=alike)
     assert 0.93 <= covered_share <= 0.975
     assert alarm_share <= 0.1
 
@@ -336,15 +336,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: i
 @pytest.mark.slow
 @pytest.mark.parametrize("blocked", [True, False])
 def test_of_null_reports_from_real_runs_at_most_one_in_twenty_says_a_difference(blocked: bool) -> None:
-    alarm_shares = [
-        simulated.false_alarms(n, 120, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()
-    ]
+    alarm_shares = [simulated.false_alarms(n, 60, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
     assert np.mean(alarm_shares) <= 0.05
 
 
 @pytest.mark.slow
 def test_a_planted_half_is_found_in_memory() -> None:
-    shares = simulated.detected_shares(simulated.sizes()[-1], 0.5, 150, np.random.default_rng(1), blocked=True)
+    shares = simulated.detected_shares(simulated.sizes()[-1], 0.5, 80, np.random.default_rng(1), blocked=True)
     assert shares["peak_grown_anon_bytes"] > 0.8
 
 

@@ -97,7 +97,8 @@ class Place:
 
     def environment(self, block: Block) -> dict[str, str]:
         planned = {"SNAKEMAKE_PROFILE": str(self.stand_ins / "planned")} if block.note("planned") else {}
-        return os.environ | {"PATH": f"{self.stand_ins}:{self.path}", "PYTHONPATH": str(self.folder)} | planned
+        environment = os.environ | {"PATH": f"{self.stand_ins}:{self.path}", "PYTHONPATH": str(self.folder)}
+        return environment | planned | {"PYTEST_ADDOPTS": "-n 0"}  # the checkout's own settings start three processes
 
     def read(self, block: Block) -> "subprocess.CompletedProcess[str]":
         """Do what the page says up to a block; what is slow only for a block that is slow too."""

@@ -96,9 +96,15 @@ class Sampled:
         return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
 
 
+# Millimetres of one column of a page, and the least that is read there, in points.
+COLUMN_MM, READ_POINTS = 85, 4.5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Path) -> None:
+def test_a_figure_is_drawn_with_a_caption_and_every_word_is_read_in_one_column(
+    root: Path, tmp_path: Path, script: Path
+) -> None:
     before = plt.get_fignums()
     drawn = plotted(script, with_what_the_data_lack(given(root, script, lines=True)))
     assert not isinstance(drawn, str), drawn
@@ -107,25 +113,10 @@ def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Pa
     assert "nan" not in caption.lower().split()
     figure.savefig(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 1000
-    plt.close(figure)
-    assert plt.get_fignums() == before, "a figure is left open"
-
-
-# Millimetres of one column of a page, and the least that is read there, in points.
-COLUMN_MM, READ_POINTS = 85, 4.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_set_into_one_column_every_word_is_read(root: Path, script: Path) -> None:
-    figures.theme()
-    drawn = plotted(script, with_what_the_data_lack(given(root, script, lines=True)))
-    assert not isinstance(drawn, str), drawn
-    figure, _ = drawn
-    figure.canvas.draw()
     scale = COLUMN_MM / 25.4 / figure.get_tightbbox().width
     small = {text.get_text(): text.get_fontsize() * scale for text in figure.findobj(Text) if text.get_text().strip()}
     plt.close(figure)
+    assert plt.get_fignums() == before, "a figure is left open"
     assert small
     assert {text: round(points, 1) for text, points in small.items() if points < READ_POINTS} == {}
 

@@ -418,9 +418,8 @@ def test_without_scripts_everything_is_there(page_file: Path, browser: Any) -> N
 
 
 @pytest.mark.usefixtures("browser")
-def test_what_a_report_takes_is_measured(
-    page_file: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.end_to_end  # two browsers of its own, one of them slowed down
+def test_what_a_report_takes_is_measured(page_file: Path, tmp_path: Path, root: Path) -> None:
     """By docs/paint.py, whose tables docs/report.md shows."""
     paint = root / "docs" / "paint.py"
     command = [sys.executable, str(paint), str(page_file), "--repeats", "1", "--out", str(tmp_path)]
@@ -431,6 +430,9 @@ def test_what_a_report_takes_is_measured(
     assert (seen[["desktop_4_min", "phone_4_min"]] > 0).all(axis=None)
     sizes = {"cells": 4, "runs": 8, "bytes": page_file.stat().st_size}
     assert pd.read_csv(tmp_path / "sizes.csv").to_dict("records") == [sizes]
+
+
+def test_repeats_of_what_a_report_takes_are_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(root / "docs"))
     twice = importlib.import_module("paint").summed([("phone_4", "loaded, ms", value) for value in (10.0, 30.0)])
     assert twice.to_dict("records") == [
