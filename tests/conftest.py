@@ -19,6 +19,7 @@ from beyond_ram.folders import MARK
 from beyond_ram.stacks import locks, venv
 
 from . import forks, leftovers
+from .forks import stacks
 
 ROOT = Path(__file__).resolve().parents[1]
 # What takes long to make and is the same for every checkout. It may be removed at any time.
@@ -134,6 +135,18 @@ def interpreter(stack: str) -> Path:
     if isinstance(environment, locks.StackError):
         raise environment
     return environment / "bin" / "python"
+
+
+@functools.cache
+def forking(python: Path, *modules: str) -> stacks.Stack:
+    """An interpreter that has imported some modules, once a session. Programs run as forks of it."""
+    return stacks.Stack(python, *modules)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _stacks_end() -> Iterator[None]:
+    yield
+    stacks.close_all()
 
 
 def link_stack(stack: str, project: Path) -> None:

@@ -1,8 +1,6 @@
 """`beyond-ram run`: which snakemake is called, and that it can be called from elsewhere."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from snakemake.cli import parse_config
 from beyond_ram.cli import main
 from beyond_ram.cli.run import snakemake
 
-from ..conftest import ROOT
+from ..conftest import ROOT, Run
 
 IN_PROJECT = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(ROOT)]
 
@@ -45,7 +43,7 @@ def test_a_file_that_is_not_there_is_told_in_one_line(
 
 
 @pytest.mark.slow
-def test_a_plan_is_made_from_another_folder(tmp_path: Path) -> None:
+def test_a_plan_is_made_from_another_folder(tmp_path: Path, run_in: Run) -> None:
     """Paths in the config are the caller's; nothing of the default config is planned."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.jsonl").write_text('{"body": "a"}\n' * 4)
@@ -57,8 +55,7 @@ def test_a_plan_is_made_from_another_folder(tmp_path: Path) -> None:
         "experiments": {"growth": {"workload": "tokenize", "matrix": matrix}},
     }
     (tmp_path / "mine.yaml").write_text(json.dumps(config))
-    command = [Path(sys.executable).parent / "beyond-ram", "run", "tokenize", "--configfile", "mine.yaml", "--dry-run"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_in(*snakemake(["tokenize", "--configfile", "mine.yaml", "--dry-run"], tmp_path, ROOT), cwd=ROOT)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     assert f"{tmp_path}/results-mine/runs/growth/" in done.stdout + done.stderr
     assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("weigh")} == {("weigh", "2")}

@@ -15,23 +15,12 @@ from typing import Any
 
 import pytest
 
-from ..conftest import ROOT, interpreter
+from ..conftest import ROOT, forking, interpreter
+from ..forks.stacks import Stack
 
 PROGRAMS = ROOT / "scripts" / "corpora"
-# A run of a program for each spec, by forks of one interpreter that has imported what takes a second.
-FORKS = """
-import json, os, runpy, sys
-import datasets
-program, name, runs = json.loads(sys.argv[1])
-sys.path.insert(0, os.path.dirname(program))
-for spec, out, said in runs:
-    child = os.fork()
-    if not child:
-        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 2)
-        sys.argv = [program, "--name", name, "--spec", spec, "--out", out]
-        runpy.run_path(program, run_name="__main__")
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
+# What the programs import that takes long.
+MODULES = ("pyarrow.csv", "pyarrow.parquet", "tokenizers")
 
 
 @pytest.fixture(scope="session")
@@ -67,9 +56,9 @@ class Programs:
 
     folder = PROGRAMS
 
-    def __init__(self, python: Path, work: Path) -> None:
-        self.python = python
-        self.work = work
+    def __init__(self, python: Path, work: Path, stack: Stack | None = None) -> None:
+        self.python, self.work, self.stack = python, work, stack
+        self._refused = 0
 
     @staticmethod
     def leftovers(out: Path) -> list[str]:
@@ -101,12 +90,27 @@ class Programs:
         environment.pop("HF_HUB_OFFLINE", None)
         return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
 
-    def prepare(self, spec: dict[str, Any], name: str = "corpus", **env: str) -> Prepared:
-        """A corpus, or a failing test."""
+    def by_rule(self, spec: dict[str, Any], name: str = "corpus") -> Prepared:
+        """A corpus as its rule makes it, or a failing test."""
         out = self.work / name
-        done = self.run(self.command(spec, out), **env)
+        done = self.run(self.command(spec, out))
         assert done.returncode == 0, done.stderr
         assert not self.leftovers(out), "temporary folders are gone after a good end"
+        return Prepared(out, done.stderr)
+
+    def forked(self, program: str, *words: object, **env: str) -> subprocess.CompletedProcess[str]:
+        """A program alone, as a fork of an interpreter that has imported its libraries."""
+        environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", **env}
+        environment.pop("HF_HUB_OFFLINE", None)
+        stack = self.stack or forking(self.python, *MODULES)
+        return stack.run(PROGRAMS / program, *words, cwd=self.work, env=environment)
+
+    def prepare(self, spec: dict[str, Any], name: str = "corpus", **env: str) -> Prepared:
+        """A corpus by its program alone, or a failing test."""
+        out = self.work / name
+        words = ("--name", name, "--spec", self.spec_file(spec), "--out", out)
+        done = self.forked(f"{spec['source']}.py", *words, **env)
+        assert done.returncode == 0, done.stderr
         return Prepared(out, done.stderr)
 
     def high_water_mark(self, spec: dict[str, Any]) -> int:
@@ -124,24 +128,20 @@ class Programs:
         shutil.rmtree(self.work / "weighed")
         return int(done.stdout) * 1024
 
-    def refused(self, spec: dict[str, Any], name: str = "refused", **env: str) -> str:
+    def refused(self, spec: dict[str, Any], **env: str) -> str:
         """The one line that a bad spec gets."""
-        out = self.work / name
-        return self.one_line(self.run(self.command(spec, out), **env), out)
+        self._refused += 1
+        words = ("--name", "refused", "--spec", self.spec_file(spec), "--out", self.work / f"refused-{self._refused}")
+        done = self.forked(f"{spec['source']}.py", *words, **env)
+        (line,) = done.stderr.strip().splitlines()
+        assert done.returncode == 2, (done.returncode, line)
+        return line
 
-    def each_refused(self, specs: list[dict[str, Any]], **env: str) -> list[str]:
-        """The one line that each of some specs of one source gets by its program, which has no folder to take away."""
-        paths = [self.work / f"said-{number}" for number in range(len(specs))]
-        runs = [(str(self.spec_file(spec)), f"{path}-out", str(path)) for spec, path in zip(specs, paths, strict=True)]
-        program = str(PROGRAMS / f"{specs[0]['source']}.py")
-        command = [str(self.python), "-B", "-c", FORKS, json.dumps([program, "refused", runs])]
-        environment = os.environ | {"HF_HUB_DISABLE_XET": "1"} | {name: str(value) for name, value in env.items()}
-        environment.pop("HF_HUB_OFFLINE", None)
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
-        assert done.stdout.split() == ["2"] * len(specs), (done.stdout, done.stderr)
-        lines = [path.read_text(encoding="utf-8").strip().splitlines() for path in paths]
-        assert [len(one) for one in lines] == [1] * len(specs), lines
-        return [one for (one,) in lines]
+    def tokenizer(self, spec: dict[str, Any], corpus: Path, out: Path, **env: str) -> subprocess.CompletedProcess[str]:
+        """`tokenizer.py` alone, which ends well."""
+        done = self.forked("tokenizer.py", "--spec", self.spec_file(spec), "--corpus", corpus, "--out", out, **env)
+        assert done.returncode == 0, done.stderr
+        return done
 
     def tokenizer_command(self, spec: dict[str, Any], corpus: Path, out: Path) -> list[str]:
         program = str(PROGRAMS / "tokenizer.py")

@@ -6,15 +6,14 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
 
 from beyond_ram.hub import Hub
 
-if TYPE_CHECKING:
-    from .conftest import Programs
+from ..forks.stacks import Stack
+from .conftest import Programs
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +57,18 @@ def hub(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]
         yield running
 
 
+@pytest.fixture(scope="module")
+def stack(python: Path, hub: Hub) -> Stack:
+    """The clients, which take the address of the Hub when they are imported."""
+    environment = {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
+    return Stack(python, "datasets", environment=environment)
+
+
+@pytest.fixture
+def programs(python: Path, stack: Stack, tmp_path: Path) -> Programs:
+    return Programs(python, tmp_path, stack)
+
+
 @pytest.fixture
 def env(hub: Hub, tmp_path: Path) -> dict[str, str]:
     return {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": SECRET}
@@ -95,15 +106,15 @@ MISTAKES: dict[str, dict[str, object]] = {
 
 
 def test_mistakes_get_one_line(programs: Programs, env: dict[str, str]) -> None:
-    lines = programs.each_refused(
-        [{"source": "hub", "id": "org/lines", **change} for change in MISTAKES.values()], **env
-    )
-    for message, line in zip(MISTAKES, lines, strict=True):
+    for message, change in MISTAKES.items():
+        line = programs.refused({"source": "hub", "id": "org/lines", **change}, **env)
         assert message in line
         assert SECRET not in line
 
 
 def test_a_hub_that_does_not_answer_gets_one_line(programs: Programs, env: dict[str, str]) -> None:
     # Port 9 (discard): nothing listens there.
-    line = programs.refused({"source": "hub", "id": "org/lines"}, **{**env, "HF_ENDPOINT": "http://127.0.0.1:9"})
+    out = programs.work / "refused"
+    command = programs.command({"source": "hub", "id": "org/lines"}, out)
+    line = programs.one_line(programs.run(command, **{**env, "HF_ENDPOINT": "http://127.0.0.1:9"}), out)
     assert "http://127.0.0.1:9 does not answer for dataset 'org/lines'" in line

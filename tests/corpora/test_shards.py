@@ -29,7 +29,7 @@ ENDLESS = {"source": "synthetic", "documents": 10**9, "document_characters": 10*
 
 @pytest.mark.slow
 def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
-    corpus = programs.prepare(SMALL)
+    corpus = programs.by_rule(SMALL)
     manifest = corpus.manifest
     assert (manifest["name"], manifest["source"], manifest["spec"]) == ("corpus", "synthetic", SMALL)
     assert [file["documents"] for file in manifest["files"]] == [3, 3, 1]
@@ -57,8 +57,8 @@ def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
 
 @pytest.mark.slow
 def test_a_second_run_replaces_the_first(programs: Programs) -> None:
-    first = programs.prepare(SMALL).manifest
-    second = programs.prepare({**SMALL, "documents": 2}).manifest
+    first = programs.by_rule(SMALL).manifest
+    second = programs.by_rule({**SMALL, "documents": 2}).manifest
     assert len(first["files"]) == 3
     assert len(second["files"]) == 1
     assert not (programs.work / "corpus" / "files" / "000001.jsonl").exists()
@@ -66,7 +66,7 @@ def test_a_second_run_replaces_the_first(programs: Programs) -> None:
 
 @pytest.mark.slow
 def test_a_refused_run_leaves_the_old_corpus(programs: Programs) -> None:
-    before = programs.prepare(SMALL).manifest
+    before = programs.by_rule(SMALL).manifest
     nothing = {"source": "files", "glob": "nothing/*"}
     done = programs.run(programs.command(nothing, programs.work / "corpus"))
     assert done.returncode == 2
@@ -114,7 +114,7 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, num
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     wait_until(lambda: not alive(process.pid))
-    assert programs.prepare(SMALL).manifest["documents"] == 7, "the next run removes what is left"
+    assert programs.by_rule(SMALL).manifest["documents"] == 7, "the next run removes what is left"
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ def test_synthetic_text_without_white_space(programs: Programs) -> None:
 
 @pytest.mark.slow
 def test_ten_times_the_text_takes_no_more_memory(programs: Programs) -> None:
-    spec = {"source": "synthetic", "document_characters": 100_000, "documents_per_file": 100}
+    spec = {"source": "synthetic", "document_characters": 20_000, "documents_per_file": 100}
     small, large = (programs.high_water_mark({**spec, "documents": documents}) for documents in (200, 2000))
     assert large == pytest.approx(small, rel=0.03)
 
@@ -151,7 +151,7 @@ def test_ten_times_the_text_takes_no_more_memory(programs: Programs) -> None:
 def test_a_parquet_file_of_one_row_group_is_read_by_page(programs: Programs) -> None:
     code = (
         "import os, sys, pyarrow as pa, pyarrow.parquet as pq\n"
-        "table = pa.table({'text': [os.urandom(50_000).hex() for _ in range(int(sys.argv[1]))]})\n"
+        "table = pa.table({'text': [os.urandom(12_500).hex() for _ in range(int(sys.argv[1]))]})\n"
         "pq.write_table(table, sys.argv[2], write_batch_size=1, use_dictionary=False)"
     )
     marks = []
@@ -160,7 +160,7 @@ def test_a_parquet_file_of_one_row_group_is_read_by_page(programs: Programs) -> 
         subprocess.run([str(programs.python), "-c", code, str(rows), path], check=True)
         marks.append(programs.high_water_mark({"source": "files", "glob": path, "documents_per_file": 100}))
     Path(path).unlink()
-    assert marks[1] == pytest.approx(marks[0], rel=0.05), "10 and 100 MB of text"
+    assert marks[1] == pytest.approx(marks[0], rel=0.05), "2.5 and 25 MB of text"
 
 
 TABLE = [{"text": "first\nä", "kind": "x"}, {"text": "second, with comma", "kind": "y"}, {"text": None, "kind": "z"}]

@@ -53,8 +53,7 @@ def made(programs_in: Callable[[Path], Programs], work: Path) -> dict[str, Path]
     programs.prepare({"source": "binaries", "documents": 2}, "binaries")
     programs.prepare({"source": "python", "documents": 100}, "python")
     for name, spec in (("binaries", CHARACTERS), ("python", {"train": "byte-level", "entries": 8192})):
-        done = programs.run(programs.tokenizer_command(spec, work / name, work / name / "tokenizer"))
-        assert done.returncode == 0, done.stderr
+        programs.tokenizer(spec, work / name, work / name / "tokenizer")
     return {name: work / name / "tokenizer" for name in ("binaries", "python")}
 
 
@@ -76,9 +75,7 @@ def test_the_recorded_profile(made: dict[str, Path]) -> None:
 def test_the_same_corpus_gives_the_same_bytes(programs: Programs, made: dict[str, Path], name: str) -> None:
     spec = json.loads((made[name] / "manifest.json").read_text())["spec"]
     out = programs.work / "again"
-    command = programs.tokenizer_command(spec, made[name].parent, out)
-    done = programs.run(command, TOKENIZERS_PARALLELISM="true", RAYON_NUM_THREADS="4")
-    assert done.returncode == 0, done.stderr
+    programs.tokenizer(spec, made[name].parent, out, TOKENIZERS_PARALLELISM="true", RAYON_NUM_THREADS="4")
     for path in made[name].iterdir():
         assert (out / path.name).read_bytes() == path.read_bytes()
 
@@ -102,8 +99,7 @@ def test_the_oldest_and_the_newest_stack_read_them_and_give_equal_ids(made: dict
 
 def test_a_local_tokenizer_is_copied(programs: Programs, made: dict[str, Path]) -> None:
     out = programs.work / "copy"
-    done = programs.run(programs.tokenizer_command({"path": str(made["binaries"])}, programs.work, out))
-    assert done.returncode == 0, done.stderr
+    programs.tokenizer({"path": str(made["binaries"])}, programs.work, out)
     assert parsed(out) == parsed(made["binaries"])
     assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": True}}
 
@@ -114,8 +110,7 @@ def test_a_tokenizer_json_alone_is_made_one_that_every_transformers_opens(
     alone, out = programs.work / "alone", programs.work / "from alone"
     alone.mkdir()
     (alone / "tokenizer.json").write_bytes((made["binaries"] / "tokenizer.json").read_bytes())
-    done = programs.run(programs.tokenizer_command({"path": str(alone)}, programs.work, out))
-    assert done.returncode == 0, done.stderr
+    programs.tokenizer({"path": str(alone)}, programs.work, out)
     assert json.loads((out / "tokenizer_config.json").read_text()) == {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
@@ -126,8 +121,7 @@ def test_a_file_of_a_newer_release_is_taken_but_said_to_be_newer(programs: Progr
     files = [str(made["binaries"] / "tokenizer.json"), str(newer / "tokenizer.json")]
     subprocess.run([str(interpreter("current")), "-c", code, *files], check=True)
     out = programs.work / "copy"
-    done = programs.run(programs.tokenizer_command({"path": str(newer)}, programs.work, out))
-    assert done.returncode == 0, done.stderr
+    done = programs.tokenizer({"path": str(newer)}, programs.work, out)
     assert "is newer than tokenizers 0.13.3" in done.stderr
     assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": False}}
 

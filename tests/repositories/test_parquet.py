@@ -1,7 +1,6 @@
 """Generated repositories: every row once, the same bytes every time, laid out as the config asks."""
 
 import json
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -11,6 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from beyond_ram.experiment.repositories import ParquetRepository
+
+from ..conftest import forking
 
 PROGRAM = "scripts/repositories/parquet.py"
 
@@ -22,8 +23,9 @@ def make(root: Path, out: Path, **shape: Any) -> dict[str, Any]:
     spec_file = out.with_name(f"{out.name}.json")
     spec_file.parent.mkdir(parents=True, exist_ok=True)
     spec_file.write_text(json.dumps(spec))
-    words = [sys.executable, str(root / PROGRAM), "--name", "n", "--spec", str(spec_file), "--out", str(out)]
-    subprocess.run(words, check=True)
+    stack = forking(Path(sys.executable), "pyarrow.parquet")
+    done = stack.run(root / PROGRAM, "--name", "n", "--spec", spec_file, "--out", out)
+    assert done.returncode == 0, done.stderr
     manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text())
     return manifest
 

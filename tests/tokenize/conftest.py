@@ -1,16 +1,16 @@
 """Tokenizers of model families, trained once a session, and the interpreters of the two stacks that encode."""
 
 import json
-import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beyond_ram.tokenize.encoders import ENGINE
-from tests.conftest import interpreter, once
+from tests.conftest import forking, interpreter, once
+from tests.forks.stacks import Stack
 
 HERE = Path(__file__).parent
 RUN = HERE / "small.py"
@@ -24,7 +24,7 @@ MANY_SCRIPTS = (
 def training_texts() -> list[str]:
     """Sources of Python's own library, and a little of many scripts."""
     folder = Path(json.__file__).parents[1]
-    sources = [folder / f"{name}.py" for name in ("argparse", "ast", "inspect", "typing", "pathlib", "tarfile")]
+    sources = [folder / f"{name}.py" for name in ("argparse", "ast", "typing", "pathlib")]
     return [path.read_text(encoding="utf-8") for path in sources] + [MANY_SCRIPTS] * 20
 
 
@@ -47,41 +47,45 @@ def families(shared: Path) -> dict[str, Path]:
 
 
 Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
+# What the engine imports, and what takes long of the libraries that read its files.
+MODULES = {
+    **dict.fromkeys(
+        ("encoder", "encoder-0.23"),
+        ("numpy", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet", "tokenizers", "xxhash"),
+    ),
+    **dict.fromkeys(("current", "june-2023"), ("datasets",)),
+}
+
+
+def forks_of(stack: str) -> Stack:
+    """A stack's interpreter whose forks run programs."""
+    return forking(interpreter(stack), *MODULES[stack])
 
 
 @pytest.fixture(scope="session")
-def tokenize(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokenize]:
+def engine() -> Stack:
+    """The newest encoder's, for runs that are signalled while they work."""
+    return forks_of("encoder")
+
+
+@pytest.fixture(scope="session")
+def tokenize(engine: Stack) -> Tokenize:
     """Run the engine: tokenize(inputs…, tokenizer=…, out=…, and flags as words); flat files unless told otherwise."""
-    files = [str(tmp_path_factory.mktemp("engine") / name) for name in ("stdout", "stderr")]
-    with subprocess.Popen(
-        [python, HERE / "forks.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
 
-        def run(
-            *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
-        ) -> "subprocess.CompletedProcess[str]":
-            words = [str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
-            for name, value in {"format": "bin", **flags}.items():
-                words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
-            words += ["--json", "--", *map(str, inputs)]
-            for file in files:
-                Path(file).write_text("")
-            assert server.stdin and server.stdout
-            server.stdin.write(json.dumps([words, str(Path.cwd()), dict(os.environ), files]) + "\n")
-            server.stdin.flush()
-            status = int(server.stdout.readline())
-            return subprocess.CompletedProcess(words, status, *(Path(file).read_text() for file in files))
+    def run(
+        *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
+    ) -> "subprocess.CompletedProcess[str]":
+        words = [str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
+        for name, value in {"format": "bin", **flags}.items():
+            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
+        return engine.run(*words, "--json", "--", *inputs)
 
-        yield run
-        assert server.stdin
-        server.stdin.close()
+    return run
 
 
-def in_stack(python: Path, code: str, *arguments: object) -> Any:
-    """What a piece of code prints as JSON, run by an interpreter."""
-    done = subprocess.run(
-        [str(python), "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=300
-    )
+def in_stack(stack: str, code: str, *arguments: object) -> Any:
+    """What a piece of code prints as JSON, run by the interpreter of a stack."""
+    done = forks_of(stack).run("-c", code, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

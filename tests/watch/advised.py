@@ -154,7 +154,7 @@ def programs() -> list[Program]:
         program("a buffer that grows", "grown", 300, 5),
         program("JSON of 300,000 records", "parsed", 300),
         program("SQLite in memory", "database", 200, "memory", "{folder}"),
-        program("SQLite on disk", "database", 200, "disk", "{folder}"),
+        program("SQLite on disk", "database", 100, "disk", "{folder}"),
         program("a pool of 4 spawned workers", "spawned", 60, 4),
         program("6 forks that peak in turn", "in_turn", 200, 50, 6),
         program("500 threads", "stacks", 500),
@@ -170,7 +170,7 @@ def programs() -> list[Program]:
 
 SUBSET = {
     "root": ["written to /dev/shm"],
-    "user": ["written to /dev/shm", "8 forks sharing 1 GB"],
+    "user": ["written to /dev/shm", "8 forks, a tenth copied"],
     "job": ["locked, of a file"],
     "job-root": ["SQLite on disk"],
 }

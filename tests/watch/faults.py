@@ -5,9 +5,9 @@ first run of a scenario finds the places that are reached; then a fork of the lo
 place, kind of error and way (once, or always from then on). Calls of the watcher's own functions are left alone: what
 they call is not. So are those that only move what is in memory already (`_PURE`).
 
-    python faults.py SCENARIO FOLDER STRIDE OFFSET [PLACE]
+    python faults.py FOLDER LANES SCENARIO:STRIDE…
 
-prints a line of JSON per run.
+prints a line of JSON per run; every STRIDE-th point is run, in LANES processes.
 """
 
 import ast
@@ -327,47 +327,69 @@ def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dic
     }
 
 
-def main() -> int:
-    scenario, folder, stride, offset = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    kinds = [tuple(kind.split("-")) for kind in os.environ.get("FAULT_KINDS", "EIO-once EIO-always").split()]
-    sys.path.insert(0, str(ROOT))
-    sys.meta_path.insert(0, _Finder())
-    from beyond_ram.watch import calibration, command, summary  # noqa: F401
-
-    codes = folder / f"guard-{os.getpid()}"
-    own = [compile(FAULT, "fault", "exec"), *(compiled(ROOM / f"{name}.py") for name in GUARD)]
-    codes.write_bytes(marshal.dumps(own))
-    command._PROGRAM = GUARD_PROGRAM.format(path=str(codes), names=GUARD)
-    watched_before = folder / f"warm-{os.getpid()}"
-    watched_before.mkdir()
+def reached(scenario: str, folder: Path) -> list[str]:
+    """The places that a scenario reaches where nothing fails."""
     places: set[str] = set()
     for n in range(3):  # what is reached differs a little from run to run
-        at = folder / f"first-{os.getpid()}-{n}"
+        at = folder / f"first-{scenario}-{n}"
         at.mkdir()
         first = one(scenario, at, None)
         verdict = judged(scenario, first)
         assert not verdict["ended_otherwise"], first
         assert verdict["whole"], first
         places |= set(first["report"])
-    points = [(place, error, way) for place in sorted(places) for error, way in kinds]
-    if len(sys.argv) > 5:
-        points = [point for point in points if sys.argv[5] in point[0]]
-    for number, (place, error, way) in enumerate(points):
-        if number % stride != offset:
-            continue
-        with tempfile.TemporaryDirectory(dir=folder) as at:
-            seen = one(scenario, Path(at), {"place": place, "error": error, "always": way == "always"})
-        verdict = judged(scenario, seen, place) | {
-            "place": place,
-            "error": error,
-            "way": way,
-            "fired": "fired" in seen["report"],
-        }
-        if verdict["ended_otherwise"] or verdict["silent"] or seen.get("left"):
-            verdict |= {"status": seen["status"], "output": seen["output"], "said": seen["said"][-3000:]}
-            verdict |= {"left": seen.get("left"), "events": seen["events"], "lines": seen["lines"]}
-        print(json.dumps(verdict), flush=True)
-    return 0
+    return sorted(places)
+
+
+def verdict_on(scenario: str, place: str, error: str, way: str, folder: Path) -> dict[str, Any]:
+    """What became of the scenario where this place failed."""
+    with tempfile.TemporaryDirectory(dir=folder) as at:
+        seen = one(scenario, Path(at), {"place": place, "error": error, "always": way == "always"})
+    verdict = judged(scenario, seen, place) | {"scenario": scenario, "place": place, "error": error, "way": way}
+    verdict["fired"] = "fired" in seen["report"]
+    if verdict["ended_otherwise"] or verdict["silent"] or seen.get("left"):
+        verdict |= {"status": seen["status"], "output": seen["output"], "said": seen["said"][-3000:]}
+        verdict |= {"left": seen.get("left"), "events": seen["events"], "lines": seen["lines"]}
+    return verdict
+
+
+def lane(points: list[tuple[str, str, str, str]], folder: Path, results: Path) -> int:
+    """Fork a process that goes through some points."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        with results.open("w", encoding="utf-8") as file:
+            for point in points:
+                print(json.dumps(verdict_on(*point, folder)), file=file)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def main() -> int:
+    folder, lanes, scenarios = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    kinds = [tuple(kind.split("-")) for kind in os.environ.get("FAULT_KINDS", "EIO-once EIO-always").split()]
+    sys.path.insert(0, str(ROOT))
+    sys.meta_path.insert(0, _Finder())
+    from beyond_ram.watch import calibration, command, summary  # noqa: F401
+
+    codes = folder / "guard"
+    own = [compile(FAULT, "fault", "exec"), *(compiled(ROOM / f"{name}.py") for name in GUARD)]
+    codes.write_bytes(marshal.dumps(own))
+    command._PROGRAM = GUARD_PROGRAM.format(path=str(codes), names=GUARD)
+    points = []
+    for scenario, _, stride in (text.partition(":") for text in scenarios):
+        every = [(scenario, place, *kind) for place in reached(scenario, folder) for kind in kinds]
+        points += every[:: int(stride)]
+    if place := os.environ.get("FAULT_PLACE"):
+        points = [point for point in points if place in point[1]]
+    files = [folder / f"lane-{number}" for number in range(lanes)]
+    pids = [lane(points[number::lanes], folder, file) for number, file in enumerate(files)]
+    statuses = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+    print("".join(file.read_text(encoding="utf-8") for file in files), end="")
+    return max(map(abs, statuses))
 
 
 builtins.Faults = Faults  # type: ignore[attr-defined]

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 FAULTS = Path(__file__).with_name("faults.py")
+SCENARIOS = ("plain", "signal", "timed", "limited")
+LANES = 2
 # How many runs share a scenario's places and kinds of error; all of them are slow (some ten minutes on two cores).
 EVERY = ("EIO-once", "EIO-always", "EMFILE-always", "ENOSPC-always", "ValueError-once", "ValueError-always")
 
 
-def runs(scenario: str, kinds: tuple[str, ...], stride: int, folder: Path) -> list[dict[str, Any]]:
-    """One line for each run, from two processes."""
+def runs(folder: Path, kinds: tuple[str, ...], **strides: int) -> list[dict[str, Any]]:
+    """One line for each run of these scenarios."""
     environment = os.environ | {"FAULT_KINDS": " ".join(kinds)}
-    command = [sys.executable, str(FAULTS), scenario, str(folder), str(2 * stride)]
-    workers = [
-        subprocess.Popen([*command, str(half * stride)], stdout=subprocess.PIPE, env=environment) for half in (0, 1)
-    ]
-    outputs = [worker.communicate()[0] for worker in workers]
-    assert [worker.returncode for worker in workers] == [0, 0]
-    return [json.loads(line) for text in outputs for line in text.splitlines()]
+    scenarios = [f"{scenario}:{stride}" for scenario, stride in strides.items()]
+    command = [sys.executable, str(FAULTS), str(folder), str(LANES), *scenarios]
+    done = subprocess.run(command, capture_output=True, env=environment, text=True)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def check(scenario: str, results: list[dict[str, Any]]) -> None:
@@ -43,15 +43,21 @@ def check(scenario: str, results: list[dict[str, Any]]) -> None:
     assert not silent, json.dumps(silent[:3])[:4000]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("scenario", "stride"), [("plain", 20), ("signal", 60), ("timed", 60), ("limited", 60)])
-def test_the_command_ends_as_it_does_unwatched(scenario: str, stride: int, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """A sample of all points."""
-    check(scenario, runs(scenario, ("EIO-once", "EIO-always", "ValueError-always"), stride, tmp_path))
+    kinds = ("EIO-once", "EIO-always", "ValueError-always")
+    return runs(tmp_path_factory.mktemp("faults"), kinds, plain=20, signal=60, timed=60, limited=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_command_ends_as_it_does_unwatched(scenario: str, sampled: list[dict[str, Any]]) -> None:
+    check(scenario, [run for run in sampled if run["scenario"] == scenario])
 
 
 @pytest.mark.skipif("FAULTS" not in os.environ, reason="all points, ten minutes: set FAULTS=all")
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["plain", "signal", "timed", "limited"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_at_every_point(scenario: str, tmp_path: Path) -> None:
-    check(scenario, runs(scenario, (*EVERY, "MemoryError-once"), 1, tmp_path))
+    check(scenario, runs(tmp_path, (*EVERY, "MemoryError-once"), **{scenario: 1}))

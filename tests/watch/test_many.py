@@ -89,7 +89,7 @@ def test_every_child_is_listed(pause: Path) -> None:
 
 @pytest.mark.slow
 def test_all_are_seen_and_the_command_ends_as_it_does_unwatched(watched: Watch, pause: Path, tmp_path: Path) -> None:
-    record = watched(START, str(pause), str(PROCESSES), "12")
+    record = watched(START, str(pause), str(PROCESSES), "7")
     assert (record["outcome"], record["exit_status"]) == ("failed", 7)
     assert record["left_running"] == []
     assert pd.read_csv(tmp_path / "out" / "samples.csv")["processes"].max() == PROCESSES + 1

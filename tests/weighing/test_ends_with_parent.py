@@ -60,7 +60,7 @@ def processes() -> Iterator[dict[int, bytes]]:
 
 @pytest.mark.slow
 def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
-    folder: Path, processes: dict[int, bytes]
+    folder: Path, processes: dict[int, bytes], path: str
 ) -> None:
     (folder / "hang").write_text("sleep")
     with (folder / "out").open("w") as out:
@@ -76,9 +76,9 @@ def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
     until(lambda: not living(processes), 2, f"left running: {living(processes)}")
     assert not list((folder / "runs").rglob("run.json"))
     (folder / "hang").unlink()
-    again = subprocess.run(
-        snakemake(folder, "--nolock", "--rerun-incomplete"), env=environment(folder), cwd=folder, capture_output=True
-    )
+    forking = environment(folder) | {"PATH": f"{folder / 'bin'}:{path}"}
+    words = ["snakemake", *snakemake(folder, "--nolock", "--rerun-incomplete")[3:]]
+    again = subprocess.run(words, env=forking, cwd=folder, capture_output=True)
     assert again.returncode == 0, again.stderr.decode() + logs(folder)
     for phase in PHASES:
         assert records.run(folder / "runs" / cell(phase))[0]["outcome"] == "completed"

@@ -12,7 +12,7 @@ from typing import Any
 
 from beyond_ram.experiment.events import faults
 
-from ..conftest import ROOT, interpreter
+from ..conftest import ROOT, forking, interpreter
 
 WORKLOADS = ROOT / "scripts/workloads"
 SPECS = {"characters": {"train": "characters", "entries": 700}, "byte-level": {"train": "byte-level", "entries": 700}}
@@ -49,6 +49,8 @@ def make(folder: Path, kind: str) -> Path:
 
 def ran(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list[dict[str, Any]]:
     """The events of a run, which ends well."""
+    if stack in SHARED:
+        return ran_each(stack, program, corpus, {work: list(words)})[0]
     events = work.with_suffix(".events")
     command = [interpreter(stack), WORKLOADS / program, "--corpus", corpus, "--work-dir", work, *words]
     environment = os.environ | {"BEYOND_RAM_EVENTS": str(events)}
@@ -64,41 +66,20 @@ def events_in(path: Path) -> list[dict[str, Any]]:
     return events
 
 
+# Stacks of which most runs are. A run of another one has a process of its own.
+SHARED = ("current", "next", "peers")
 LIBRARIES = ("datasets", "transformers.models.auto.tokenization_auto", "tokenizers")
-# Runs of a program, each a fork of one interpreter that has imported what takes a second or more.
-FORKS = """
-import gc, importlib, importlib.util, json, os, sys
-first, program, runs = json.loads(sys.argv[1])
-sys.path.insert(0, os.path.dirname(program))
-for name in first:
-    if importlib.util.find_spec(name.partition(".")[0]):
-        importlib.import_module(name)
-gc.freeze()  # the programs collect several times: only what they make themselves
-__file__ = program
-for words, said, told in runs:
-    child = os.fork()
-    if not child:
-        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
-        os.environ["BEYOND_RAM_EVENTS"] = told
-        sys.argv = [program, *words]
-        exec(compile(open(program).read(), program, "exec"))
-        sys.exit()
-    if status := os.waitpid(child, 0)[1]:
-        sys.exit(f"{words} ended with {status}")
-"""
 
 
 def forked(python: Path, program: str, works: list[Path], *words: list[object], first: tuple[str, ...] = ()) -> None:
-    """A run for each of these folders; its events and what it says are beside the folder."""
-    runs = [
-        ([*map(str, (*more, "--work-dir", work))], f"{work.with_suffix('.out')}", f"{work.with_suffix('.events')}")
-        for work, more in zip(works, words, strict=True)
-    ]
-    command = [python, "-c", FORKS, json.dumps([first, str(WORKLOADS / program), runs])]
-    done = subprocess.run(
-        command, env=os.environ | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert not done.returncode, done.stderr[-2000:]
+    """A run for each of these folders, of an interpreter that has imported what takes a second or more; its events and
+    its output are beside the folder."""
+    stack = forking(python, *first)
+    for work, more in zip(works, words, strict=True):
+        environment = os.environ | {"BEYOND_RAM_EVENTS": str(work.with_suffix(".events"))}
+        done = stack.run(WORKLOADS / program, *more, "--work-dir", work, env=environment)
+        assert not done.returncode, done.stderr[-2000:]
+        work.with_suffix(".out").write_text(done.stdout)
 
 
 def ran_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:

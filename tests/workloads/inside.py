@@ -4,7 +4,6 @@ python inside.py write WORKLOADS TOKENS FORMAT...
 python inside.py deliver WORKLOADS TOKENS WORKERS,WORKERS... LOADER...
 """
 
-import gc
 import importlib
 import json
 import os
@@ -64,9 +63,6 @@ def main(what, workloads, folder, *names):
     if what == "write":
         write(Path(folder), names)
         return
-    import torch  # noqa: F401  once, for all that are forked
-
-    gc.freeze()
     workers, *names = names
     numbers = sorted(map(int, workers.split(",")), reverse=True)
     print(json.dumps({name: apart(Path(folder), numbers, name) for name in names}))

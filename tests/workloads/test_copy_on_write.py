@@ -1,12 +1,11 @@
 """The program `copy_on_write`: every record once, whatever holds it; a record that is not whole is told."""
 
-import subprocess
 from typing import Any
 
 import pytest
 
-from ..conftest import ROOT, interpreter
-from .tokens import read, together
+from ..conftest import ROOT
+from .tokens import read, run, together
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +50,4 @@ def test_every_record_comes_once(ran: dict[str, list[dict[str, Any]]], holding: 
 
 
 def test_a_record_that_is_not_whole_is_told() -> None:
-    done = subprocess.run(
-        [str(interpreter("loaders")), "-c", TORN, str(PROGRAM.parent)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["2", "8"]
+    assert run("loaders", "-c", TORN, PROGRAM.parent).split() == ["2", "8"]

@@ -1,12 +1,11 @@
 """The program `load`: what it counts, what it measures beside, and what it says it cannot do."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .tokens import ROOT, ROWS, WORKLOADS, load, read, together
+from .tokens import LOAD, ROOT, ROWS, WORKLOADS, read, together
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +21,7 @@ def make(folder, how):
 # It takes one number of its own, and names it or not.
 OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
 THREADED = NO_LABELS.replace("    ids =", "    import torch\n    assert torch.get_num_threads() == 3\n    ids =")
-# A run whose worker imports all anew has a process of its own; the others are forks of one (together.py).
+# A worker of these imports the program anew, as its user started it.
 SPAWNING = ("spawned",)
 Events = list[dict[str, Any]]
 
@@ -64,20 +63,17 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         commands[f"labels, {whose}"] = [*words, "--module", str(OWN_LOADER), "--workers", "2"]
         commands[f"no labels, {whose}"] = [*words, "--module", str(work / "no_labels.py")]
     commands = {name: words + ([] if "--epochs" in words else ["--epochs", "1"]) for name, words in commands.items()}
-    forked = [name for name in commands if name not in SPAWNING]
-    for name in forked:
+    for name in commands:
         (work / name).mkdir()
-    files = [work / name / "events.jsonl" for name in forked]
-    with ThreadPoolExecutor(1) as pool:
-        alone = pool.map(lambda name: load(work / name, *commands[name]), SPAWNING)
-        statuses = together(
-            [
-                (events, WORKLOADS / "load.py", "--work-dir", events.parent, *commands[name])
-                for name, events in zip(forked, files, strict=True)
-            ]
-        )
-        done = dict(zip(forked, zip(statuses, map(read, files), strict=True), strict=True))
-        return done | dict(zip(SPAWNING, alone, strict=True))
+    files = [work / name / "events.jsonl" for name in commands]
+    program = {name: [WORKLOADS / "load.py"] if name in SPAWNING else ["-c", LOAD] for name in commands}
+    statuses = together(
+        [
+            (events, *program[name], "--work-dir", events.parent, *words)
+            for (name, words), events in zip(commands.items(), files, strict=True)
+        ]
+    )
+    return dict(zip(commands, zip(statuses, map(read, files), strict=True), strict=True))
 
 
 def work(ran: tuple[int, Events]) -> dict[str, Any]:

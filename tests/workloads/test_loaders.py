@@ -1,13 +1,13 @@
 """Every loader delivers every row once, and those as written show their faults."""
 
 import json
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..conftest import interpreter
 from .tokens import FAMILIES, INSIDE, ROWS, STACKS, WORKLOADS, generated, loaders_of, run, stack_of
 
 AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
@@ -20,7 +20,7 @@ def deliveries(dataset: Path, loaders: Iterable[str], *workers: int) -> dict[int
     for stack in STACKS:
         if names := [name for name in loaders if stack_of(name) == stack]:
             numbers = ",".join(map(str, workers))
-            output = run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
+            output = run(stack, INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
             by_loader |= json.loads(output.splitlines()[-1])
     return {number: {name: one[str(number)] for name, one in by_loader.items()} for number in workers}
 
@@ -99,8 +99,8 @@ for evict in (False, True):
 
 
 def test_threads_read_only_what_is_not_in_the_page_cache(dataset: Path) -> None:
-    if (kind := run("stat", "-f", "-c", "%T", dataset).strip()) in ("tmpfs", "ramfs"):
+    if (kind := subprocess.check_output(["stat", "-f", "-c", "%T", dataset], text=True).strip()) in ("tmpfs", "ramfs"):
         pytest.skip(f"not run: {dataset} is on {kind}, which cannot be evicted")
-    cached, evicted = run(interpreter("loaders"), "-c", READ_BY_WHOM, WORKLOADS, dataset / "npy").splitlines()
+    cached, evicted = run("loaders", "-c", READ_BY_WHOM, WORKLOADS, dataset / "npy").splitlines()
     assert cached == f"{ROWS} 0"
     assert evicted == f"{ROWS} 4"

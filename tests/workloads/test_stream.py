@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from ..conftest import interpreter
+from ..conftest import forking, interpreter
+from .encoding import LIBRARIES
 
 pytestmark = pytest.mark.slow
 
@@ -27,11 +27,12 @@ def test_so_many_shards_fill_the_buffer(root: Path, tmp_path: Path) -> None:
     def first(stack: str, *shards: int) -> list[int]:
         """Of how many shards the first rows are, for each number that is asked for until one cannot be."""
         environment = {**os.environ, "BEYOND_RAM_EVENTS": str(tmp_path / "events.jsonl")}
-        command = [interpreter(stack), "-c", SHARDS, root / "scripts/workloads", *map(str, shards)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        done = forking(interpreter(stack), *LIBRARIES).run(
+            "-c", SHARDS, root / "scripts/workloads", *shards, env=environment
+        )
         return [int(number) for number in done.stdout.split()]
 
-    one, six = first("stream-current", 1, 6)
+    one, six = first("current", 1, 6)
     assert one == 1
     assert six > 1
     assert first("june-2023", 0, 6) == [1]

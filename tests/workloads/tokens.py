@@ -1,7 +1,7 @@
 """Token datasets for the tests of loaders, and the program that reads them."""
 
 import json
-import subprocess
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,22 @@ from typing import Any
 from beyond_ram.experiment import tokens
 from beyond_ram.experiment.events import faults
 
-from ..conftest import interpreter
+from ..conftest import forking, interpreter
+from ..forks.stacks import Fork, Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "scripts/workloads"
 INSIDE = ROOT / "tests/workloads/inside.py"
-TOGETHER = ROOT / "tests/workloads/together.py"
+AT_ONCE = 2
+# `load` measures rates for a tenth of its time.
+LOAD = f"""
+import sys
+sys.path[0] = {str(WORKLOADS)!r}
+import events, load
+for name in ("WARM_CPU_S", "TRIED_CPU_S", "CEILING_CPU_S"):
+    setattr(load, name, getattr(load, name) / 10)
+events.run(load.main)
+"""
 STACKS = ("loaders", "loaders-mds")
 """The stacks that write formats. All loaders of both are `end_to_end`."""
 ROWS = 1_003
@@ -36,8 +46,14 @@ SHARED = [*FAMILIES, "memmap_batched", "hdf5_article", "dask_article"]
 """Loaders whose formats the shared dataset has."""
 
 
-def run(*words: object) -> str:
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, timeout=300)
+def stack(name: str) -> Stack:
+    """A stack of loaders that has imported torch, which takes some seconds of CPU."""
+    return forking(interpreter(name), "numpy", "torch.utils.data")
+
+
+def run(name: str, *words: object) -> str:
+    """The output of a program, or of `-c` and a text, by a stack."""
+    done = stack(name).run(*words)
     assert not done.returncode, done.stderr[-2000:]
     return done.stdout
 
@@ -47,11 +63,11 @@ def made(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
     formats = {tokens.format_of(loader, ROOT) for loader in loaders} - {tokens.SOURCE_FORMAT}
     written = folder / "spec.json"
     written.write_text(json.dumps(spec))
-    run(interpreter("loaders"), WORKLOADS / "make_tokens.py", "--spec", written, "--out", folder)
-    for stack in STACKS:
-        names = [name for name in sorted(formats) if tokens.writer_stack(name, ROOT) == stack]
+    run("loaders", WORKLOADS / "make_tokens.py", "--spec", written, "--out", folder)
+    for writer in STACKS:
+        names = [name for name in sorted(formats) if tokens.writer_stack(name, ROOT) == writer]
         if names:
-            run(interpreter(stack), INSIDE, "write", WORKLOADS, folder, *names)
+            run(writer, INSIDE, "write", WORKLOADS, folder, *names)
     return folder
 
 
@@ -69,24 +85,15 @@ def generated(folder: Path, loaders: Iterable[str]) -> Path:
     return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, loaders)
 
 
-def load(work: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
-    """The workload itself in a folder that it makes: exit status and events."""
-    work.mkdir()
-    events = work / "events.jsonl"
-    command = ["env", f"BEYOND_RAM_EVENTS={events}", str(interpreter("loaders")), str(WORKLOADS / "load.py")]
-    command += ["--work-dir", str(work), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    return done.returncode, read(events)
-
-
 def together(runs: Sequence[Sequence[object]]) -> list[int]:
-    """Exit statuses of runs in one process that has imported torch; of each: its file of events, program, and words."""
-    asked = json.dumps([[str(word) for word in words] for words in runs])
-    command = [str(interpreter("loaders")), str(TOGETHER)]
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False, timeout=300)
-    assert not done.returncode, done.stderr[-2000:]
-    statuses: list[int] = json.loads(done.stdout.splitlines()[-1])
-    return statuses
+    """Exit statuses of runs, some at a time; of each: its file of events, a program or `-c` and a text, and words."""
+    running: list[Fork] = []
+    for number, (events, *words) in enumerate(runs):
+        if number >= AT_ONCE:
+            running[number - AT_ONCE].wait()
+        environment = os.environ | {"BEYOND_RAM_EVENTS": str(events)}
+        running.append(stack("loaders").start(*words, env=environment))
+    return [fork.wait() for fork in running]
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -362,7 +362,7 @@ CASES = (
     Case("reserved huge pages", "huge", ["20", "hugetlb"], _reserved, not_run=_no_reserved),
     Case("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
     Case("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
-    Case("200 short-lived children", "short", ["20", "200"], _short),
+    Case("80 short-lived children", "short", ["20", "80"], _short),
     Case("a program that execs another", "execs", ["150", "80", THEN], _execs),
     Case("8 threads", "threads", ["200"], _threads),
     Case("swap", "swapped", ["100"], _swapped, not_run=_no_swap),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.conftest import once
 
-DOCUMENTS = int(os.environ.get("BEYOND_RAM_FUZZ", "6000"))
+DOCUMENTS = int(os.environ.get("BEYOND_RAM_FUZZ", "3000"))
 # The same texts in every ordinary run; others where somebody asks for more.
 SEED = random.SystemRandom().randrange(1 << 30) if "BEYOND_RAM_FUZZ" in os.environ else 27
 # Packages with a tokenizer.json, and where it is in them.

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.forks.stacks import Stack
 from tests.tokenize.conftest import RUN, Tokenize
 from tests.tokenize.documents import big, files_of
 
@@ -138,15 +139,13 @@ sys.exit(run.main(sys.argv[3:]))
 
 
 def test_an_input_that_changes_meanwhile_fails_the_run_for_good(
-    source: Path, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     """Also where its time of change was set back."""
     changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
     shutil.copyfile(source, changing)
     command = [str(changing), f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
-    done = subprocess.run(
-        [python, "-c", CHANGED, RUN.parent, changing, *command], capture_output=True, text=True, check=False
-    )
+    done = engine.run("-c", CHANGED, RUN.parent, changing, *command)
     assert done.returncode == 2 and "changing.jsonl was changed while it was read" in done.stderr
     assert not (out / "summary.json").exists()
     again = tokenize(changing, tokenizer=families["gpt2"], out=out)
@@ -226,7 +225,12 @@ def remount(folder: Path, size: int) -> None:
 
 
 def test_random_faults_give_no_false_success(
-    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    source: Path,
+    finished: dict[str, Path],
+    families: dict[str, Path],
+    tokenize: Tokenize,
+    engine: Stack,
+    tmp_path: Path,
 ) -> None:
     """After one to three faults in a row, a command that succeeds has made what an undisturbed one makes."""
     random = Random(FAULTS)
@@ -237,17 +241,15 @@ def test_random_faults_give_no_false_success(
         for number in range(FAULTS):
             format, out = random.choice(FORMATS), disk / f"out-{number}"
             shutil.copyfile(source, copy)
-            command = [python, RUN, copy, f"--tokenizer={families['gpt2']}", f"--out={out}"]
+            command = [RUN, copy, f"--tokenizer={families['gpt2']}", f"--out={out}"]
             command += [f"--format={format}", f"--workers={random.choice((1, 2))}"]
             changed = False
             for fault in random.choices(kinds, k=random.randint(1, 3)):
                 outputs = all_files(out) if out.exists() else []
                 if fault == "kill" or not outputs:
-                    run = subprocess.Popen(
-                        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-                    )
+                    run = engine.start(*command, session=True)
                     with contextlib.suppress(subprocess.TimeoutExpired):
-                        run.wait(random.uniform(0.1, 0.7))
+                        run.wait(random.uniform(0.02, 0.4))
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(run.pid, signal.SIGKILL)
                     run.wait()
@@ -261,14 +263,12 @@ def test_random_faults_give_no_false_success(
                 elif fault == "full disk":
                     used = sum(path.stat().st_size for path in all_files(out))
                     remount(disk, used + random.randrange(1 << 14, 1 << 20))
-                    done = subprocess.run(command, capture_output=True, text=True, check=False)
+                    done = engine.run(*command)
                     assert "Traceback" not in done.stderr, done.stderr
                     remount(disk, enough)
                 elif fault == "input":
-                    run = subprocess.Popen(
-                        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-                    )
-                    time.sleep(random.uniform(0.1, 0.5))
+                    run = engine.start(*command, session=True)
+                    time.sleep(random.uniform(0.02, 0.3))
                     with copy.open("r+b") as file:
                         file.seek(random.randrange(copy.stat().st_size // 2))
                         file.write(b" ")
@@ -278,13 +278,10 @@ def test_random_faults_give_no_false_success(
                         assert not changed, (number, fault)
                         shutil.copyfile(source, copy)
                 elif fault == "two at once":
-                    runs = [
-                        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                        for _ in range(2)
-                    ]
+                    runs = [engine.start(*command) for _ in range(2)]
                     statuses = [run.wait(120) for run in runs]
                     assert changed or 0 in statuses or 2 in statuses, statuses
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = engine.run(*command)
             if done.returncode:
                 refused += 1
                 assert "Traceback" not in done.stderr, done.stderr

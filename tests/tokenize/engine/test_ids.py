@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import interpreter
-from tests.tokenize.conftest import ENGINE, Tokenize, in_stack
+from tests.forks.stacks import Stack
+from tests.tokenize.conftest import ENGINE, Tokenize, forks_of, in_stack
 
 pytestmark = pytest.mark.slow
 
@@ -61,15 +62,14 @@ def test_ids_have_the_width_they_need(case: str, stack: str, families: dict[str,
     tokenizer.write_text(json.dumps(change(json.loads(families["gpt2"].read_text(encoding="utf-8")))), encoding="utf-8")
     texts = ["a<X>b", "", "zz65535 <X>"]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
-    python = interpreter(stack)
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import run; print(run.main(sys.argv[2:]) or 0)"
-    command = [python, "-c", code, ENGINE, f"--tokenizer={tokenizer}", f"--out={tmp_path / 'out'}", "--format=bin"]
-    subprocess.run([*command, tmp_path / "a.jsonl"], check=True, capture_output=True)
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import run; sys.exit(run.main(sys.argv[2:]))"
+    flags = [f"--tokenizer={tokenizer}", f"--out={tmp_path / 'out'}", "--format=bin"]
+    assert forks_of(stack).run("-c", code, ENGINE, *flags, tmp_path / "a.jsonl").returncode == 0
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["dtype"] == dtype
-    assert in_stack(python, BACK, ENGINE, tmp_path / "out") == in_stack(python, PLAIN, tokenizer, json.dumps(texts))
+    assert in_stack(stack, BACK, ENGINE, tmp_path / "out") == in_stack(stack, PLAIN, tokenizer, json.dumps(texts))
 
 
-def test_an_id_that_does_not_fit_is_refused(python: Path) -> None:
+def test_an_id_that_does_not_fit_is_refused() -> None:
     """Whatever was expected of the ids: each array is checked before it is narrowed."""
     code = "import sys, json; sys.path.insert(0, sys.argv[1]); import numpy as np, outputs, trouble\n"
     code += "refused = []\n"
@@ -77,7 +77,7 @@ def test_an_id_that_does_not_fit_is_refused(python: Path) -> None:
     code += "    try: refused.append(outputs.narrowed(np.array([1, id], np.uint32), dtype).tolist() != [1, id])\n"
     code += "    except trouble.Refused: refused.append(True)\n"
     code += "print(json.dumps(refused))"
-    assert in_stack(python, code, ENGINE) == [False, True, False, True]
+    assert in_stack("encoder", code, ENGINE) == [False, True, False, True]
 
 
 @pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
@@ -91,7 +91,7 @@ def test_the_appended_id_is_the_one_that_the_tokenizer_gives(
     code += "spec, one = encoder.read_spec(sys.argv[2]), encoder.load(sys.argv[2])\n"
     code += "print(json.dumps([encoder.id_of(one, spec, name) for name in sys.argv[3:]]))"
     entry, id = list(spec["model"]["vocab"].items())[-1]
-    result = in_stack(interpreter(stack), code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
+    result = in_stack(stack, code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
     assert result == [len(spec["model"]["vocab"]), 0, id]
 
 
@@ -122,7 +122,7 @@ sys.exit(run.main(sys.argv[2:]))
 
 @pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
 def test_wrong_ids_are_found_in_the_default_share(
-    format: str, families: dict[str, Path], python: Path, tmp_path: Path
+    format: str, families: dict[str, Path], engine: Stack, tmp_path: Path
 ) -> None:
     """Of 400 documents one was cut; it is compared first."""
     texts = ["some words"] * 200 + ["some words " * 7000] + ["and more"] * 199
@@ -130,7 +130,7 @@ def test_wrong_ids_are_found_in_the_default_share(
     out = tmp_path / "out"
     command = [str(tmp_path / "a.jsonl"), f"--tokenizer={families['gpt2']}", f"--out={out}", f"--format={format}"]
     for attempt in range(2):  # the same command again is no way around it
-        done = subprocess.run([python, "-c", WRONG, ENGINE, *command], capture_output=True, text=True, check=False)
+        done = engine.run("-c", WRONG, ENGINE, *command)
         assert done.returncode == 2, (attempt, done.stderr)
         assert "line 201: wrong ids" in done.stderr.splitlines()[-1], done.stderr
         assert not (out / "summary.json").exists()

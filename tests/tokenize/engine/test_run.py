@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import interpreter
+from tests.forks.stacks import Stack
 from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
 from tests.tokenize.documents import big, files_of, some_texts, summary
 
@@ -42,7 +42,7 @@ def expected(texts: list[str], families: dict[str, Path], tmp_path_factory: pyte
     """Ids of every text by tokenizers 0.23, whole."""
     path = tmp_path_factory.mktemp("oracle") / "texts.json"
     path.write_text(json.dumps(texts), encoding="utf-8")
-    rows: list[list[int]] = in_stack(interpreter("encoder-0.23"), ORACLE, families["llama3"], path)
+    rows: list[list[int]] = in_stack("encoder-0.23", ORACLE, families["llama3"], path)
     return rows
 
 
@@ -112,12 +112,12 @@ print(json.dumps(found))
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_input_gives_the_ids_of_whole_documents(
     kind: str, texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
-    python: Path, tmp_path: Path,
+    tmp_path: Path,
 ) -> None:  # fmt: skip
     out = tmp_path / "out"
     done = tokenize(write(texts, kind, tmp_path), tokenizer=families["llama3"], out=out, workers=2, sha256=True)
     assert done.returncode == 0, done.stderr
-    assert in_stack(python, FLAT, out / "tokens") == expected
+    assert in_stack("encoder", FLAT, out / "tokens") == expected
     ids = b"".join(id.to_bytes(4, "little") for document in expected for id in document)
     import hashlib
 
@@ -126,7 +126,7 @@ def test_every_input_gives_the_ids_of_whole_documents(
 
 
 def test_files_of_text_are_a_document_each(
-    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize, python: Path,
+    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
     folder = tmp_path / "texts"
@@ -136,7 +136,7 @@ def test_files_of_text_are_a_document_each(
     (folder / "README.md").write_text("not read", encoding="utf-8")
     out = tmp_path / "out"
     assert tokenize(folder, tokenizer=families["llama3"], out=out).returncode == 0
-    assert in_stack(python, FLAT, out / "tokens") == expected
+    assert in_stack("encoder", FLAT, out / "tokens") == expected
 
 
 LOAD = """
@@ -159,21 +159,21 @@ def test_datasets_opens_its_folder(
     source = write(texts, "jsonl", tmp_path)
     done = tokenize(source, tokenizer=families["llama3"], out=out, format="datasets", workers=2)
     assert done.returncode == 0, done.stderr
-    assert in_stack(interpreter(stack), LOAD, out) == expected
+    assert in_stack(stack, LOAD, out) == expected
 
 
 def test_what_datasets_saved_is_read_in_its_order(
-    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize, python: Path,
+    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
     code = "import sys, json, datasets\n"
     code += "read = {'keep_default_na': False, 'data_files': sys.argv[1], 'cache_dir': sys.argv[3]}\n"
     code += "datasets.load_dataset('csv', split='train', **read)"
     code += ".save_to_disk(sys.argv[2], num_shards=12)\nprint(1)"
-    in_stack(interpreter("current"), code, write(texts, "csv", tmp_path), tmp_path / "saved", tmp_path / "cache")
+    in_stack("current", code, write(texts, "csv", tmp_path), tmp_path / "saved", tmp_path / "cache")
     done = tokenize(tmp_path / "saved", tokenizer=families["llama3"], out=tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert in_stack(python, FLAT, tmp_path / "out" / "tokens") == expected
+    assert in_stack("encoder", FLAT, tmp_path / "out" / "tokens") == expected
 
 
 def test_parquet(
@@ -198,27 +198,25 @@ def test_the_digest_is_that_of_the_ids(
         digests.add(summary(out)["digest"])
     assert len(digests) == 1
     code = "import sys, json, xxhash; print(json.dumps(xxhash.xxh3_128(open(sys.argv[1], 'rb').read()).hexdigest()))"
-    digest = in_stack(interpreter("encoder"), code, tmp_path / "jsonl-bin" / "tokens.bin")
+    digest = in_stack("encoder", code, tmp_path / "jsonl-bin" / "tokens.bin")
     assert digests == {f"xxh3-128:{digest}"}
 
 
-def test_a_large_document_among_small_ones(
-    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
-) -> None:
+def test_a_large_document_among_small_ones(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     """By every way in, and at every place of a unit; the large one comes in pieces."""
     source = big(tmp_path / "big.jsonl", 0.75)
     lines = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
     texts = [*lines[1:], lines[0], "behind"]
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
     for family in ("gpt2", "llama2"):
-        expected = in_stack(python, ORACLE, families[family], tmp_path / "texts.json")
+        expected = in_stack("encoder", ORACLE, families[family], tmp_path / "texts.json")
         for kind in ("jsonl", "arrow", "parquet"):
             for format in ("bin", "datasets") if kind == "jsonl" else ("bin",):
                 out = tmp_path / f"{family}-{kind}-{format}"
                 done = tokenize(write(texts, kind, tmp_path), tokenizer=families[family], out=out, format=format)
                 assert done.returncode == 0, done.stderr
                 if format == "bin":
-                    rows = in_stack(python, FLAT, out / "tokens")
+                    rows = in_stack("encoder", FLAT, out / "tokens")
                 else:
                     names = [out / name for name in summary(out)["files"]]
                     rows = [row for name in names for row in pa.ipc.open_stream(name).read_all()[0].to_pylist()]
@@ -243,18 +241,18 @@ def whole(
 
 @pytest.mark.parametrize("format", ["bin", "datasets"])
 def test_killed_at_random_moments(
-    format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    format: str, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     """Byte-identical in the end, and no finished unit done again."""
     source = big(tmp_path / "big.jsonl", 14)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
     out, random, kills = tmp_path / "killed", Random(5), 0
-    command = [python, RUN, source, f"--tokenizer={flags['tokenizer']}", f"--out={out}"]
+    command = [RUN, source, f"--tokenizer={flags['tokenizer']}", f"--out={out}"]
     command += [f"--format={format}", "--workers=2"]
     done_before: dict[Path, int] = {}
     for _ in range(40):
-        run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        run = engine.start(*command)
         # Kill after some more parts, and a random moment: by time alone a loaded machine would not get far.
         wanted, until = len(done_before) + random.randrange(1, 3), time.monotonic() + 60
         records = set(done_before)
@@ -265,7 +263,7 @@ def test_killed_at_random_moments(
         for path, changed in done_before.items():
             assert path.stat().st_mtime_ns == changed, "a finished part was done again"
         if run.poll() is not None:
-            assert run.returncode == 0, run.stderr.read() if run.stderr else ""
+            assert run.returncode == 0, run.stderr
             break
         run.send_signal(signal.SIGKILL)
         run.wait()
@@ -283,7 +281,7 @@ KILLS = int(os.environ.get("BEYOND_RAM_KILLS", "1"))
 
 @pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
 def test_the_whole_tree_killed_at_any_moment(
-    format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    format: str, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     """Coordinator and workers at once, from start to end; then the same command."""
     source = big(tmp_path / "big.jsonl", 3)
@@ -291,16 +289,11 @@ def test_the_whole_tree_killed_at_any_moment(
     begun = time.monotonic()
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
     spent = time.monotonic() - begun
-    command = [python, RUN, source, *(f"--{name}={value}" for name, value in flags.items())]
+    command = [RUN, source, *(f"--{name}={value}" for name, value in flags.items())]
     killed, random = 0, Random(f"{format} {KILLS}")
     for number in range(50 * KILLS):
         out = tmp_path / f"killed-{number}"
-        run = subprocess.Popen(
-            [*command, f"--out={out}"],
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        run = engine.start(*command, f"--out={out}", session=True)
         try:
             run.wait(random.random() * spent)  # this one was done before its moment came
         except subprocess.TimeoutExpired:
@@ -333,12 +326,12 @@ def test_workers_end_with_the_run(families: dict[str, Path], python: Path, tmp_p
 
 
 def test_a_worker_that_is_killed_is_told_and_the_same_command_goes_on(
-    source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     flags = {"tokenizer": families["gpt2"], "workers": 2}
     out = tmp_path / "out"
-    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
-    run = subprocess.Popen([*command, "--workers=2"], stderr=subprocess.PIPE, text=True)
+    command = [RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    run = engine.start(*command, "--workers=2")
     until, children = time.monotonic() + 60, Path(f"/proc/{run.pid}/task/{run.pid}/children")
     while not (pids := children.read_text().split()) and time.monotonic() < until:
         time.sleep(0.002)
@@ -370,28 +363,28 @@ run.main(sys.argv[3:])
 @pytest.mark.parametrize("name", ["shard-00001.json", "tokens.merged", "summary.json"])
 def test_killed_between_any_two_steps_of_the_end(
     name: str, workers: int, source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize,
-    python: Path, tmp_path: Path,
+    engine: Stack, tmp_path: Path,
 ) -> None:  # fmt: skip
     flags = {"tokenizer": families["gpt2"], "workers": workers}
     out = tmp_path / "out"
     command = [str(source), f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin", f"--workers={workers}"]
-    killed = subprocess.run([python, "-c", KILLED_AT, RUN.parent, name, *command], capture_output=True, check=False)
+    killed = engine.run("-c", KILLED_AT, RUN.parent, name, *command)
     assert killed.returncode == 9, killed.stderr
     assert tokenize(source, out=out, **flags).returncode == 0
     assert files_of(out) == whole
 
 
 def test_shards_at_once(
-    source: Path, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
-    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", "--format=bin", "--workers=2"]
+    command = [RUN, source, f"--tokenizer={families['gpt2']}", "--format=bin", "--workers=2"]
     for out in ("one", "two"):
         more = [f"--out={tmp_path / out}", "--shard={}/2"]
         shards = [[*command, *(flag.format(shard) for flag in more)] for shard in (1, 2)]
         if out == "one":
-            assert [subprocess.run(shard, check=False).returncode for shard in shards] == [0, 0]
+            assert [engine.run(*shard).returncode for shard in shards] == [0, 0]
         else:
-            together = [subprocess.Popen(shard) for shard in shards]
+            together = [engine.start(*shard) for shard in shards]
             assert [shard.wait() for shard in together] == [0, 0]
     assert files_of(tmp_path / "two") == files_of(tmp_path / "one")
 
@@ -412,29 +405,29 @@ def test_a_limit_holds_with_what_planning_has_taken(
 
 
 def test_the_first_worker_needs_no_process_and_any_number_writes_the_same(
-    source: Path, whole: dict[str, bytes], families: dict[str, Path], python: Path, tmp_path: Path
+    source: Path, whole: dict[str, bytes], families: dict[str, Path], engine: Stack, tmp_path: Path
 ) -> None:
     for workers, others in ((1, 0), (2, 1), (4, 3)):
         out = tmp_path / str(workers)
-        command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}"]
-        run = subprocess.Popen([*command, f"--workers={workers}", "--format=bin"], stderr=subprocess.PIPE)
+        command = [RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}"]
+        run = engine.start(*command, f"--workers={workers}", "--format=bin")
         seen: set[str] = set()
         while run.poll() is None:
             with contextlib.suppress(OSError):
                 seen |= set(Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split())
             time.sleep(0.002)
-        assert run.returncode == 0, run.stderr.read() if run.stderr else ""
+        assert run.returncode == 0, run.stderr
         assert len(seen) == others
         assert files_of(out) == whole
 
 
 def test_ctrl_c_ends_it_at_once_and_the_same_command_goes_on(
-    source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     flags = {"tokenizer": families["gpt2"], "workers": 2}
     out = tmp_path / "out"
-    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
-    run = subprocess.Popen([*command, "--workers=2"], stderr=subprocess.PIPE, text=True)
+    command = [RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    run = engine.start(*command, "--workers=2")
     until = time.monotonic() + 60
     while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:
         time.sleep(0.002)
@@ -457,7 +450,7 @@ def test_shards_join(
     for shard in ("2/2", "1/2"):
         done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "rows", shard=shard, format="datasets")
         assert done.returncode == 0, done.stderr
-    lengths = in_stack(interpreter("current"), LENGTHS, tmp_path / "rows")
+    lengths = in_stack("current", LENGTHS, tmp_path / "rows")
     totals = json.loads(whole["summary.json"])
     assert sum(lengths) == totals["tokens"]
     assert summary(tmp_path / "rows")["documents"] == totals["documents"] == len(lengths)
@@ -491,7 +484,7 @@ def test_the_same_again_does_nothing_and_something_else_is_refused(
 
 
 def test_special_tokens_and_an_entry_behind(
-    texts: list[str], families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     source = write(["one", "", "two words"], "jsonl", tmp_path)
     spec = json.loads(families["llama3"].read_text(encoding="utf-8"))
@@ -502,16 +495,14 @@ def test_special_tokens_and_an_entry_behind(
     flags = {"tokenizer": families["llama3"], "append": "<|eot_id|>"}
     assert tokenize(source, out=tmp_path / "with", **flags).returncode == 0
     assert tokenize(source, out=tmp_path / "without", no_special_tokens=True, **flags).returncode == 0
-    rows = in_stack(python, FLAT, tmp_path / "with" / "tokens")
+    rows = in_stack("encoder", FLAT, tmp_path / "with" / "tokens")
     assert [(row[0], row[-1]) for row in rows] == [(first, last)] * 3
-    assert in_stack(python, FLAT, tmp_path / "without" / "tokens") == [row[1:] for row in rows]
+    assert in_stack("encoder", FLAT, tmp_path / "without" / "tokens") == [row[1:] for row in rows]
     done = tokenize(source, out=tmp_path / "no", tokenizer=families["llama3"], append="<nothing>")
     assert done.returncode == 2 and "no such entry" in done.stderr
 
 
-def test_a_vocabulary_too_large_for_two_bytes(
-    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
-) -> None:
+def test_a_vocabulary_too_large_for_two_bytes(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
     vocabulary = spec["model"]["vocab"]
     vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), 70_000)}
@@ -521,7 +512,7 @@ def test_a_vocabulary_too_large_for_two_bytes(
     for name, tokenizer in (("small", families["gpt2"]), ("large", large)):
         assert tokenize(source, tokenizer=tokenizer, out=tmp_path / name).returncode == 0
     assert [summary(tmp_path / name)["dtype"] for name in ("small", "large")] == ["uint16", "uint32"]
-    rows = [in_stack(python, FLAT, tmp_path / name / "tokens") for name in ("small", "large")]
+    rows = [in_stack("encoder", FLAT, tmp_path / name / "tokens") for name in ("small", "large")]
     assert rows[0] == rows[1]
 
 
@@ -625,13 +616,13 @@ def test_what_failed_before_anything_was_done_is_not_in_the_way(
 
 
 def test_a_run_at_work_is_not_joined(
-    source: Path, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+    source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    command = [RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
     # In a session of its own: where a process group holds a stopped process, the kernel hangs up on all of it, tests
     # included, as soon as one of it ends whose parent is in another group of the session.
-    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    run = engine.start(*command, session=True)
     try:
         until = time.monotonic() + 60
         while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:

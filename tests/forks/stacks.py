@@ -1,0 +1,120 @@
+"""Programs of a stack as forks of one process that has imported what takes long: the caller's side."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+SERVER = Path(__file__).with_name("stack")
+_STARTED: "list[Stack]" = []
+
+
+class Fork:
+    """A running program. Used as a `subprocess.Popen` is."""
+
+    def __init__(self, stack: "Stack", pid: int, words: list[str], files: tuple[Path, Path]) -> None:
+        self.stack, self.pid, self.args, self.files = stack, pid, words, files
+        self.returncode: int | None = None
+        self._ended = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            os.close(self._ended)
+            self.returncode = self.stack.ask(self.pid)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    @property
+    def stdout(self) -> str:
+        return self.files[0].read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def stderr(self) -> str:
+        return self.files[1].read_text(encoding="utf-8", errors="replace")
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        self.wait(timeout)
+        return self.stdout, self.stderr
+
+
+class Stack:
+    """An interpreter that has imported some modules. `environment` is what they are imported with: without a Hub."""
+
+    def __init__(self, python: Path, *modules: str, environment: Mapping[str, str] | None = None) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="beyond-ram-forks-")
+        self._count, self._running = 0, set[int]()
+        self._server = subprocess.Popen(
+            [python, "-I", SERVER, *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"HF_HUB_OFFLINE": "1"} | dict(environment or {}),
+        )
+        _STARTED.append(self)
+
+    def ask(self, request: object) -> int:
+        assert self._server.stdin and self._server.stdout
+        self._server.stdin.write(json.dumps(request) + "\n")
+        self._server.stdin.flush()
+        answer = int(self._server.stdout.readline())
+        if isinstance(request, int):
+            self._running.discard(request)
+        return answer
+
+    def start(
+        self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None, session: bool = False
+    ) -> Fork:
+        """Start a program, or `-c` and its text, with the words behind it."""
+        self._count += 1
+        files = tuple(Path(self._folder.name) / f"{self._count}.{name}" for name in ("out", "err"))
+        given = list(map(str, words))
+        folder, environment = str(cwd or Path.cwd()), dict(os.environ if env is None else env)
+        pid = self.ask([given, folder, environment, list(map(str, files)), session])
+        self._running.add(pid)
+        return Fork(self, pid, given, (files[0], files[1]))
+
+    def run(
+        self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a program to its end."""
+        fork = self.start(*words, cwd=cwd, env=env)
+        status = fork.wait()
+        done = subprocess.CompletedProcess(fork.args, status, fork.stdout, fork.stderr)
+        for file in fork.files:
+            file.unlink()
+        return done
+
+    def close(self) -> None:
+        for pid in list(self._running):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            self.ask(pid)
+        assert self._server.stdin and self._server.stdout
+        self._server.stdin.close()
+        self._server.stdout.close()
+        self._server.wait()
+        self._folder.cleanup()
+
+
+def close_all() -> None:
+    """End the processes of this session."""
+    while _STARTED:
+        _STARTED.pop().close()
