@@ -107,7 +107,7 @@ def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_mapped_files_need_no_room_and_are_slower_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mapped_files_need_no_room_and_a_limit_keeps_the_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above."""
     monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
     monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 1.0)

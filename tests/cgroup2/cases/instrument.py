@@ -25,7 +25,7 @@ PLACE = "plain"
 PROGRAMS = PROJECT / "tests/watch/programs"
 # The guest is emulated: to start and to end children takes more CPU time than the tolerance is for.
 SLOW = {"CPU seconds"}
-# With 20 short-lived children: 200 take half a minute.
+# With 20 short-lived children: 80 take long in a virtual machine.
 SELF_TEST = f"""
 import dataclasses, sys
 sys.path.insert(0, {str(PROJECT)!r})
