@@ -115,19 +115,24 @@ def write(folder: Path, name: str, content: Content) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_corpus_gets_one_line(
-    programs: Programs, case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The program as ever; the command around it in this process."""
+def test_what_is_no_corpus_gets_one_line(programs: Programs, case: str) -> None:
     name, content, change, message = REFUSED[case]
     write(programs.work, name, content)
+    assert message in programs.refused({"source": "files", "glob": name, **change})
+
+
+@pytest.mark.slow
+def test_no_folder_is_left_of_what_is_no_corpus(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(programs.work, "a.txt", b"abc\xff")
     monkeypatch.chdir(programs.work)
     out = programs.work / "refused"
-    program = programs.program({"source": "files", "glob": name, **change}, out.name)
+    program = programs.program({"source": "files", "glob": "a.txt"}, out.name)
     status = main(["make", "--out", str(out), "--", *program])
     done = subprocess.CompletedProcess((), status, "", capfd.readouterr().err)
-    assert message in programs.one_line(done, out)
-    assert {path.name for path in programs.work.iterdir() if not path.name.startswith("spec-")} == {name}
+    assert "a.txt is not UTF-8 (byte 3: 0xff)" in programs.one_line(done, out)
+    assert {path.name for path in programs.work.iterdir() if not path.name.startswith("spec-")} == {"a.txt"}
 
 
 @pytest.mark.slow
@@ -137,7 +142,7 @@ def test_a_line_that_does_not_fit_into_memory_is_told(programs: Programs) -> Non
         write(programs.work, name, sparse(1 << 30))
         out = programs.work / "refused"
         command = programs.command({"source": "files", "glob": name}, out)
-        done = programs.run(["prlimit", f"--as={700 << 20}", *command])
+        done = programs.run(["prlimit", f"--as={500 << 20}", *command])
         assert f"{name} cannot be read as {name[2:]} (it does not fit into memory" in programs.one_line(done, out)
 
 

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -71,15 +70,15 @@ def test_no_figure_is_drawn_from_half_of_what_was_collected(tokenised: list[Path
 
 
 @pytest.mark.slow
-def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path) -> None:
+def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path, path: str) -> None:
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
         f"rule collect:\n    input: run_jsons={[str(path) for path in tokenised]}\n"
         "    output: 'runs.parquet', 'samples.parquet'\n"
         f"    log: 'runs.log'\n    params: lost=[]\n    script: {str(root / 'scripts/collect.py')!r}\n"
     )
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(tmp_path), "-s", "Snakefile"]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    command = ["snakemake", "--cores", "1", "--directory", str(tmp_path), "-s", "Snakefile"]
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(root)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     assert f"{tokenised[0]}: no JSON, or cut, at line" in done.stderr

@@ -6,22 +6,33 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ..conftest import Run, link_stack
+from ..conftest import Run
 
 pytestmark = pytest.mark.slow
 NEIGHBOURS, LATER = ["0.20.2", "0.20.3"], ["0.20.3", "0.21.0"]
 
 
 def config(clone: Path, versions: list[str]) -> str:
-    words = {"source": "synthetic", "documents": 2, "document_characters": [2000, 6000], "vocabulary": 50}
-    words |= {"tokenizer": {"train": "byte-level", "entries": 300}}
-    cell = {"stack": ["tokenizers-alone"], "corpus": ["words"], "num_files": [1], "subject": ["tokenizers"]}
+    (clone / "varied.py").write_text("held = bytearray(b'x' * 2_000_000)\n")
     asked = {
         "defaults": "none",
         "results": "results-varied",
-        "corpora": {"words": words},
-        "experiments": {"alone": {"workload": "soak", "repeats": 1, "matrix": cell | {"epochs": [1]}}},
-        "ladders": {"words": {"experiment": "alone", "package": "tokenizers", "versions": versions}},
+        "scripts": {"held": {"file": "varied.py"}},
+        "experiments": {
+            "alone": {
+                "workload": "script",
+                "repeats": 1,
+                "matrix": {"stack": ["tokenizers-alone"], "script": ["held"]},
+            }
+        },
+        "ladders": {
+            "words": {
+                "experiment": "alone",
+                "package": "tokenizers",
+                "metrics": ["end_anon_bytes"],
+                "versions": versions,
+            }
+        },
     }
     file = clone / "varied.yaml"
     file.write_text(yaml.safe_dump(asked))
@@ -29,7 +40,6 @@ def config(clone: Path, versions: list[str]) -> str:
 
 
 def test_a_ladder_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
-    link_stack("corpora", clone)
     words = ("snakemake", "--cores", "2", "results-varied/tables/ladders.csv", "--configfile")
 
     def versions() -> set[str]:
