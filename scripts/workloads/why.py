@@ -118,16 +118,20 @@ def is_plain(kind):
 
 
 class Reach:
-    """An estimate of what a value leads to: it orders the steps, and decides about nothing else but `plain`."""
+    """An estimate of what a value leads to: it orders the steps, and decides about nothing else but `plain`.
 
-    def __init__(self, value, seen):
+    `stops`: the ids of what it does not lead through, but for the value's own.
+    """
+
+    def __init__(self, value, stops, own=None):
+        seen = set()
         self.bytes, self.large, self.plain = 0.0, set(), True
         """`plain`: all are objects of Python's own whose sizes are known."""
         waiting = [(one, 1.0) for one in (vars(value).values() if issubclass(type(value), type) else [value])]
         while waiting:
             one, weight = waiting.pop()
             kind = type(one)
-            if id(one) in seen or issubclass(kind, _NO_DATA):
+            if id(one) in seen or (id(one) in stops and id(one) != own) or issubclass(kind, _NO_DATA):
                 continue
             seen.add(id(one))
             size = weight * size_of(one)
@@ -512,7 +516,7 @@ def libraries(ladder, imports_bytes):
     around, sized = stops() | set(by_value), []
     for number, places in by_value.items():
         place = max(places, key=lambda one: one.name.count("."))
-        sized.append((Reach(place.get(), around - {number}), place, places))
+        sized.append((Reach(place.get(), around, number), place, places))
     by_value.clear()
     sized.sort(key=lambda one: -one[0].bytes)
     began, own = time.monotonic(), anon() - ladder.at  # what this list takes is ours

@@ -34,10 +34,10 @@ FAMILY = f"""
 import os, sys, time
 if os.fork() == 0:
     mine = bytearray({OF_CHILD})
-    time.sleep(1.8)
+    time.sleep(1.2)
     os._exit(0)
 held = bytearray({HELD})
-time.sleep(1.6)
+time.sleep(1.0)
 os.wait()
 """
 # The same, at rest until its standard input ends.
