@@ -50,7 +50,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(programs_in: Callable[[Path], Programs], work: Path) -> dict[str, Path]:
     """Two small corpora, each with its tokenizer, by name."""
     programs = programs_in(work)
-    programs.prepare({"source": "binaries", "documents": 2}, "binaries")
+    programs.prepare({"source": "binaries", "documents": 1}, "binaries")
     programs.prepare({"source": "python", "documents": 100}, "python")
     for name, spec in (("binaries", CHARACTERS), ("python", {"train": "byte-level", "entries": 8192})):
         programs.tokenizer(spec, work / name, work / name / "tokenizer")

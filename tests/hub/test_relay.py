@@ -42,7 +42,7 @@ def spoken(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stack", [STACKS[0], STACKS[-1]])
+@pytest.mark.parametrize("stack", [pytest.param(STACKS[0], marks=pytest.mark.end_to_end), STACKS[-1]])
 def test_clients_get_and_ask_the_same(stack: str, tmp_path: Path) -> None:
     """Pages of a listing, redirects to storage on another address, and ranges."""
 

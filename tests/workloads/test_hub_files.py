@@ -18,7 +18,7 @@ from ..repositories.test_webdataset import TARS, repository
 
 ROOT = Path(__file__).parents[2]
 VIDEO = {
-    "source": "video", "seconds": 20, "frames_per_second": 10, "frames_between_keys": 20, "bits_per_second": 4_000_000,
+    "source": "video", "seconds": 8, "frames_per_second": 10, "frames_between_keys": 20, "bits_per_second": 4_000_000,
     "width": 512, "height": 128, "seed": 1,
 }  # fmt: skip
 
@@ -94,7 +94,7 @@ def test_samples_of_tars(stack: str, tmp_path: Path) -> None:
 def test_frames_of_a_video(tmp_path: Path) -> None:
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
-    assert manifest["samples"] == 200
+    assert manifest["samples"] == 80
     sizes = {}
     for block in ("64", "5120"):
         options = ("--opener", "filesystem", "--block-kb", block, "--samples", "25")
