@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--latency-ms", type=float, default=0, help="wait before each answer")
     parser.add_argument("--bandwidth-mb-s", type=float, help="megabytes per second, for all connections together")
     parser.add_argument("--redirect", action="store_true", help="redirect reads of LFS files, as the Hub does")
+    parser.add_argument("--xet", action="store_true", help="offer LFS files from Xet storage, as the Hub does")
     parser.add_argument(
         "--fault",
         action="append",
@@ -37,7 +38,8 @@ def main() -> int:
         signal.signal(number, lambda *_: None)
     try:
         faults = tuple(map(Fault.parse, arguments.fault))
-        conditions = Conditions(arguments.latency_ms, arguments.bandwidth_mb_s, arguments.redirect, faults)
+        network = arguments.latency_ms, arguments.bandwidth_mb_s
+        conditions = Conditions(*network, arguments.redirect, faults, arguments.xet)
         root, port, size, log = (getattr(arguments, name) for name in ("root", "port", "page_size", "log"))
         with Hub(root, port, size, log, conditions, arguments.upstream) as hub:
             token = f"HF_TOKEN={hub.token}\n" if hub.token else ""

@@ -1,9 +1,7 @@
 """The endpoints for reading, and the middlewares of all requests: log, latency, errors."""
 
 import asyncio
-import contextlib
 import errno
-import re
 import time
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, unquote, urlencode
@@ -18,18 +16,16 @@ from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
 from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE, Request, RequestLog
 from beyond_ram.hub.push import STORE, add_routes
-from beyond_ram.hub.relay import PIECE_BYTES, Relay
-from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos, pieces
+from beyond_ram.hub.relay import Relay
+from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos
+from beyond_ram.hub.sending import FAULT, TRAFFIC, send
 from beyond_ram.hub.store import RefusedError, Store
+from beyond_ram.hub.xet_routes import add_xet_routes, stored_file, xet_headers
 
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
 PAGE_SIZE: web.AppKey[int] = web.AppKey("page_size", int)
-TRAFFIC: web.AppKey[Traffic] = web.AppKey("traffic", Traffic)
-FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 
 TITLE = "as the folder is now"
-SLOW_BODY_S = 2.0
-RETRY_AFTER_S = 1
 # Query keys whose values are logged. Values of other keys may be signatures, so only the keys are logged.
 LOGGED_KEYS = {"cursor", "create_pr", "expand", "limit", "recursive"}
 # Status codes for errors of the file system. Any other OSError is a fault of the endpoint.
@@ -78,6 +74,7 @@ def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> we
     app[TRAFFIC] = traffic
     app[LOG] = log
     add_routes(app, ID, REVISION)
+    add_xet_routes(app, ID, REVISION)
     for kind in KINDS:
         # Files of models are at the root, as on the Hub. The more specific routes come first.
         files = "" if kind == "models" else f"/{kind}"
@@ -271,7 +268,9 @@ async def tree(request: web.Request) -> web.StreamResponse:
     if size > 0 and start + size < len(entries):
         query = urlencode({**request.query, "cursor": start + size})
         headers["Link"] = f'<{request.url.origin()}{request.rel_url.raw_path}?{query}>; rel="next"'
-    return web.json_response([{**_entry(entry), **more} for entry in entries[start : start + size]], headers=headers)
+    return web.json_response(
+        [{**_entry(request, entry), **more} for entry in entries[start : start + size]], headers=headers
+    )
 
 
 async def paths_info(request: web.Request) -> web.StreamResponse:
@@ -286,7 +285,7 @@ async def paths_info(request: web.Request) -> web.StreamResponse:
     def answer() -> list[dict[str, object]]:
         repository.check_revision(request.match_info["revision"])
         entries = {entry.path: entry for entry in repository.entries(recursive=True)}
-        return [_entry(entries[path]) for path in paths if path in entries]
+        return [_entry(request, entries[path]) for path in paths if path in entries]
 
     return web.json_response(await asyncio.to_thread(answer))
 
@@ -309,18 +308,19 @@ async def resolve(request: web.Request) -> web.StreamResponse:
     headers = {"X-Repo-Commit": commit}
     if file.lfs_oid:
         headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.lfs_oid}"'}
+        headers |= xet_headers(request, commit, file)
     if file.lfs_oid and request.app[TRAFFIC].conditions.redirect:
         location = (
             URL(request.app[TRAFFIC].cdn) / "cdn" / kind_of(request) / request.match_info["id"] / commit / file.path
         )
         return web.Response(status=302, headers={**headers, "ETag": f'"{file.etag}"', "Location": str(location)})
-    return await _data(request, file, headers)
+    return await send(request, file, headers)
 
 
 async def cdn(request: web.Request) -> web.StreamResponse:
     """`/cdn/KIND/ID/REVISION/PATH`: the target of redirects, which is another host on the Hub."""
     _, file = await _file(request)
-    return await _data(request, file, {})
+    return await send(request, file, {})
 
 
 async def _file(request: web.Request) -> tuple[str, File]:
@@ -332,64 +332,14 @@ async def _file(request: web.Request) -> tuple[str, File]:
     return await asyncio.to_thread(read)
 
 
-async def _data(request: web.Request, file: File, headers: dict[str, str]) -> web.StreamResponse:
-    """A file's bytes, or a range of them, with the faults of the conditions."""
-    headers = {**headers, "ETag": f'"{file.etag}"', "Accept-Ranges": "bytes"}
-    partial = "Range" in request.headers
-    start, stop = _range(request.headers["Range"], file.size) if partial else (0, file.size)
-    if partial and start >= stop:
-        return web.Response(status=416, headers={**headers, "Content-Range": f"bytes */{file.size}"})
-    if partial:
-        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{file.size}"
-    if request.method != "HEAD":
-        request[FAULT] = request.app[TRAFFIC].fault((str(file.local), start, stop))
-        if request[FAULT] == "error-500":
-            return web.json_response({"error": "injected"}, status=500)
-        if request[FAULT] == "too-many-429":
-            return web.json_response({"error": "injected"}, status=429, headers={"Retry-After": str(RETRY_AFTER_S)})
-    response = web.StreamResponse(status=206 if partial else 200, headers=headers)
-    response.content_type = "application/octet-stream"
-    response.content_length = stop - start
-    await response.prepare(request)
-    if request.method != "HEAD":
-        with contextlib.suppress(ConnectionError):  # the client closed the connection because it has read enough
-            await _send(request, response, file, start, stop)
-    return response
-
-
-def _range(header: str, size: int) -> tuple[int, int]:
-    """The requested bytes of a Range header, as start and stop; an empty range if it is invalid."""
-    match = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", header)
-    first, last = match.groups() if match else ("", "")
-    if first:
-        return int(first), min(int(last) + 1, size) if last else size
-    return size - min(int(last or 0), size), size
-
-
-async def _send(request: web.Request, response: web.StreamResponse, file: File, start: int, stop: int) -> None:
-    fault, traffic = request[FAULT], request.app[TRAFFIC]
-    request[BYTES_SENT] = 0
-    ends = (start + stop) // 2 if fault == "drop" else stop
-    # Twenty pieces, to spread a slow body.
-    size = max(1, (stop - start) // 20) if fault == "slow" else PIECE_BYTES
-    for piece in pieces(file.local, start, ends, size):
-        request[INJECTED_S] += await traffic.transmit(len(piece))
-        if fault == "slow":
-            request[INJECTED_S] += await traffic.wait(SLOW_BODY_S * len(piece) / (stop - start))
-        await response.write(piece)
-        request[BYTES_SENT] += len(piece)
-    if fault != "drop":
-        await response.write_eof()
-    elif request.transport:
-        request.transport.close()  # still sends the data in its buffer
-
-
-def _entry(entry: File | Folder) -> dict[str, object]:
+def _entry(request: web.Request, entry: File | Folder) -> dict[str, object]:
     if isinstance(entry, Folder):
         return {"type": "directory", "oid": entry.oid, "size": 0, "path": entry.path}
     listed: dict[str, object] = {"type": "file", "oid": entry.oid, "size": entry.size, "path": entry.path}
     if entry.lfs_oid:
         listed["lfs"] = {"oid": entry.lfs_oid, "size": entry.size, "pointerSize": 134}
+    if stored := stored_file(request, entry):
+        listed["xetHash"] = stored.xet_hash
     return listed
 
 

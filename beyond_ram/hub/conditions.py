@@ -1,4 +1,4 @@
-"""The network between a client and the endpoint: latency, bandwidth, redirects and faults. Independent of HTTP."""
+"""The network between a client and the endpoint: latency, bandwidth, redirects, faults, Xet. Independent of HTTP."""
 
 import asyncio
 import math
@@ -49,6 +49,8 @@ class Conditions:
     redirect: bool = False
     """Redirect reads of LFS files to another address, as the Hub does."""
     faults: tuple[Fault, ...] = ()
+    xet: bool = False
+    """Offer LFS files from Xet storage too, as the Hub does."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.latency_ms) and self.latency_ms >= 0):

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 from aiohttp import web
 
-from beyond_ram.hub import xet
 from beyond_ram.hub.about import json_of, repository_of, text_of
 from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
 from beyond_ram.hub.store import RefusedError, Store
@@ -35,7 +33,6 @@ def add_routes(app: web.Application, identifier: str, revision: str) -> None:
         app.router.add_post(f"{api}/branch/{revision}", branch, name=f"{kind}:branch")
         app.router.add_post(f"{api}/preupload/{revision}", preupload, name=f"{kind}:preupload")
         app.router.add_post(f"{api}/commit/{revision}", commit, name=f"{kind}:commit")
-        app.router.add_get(f"{api}/xet-write-token/{revision}", xet_token, name=f"{kind}:xet-write-token")
         app.router.add_post(f"{git}/batch", lfs_batch, name=f"{kind}:lfs-batch")
         app.router.add_put(f"{git}/{{oid}}", lfs_put, name=f"{kind}:lfs-put")
         app.router.add_post(f"{git}/verify", lfs_verify, name=f"{kind}:lfs-verify")
@@ -111,20 +108,6 @@ async def commit(request: web.Request) -> web.StreamResponse:
     oid = await asyncio.to_thread(request.app[STORE].commit, repository, lines)
     address = f"{_address(request, repository.kind, repository.id)}/commit/{oid}"
     return web.json_response({"success": True, "commitOid": oid, "commitUrl": address, "hookOutput": ""})
-
-
-async def xet_token(request: web.Request) -> web.StreamResponse:
-    """`/xet-write-token/REVISION`: a local folder that hf_xet itself writes. The token is not checked."""
-    repository_of(request)
-    storage = request.app[STORE].xet
-    storage.mkdir(exist_ok=True)
-    token: dict[str, Any] = {"casUrl": xet.address(storage), "exp": int(time.time()) + 3600, "accessToken": "none"}
-    headers = {
-        "X-Xet-Cas-Url": token["casUrl"],
-        "X-Xet-Token-Expiration": str(token["exp"]),
-        "X-Xet-Access-Token": token["accessToken"],
-    }
-    return web.json_response(token, headers=headers)
 
 
 async def lfs_batch(request: web.Request) -> web.StreamResponse:

@@ -19,8 +19,8 @@ from beyond_ram.hub.about import endpoint_of, text_of
 from beyond_ram.hub.conditions import Traffic
 from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE
 from beyond_ram.hub.repos import is_id
+from beyond_ram.hub.sending import PIECE_BYTES
 
-PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
 # Endpoints and headers that reading needs.
 _ENDPOINTS = {"commits", "elsewhere", "info", "paths-info", "refs", "resolve", "revision", "tree"}
 _REQUEST_HEADERS = {

@@ -236,12 +236,14 @@ class Repos:
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
         return Repository(kind, identifier, folder, self._listings)
 
-    def hash_all(self) -> None:
-        """Hash every file, so that no client waits for that."""
+    def hash_all(self) -> list[File]:
+        """Hash every file, so that no client waits for that. Returns the files."""
+        files = []
         for kind in KINDS:
             for folder in sorted((self.root / kind).glob("*/")):
                 with contextlib.suppress(NotFoundError):  # a folder whose name is no id
-                    self.get(kind, folder.name).listing()
+                    files += self.get(kind, folder.name).listing().files
+        return files
 
 
 def _resolved(path: Path) -> Path | None:

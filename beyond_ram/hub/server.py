@@ -11,6 +11,7 @@ from aiohttp import web
 from beyond_ram.hub.app import create_app, create_relay
 from beyond_ram.hub.conditions import LOCAL, Conditions, Traffic
 from beyond_ram.hub.log import RequestLog
+from beyond_ram.hub.push import STORE
 from beyond_ram.hub.repos import Repos
 
 LOOPBACK = "127.0.0.1"
@@ -37,14 +38,14 @@ class Hub:
             raise ValueError("give either a folder or another Hub to serve")
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
+        self._repos = Repos(root) if root is not None else None
         self.token = f"relay_{secrets.token_urlsafe(32)}" if upstream is not None else None
         """The clients' `HF_TOKEN`; None if none is needed."""
         if upstream is not None and self.token:
             self._app = create_relay(upstream, self.requests, self._traffic, self.token)
-        elif root is not None:
-            repos = Repos(root)
-            repos.hash_all()
-            self._app = create_app(repos, self.requests, page_size, self._traffic)
+        elif self._repos is not None:
+            self._app = create_app(self._repos, self.requests, page_size, self._traffic)
+        self._prepare(conditions)
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready: Future[int] = Future()
@@ -57,7 +58,15 @@ class Hub:
 
     def change(self, conditions: Conditions) -> None:
         """Change the conditions."""
+        self._prepare(conditions)
         self._loop.call_soon_threadsafe(self._traffic.change, conditions)
+
+    def _prepare(self, conditions: Conditions) -> None:
+        """Hash all files, and put those of LFS into Xet storage if they are offered from there."""
+        if self._repos is not None:
+            files = self._repos.hash_all()
+            if conditions.xet:
+                self._app[STORE].xet.add({file.lfs_oid: file.local for file in files if file.lfs_oid})
 
     def __enter__(self) -> "Hub":
         self._thread.start()

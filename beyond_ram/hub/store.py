@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from beyond_ram.hub import xet
 from beyond_ram.hub.repos import MARK, Kind, Repos, Repository, is_id, is_path
+from beyond_ram.hub.xet import Storage
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _MARKED = "Made by the local Hub endpoint, or pushed to it: whoever may push may delete this repository.\n"
@@ -37,7 +37,7 @@ class Store:
         self._repos = repos
         self._folder = repos.root / ".objects"
         self._lock = threading.Lock()
-        self.xet = repos.root / ".xet"
+        self.xet = Storage(repos.root / ".xet")
         """Xet storage, which clients write themselves."""
 
     def create(self, kind: Kind, identifier: str) -> bool:
@@ -141,7 +141,7 @@ class Store:
             return {stored} if stored.parent == self._folder else set()
         else:
             try:
-                restored = xet.restore(self.xet, value["oid"], goal)
+                restored = self.xet.restore(value["oid"], goal)
             except (RuntimeError, struct.error) as error:
                 raise RefusedError(f"{value['path']}: Xet storage is damaged: {error}") from None
             if not restored:

@@ -23,7 +23,9 @@ from .base import (
 )
 
 ROLES = ("main", "worker", "other", "unknown")
-KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirect", "data", "unknown")
+KINDS = (  # noqa: SIM905
+    "info tree paths-info commits head small-file redirect data unknown xet-read-token reconstruction xorb"
+).split()
 _LISTING = ("info", "tree", "paths-info", "commits")
 _SERVED = ("runs", "streaming", "hub_files")
 _STREAMED = ("runs", "streaming")
@@ -55,7 +57,7 @@ def _requested(wanted: Callable[[str, str], bool]) -> Derive:
 
 
 def _is_data(kind: str) -> bool:
-    return kind in ("data", "redirect")
+    return kind in ("data", "redirect", "xorb")
 
 
 def _last_epoch(events: Events) -> Event:
@@ -141,7 +143,7 @@ COLUMNS: list[Column] = [
         "the endpoint's log: repository, listings, paths, HEADs, small files", COUNTED,
         _requested(lambda kind, role: not _is_data(kind)), direction="lower", decided=("stream",)),
     Metric("requests_data", "Data reads", "requests", _SERVED,
-        "the endpoint's log: GETs of data files, their redirects included", COUNTED,
+        "the endpoint's log: GETs of data files and of xorbs, redirects included", COUNTED,
         _requested(lambda kind, role: _is_data(kind)), direction="lower", decided=("stream",)),
     Metric("requests_listing_of_workers", "File-list requests by workers", "requests", _STREAMED,
         "the endpoint's log: repository, listings, paths; joined with the process tree by the connection's port",

@@ -65,8 +65,10 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
         return weighed(setting, work, out)
     if spec.storage == "s3" and not has_package(setting.lock, "moto"):
         return _not_run(command(setting, work), out, "this stack has no S3 server: its lock lacks moto")
-    repository = Path(spec.repository)
-    if spec.pushes:
+    xet, repository = spec.conditions.get("xet") == "yes", Path(spec.repository)
+    if xet and not has_package(setting.lock, "hf-xet"):
+        return _not_run(command(setting, work), out, "this stack has no Xet: its lock lacks hf-xet")
+    if spec.pushes or xet:  # the endpoint keeps Xet storage beside the files
         repository = served.copied(repository, work / "served")
     try:
         with served.serving(spec, repository, work, setting.python) as endpoint:

@@ -81,7 +81,8 @@ def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpo
     storage `s3` the server is moto, from the stack of `python`. Raises ServingError, also if the server ends before the
     block.
     """
-    environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    environment = {"HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    environment["HF_HUB_DISABLE_XET"] = str(int(spec.conditions.get("xet") != "yes"))
     environment["NETRC"] = os.devnull  # a name or password there would replace the token
     # Only the server needs the token and the proxies, to reach the other Hub.
     own = dict(os.environ) if spec.endpoint else None
@@ -135,7 +136,7 @@ def _conditions(conditions: Mapping[str, Any]) -> list[str]:
     ]
     if bandwidth := conditions.get("bandwidth_mb_per_s"):
         flags += ["--bandwidth-mb-s", str(bandwidth)]
-    flags += ["--redirect"] if conditions.get("redirect") == "yes" else []
+    flags += [f"--{name}" for name in ("redirect", "xet") if conditions.get(name) == "yes"]
     if (fault := conditions.get("fault", "none")) != "none":
         flags += ["--fault", fault.replace("-every-", ":")]
     return flags
@@ -171,7 +172,7 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
     lines = joined(requests, pid, events)
     endpoint = own_work(requests, events)
     first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
-    data = [line for line in lines if line["kind"] == "data"]
+    data = [line for line in lines if line["kind"] in ("data", "xorb")]
     return {
         "requests": _counts(lines),
         "requests_before_first_batch": None if first is None else sum(line["t_s"] <= first for line in lines),

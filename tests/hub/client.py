@@ -1,7 +1,8 @@
 """What users do with a Hub, by the clients of one stack. Run by the stack's own interpreter; a line of JSON a step.
 
-    client.py WORK STEP:REPO …      STEP is stream, filesystem, snapshot, push or xet
+    client.py WORK STEP:REPO …      STEP is stream, filesystem, snapshot or push
 
+Repositories whose name has `xet` are read and pushed with Xet, where the release can; others without.
 Before each step it waits for a line on stdin, so that the test can change the endpoint's conditions in between.
 """
 
@@ -55,20 +56,6 @@ def push(repo, work):
     return [(row["id"], row["text"]) for row in again]
 
 
-def xet(repo, work):
-    """The same through Xet storage, where the release can; it is switched off for the other steps."""
-    from huggingface_hub.utils import _runtime
-
-    huggingface_hub.constants.HF_HUB_DISABLE_XET = False
-    try:
-        if not getattr(_runtime, "is_xet_available", bool)():  # bool() is False: releases before Xet
-            return "no xet"
-        result = push(repo, work)
-    finally:
-        huggingface_hub.constants.HF_HUB_DISABLE_XET = True
-    return result
-
-
 def main():
     work = Path(sys.argv[1])
     version = {"datasets": datasets.__version__, "huggingface_hub": huggingface_hub.__version__}
@@ -76,6 +63,7 @@ def main():
     for step in sys.argv[2:]:
         sys.stdin.readline()
         name, _, repo = step.partition(":")
+        huggingface_hub.constants.HF_HUB_DISABLE_XET = "xet" not in repo
         try:
             line = {"step": step, "result": globals()[name](repo, work)}
         except Exception as error:

@@ -201,13 +201,17 @@ def path_of(chance: random.Random) -> str:
     made = chance.choice(
         [
             api,
-            *(f"{api}/{what}/{revision}" for what in ("revision", "tree", "commits", "branch", "xet-write-token")),
+            *(f"{api}/{what}/{revision}" for what in ("revision", "tree", "commits", "branch", "xet-read-token")),
             *[f"{api}/{what}/{revision}" for what in ("commit", "paths-info", "preupload")] * 3,
             f"{api}/tree/{revision}/{path}",
             f"{api}/refs",
             *[f"/{kind}/{name}/resolve/{revision}/{path}"] * 4,
             f"/cdn/{kind}/{name}/{revision}/{path}",
             *(f"/{kind}/{name}.git/info/lfs/objects/{what}" for what in ("batch", "verify", "0" * 64, path)),
+            *(
+                f"/{what}/{chance.choice(['0', '1']) * 64}"
+                for what in ("xorbs", "v1/reconstructions", "v2/reconstructions")
+            ),
             *("/api/repos/create", "/api/repos/delete", "/api/validate-yaml", "/api/whoami-v2", "/elsewhere/x/y"),
         ]
     )
@@ -278,7 +282,7 @@ def asked_at_random(given: dict[str, str], seed: int) -> Counter[int]:
 @pytest.mark.slow
 def test_requests_at_random(root: Path, tmp_path: Path) -> None:
     outside = everything(tmp_path / "outside")
-    with running(tmp_path / "said", "--root", str(root)) as given:
+    with running(tmp_path / "said", "--root", str(root), "--xet") as given:
         statuses = asked_at_random(given, seed=1)
     assert everything(tmp_path / "outside") == outside
     assert (root / "secret").read_bytes() == (root / "datasets/org/name/.git/config").read_bytes() == CANARY

@@ -51,18 +51,22 @@ def test_requests_are_counted_by_kind_and_role() -> None:
         asked(2.4, 2, endpoint="cdn"),
         asked(3.5, 3, status=302),
         asked(4.5, None, status=500, fault="error-500"),
+        asked(5.5, 1, endpoint="reconstruction", path="/v2/reconstructions/x", status=200),
+        asked(6.5, 1, endpoint="xorb", path="/xorbs/x"),
     ]
     summary = served.summary(requests, 1, EVENTS)
     assert summary["requests"] == {
         "data": {"unknown": 1, "worker": 2},
         "head": {"main": 1},
         "info": {"main": 1},
+        "reconstruction": {"main": 1},
         "redirect": {"other": 1},
         "small-file": {"main": 1},
+        "xorb": {"main": 1},
     }
     assert summary["requests_before_first_batch"] == 5
     assert summary["requests_failed"] == 1
-    assert (summary["bytes_received"], summary["data_bytes_received"]) == (60, 30)
+    assert (summary["bytes_received"], summary["data_bytes_received"]) == (80, 40)
     assert (summary["in_flight_max"], summary["data_in_flight_max"]) == (4, 2)
 
 

@@ -80,6 +80,17 @@ def test_shuffled_shards_come_whole_to_two_workers_under_faults_and_redirects(
     assert all(0 < float(line["t_s"]) < record["duration_s"] for line in lines)
 
 
+def test_a_download_by_xet(root: Path, python: Path, tmp_path: Path) -> None:
+    record, _ = weighed(root, python, tmp_path, mode="download", workers=0, xet="yes")
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert (work["rows_delivered"], work["rows_missing"], work["rows_wrong"]) == (300, 0, 0)
+    assert work["requests"]["xorb"]
+    assert "data" not in work["requests"]
+    assert work["data_bytes_received"] > 0
+    assert not (tmp_path / "n" / ".xet").exists(), "the repository is an input of other runs"
+
+
 def test_a_killed_process_is_resumed_from_another_hub_with_a_token_that_is_none_of_its(
     root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,14 @@ Redirect = Annotated[
     Axis("endpoint"),
     Field(description="Whether data requests are redirected to another address, as on the real Hub."),
 ]
+Xet = Annotated[
+    Values[Literal["no", "yes"]],
+    Axis("endpoint", "Xet", later=True),
+    Field(
+        description="Whether the endpoint offers files from Xet storage too, as the real Hub does, and the client "
+        "may use it."
+    ),
+]
 
 
 class Matrix(Strict):

@@ -20,6 +20,7 @@ from .base import (
     ServedExperiment,
     Sizes,
     Values,
+    Xet,
 )
 
 # A fault of the endpoint: its kind, and N if one in N data requests has it.
@@ -71,6 +72,7 @@ class StreamMatrix(Matrix):
         [2], description="Batches that each worker prepares in advance."
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="Number of epochs.")
+    xet: Xet = Field(["no"])
 
     def normalise(self, point: dict[str, Any]) -> Point:
         if not point["workers"]:
@@ -85,6 +87,7 @@ class StreamMatrix(Matrix):
             point["buffering"] = "default"
         if point["mode"] == "s3":  # another server, without such conditions, serves it
             point |= {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
+            point["xet"] = "no"
         return super().normalise(point)
 
 
@@ -115,7 +118,7 @@ class StreamExperiment(ServedExperiment):
 
     @model_validator(mode="after")
     def _keys_and_axes_go_together(self) -> "StreamExperiment":
-        for axis in ("page_size", "redirect", "fault") if self.endpoint else ():
+        for axis in ("page_size", "redirect", "fault", "xet") if self.endpoint else ():
             if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
                 raise ValueError(
                     f"matrix.{axis}: a condition of the local endpoint, not of the one named in `endpoint`"

@@ -1,0 +1,149 @@
+"""Reading from Xet storage by its protocol, without a client: those are in test_conformance.py."""
+
+import json
+import random
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.hub import Conditions, Fault, Hub
+
+CONTENT = random.Random(0).randbytes(600_000)
+# Chunks are found by their content, so most of the second half is stored already.
+COPIES = CONTENT[:500_000] + random.Random(1).randbytes(1000) + CONTENT
+HEADER_BYTES = 8
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("root")
+    repository = root / "datasets" / "org" / "name"
+    repository.mkdir(parents=True)
+    (repository / "copies.npy").write_bytes(COPIES)
+    (repository / "empty.npy").write_bytes(b"")
+    (repository / "README.md").write_text("hello")
+    return root
+
+
+@pytest.fixture(scope="module")
+def hub(root: Path) -> Iterator[Hub]:
+    with Hub(root, conditions=Conditions(xet=True)) as hub:
+        yield hub
+
+
+def get(url: str, asked: str = "", method: str = "GET") -> tuple[int, Any, bytes]:
+    """Status, headers and body of an answer, to a range of bytes if one is given."""
+    request = urllib.request.Request(url, headers={"Range": f"bytes={asked}"} if asked else {}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+def address(hub: Hub, name: str) -> tuple[str, str]:
+    """Where the storage is, by the token that the headers of a file link to, and the file's hash."""
+    _, headers, _ = get(f"{hub.url}/datasets/org/name/resolve/main/{name}", method="HEAD")
+    (link,) = re.findall(r'<(.*)>; rel="xet-auth"', headers["Link"])
+    return json.loads(get(link)[2])["casUrl"], headers["X-Xet-Hash"]
+
+
+def rebuilt(answer: dict[str, Any]) -> tuple[bytes, int]:
+    """The bytes of the terms of an answer, and how many ranges they were read from. Random bytes are not compressed,
+    so a chunk is its header and its content."""
+    chunks: dict[tuple[str, int], bytes] = {}
+    reads = 0
+    for xorb, parts in (answer.get("fetch_info") or answer["xorbs"]).items():
+        for part in parts:
+            for span in part.get("ranges", [{"chunks": part.get("range"), "bytes": part.get("url_range")}]):
+                status, _, body = get(part["url"], f"{span['bytes']['start']}-{span['bytes']['end']}")
+                assert status == 206
+                reads += 1
+                for number in range(span["chunks"]["start"], span["chunks"]["end"]):
+                    length = int.from_bytes(body[1:4], "little")
+                    chunks[xorb, number] = body[HEADER_BYTES : HEADER_BYTES + length]
+                    body = body[HEADER_BYTES + length :]
+                assert not body
+    terms = []
+    for term in answer["terms"]:
+        span = range(term["range"]["start"], term["range"]["end"])
+        terms.append(b"".join(chunks[term["hash"], number] for number in span))
+        assert len(terms[-1]) == term["unpacked_length"]
+    return b"".join(terms), reads
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [(0, len(COPIES)), (0, 1), (1, 200_000), (450_000, 600_000), (len(COPIES) - 1, len(COPIES))],
+)
+def test_ranges_of_a_file_are_made_of_chunks(hub: Hub, version: str, start: int, stop: int) -> None:
+    storage, xet_hash = address(hub, "copies.npy")
+    status, _, body = get(f"{storage}/{version}/reconstructions/{xet_hash}", f"{start}-{stop - 1}")
+    answer = json.loads(body)
+    content, _ = rebuilt(answer)
+    before = answer["offset_into_first_range"]
+    assert status == 200
+    assert content[before : before + stop - start] == COPIES[start:stop]
+    assert len(content) <= stop - start + 2 * 131_072, "no chunk beside the range"
+
+
+def test_chunks_that_a_file_has_twice_are_read_once(hub: Hub) -> None:
+    storage, xet_hash = address(hub, "copies.npy")
+    answer = json.loads(get(f"{storage}/v2/reconstructions/{xet_hash}")[2])
+    content, reads = rebuilt(answer)
+    assert content == COPIES
+    assert len(answer["terms"]) > reads == 1
+
+
+def test_what_is_not_there(hub: Hub) -> None:
+    storage, xet_hash = address(hub, "copies.npy")
+    assert get(f"{storage}/v1/reconstructions/{xet_hash}", f"{len(COPIES)}-")[0] == 416
+    for path in (
+        f"v1/reconstructions/{'1' * 64}",
+        f"xorbs/{'1' * 64}",
+        "xorbs/..%2Fshards",
+        f"v3/reconstructions/{xet_hash}",
+    ):
+        assert get(f"{storage}/{path}")[0] == 404
+    storage, xet_hash = address(hub, "empty.npy")
+    assert json.loads(get(f"{storage}/v1/reconstructions/{xet_hash}")[2])["terms"] == []
+
+
+def test_listings_name_the_hash_and_small_files_have_none(hub: Hub) -> None:
+    listed = json.loads(get(f"{hub.url}/api/datasets/org/name/tree/main")[2])
+    hashes = {entry["path"]: entry.get("xetHash") for entry in listed}
+    assert hashes == {name: address(hub, name)[1] for name in ("copies.npy", "empty.npy")} | {"README.md": None}
+    assert "X-Xet-Hash" not in get(f"{hub.url}/datasets/org/name/resolve/main/README.md")[1]
+
+
+def test_reads_of_storage_are_logged_and_have_the_faults_of_the_network(root: Path) -> None:
+    conditions = Conditions(latency_ms=20, faults=(Fault("error-500", 1),), xet=True)
+    with Hub(root, conditions=conditions) as other:
+        storage, xet_hash = address(other, "copies.npy")
+        (part,) = json.loads(get(f"{storage}/v1/reconstructions/{xet_hash}", "0-9")[2])["fetch_info"].values()
+        assert [get(part[0]["url"], "0-99")[0] for _ in range(2)] == [500, 206]
+    (failed, read) = [request for request in other.requests if request.endpoint == "xorb"]
+    assert (failed.fault, read.bytes_sent) == ("error-500", 100)
+    assert all(request.injected_s >= 0.02 for request in other.requests)
+
+
+def test_without_xet_nothing_is_offered_and_what_was_stored_is_not_stored_again(tmp_path: Path) -> None:
+    repository = tmp_path / "datasets" / "org" / "name"
+    repository.mkdir(parents=True)
+    (repository / "copies.npy").write_bytes(COPIES)
+    file = "datasets/org/name/resolve/main/copies.npy"
+    with Hub(tmp_path) as hub:
+        assert "X-Xet-Hash" not in get(f"{hub.url}/{file}")[1]
+        assert not (tmp_path / ".xet").exists()
+        hub.change(Conditions(xet=True))
+        hashed = get(f"{hub.url}/{file}")[1]["X-Xet-Hash"]
+    shards = sorted(tmp_path.glob(".xet/xet/xorbs/shards/*.mdb"))
+    with Hub(tmp_path, conditions=Conditions(xet=True)) as hub:
+        assert get(f"{hub.url}/{file}")[1]["X-Xet-Hash"] == hashed
+    assert sorted(tmp_path.glob(".xet/xet/xorbs/shards/*.mdb")) == shards
