@@ -60,6 +60,10 @@ SETS = {
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",
         ("claims", "comparisons", "dedup", "hub_files", "streaming"),
     ),
+    "xet-reads": Set(
+        "uv run snakemake stream --cores 2 --configfile config/streaming.yaml --config 'only=[by-xet]'",
+        ("streaming",),
+    ),
 }  # fmt: skip
 
 
