@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from snakemake.cli import parse_config
 
 from beyond_ram.cli import main
 from beyond_ram.cli.run import snakemake
@@ -28,6 +27,8 @@ def test_words_go_to_snakemake_and_config_files_are_the_callers(tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["a b", "a: 'b' # \"c\"", "1", "é\\n"])
 def test_any_folder_arrives_as_it_is(tmp_path: Path, name: str) -> None:
+    from snakemake.cli import parse_config  # half a second for each process that collects the tests
+
     (word,) = [word for word in snakemake([], tmp_path / name, ROOT) if word.startswith("folder=")]
     assert parse_config([word]) == {"folder": str(tmp_path / name)}
 

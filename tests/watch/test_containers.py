@@ -1,7 +1,9 @@
 """Groups laid out as each runtime lays them out, in the real cgroup tree, with a real process in each."""
 
 import contextlib
+import functools
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -81,15 +83,22 @@ def laid_out(*paths: str) -> Iterator[list[Path]]:
         assert not [folder for folder in leaves if folder.exists()]
 
 
+@functools.cache
 def _why_not() -> str | None:
     try:
-        with laid_out("beyond-ram-test-of-layouts"):
+        with laid_out(f"beyond-ram-test-of-layouts-{os.getpid()}"):
             return None
     except (OSError, AssertionError) as error:
         return f"no group can be made in the cgroup tree: {error}"
 
 
-needs_tree = pytest.mark.skipif((reason := _why_not()) is not None, reason=str(reason))
+@pytest.fixture
+def _tree() -> None:
+    if reason := _why_not():
+        pytest.skip(reason)
+
+
+needs_tree = pytest.mark.usefixtures("_tree")
 
 
 @pytest.fixture
