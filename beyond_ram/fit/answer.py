@@ -79,12 +79,14 @@ class Answer:
 def answer(
     plan: Plan, budget_bytes: int, budget_s: float, out: Path, largest: int | None, tell: Callable[[str], None]
 ) -> Answer:
-    """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError."""
+    """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
+
+    Where an interval stays too wide after the run that the model had not seen, the design's other runs of that size
+    follow.
+    """
     runs = Runs(plan, out, tell)
     sizes = _sizes(runs, budget_s, largest) if plan.growth else []
-    chosen = design.points(plan.varied, sizes)
-    for number, point in enumerate(chosen, 1):
-        runs.get(point, f"run {number} of {len(chosen)}: ")
+    _make(runs, design.points(plan.varied, sizes))
     before = _answer(plan, budget_bytes, runs, None)
     unseen = _unseen(before, sizes, largest)
     if not unseen:
@@ -95,7 +97,24 @@ def answer(
     except RunError as error:
         tell(f"not confirmed: {error}")
         return before
-    return _answer(plan, budget_bytes, runs, Confirmation(run, predicted))
+    after = _answer(plan, budget_bytes, runs, Confirmation(run, predicted))
+    further = _further(after, runs, [*sizes, unseen.size] if unseen.size else [])
+    if not further or runs.seconds + 2 * max(run.seconds for run in after.runs) * len(further) > budget_s:
+        return after
+    _make(runs, further)
+    return _answer(plan, budget_bytes, runs, after.confirmation)
+
+
+def _make(runs: Runs, points: Sequence[Point]) -> None:
+    for number, point in enumerate(points, 1):
+        runs.get(point, f"run {number} of {len(points)}: ")
+
+
+def _further(after: Answer, runs: Runs, sizes: Sequence[int]) -> list[Point]:
+    """The missing runs of the design with a larger size, if they may narrow an interval."""
+    if doubts(after.memory.readings) or all(line.memory for line in after.lines) or not sizes:
+        return []
+    return [point for point in design.points(after.plan.varied, sizes) if point not in runs.done]
 
 
 def _sizes(runs: Runs, budget_s: float, largest: int | None) -> list[int]:

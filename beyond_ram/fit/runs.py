@@ -89,10 +89,14 @@ class Runs:
             record = None  # an earlier call allowed more
         if not record:
             record = _watched(folder, words, limit_bytes)
+        if record["signal"] and not _killed(record):
+            # Native threads that outlive the interpreter abort a program now and then (apache/arrow#34314).
+            self.tell(f"{name} ended with {record['signal']}: once more")
+            record = _watched(folder, words, limit_bytes)
         return self._read(record, point, name, folder)
 
     def _read(self, record: dict[str, Any], point: Point, name: str, folder: Path) -> Run:
-        killed = record["outcome"] == "killed_at_limit" or record.get("killed_for_memory")
+        killed = _killed(record)
         if record["outcome"] != "completed" and not killed:
             status = record["signal"] or f"exit status {record['exit_status']}"
             wrote = masked.text(last_line(end_of(folder / OUTPUT), "it wrote nothing"))
@@ -102,6 +106,11 @@ class Runs:
             raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
         outcome = "killed_at_limit" if killed else "completed"
         return Run(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), outcome)
+
+
+def _killed(record: dict[str, Any]) -> bool:
+    """Whether a run ended for want of memory."""
+    return bool(record["outcome"] == "killed_at_limit" or record.get("killed_for_memory"))
 
 
 def free_bytes() -> int:
