@@ -105,6 +105,15 @@ def test_a_program_that_fails_is_one_line(tmp_path: Path, capsys: pytest.Capture
     assert not (tmp_path / "out" / "fit.json").exists()
 
 
+@pytest.mark.slow
+def test_a_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
+    crash = f"import os; os.open({str(tmp_path / 'mark')!r}, os.O_CREAT | os.O_EXCL); os.abort()"
+    command = f"import os, time; os.path.exists({str(tmp_path / 'mark')!r}) or exec({crash!r}); time.sleep(0.2)"
+    words = ["--budget", "1G", "--vary", "n=1", "--out", str(tmp_path / "out"), "--"]
+    assert main(["fit", *words, sys.executable, "-c", command, "{n}"]) == 0
+    assert (tmp_path / "mark").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [

@@ -1,11 +1,18 @@
 """What a prediction becomes: the memory to ask for, and whether it fits."""
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from beyond_ram.advice import MIB
+from beyond_ram.fit import answer, design
 from beyond_ram.fit.answer import Line, _lines
-from beyond_ram.fit.factors import Plan
+from beyond_ram.fit.design import Point
+from beyond_ram.fit.factors import Growth, Plan
 from beyond_ram.fit.model import Prediction
+from beyond_ram.fit.runs import Run, Runs
 
 
 def line(budget_mib: int, mapped_mib: int) -> Line:
@@ -26,3 +33,29 @@ def test_mapped_files_have_room_beside_the_upper_end_of_the_interval() -> None:
 def test_it_fits_where_all_that_is_asked_for_does_and_not_where_even_the_lower_end_does_not() -> None:
     asked = (line(1000, 40).ask_bytes or 0) // MIB
     assert [line(budget, 40).fits for budget in (asked, asked - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
+
+
+def sizes_run(kept_mb: Callable[[float], float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[Point]:
+    """The runs of a fit with 100 to 800 rows at most, of a program that keeps so much."""
+
+    def run(self: Runs, point: Point, about: str = "") -> Run:
+        kept = int(1e6 * kept_mb((point.size or 0) * point.setting[0]))
+        return self.done.setdefault(point, Run(point, kept, 0, 0.1))
+
+    monkeypatch.setattr(Runs, "get", run)
+    plan = Plan(("true", "{width}", "{rows}"), {"width": (1, 2)}, Growth("rows", 100, 6400))
+    return {one.point for one in answer.answer(plan, 10**12, 600, tmp_path, 800, lambda line: None).runs}
+
+
+def test_where_no_number_can_be_given_all_settings_are_run_at_the_size_of_the_unseen_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = set(design.points({"width": (1, 2)}, [100, 200, 400, 800]))
+    assert whole <= sizes_run(lambda cells: 20 + cells**2 / 1e4, monkeypatch, tmp_path)
+
+
+def test_where_every_setting_has_a_number_only_the_unseen_run_has_the_largest_size(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    points = sizes_run(lambda cells: 20 + cells / 10, monkeypatch, tmp_path)
+    assert sum(point.size == 800 for point in points) == 1
