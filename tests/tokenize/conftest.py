@@ -48,11 +48,9 @@ def families(shared: Path) -> dict[str, Path]:
 
 Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
 # What the engine imports, and what takes long of the libraries that read its files.
+_ENGINE = "argparse csv gzip hashlib numpy pyarrow.compute pyarrow.csv pyarrow.parquet simdjson tokenizers xxhash"
 MODULES = {
-    **dict.fromkeys(
-        ("encoder", "encoder-0.23"),
-        ("numpy", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet", "tokenizers", "xxhash"),
-    ),
+    **dict.fromkeys(("encoder", "encoder-0.23"), tuple(_ENGINE.split())),
     **dict.fromkeys(("current", "june-2023"), ("datasets",)),
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 FAULTS = Path(__file__).with_name("faults.py")
 SCENARIOS = ("plain", "signal", "timed", "limited")
-LANES = 2
+LANES = 3
 # How many runs share a scenario's places and kinds of error; all of them are slow (some ten minutes on two cores).
 EVERY = ("EIO-once", "EIO-always", "EMFILE-always", "ENOSPC-always", "ValueError-once", "ValueError-always")
 
