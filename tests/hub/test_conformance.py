@@ -16,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from beyond_ram.hub import Conditions, Fault, Hub, Request
+from beyond_ram.hub import Conditions, Fault, Hub, Request, sending
 
 from ..conftest import interpreter
 
@@ -78,7 +78,8 @@ def everyone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     stacks = [stack for stack in STACKS if end_to_end or stack not in SPARED]
     for stack in stacks:
         interpreter(stack)
-    with ThreadPoolExecutor(len(stacks)) as pool:
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(stacks)) as pool:
+        patch.setattr(sending, "SLOW_BODY_S", 0.3)
         works = [tmp_path_factory.mktemp(stack) for stack in stacks]
         return dict(zip(stacks, pool.map(speak, stacks, works), strict=True))
 

@@ -74,12 +74,13 @@ LIBRARIES = ("datasets", "transformers.models.auto.tokenization_auto", "tokenize
 def forked(python: Path, program: str, works: list[Path], *words: list[object], first: tuple[str, ...] = ()) -> None:
     """A run for each of these folders, of an interpreter that has imported what takes a second or more; its events and
     its output are beside the folder."""
-    stack = forking(python, *first)
+    stack, running = forking(python, *first), []
     for work, more in zip(works, words, strict=True):
         environment = os.environ | {"BEYOND_RAM_EVENTS": str(work.with_suffix(".events"))}
-        done = stack.run(WORKLOADS / program, *more, "--work-dir", work, env=environment)
-        assert not done.returncode, done.stderr[-2000:]
-        work.with_suffix(".out").write_text(done.stdout)
+        running.append(stack.start(WORKLOADS / program, *more, "--work-dir", work, env=environment))
+    for work, run in zip(works, running, strict=True):
+        assert not run.wait(), run.stderr[-2000:]
+        work.with_suffix(".out").write_text(run.stdout)
 
 
 def ran_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:

@@ -15,7 +15,7 @@ from ..forks.stacks import Fork, Stack
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "scripts/workloads"
 INSIDE = ROOT / "tests/workloads/inside.py"
-AT_ONCE = 2
+AT_ONCE = 4  # half of a run is waiting
 # `load` measures rates for a tenth of its time.
 LOAD = f"""
 import sys
