@@ -108,10 +108,11 @@ def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
 @pytest.mark.cgroup
 @needs_group
 def test_mapped_files_need_no_room_and_a_limit_keeps_the_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above."""
+    """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above. A busy machine makes
+    no run three times slower than the one before it."""
     monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
     monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 1.0)
-    record = weigh(tmp_path, "scan", speed_share=0.9, size_mb=60)
+    record = weigh(tmp_path, "scan", speed_share=0.3, size_mb=60)
     limit = record["limit"]
     assert limit["completed_at_bytes"] < 50 * MB < 60 * MB < record["peak"]["rss_bytes"]
     assert limits([(record, [])]).iloc[0]["error_rss"] > 0.5
