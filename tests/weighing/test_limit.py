@@ -108,8 +108,10 @@ def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
 @pytest.mark.cgroup
 @needs_group
 def test_mapped_files_need_no_room_and_a_limit_keeps_the_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above. A busy machine makes
-    no run three times slower than the one before it."""
+    """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above.
+
+    A busy machine makes no run three times slower than the one before it.
+    """
     monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
     monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 1.0)
     record = weigh(tmp_path, "scan", speed_share=0.3, size_mb=60)
