@@ -1,0 +1,38 @@
+"""The scripts in `cases/xet`, with small files."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).parents[2] / "cases" / "xet"
+
+
+def run(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", CASES / script, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stored")
+    assert run(folder, "store.py", "1", "3").returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("script", ["pull.py", "push.py"])
+@pytest.mark.parametrize(("which", "count"), [("large", 1), ("small", 3)])
+def test_a_case_transfers_the_files_and_leaves_nothing(stored: Path, script: str, which: str, count: int) -> None:
+    before = {path.name for path in stored.iterdir()}
+    transfer = run(stored, script, which)
+    assert (transfer.returncode, transfer.stdout) == (0, f"{count}\n"), transfer.stderr
+    assert {path.name for path in stored.iterdir()} == before
+
+
+def test_a_push_of_other_bytes_fails(stored: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "changed"
+    shutil.copytree(stored, folder)
+    (folder / "files" / "0").write_bytes(bytes(100_000))
+    assert run(folder, "push.py", "small").returncode != 0
