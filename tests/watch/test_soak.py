@@ -20,8 +20,8 @@ from beyond_ram.watch import watch
 from .soak import KINDS, SPIKE
 
 FULL = bool(os.environ.get("SOAK"))
-SAMPLES, HOURS, LINES = (1_000_000, 24.0, 20_000) if FULL else (12_000, 0.5, 800)
-CHILDREN_S = 180 if FULL else 2.5
+SAMPLES, HOURS, LINES = (1_000_000, 24.0, 20_000) if FULL else (24_000, 0.5, 800)
+CHILDREN_S = 180 if FULL else 4
 A_MINUTE = 5000
 # What the watcher holds, and no more however long the run: the lines and those that they become while they are joined,
 # and what it knows of the 4,096 processes that ended last; the rest is of the allocator.
