@@ -5,6 +5,7 @@ import json
 import pytest
 
 from beyond_ram.cli import main
+from beyond_ram.cli.limit import _lines
 
 
 @pytest.mark.slow
@@ -24,3 +25,8 @@ def test_a_script_that_is_not_there_is_one_line(tmp_path, monkeypatch, capfd):
     assert main(["limit", "none.py"]) == 2
     assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_no_request_is_below_a_limit_that_completed() -> None:
+    limits = {"completed_at_bytes": 500e6, "ask_bytes": 400e6, "probes": [], "speed_share": None}
+    assert _lines(limits, {"duration_s": 1.0})[-1].endswith("for 500 MB")
