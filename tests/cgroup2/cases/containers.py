@@ -11,8 +11,8 @@ PLACE = "plain"
 
 
 def case_the_group_of_each_runtime() -> dict[str, object]:
-    if layouts.reason:
-        raise Skip(layouts.reason)
+    if reason := layouts._why_not():
+        raise Skip(reason)
     with mock.patch.object(layouts, "HOLDS", layouts.HOLDS.replace("60_000_000", "0")):  # not measured here
         for layout in layouts.LAYOUTS:
             print(layout)
