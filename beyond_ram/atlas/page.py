@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import markupsafe
+from packaging.version import Version
 
 from ..analysis.changes import in_unit
 from ..bisect.result import NAMES
@@ -89,7 +90,7 @@ def _step(step: Line, threads: Sequence[Line]) -> dict[str, Any]:
 def _libraries(cells: Sequence[Line], steps: Sequence[Line]) -> Iterator[dict[str, Any]]:
     for library in dict.fromkeys(cell["library"] for cell in cells):
         own = [cell for cell in cells if cell["library"] == library and AGAIN not in cell["version"]]
-        releases = {cell["version"]: cell["date"] for cell in own}
+        releases = {cell["version"]: cell["date"] for cell in sorted(own, key=lambda cell: Version(cell["version"]))}
         by_case: dict[str, dict[str, Line]] = {}
         for cell in own:
             by_case.setdefault(cell["case"], {})[cell["version"]] = cell
