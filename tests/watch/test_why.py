@@ -75,6 +75,14 @@ def test_nothing_is_told_of_what_says_nothing() -> None:
     assert list(sentences(record([1] * 10))) == []
 
 
+@pytest.mark.parametrize("course", [RISING, LEVEL, SHORT])
+def test_nothing_is_told_of_the_course_where_samples_came_so_late_that_a_tenth_has_none(course: list[int]) -> None:
+    whole, late = record(course), record(course)
+    del late["peak"]["course"][6]
+    assert len(list(sentences(whole))) == 1
+    assert list(sentences(late)) == []
+
+
 @pytest.mark.slow
 def test_a_program_that_keeps_what_it_makes_is_told(watched: Watch) -> None:
     program = "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
