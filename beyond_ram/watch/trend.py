@@ -26,9 +26,10 @@ class Growth:
     bytes_per_s: float
     over_s: float
     now_bytes: int
+    """The highest reading of the last part: the very last one may come when the program has freed memory at its end."""
 
     def reaches_in_s(self, size_bytes: int) -> float:
-        """Seconds from the last reading to this size; 0 if it is reached already."""
+        """Seconds from that reading to this size; 0 if it is reached already."""
         return max(0.0, (size_bytes - self.now_bytes) / self.bytes_per_s)
 
     def record(self, ceiling: tuple[str, int] | None) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class Trend:
             return None
         if median(rates[-2:]) < _STEADY * rate:
             return None
-        return Growth(rate, late[-1][0] - late[0][0], late[-1][1])
+        return Growth(rate, late[-1][0] - late[0][0], tops[-1][1])
 
 
 def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:

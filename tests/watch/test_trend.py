@@ -34,6 +34,14 @@ def test_a_saw_tooth_that_rises_has_the_rate_of_its_upper_edge() -> None:
     assert growth.bytes_per_s == pytest.approx(3 * MB, rel=0.05)
 
 
+def test_a_reading_from_the_end_of_the_program_is_not_what_it_grew_to() -> None:
+    course = [(t, 100 + 10 * t) for t in every(0.02, 500)]  # up to 200 MB; then it ends, and gives memory back
+    growth = trend([*course, (10.05, 120), (10.15, 40)]).growth()
+    assert growth is not None
+    assert growth.now_bytes == pytest.approx(200 * MB, rel=0.01)
+    assert growth.reaches_in_s(300 * MB) == pytest.approx(10, rel=0.05)
+
+
 @pytest.mark.parametrize(
     "course",
     [
