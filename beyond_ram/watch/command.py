@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,9 +152,13 @@ class Command:
                 self._look_for_it()
 
     def _look_for_it(self) -> None:
-        """Take the guard's only child, which is the command at this time."""
+        """Take the guard's only child, which is the command at this time, and the start that the kernel noted."""
         below = procfs.children(self._guard.pid) if self._guard else []
         self.pid = below[0] if below else 0
+        with self._missing.step("the command's start"):
+            if self.pid and (started_s := procfs.started_s(self.pid)) is not None:
+                age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started_s
+                self.began_s = max(self.began_s, time.monotonic() - age_s)
 
     def _start_alone(self, error: Exception) -> None:
         """Run the command as our own child: it is not measured, but it runs."""
@@ -202,8 +207,8 @@ class Command:
             self.fatal = LimitError(f"no memory limit can be set here: {os.strerror(reply['limit'])}")
         elif "errno" in reply:
             self.fatal = OSError(reply["errno"], os.strerror(reply["errno"]), self._order.words[0])
-        if "pid" in reply:
-            self.pid, self.began_s = reply["pid"], reply["began"] or self.began_s
+        if "pid" in reply and not self.pid:  # otherwise samples have times since another start
+            self.pid, self.began_s = reply["pid"], reply.get("began", self.began_s)
         if "no_group" in reply:
             self.no_group = os.strerror(reply["no_group"])
         self.used = reply.get("used", self.used)

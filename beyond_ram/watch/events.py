@@ -31,7 +31,7 @@ LINE_BYTES = 1 << 20
 """The longest line that counts as an event, in bytes."""
 PLAIN = b"phase "
 """The prefix of lines from programs that cannot write JSON; the rest is the name of a phase."""
-# The guard notes the start some time after the command began, and programs round their times.
+# Programs round their times.
 _EARLY_S = 1.0
 # Fields that only the watcher sets.
 _OURS = ("t_s", "event", "tree", "monotonic_s")

@@ -123,23 +123,21 @@ class _Guard:
             finally:
                 os._exit(127)
         self.command = pid
-        began = 0.0
-        failure = b""
+        sent = b""
         with _trouble:
             os.close(failed)
-            failure = os.read(failed_read, 64)  # ends with the exec
-            began = time.monotonic()
+            while part := os.read(failed_read, 256):  # ends with the exec
+                sent += part
             os.close(failed_read)
-        why: dict[bytes, bytes] = {}
+        notes: dict[str, Any] = {}
         with _trouble:
-            why = dict(part.split() for part in failure.split(b";") if part)
-        if b"errno" in why or b"limit" in why:
+            notes = dict(map(json.loads, sent.splitlines()))
+        if "errno" in notes or "limit" in notes:
             with _trouble:
                 os.waitpid(pid, 0)
-            self.report(**{key.decode(): int(value) for key, value in why.items()})
+            self.report(**notes)
             return False
-        no_group = {"no_group": int(why[b"no_group"])} if b"no_group" in why else {}
-        self.report(pid=pid, began=began or None, **no_group)
+        self.report(pid=pid, **notes)
         return True
 
     def _become(self, command: list[bytes], environment: dict[bytes, bytes], guard: int, failed: int) -> None:
@@ -154,8 +152,8 @@ class _Guard:
                     with open(path, "w") as file:  # noqa: PTH123 (no pathlib in a process that is about to exec)
                         file.write("0")
             except Exception as error:
-                name = b"limit" if self.order["limited"] else b"no_group"
-                os.write(failed, b"%s %d;" % (name, getattr(error, "errno", None) or errno.EIO))
+                name = "limit" if self.order["limited"] else "no_group"
+                _note(failed, name, getattr(error, "errno", None) or errno.EIO)
                 if self.order["limited"]:
                     os._exit(127)
             with _trouble:
@@ -168,11 +166,13 @@ class _Guard:
                     signal.signal(number, signal.SIG_IGN if number in self.ignored else signal.SIG_DFL)
             with _trouble:
                 signal.pthread_sigmask(signal.SIG_SETMASK, self.order["mask"])
+            with _trouble:  # noted here, because the guard may get a processor long after the exec
+                _note(failed, "began", time.monotonic())
             os.execvpe(command[0], command, environment)
         except OSError as error:
-            os.write(failed, b"errno %d;" % (error.errno or errno.EIO))
+            _note(failed, "errno", error.errno or errno.EIO)
         except Exception:
-            os.write(failed, b"errno %d;" % errno.EINVAL)
+            _note(failed, "errno", errno.EINVAL)
 
     def stay(self) -> int:
         """Reap, report and serve requests until the watcher is done."""
@@ -350,6 +350,11 @@ def _used() -> dict[str, float]:
         }
     except Exception:
         return {}
+
+
+def _note(failed: int, name: str, value: float) -> None:
+    """Send a note from the child to the guard, in one write."""
+    os.write(failed, json.dumps([name, value]).encode() + b"\n")
 
 
 def _bytes(text: str) -> bytes:

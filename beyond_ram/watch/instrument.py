@@ -57,7 +57,7 @@ class Instrument:
         self.line = Line() if options.live else None
         self._cpu_s = self.missing.attempt("duty cycle", time.process_time, None)
         self.started_at: float | None = None
-        """Unix time in seconds, to order runs."""
+        """Unix time of the command's start, in seconds."""
 
     def begin(self, began_s: float, tree: Tree | None, raw_events: Path | None, start: dict[str, Any]) -> None:
         """Open everything and take the first sample. `start` are the fields of the first event.
@@ -65,7 +65,7 @@ class Instrument:
         `tree` is measured; None if no process can be read.
         """
         self.missing.began_s = began_s
-        self.started_at = self.missing.attempt("start time", time.time, None)
+        self.started_at = self.missing.attempt("start time", lambda: time.time() - (time.monotonic() - began_s), None)
         with self.missing.step("events"):
             if raw_events:
                 self.reader = events.Reader(raw_events, began_s, self.missing)

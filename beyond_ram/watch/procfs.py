@@ -156,6 +156,12 @@ def parse_usage(stat: bytes, io: bytes | None, *, own: bool = True) -> Usage:
     return Usage(ticks / TICKS_PER_S, minor, major, *stored)
 
 
+def started_s(pid: int) -> float | None:
+    """When a process started, in seconds on CLOCK_BOOTTIME, to one clock tick."""
+    stat = read(pid, "stat")
+    return int(stat_fields(stat)[19]) / TICKS_PER_S if stat else None
+
+
 class Origin(NamedTuple):
     """The parent of a process, and its own minor faults."""
 

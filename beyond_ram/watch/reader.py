@@ -95,8 +95,7 @@ class Procfs:
         return procfs.why_not() or self._lacks
 
     def started(self, pid: int) -> float | None:
-        stat = procfs.read(pid, "stat")
-        return int(procfs.stat_fields(stat)[19]) / procfs.TICKS_PER_S if stat else None
+        return procfs.started_s(pid)
 
     def now(self) -> float:
         return int(time.clock_gettime(time.CLOCK_BOOTTIME) * procfs.TICKS_PER_S) / procfs.TICKS_PER_S

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import GuardError, procfs, watch
+from beyond_ram.watch import GuardError, command, procfs, watch
 
 from .conftest import PYTHON, Watch, read_within
+from .test_events import SAY
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 # A command whose worker has a session of its own, and whose worker's child again: all hold the pipe open.
@@ -183,3 +184,34 @@ def test_a_record_says_when_its_command_started(tmp_path: Path) -> None:
     before = time.time()
     record = watch([*PYTHON, "import time; time.sleep(0.3)"], tmp_path)
     assert before - 0.01 <= record["started_at"] <= time.time() - 0.25
+
+
+# The first thing that the guard reads after its order comes from the command's process.
+LATE_GUARD = """
+import os, sys, time
+read, late = os.read, [%s]
+def read_late(descriptor, size):
+    data = read(descriptor, size)
+    if descriptor != int(sys.argv[1]) and late:
+        time.sleep(late.pop())
+    return data
+os.read = read_late
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("late_s", [0.3, 1.0], ids=["late", "later than the watcher waits for it"])
+def test_the_start_is_the_command_s_however_late_the_guard_reports_it(
+    late_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_PROGRAM", LATE_GUARD % late_s + command._PROGRAM)
+    before = time.time()
+    program = SAY + "print(time.time()); say('first'); time.sleep(1.2); say('slept')"
+    with (tmp_path / "output").open("w+") as output:
+        record = watch([*PYTHON, program], tmp_path, stdout=output.fileno())
+        output.seek(0)
+        began = float(output.read())
+    assert before < record["started_at"] <= began
+    times = {event["event"]: event["t_s"] for event in map(json.loads, (tmp_path / "events.jsonl").open())}
+    assert began - record["started_at"] - 0.01 <= times["first"]
+    assert times["first"] + 1.2 <= times["slept"] <= record["duration_s"] == times["end"]
