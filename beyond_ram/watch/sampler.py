@@ -27,7 +27,8 @@ CPU_BUDGET, CALM_CPU_BUDGET = 0.04, 0.007
 _EVENTS_ALLOWANCE_S = 0.1
 _EVENTS_APART_S = 0.005
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
-# always have them; other events and the time between only while they stay below this share of the elapsed time.
+# always have them; other events and the time between only while their CPU time stays below this share of the elapsed
+# time. Elapsed time would be no measure of them: on a busy machine, others take most of it.
 PROPORTIONAL_BUDGET = 0.001
 PROPORTIONAL = "PSS and USS"
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
@@ -300,12 +301,12 @@ class Sampler:
         return self._proportional_s + expected_s < budget * (now - self.start_s) + _PROPORTIONAL_ALLOWANCE_S
 
     def _read_proportional(self, row: dict[str, Any], living: list[Process]) -> None:
-        began = time.monotonic()
+        began_s = time.thread_time()
         sharing = self.sharing if len(living) > 1 else None
         before = self._sharing_sample(sharing, living) if sharing else None
         readings = [self.reader.proportional(process.pid) for process in living]
         self._proportional_at = time.monotonic()
-        took_s = self._proportional_at - began
+        took_s = time.thread_time() - began_s
         self._proportional_s += took_s
         self._sharing_s += took_s
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.watch import targets
+from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.tree import Tree
 
@@ -163,6 +164,32 @@ def test_it_keeps_within_its_share_of_a_core(tmp_path: Path) -> None:
             os.close(write)
     assert samples >= 5
     assert share < 2 * MOST_SHARE
+
+
+@pytest.mark.slow
+def test_time_that_others_take_during_a_reading_of_pss_is_not_its_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a busy machine has one reading and no other for minutes."""
+    with subprocess.Popen([*PYTHON, "import time; time.sleep(60)"]) as work:
+        try:
+            sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()))
+            read = sampler.reader.proportional
+
+            def slowly(pid: int) -> Proportional | None:
+                time.sleep(0.5)
+                return read(pid)
+
+            monkeypatch.setattr(sampler.reader, "proportional", slowly)
+            readings, until = 0, time.monotonic() + 20
+            while readings < 4 and time.monotonic() < until:
+                row = sampler.sample()
+                readings += row is not None and row["pss_bytes"] != ""
+                time.sleep(0.01)
+            sampler.close()
+        finally:
+            work.kill()
+    assert readings == 4
 
 
 @pytest.mark.parametrize(
