@@ -1,11 +1,14 @@
 """Programs whose memory is known, held against every column."""
 
+import ctypes
 import io
 
 import pytest
 
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import CASES, Check, Result, cases
+
+PR_SET_THP_DISABLE = 41
 
 
 @pytest.mark.slow
@@ -18,6 +21,21 @@ def test_every_reading_is_within_tolerance(case: cases.Case) -> None:
     if not result.ok:  # what else runs on the machine may disturb one reading, and not two
         result = calibration.weigh(case)
     assert result.ok, "\n" + "\n".join(calibration.lines(result))
+
+
+@pytest.mark.slow
+def test_a_machine_without_huge_pages_is_not_out_of_tolerance() -> None:
+    case = next(case for case in CASES if case.name == "transparent huge pages")
+    if case.not_run():
+        pytest.skip(f"not run: {case.not_run()}")
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+    try:
+        result = calibration.weigh(case)
+    finally:
+        libc.prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0)
+    assert result.ok
+    assert "too few huge pages" in (result.not_run or "")
 
 
 def test_the_self_test_fails_where_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) -> None:

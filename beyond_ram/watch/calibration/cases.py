@@ -104,6 +104,8 @@ def weigh(case: Case, interval_ms: int = 20) -> Result:
     if run.record["exit_status"] != 0:
         signal, status = run.record["signal"], run.record["exit_status"]
         return Result(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
+    if reason := next((event["reason"] for event in run.events if event["event"] == "not_applicable"), None):
+        return Result(case.name, [], reason)
     return Result(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
 
 

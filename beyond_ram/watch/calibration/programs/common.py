@@ -4,6 +4,7 @@ import json
 import mmap
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 
@@ -28,6 +29,12 @@ def phase(name: str, hold_s: float = HOLD_S) -> None:
     """Begin a phase and pause, so that the first reading precedes all growth."""
     emit("phase", phase=name)
     time.sleep(hold_s)
+
+
+def not_applicable(reason: str) -> None:
+    """End, because this machine cannot run the program."""
+    emit("not_applicable", reason=reason)
+    sys.exit(0)
 
 
 def whole_pages(size_mb: float) -> int:

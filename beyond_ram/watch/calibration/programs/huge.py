@@ -4,9 +4,26 @@ import ctypes
 import mmap
 import sys
 
-from common import MB, phase  # type: ignore[import-not-found]
+from common import MB, not_applicable, phase  # type: ignore[import-not-found]
 
-HUGE, MAP_HUGETLB, MADV_HUGEPAGE = 2 << 20, 0x40000, 14
+HUGE, MAP_HUGETLB, MADV_HUGEPAGE, MADV_COLLAPSE = 2 << 20, 0x40000, 14, 25
+
+
+def is_huge(address: int) -> bool:
+    """Whether a mapping has nothing but huge pages."""
+    sizes: dict[str, int] = {}
+    inside = False
+    with open("/proc/self/smaps", encoding="ascii", errors="replace") as smaps:  # noqa: PTH123 (as small as can be)
+        for line in smaps:
+            name, _, rest = line.partition(" ")
+            if "-" in name:
+                begin, end = (int(part, 16) for part in name.split("-"))
+                inside = begin <= address < end
+            elif inside:
+                sizes[name] = int(rest.split()[0]) if rest.strip().endswith("kB") else 0
+    return 0 < sizes["Rss:"] == sizes["AnonHugePages:"]
+
+
 size = round(float(sys.argv[1]) * MB / HUGE) * HUGE
 flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 if sys.argv[2] == "hugetlb":
@@ -19,4 +36,10 @@ else:
 phase("filling")
 for at in range(first, first + size, HUGE):
     memory[at] = 1
+if sys.argv[2] == "thp" and not is_huge(address + first):
+    # Where memory is fragmented, a page fault gets a small page, and the kernel may make it huge at any later time.
+    try:
+        memory.madvise(MADV_COLLAPSE, first, size)
+    except OSError as error:
+        not_applicable(f"the kernel had too few huge pages: {error.strerror}")
 phase("full")
