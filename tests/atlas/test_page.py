@@ -26,7 +26,7 @@ def made(tmp_path):
 
 
 def test_columns_are_in_the_order_of_releases_if_cases_ran_with_different_ones(made):
-    grid = made.partition("<table class=\"grid\">")[2].partition("</table>")[0]
+    grid = made.partition('<table class="grid">')[2].partition("</table>")[0]
     assert re.findall(r"<th scope=\"col\">([^<]+)<small>", grid) == ["1.8", "1.9", "1.9.1", "1.10"]
     rows = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in grid.partition("<tbody>")[2].split("</tr>")[:-1]]
     assert rows == [["-", "2.00", "-", "1.00", "100 MB"], ["4.00", "2.00", "2.00", "1.00", "100 MB"]]
