@@ -1,92 +1,95 @@
-"""The steps between two locks, by library: the cost of an upgrade before it is made."""
+"""The steps between two locks: the cost of an upgrade before it is made."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from ..analysis.changes import in_unit
-from ..bisect.result import NAMES
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
-from ..text import first_of
 from . import tables
 from .steps import CONFIRMED, ONCE
 from .tables import Line, is_false, strength
-from .words import sentence
 
 NEWEST = "newest"
 
 
 @dataclass(frozen=True)
+class CaseChange:
+    """A case with steps between two versions of its library."""
+
+    name: str
+    title: str
+    steps: Sequence[Line]
+    """Confirmed steps between the versions."""
+    partly: Sequence[Line]
+    """Confirmed steps that contain one of the two versions."""
+    unrepeated: Sequence[Line]
+    """Steps between the versions that were seen once and not run again, if their interval excludes 1."""
+    ends: Mapping[str, tuple[Line, Line]]
+    """By metric with a step, the cells at both versions: the newest release up to each that has run, else the oldest.
+
+    A later step may revert an earlier one, which only the two ends show."""
+
+
+@dataclass(frozen=True)
 class Change:
-    """A library whose version differs between two locks."""
+    """A library whose version differs between two locks. Its steps go from `before` to `after`."""
 
     library: str
     before: str
     after: str
-    steps: Sequence[Line]
-    """Confirmed steps between the versions, largest first."""
-    perhaps: Sequence[Line]
-    """Confirmed steps that contain one of the two versions."""
-    first: str
-    """The oldest release that the atlas has run."""
-    last: str
-    likely: Sequence[Line] = ()
-    """Steps between the versions that were seen once and not run again, if their interval excludes 1."""
-    cells: Sequence[Line] = ()
-    """Lines of table `cells` of its completed releases."""
+    cases: Sequence[CaseChange]
+    """Those with the largest confirmed steps come first."""
+    unchanged: Mapping[tuple[str, str], Sequence[str]]
+    """By the first and last release of the range that they ran with: cases without a step."""
+    ran: tuple[str, str]
+    """The oldest and newest release that the atlas has run."""
 
     @property
-    def is_back(self) -> bool:
-        return Version(self.before) > Version(self.after)
-
-    def whole_way(self, step: Line) -> tuple[Line, Line] | None:
-        """The cells of a step's case at both locks: the newest release up to each lock that has run, else the oldest.
-
-        A later step may revert an earlier one, which only the two ends show. None if a cell has no number.
-        """
-        own = [cell for cell in self.cells if cell["case"] == step["case"] and cell[step["metric"]]]
-        if not own:
-            return None
-        own.sort(key=lambda cell: Version(cell["version"]))
-        first, second = (
-            [own[0], *(cell for cell in own if Version(cell["version"]) <= Version(end))][-1]
-            for end in (self.before, self.after)
-        )
-        return first, second
-
-    @property
-    def covered(self) -> tuple[str, str] | None:
-        """The oldest and newest release of the range that have run. None if these are less than two releases."""
-        low, high = sorted(map(Version, (self.before, self.after)))
-        run = sorted({cell["version"] for cell in self.cells if low <= Version(cell["version"]) <= high}, key=Version)
-        return (run[0], run[-1]) if len(run) > 1 else None
-
-    @property
-    def uncovered(self) -> str:
-        """The part of the range that the atlas has not run; empty if it has run all of it."""
+    def not_run(self) -> list[tuple[str, str]]:
+        """The parts of the range that the atlas has not run."""
         low, high = sorted((self.before, self.after), key=Version)
-        parts = []
-        if Version(low) < Version(self.first):
-            parts.append(f"before {self.first}")
-        if Version(high) > Version(self.last):
-            parts.append(f"after {self.last}")
-        return " and ".join(parts)
+        parts = [(low, self.ran[0]), (self.ran[1], high)]
+        return [(first, last) for first, last in parts if Version(first) < Version(last)]
+
+    @property
+    def steps(self) -> list[Line]:
+        return [step for case in self.cases for step in case.steps]
 
 
-def lines(before: str, after: str, folder: Path) -> Iterator[str]:
-    """The comparison of two locks, as lines of text. Raises ValueError, OSError."""
+@dataclass(frozen=True)
+class Comparison:
+    """Two locks, compared."""
+
+    before: str
+    after: str
+    changes: Sequence[Change]
+    same: Sequence[str]
+    """Libraries of the atlas at the same version in both."""
+    others: Sequence[str]
+    """Packages at other versions that the atlas does not have, as `NAME VERSION → VERSION`."""
+    only: Mapping[str, Sequence[str]]
+    """By lock, the packages that only this one has."""
+
+
+def compare(before: str, after: str, folder: Path) -> Comparison:
+    """Compare two locks by the atlas in a folder. Raises ValueError, OSError."""
     cells, steps = (tables.read(folder / name) for name in (tables.CELLS, tables.STEPS))
     if not cells:
         raise ValueError(f"{folder}: holds no atlas; `beyond-ram atlas --out {folder}` makes one")
     old, new = _pins(before, cells), _pins(after, cells)
-    every = changes(old, new, cells, steps)
-    yield from _head(old, new, every, cells)
-    for one in every:
-        yield ""
-        yield from _lines(one)
+    covered = {cell["library"] for cell in cells}
+    both = sorted(old.keys() & new.keys())
+    # `newest` has the libraries of the atlas only, so what it lacks means nothing.
+    only = {} if NEWEST in (before, after) else {before: sorted(old.keys() - new), after: sorted(new.keys() - old)}
+    return Comparison(
+        before, after, changes(old, new, cells, steps),
+        [name for name in both if name in covered and old[name] == new[name]],
+        [f"{name} {old[name]} → {new[name]}" for name in both if name not in covered and old[name] != new[name]],
+        {lock: names for lock, names in only.items() if names},
+    )  # fmt: skip
 
 
 def changes(
@@ -102,46 +105,85 @@ def changes(
     for library, completed in run.items():
         first, second = old.get(library), new.get(library)
         if first and second and first != second:
-            own = [step for step in steps if step["library"] == library and _is_real(step)]
-            ordered = sorted((cell["version"] for cell in completed), key=Version)
-            once = [step for step in steps if step["library"] == library and _is_likely(step)]
-            every.append(
-                Change(
-                    library,
-                    first,
-                    second,
-                    *_between(own, first, second),
-                    ordered[0],
-                    ordered[-1],
-                    _between(once, first, second)[0],
-                    completed,
-                )
-            )
-    return sorted(every, key=lambda one: (-max(map(strength, one.steps), default=-1.0), one.library))
+            own = [step for step in steps if step["library"] == library and not is_false(step)]
+            every.append(_change(library, first, second, completed, own))
+    return sorted(every, key=lambda one: (_largest(one.steps), not one.cases, not one.unchanged, one.library))
 
 
-def _is_real(step: Line) -> bool:
-    return step["state"] == CONFIRMED and not is_false(step)
+def _largest(steps: Sequence[Line]) -> float:
+    """A key that sorts the largest steps first, and what has none last."""
+    return -max(map(strength, steps), default=-1.0)
+
+
+def _change(library: str, before: str, after: str, cells: Sequence[Line], steps: Sequence[Line]) -> Change:
+    inside, partly = _between([step for step in steps if step["state"] == CONFIRMED], before, after)
+    unrepeated, _ = _between([step for step in steps if _is_likely(step)], before, after)
+    by_case: dict[str, list[Line]] = {}
+    for cell in sorted(cells, key=lambda cell: Version(cell["version"])):
+        by_case.setdefault(cell["case"], []).append(cell)
+    cases, unchanged = [], dict[tuple[str, str], list[str]]()
+    for name, own in by_case.items():
+        lists = [[step for step in kind if step["case"] == name] for kind in (inside, partly, unrepeated)]
+        low, high = sorted(map(Version, (before, after)))
+        in_range = [cell["version"] for cell in own if low <= Version(cell["version"]) <= high]
+        if any(lists):
+            metrics = dict.fromkeys(step["metric"] for kind in lists for step in kind if step["ratio"])
+            pairs = {metric: _ends(own, metric, before, after) for metric in metrics}
+            ends = {metric: pair for metric, pair in pairs.items() if pair}
+            cases.append(CaseChange(name, own[0]["title"], *lists, ends))
+        elif len(in_range) > 1:
+            unchanged.setdefault((in_range[0], in_range[-1]), []).append(name)
+    versions = sorted((cell["version"] for cell in cells), key=Version)
+    cases.sort(key=lambda one: (_largest(one.steps), one.name))
+    return Change(library, before, after, cases, unchanged, (versions[0], versions[-1]))
+
+
+def _ends(cells: Sequence[Line], metric: str, before: str, after: str) -> tuple[Line, Line] | None:
+    """The cells of a case at both versions. None if these are not two."""
+    having = [cell for cell in cells if cell[metric]]
+    if not having:
+        return None
+    first, second = (
+        [having[0], *(cell for cell in having if Version(cell["version"]) <= Version(end))][-1]
+        for end in (before, after)
+    )
+    return (first, second) if first is not second else None
 
 
 def _is_likely(step: Line) -> bool:
     """Whether a step that was not run again has an interval without 1, or is of an outcome or an answer."""
-    if step["state"] != ONCE or is_false(step):
+    if step["state"] != ONCE:
         return False
     return not step["ratio"] or float(step["low"]) > 1 or float(step["high"]) < 1
 
 
-def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line], list[Line]]:
-    """Steps between two versions, and steps that contain one of them."""
-    low, high = sorted((Version(first), Version(second)))
-    inside, perhaps = [], []
-    for step in sorted(steps, key=strength, reverse=True):
+def _between(steps: Sequence[Line], before: str, after: str) -> tuple[list[Line], list[Line]]:
+    """Steps between two versions, and steps that contain one of them, in the order from `before` to `after`."""
+    low, high = sorted((Version(before), Version(after)))
+    inside, partly = [], []
+    for step in sorted(steps, key=lambda step: (Version(step["from_version"]), Version(step["to_version"]))):
         start, end = Version(step["from_version"]), Version(step["to_version"])
         if low <= start and end <= high:
             inside.append(step)
         elif start < high and low < end:
-            perhaps.append(step)
-    return inside, perhaps
+            partly.append(step)
+    if Version(before) < Version(after):
+        return inside, partly
+    return [_turned(step) for step in reversed(inside)], [_turned(step) for step in reversed(partly)]
+
+
+def _turned(step: Line) -> Line:
+    """A step from the later to the earlier release."""
+    sides = {f"{one}_{what}": step[f"{other}_{what}"] for what in ("version", "value")
+             for one, other in (("from", "to"), ("to", "from"))}  # fmt: skip
+    ratios = {"ratio": _inverse(step["ratio"]), "low": _inverse(step["high"]), "high": _inverse(step["low"])}
+    parts = (part.split(" ") for part in step["moved"].split(", ") if part)
+    moved = ", ".join(f"{name} {second} to {first}" for name, first, _, second in parts)
+    return {**step, **sides, **ratios, "moved": moved}
+
+
+def _inverse(ratio: str) -> str:
+    return repr(1 / float(ratio)) if ratio and float(ratio) else ""
 
 
 def _pins(lock: str, cells: Sequence[Line]) -> dict[str, str]:
@@ -171,62 +213,3 @@ def _is_version(text: str) -> bool:
     except InvalidVersion:
         return False
     return True
-
-
-def _head(
-    old: Mapping[str, str], new: Mapping[str, str], every: Sequence[Change], cells: Sequence[Line]
-) -> Iterator[str]:
-    covered = {cell["library"] for cell in cells}
-    count = sum(len(one.steps) for one in every)
-    releases = {(one.library, step["from_version"], step["to_version"]) for one in every for step in one.steps}
-    names = ", ".join(one.library for one in every) or "none"
-    of = f", one case and metric each, in {len(releases)} {'change' if len(releases) == 1 else 'changes'} of release"
-    yield f"{count} confirmed {'step' if count == 1 else 'steps'} between the two locks{of if count else ''}."
-    yield f"Compared: {names}."
-    if same := sorted(name for name in covered if old.get(name) and old.get(name) == new.get(name)):
-        yield f"At the same version in both: {', '.join(same)}."
-    others = sorted(name for name in old.keys() & new.keys() if old[name] != new[name] and name not in covered)
-    if others:
-        yield f"Changed, but not in the atlas: {first_of(others, 8)}."
-
-
-def _whole_way(one: Change) -> Iterator[str]:
-    """The values at both ends, for each case and metric with a step."""
-    steps = {(step["case"], step["metric"]): step for step in one.steps if step["ratio"]}
-    for (case, metric), step in steps.items():
-        if ends := one.whole_way(step):
-            old, new = (in_unit(metric, float(end[metric])) for end in ends)
-            yield (
-                f"  {ends[0]['version']} → {ends[1]['version']} in all, {case}: {NAMES[metric]}: {old} → {new}, "
-                f"medians of {ends[0]['runs']} and {ends[1]['runs']} runs"
-            )
-
-
-def _oldest_first(steps: Sequence[Line]) -> list[Line]:
-    """Steps in the order of releases, so that a fault is read before its correction."""
-    return sorted(steps, key=lambda step: (Version(step["from_version"]), Version(step["to_version"])))
-
-
-def _lines(one: Change) -> Iterator[str]:
-    yield f"{one.library} {one.before} → {one.after}"
-    if one.is_back:
-        yield "  an older version: read each step from right to left"
-    for kind, steps in (("", _oldest_first(one.steps)), ("perhaps, as a lock's version lies inside: ", one.perhaps)):
-        by_pair: dict[tuple[str, str], list[Line]] = {}
-        for step in steps:
-            by_pair.setdefault((step["from_version"], step["to_version"]), []).append(step)
-        for (first, second), own in by_pair.items():
-            moved = f"; with {first_of(own[0]['moved'].split(', '), 3)}" if own[0]["moved"] else ""
-            yield f"  {kind}{first} → {second} ({own[0]['to_date']}{moved})"
-            yield from (f"    {step['case']}: {sentence(step)}" for step in own)
-    yield from _whole_way(one)
-    if not one.steps and not one.perhaps:
-        if ends := one.covered:
-            yield f"  no confirmed step in the cases that were run, {ends[0]} to {ends[1]}"
-        else:
-            yield "  no two releases of this range were run"
-    for step in one.likely:
-        pair = f"{step['from_version']} → {step['to_version']}"
-        yield f"  only in the first pass, not run again: {pair} {step['case']}: {sentence(step)}"
-    if one.uncovered:
-        yield f"  not run, so unknown: releases {one.uncovered}"

@@ -10,14 +10,13 @@ from packaging.version import Version
 
 from ..analysis.changes import in_unit
 from ..bisect.result import NAMES
-from ..bisect.search import ANSWER, OUTCOME
 from ..files import write as write_file
 from ..report.page import TEMPLATES, render
 from . import tables
 from .bench import AGAIN
 from .steps import CONFIRMED, METRICS, ONCE, REFUTED
 from .tables import Line, is_false, strength
-from .words import times
+from .words import times, values
 
 PAGE = "atlas.html"
 SHIPPED = Path(__file__).parents[2] / "docs" / "measured" / "atlas"
@@ -74,15 +73,11 @@ def _ordered(steps: Sequence[Line]) -> list[Line]:
 
 def _step(step: Line, threads: Sequence[Line]) -> dict[str, Any]:
     metric = step["metric"]
-    if metric in (OUTCOME, ANSWER):
-        values = [step[side][:12] if metric == ANSWER else step[side] for side in ("from_value", "to_value")]
-    else:
-        values = [in_unit(metric, float(step[side])) for side in ("from_value", "to_value")]
     fits = (one for one in threads if all(not one[key] or one[key] == step[key] for key in ("case", "metric")))
     known = next((one["thread"] for one in fits if (one["library"], one["to_version"]) ==
                   (step["library"], step["to_version"])), "")  # fmt: skip
     return dict(step) | {
-        "name": NAMES[metric], "values": values, "times": times(step), "known": known,
+        "name": NAMES[metric], "values": values(step), "times": times(step), "known": known,
         "worse": bool(step["ratio"]) and float(step["ratio"]) > 1,
     }  # fmt: skip
 

@@ -4,18 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..analysis.changes import in_unit
-from ..bisect.result import NAMES
 from ..bisect.search import ANSWER, OUTCOME
 
 
-def sentence(step: Mapping[str, Any]) -> str:
-    """A line of table `steps` in words: the change, both values, the ratio with its interval, and n."""
-    metric = step["metric"]
+def values(step: Mapping[str, Any]) -> list[str]:
+    """Both values of a line of table `steps`. Of an answer, the start of its hash."""
+    metric, sides = step["metric"], (step["from_value"], step["to_value"])
     if metric in (OUTCOME, ANSWER):
-        values = [str(step[side])[:12] if metric == ANSWER else step[side] for side in ("from_value", "to_value")]
-        return f"{NAMES[metric]}: {values[0]} → {values[1]}, n = {step['n']}"
-    old, new = (in_unit(metric, float(step[side])) for side in ("from_value", "to_value"))
-    return f"{NAMES[metric]}: {old} → {new}, {times(step)}, n = {step['n']}"
+        return [str(value)[:12] if metric == ANSWER else str(value) for value in sides]
+    return [in_unit(metric, float(value)) for value in sides]
 
 
 def times(step: Mapping[str, Any]) -> str:

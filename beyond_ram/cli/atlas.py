@@ -80,8 +80,9 @@ def _left(spent: bool, weighed_runs: int) -> list[str]:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Return 0."""
-    from ..atlas.between import lines
+    from ..atlas.between import compare
+    from ..atlas.comparison import lines
     from ..atlas.page import SHIPPED
 
-    print("\n".join(lines(arguments.before, arguments.after, arguments.atlas or SHIPPED)))
+    print("\n".join(lines(compare(arguments.before, arguments.after, arguments.atlas or SHIPPED))))
     return 0

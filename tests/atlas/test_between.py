@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.atlas import between, tables
+from beyond_ram.atlas import between, comparison, tables
 
 
 def cell(library, version, outcome="completed", end_anon_bytes=None):
@@ -14,6 +14,7 @@ def step(library, first, second, ratio, state="confirmed", case="reads"):
     return {"library": library, "case": case, "metric": "end_anon_bytes", "from_version": first, "to_version": second,
             "from_date": "2026-01-01", "to_date": "2026-02-01", "from_value": 100e6, "to_value": 100e6 * ratio,
             "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1, "n": 3, "state": state, "false": False,
+            "moved": "",
     }  # fmt: skip
 
 
@@ -35,21 +36,22 @@ def changes(folder, old, new):
 
 
 def inside(change):
-    return [(one["from_version"], one["to_version"]) for one in change.steps]
+    return [(step["from_version"], step["to_version"]) for step in change.steps]
 
 
-def test_confirmed_steps_between_two_versions_largest_first(folder):
+def test_confirmed_steps_between_two_versions_by_case_with_the_largest_library_first(folder):
     one, two = changes(folder, {"one": "1.0", "two": "3.0"}, {"one": "1.10", "two": "3.1"})
     assert (one.library, two.library) == ("one", "two")
-    assert inside(one) == [("1.2", "1.10"), ("1.0", "1.1")] and inside(two) == [("3.0", "3.1")]
+    assert [case.name for case in one.cases] == ["reads"] and not one.unchanged
+    assert inside(one) == [("1.0", "1.1"), ("1.2", "1.10")] and inside(two) == [("3.0", "3.1")]
 
 
 def test_steps_that_were_not_run_again_are_listed_if_their_interval_excludes_1(folder):
     steps = tables.read(folder / tables.STEPS)
-    likely, wide, false = (step("one", "1.0", "1.1", 1.5, "not repeated", name) for name in ("reads", "wide", "false"))
+    likely, wide, false = (step("one", "1.0", "1.1", 1.5, "not repeated") for _ in range(3))
     steps += [likely, wide | {"low": 0.7, "high": 3.2}, false | {"false": True}]
     (one,) = between.changes({"one": "1.0"}, {"one": "1.10"}, tables.read(folder / tables.CELLS), steps)
-    assert one.likely == [likely]
+    assert one.cases[0].unrepeated == [likely]
 
 
 def test_a_step_that_is_taken_back_is_shown_with_both_ends(folder):
@@ -57,38 +59,75 @@ def test_a_step_that_is_taken_back_is_shown_with_both_ends(folder):
     lines = [cell("one", version, end_anon_bytes=size) for version, size in sizes.items()]
     tables.replace_lines(folder / tables.CELLS, lines, tables.CELL_COLUMNS, [("one", "reads")])
     (one,) = changes(folder, {"one": "1.0"}, {"one": "1.11"})
-    old, new = one.whole_way(one.steps[0])
+    old, new = one.cases[0].ends["end_anon_bytes"]
     assert (old["version"], new["version"]) == ("1.0", "1.10")
     assert (float(old["end_anon_bytes"]), float(new["end_anon_bytes"])) == (100e6, 37e6)
     (earlier,) = changes(folder, {"one": "0.9"}, {"one": "1.10"})
-    assert earlier.whole_way(earlier.steps[0])[0]["version"] == "1.0", "the oldest that has run"
+    assert earlier.cases[0].ends["end_anon_bytes"][0]["version"] == "1.0", "the oldest that has run"
+    (within,) = changes(folder, {"one": "1.3"}, {"one": "1.5"})
+    assert within.cases[0].partly and not within.cases[0].ends, "only 1.2 has run up to both"
 
 
 def test_a_version_inside_of_a_step_and_ends_that_were_not_run(folder):
     (one,) = changes(folder, {"one": "0.9"}, {"one": "1.5"})
     assert inside(one) == [("1.0", "1.1")]
-    assert [one["to_version"] for one in one.perhaps] == ["1.10"]
-    assert one.uncovered == "before 1.0" and not one.is_back
+    assert [one["to_version"] for one in one.cases[0].partly] == ["1.10"]
+    assert one.not_run == [("0.9", "1.0")]
+
+
+def test_cases_without_a_step_by_the_releases_that_they_ran_with(folder):
+    cells = tables.read(folder / tables.CELLS)
+    cells += [cell("one", version) | {"case": "writes"} for version in ("1.1", "1.2")]
+    cells += [cell("one", "1.2") | {"case": "sorts"}]
+    cells += [cell("one", version, "failed: ImportError") | {"case": "fails"} for version in ("1.1", "1.2")]
+    (one,) = between.changes({"one": "1.0"}, {"one": "1.10"}, cells, tables.read(folder / tables.STEPS))
+    assert one.unchanged == {("1.1", "1.2"): ["writes"]}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "covered"),
-    [("1.10", "2.0", None), ("0.1", "0.9", None), ("1.1", "2.0", ("1.1", "1.10")), ("1.5", "0.9", ("1.0", "1.2"))],
+    ("old", "new", "ran"), [("1.10", "2.0", {}), ("0.1", "0.9", {}), ("1.1", "2.0", {("1.1", "1.10"): ["reads"]})]
 )
-def test_what_ran_of_the_range_of_two_locks(folder, old, new, covered):
-    (one,) = changes(folder, {"one": old}, {"one": new})
-    assert one.covered == covered
+def test_what_ran_of_the_range_of_two_locks(folder, old, new, ran):
+    (one,) = between.changes({"one": old}, {"one": new}, tables.read(folder / tables.CELLS), [])
+    assert one.unchanged == ran and not one.cases
 
 
-def test_an_older_version_and_equal_ones(folder):
-    (one,) = changes(folder, {"one": "1.10", "two": "3.1"}, {"one": "1.2", "two": "3.1"})
-    assert one.is_back and inside(one) == [("1.2", "1.10")]
+def test_an_older_version_turns_its_steps_and_an_equal_one_has_none(folder):
+    (one,) = changes(folder, {"one": "1.10", "two": "3.1"}, {"one": "1.0", "two": "3.1"})
+    assert inside(one) == [("1.10", "1.2"), ("1.1", "1.0")]
+    first = one.cases[0].steps[0]
+    assert (float(first["from_value"]), float(first["to_value"])) == (25e6, 100e6)
+    assert [float(first[name]) for name in ("ratio", "low", "high")] == pytest.approx([4, 4 / 1.1, 4 / 0.9])
+
+
+def test_packages_that_moved_with_a_turned_step_are_turned_too(folder):
+    steps = [step("one", "1.2", "1.10", 0.25) | {"moved": "a 1 to 2, b none to 3"}]
+    (one,) = between.changes({"one": "1.10"}, {"one": "1.2"}, tables.read(folder / tables.CELLS), steps)
+    assert one.cases[0].steps[0]["moved"] == "a 2 to 1, b 3 to none"
 
 
 def test_locks_are_read_and_newest_is_what_was_run(folder):
-    (folder / "mine.txt").write_text("one==1.0 \\\n    --hash=sha256:00\nOther==7\n")
-    text = "\n".join(between.lines(str(folder / "mine.txt"), "newest", folder))
-    assert "one 1.0 → 1.10" in text and "two" not in text.split("\n\n")[1]
+    mine, theirs = str(folder / "mine.txt"), str(folder / "theirs.txt")
+    (folder / "mine.txt").write_text("one==1.0 \\\n    --hash=sha256:00\nOther==7\ntwo==3.1\nmine==1\n")
+    (folder / "theirs.txt").write_text("one==1.1\nother==8\ntheirs==1\ntwo==3.1\n")
+    newest = between.compare(mine, "newest", folder)
+    assert [(one.library, one.before, one.after) for one in newest.changes] == [("one", "1.0", "1.10")]
+    assert newest.same == ["two"] and not newest.others and not newest.only
+    compared = between.compare(mine, theirs, folder)
+    assert compared.others == ["other 7 → 8"] and compared.only == {mine: ["mine"], theirs: ["theirs"]}
+
+
+def test_the_text_has_every_step_below_its_case_and_explains_its_signs(folder):
+    (folder / "mine.txt").write_text("one==1.0\ntwo==3.1\n")
+    (folder / "theirs.txt").write_text("one==1.5\ntwo==7.0\n")
+    compared = between.compare(str(folder / "mine.txt"), str(folder / "theirs.txt"), folder)
+    blocks = "\n".join(comparison.lines(compared)).split("\n\n")
+    assert "one 1.0 → 1.5" in blocks[1] and "two 3.1 → 7.0" in blocks[3]
+    steps = [line.split()[:4] for line in blocks[2].splitlines() if "n = " in line]
+    assert steps == [["▲", "1.0", "→", "1.1"], ["~", "1.2", "→", "1.10"]]
+    assert "Nothing was measured" in blocks[3] and "3.0 to 3.1" in blocks[3]
+    legend = {line.split()[0] for line in blocks[-1].splitlines()[1:]}
+    assert {"▲", "~"} <= legend and not legend & {"▼", "?"}
 
 
 @pytest.mark.parametrize(("name", "content", "message"), [("no.txt", None, "no file"), ("a.txt", "hello", "no lock")])
@@ -96,7 +135,7 @@ def test_what_is_no_lock_is_refused(folder, name, content, message):
     if content:
         (folder / name).write_text(content)
     with pytest.raises(ValueError, match=message):
-        list(between.lines(str(folder / name), "newest", folder))
+        between.compare(str(folder / name), "newest", folder)
 
 
 def test_lines_of_other_cases_stay_and_those_of_gone_cases_leave(folder):
