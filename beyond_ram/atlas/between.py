@@ -123,14 +123,14 @@ def _change(library: str, before: str, after: str, cells: Sequence[Line], steps:
         by_case.setdefault(cell["case"], []).append(cell)
     cases, unchanged = [], dict[tuple[str, str], list[str]]()
     for name, own in by_case.items():
-        lists = [[step for step in kind if step["case"] == name] for kind in (inside, partly, unrepeated)]
+        kinds = [[step for step in kind if step["case"] == name] for kind in (inside, partly, unrepeated)]
         low, high = sorted(map(Version, (before, after)))
         in_range = [cell["version"] for cell in own if low <= Version(cell["version"]) <= high]
-        if any(lists):
-            metrics = dict.fromkeys(step["metric"] for kind in lists for step in kind if step["ratio"])
+        if any(kinds):
+            metrics = dict.fromkeys(step["metric"] for kind in kinds for step in kind if step["ratio"])
             pairs = {metric: _ends(own, metric, before, after) for metric in metrics}
             ends = {metric: pair for metric, pair in pairs.items() if pair}
-            cases.append(CaseChange(name, own[0]["title"], *lists, ends))
+            cases.append(CaseChange(name, own[0]["title"], kinds[0], kinds[1], kinds[2], ends))
         elif len(in_range) > 1:
             unchanged.setdefault((in_range[0], in_range[-1]), []).append(name)
     versions = sorted((cell["version"] for cell in cells), key=Version)
