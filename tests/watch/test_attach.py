@@ -93,6 +93,12 @@ def go() -> Iterator[tuple[int, int]]:
     os.close(write)
 
 
+def running(program: str, ready: tuple[int, int], go: tuple[int, int]) -> "subprocess.Popen[bytes]":
+    """A program with steps that it holds."""
+    inherited = [ready[1], go[0]]
+    return subprocess.Popen([*PYTHON, program, *map(str, inherited)], pass_fds=inherited)
+
+
 def lines(folder: Path) -> list[dict[str, str]]:
     with (folder / "samples.csv").open(newline="") as file:
         return list(csv.DictReader(file))
@@ -142,6 +148,19 @@ def sampled(*watchers: int, times: int = 8) -> None:
     while any(slept(pid) < enough for pid, enough in wanted.items()):
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def leading(ready: tuple[int, int], go: tuple[int, int], *steps: int) -> Callable[[], None]:
+    """For `on_begin`: lead a program that this thread watches through its steps, each with so many samples."""
+    watcher = threading.get_native_id()
+
+    def lead() -> None:
+        for times in steps:
+            read_within(ready[0], 60)
+            sampled(watcher, times=times)
+            os.write(go[1], b".")
+
+    return threading.Thread(target=lead, daemon=True).start
 
 
 def last_of(name: str) -> Any:
@@ -258,35 +277,49 @@ def test_a_job_that_begins_while_it_is_looked_for_is_followed_with_its_later_ste
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", NAMES)
-def test_a_tree_is_followed_when_its_first_process_ends(reader: str, tmp_path: Path) -> None:
-    program = "import os, time\nif os.fork(): time.sleep(0.6); os._exit(0)\n"
-    program += "os.setsid(); time.sleep(1.0); held = bytearray(50_000_000); time.sleep(0.5)"
-    with subprocess.Popen([*PYTHON, program]) as process:
-        time.sleep(0.2)
-        attached_record = attach.attach(targets.processes([process.pid], reader), tmp_path)
+def test_a_tree_is_followed_when_its_first_process_ends(
+    reader: str, ready: tuple[int, int], go: tuple[int, int], tmp_path: Path
+) -> None:
+    program = f"""
+import os, sys, time
+{HOLD}
+first = os.getpid()
+if os.fork(): hold(); os._exit(0)
+os.setsid()
+while os.getppid() == first: time.sleep(0.01)
+hold()
+held = bytearray(50_000_000)
+hold()
+"""
+    with running(program, ready, go) as process:
+        attached_record = attach.attach(
+            targets.processes([process.pid], reader), tmp_path, on_begin=leading(ready, go, 8, 8, 8)
+        )
     assert attached_record["peak"]["anon_bytes"] > 50e6
-    assert attached_record["duration_s"] > 1.0
 
 
 @pytest.mark.slow
-def test_what_it_wrote_is_known_when_it_has_ended(tmp_path: Path) -> None:
-    program = "import os, sys, time\ntime.sleep(0.6)\nfile = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\n"
-    program += "os.write(file, bytes(5_000_000)); os.fsync(file); time.sleep(0.5)"
-    with subprocess.Popen([*PYTHON, program, str(tmp_path / "written")]) as process:
+def test_what_it_wrote_is_known_when_it_has_ended(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+    program = (
+        f"import os, sys\n{HOLD}\nhold(); file = os.open({str(tmp_path / 'written')!r}, os.O_CREAT | os.O_WRONLY)\n"
+    )
+    program += "os.write(file, bytes(5_000_000)); os.fsync(file); hold()"
+    with running(program, ready, go) as process:
         threading.Thread(target=process.wait).start()  # nothing of it is left when it has ended
-        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out")
+        lead = leading(ready, go, 8, 35)  # storage is read twice a second
+        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out", on_begin=lead)
     assert attached_record["storage"]["written_bytes"] >= 5_000_000
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
-    with subprocess.Popen([*PYTHON, "import time; held = bytearray(30_000_000); time.sleep(60)"]) as process:
-        time.sleep(0.2)
+def test_ctrl_c_ends_following_and_nothing_else(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+    with running(f"import os, sys\n{HOLD}\nheld = bytearray(30_000_000); hold()", ready, go) as process:
+        assert read_within(ready[0], 60) == b"."
         command = [*CLI, "--pid", str(process.pid), "--out", str(tmp_path / "out")]
         watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         while not list(tmp_path.glob("out/.watch-*/samples.csv")):
             time.sleep(0.02)
-        time.sleep(0.3)
+        sampled(watcher.pid)
         watcher.send_signal(signal.SIGINT)
         output = watcher.communicate(timeout=10)[1]
         assert watcher.returncode == 0
@@ -402,19 +435,24 @@ def test_a_process_that_is_given_the_same_id_is_not_taken_for_it(seen_to_end: bo
 
 
 @pytest.mark.slow
-def test_events_are_heard_of_a_program_that_tells_them(ready: tuple[int, int], tmp_path: Path) -> None:
+def test_events_are_heard_of_a_program_that_tells_them(
+    ready: tuple[int, int], go: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = f"""
-import sys, time; sys.path.insert(0, {str(Path(__file__).parents[2] / "scripts" / "workloads")!r})
-import events, os
-events.phase('before'); os.write({ready[1]}, b'.'); time.sleep(1)
-events.phase('work'); held = bytearray(30_000_000); time.sleep(0.3)
-events.phase('idle'); time.sleep(0.3)
+import os, sys; sys.path.insert(0, {str(Path(__file__).parents[2] / "scripts" / "workloads")!r})
+import events
+{HOLD}
+events.phase('before'); hold(); hold()
+events.phase('work'); held = bytearray(30_000_000); hold()
+events.phase('idle'); hold()
 """
-    event_file = tmp_path / "told"
-    environment = os.environ | {"BEYOND_RAM_EVENTS": str(event_file)}
-    with subprocess.Popen([sys.executable, "-c", program], env=environment, pass_fds=[ready[1]]) as process:
-        assert read_within(ready[0], 20) == b"."
-        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out")
+    monkeypatch.setenv("BEYOND_RAM_EVENTS", str(tmp_path / "told"))
+    with running(program, ready, go) as process:
+        assert read_within(ready[0], 60) == b"."
+        os.write(go[1], b".")  # it is in phase `before`
+        attached_record = attach.attach(
+            targets.processes([process.pid]), tmp_path / "out", on_begin=leading(ready, go, 8, 8, 8)
+        )
     assert [phase["phase"] for phase in attached_record["phases"]] == ["", "work", "idle"]
     assert attached_record["phases"][1]["anon_bytes"] > 30e6
     assert attached_record["phases"][2]["anon_bytes"] > 30e6, (
@@ -447,7 +485,8 @@ def test_bad_input_gets_one_line(words: list[str], message: str, tmp_path: Path,
 @pytest.mark.slow
 def test_the_watcher_does_not_weigh_itself(tmp_path: Path) -> None:
     """A shell that attaches to itself, as a job's script may."""
-    script = f"{sys.executable} -m beyond_ram watch --pid $$ --out {tmp_path} & sleep 1; kill -INT $!; wait $!"
+    script = f"{sys.executable} -m beyond_ram watch --pid $$ --out {tmp_path} & "
+    script += f"until [ -e {tmp_path}/.watch-*/samples.csv ]; do sleep 0.1; done; sleep 1; kill -INT $!; wait $!"
     subprocess.run(["bash", "-c", script], check=True, stderr=subprocess.DEVNULL)
     names = {entry["name"] for entry in record(tmp_path)["peak"]["hwm_bytes"]["processes"]}
     assert names == {"bash", "sleep"}

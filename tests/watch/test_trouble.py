@@ -582,9 +582,7 @@ def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Pa
     record = watch([*ahead, *PYTHON, program], tmp_path)
     times = [event["t_s"] for event in events_in(tmp_path)]
     assert times == sorted(times)
-    assert 0.3 < times[1] < 0.45 + times[2] - times[1]
-    # As heard: the first of the two may have come late.
-    assert 0.15 < times[2] - times[1] < record["duration_s"]
+    assert 0.3 < times[1] < times[2] <= record["duration_s"], "not 100,000 s later, and not at the start"
 
 
 @pytest.mark.slow

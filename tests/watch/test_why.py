@@ -1,5 +1,6 @@
 """Why a command needed what it did: each sentence with readings that carry it, and with ones that do not."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -83,10 +84,24 @@ def test_nothing_is_told_of_the_course_where_samples_came_so_late_that_a_tenth_h
     assert list(sentences(late)) == []
 
 
+# Keeps more with every sample: the watcher sleeps between two of them.
+KEEPS = """
+import re, sys, time
+def slept():
+    with open(f"/proc/{sys.argv[1]}/status") as status:
+        return int(re.search(r"^voluntary_ctxt_switches:\\s+(\\d+)", status.read(), re.M)[1])
+kept = []
+for n in range(60):
+    before = slept()
+    kept.append(bytearray(3_000_000))
+    time.sleep(0.03)
+    while slept() == before: time.sleep(0.001)
+"""
+
+
 @pytest.mark.slow
 def test_a_program_that_keeps_what_it_makes_is_told(watched: Watch) -> None:
-    program = "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
-    summary_lines = list(lines(watched(program)))
+    summary_lines = list(lines(watched(KEEPS, str(threading.get_native_id()))))
     assert (
         [line for line in summary_lines if line.startswith("why")]
         == [line for line in summary_lines if "rose throughout" in line]
