@@ -1,11 +1,16 @@
 """The scripts in `cases/xet`, with small files."""
 
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from beyond_ram.hub import Conditions, Hub
+
+from ..conftest import interpreter
 
 CASES = Path(__file__).parents[2] / "cases" / "xet"
 
@@ -36,3 +41,22 @@ def test_a_push_of_other_bytes_fails(stored: Path, tmp_path: Path) -> None:
     shutil.copytree(stored, folder)
     (folder / "files" / "0").write_bytes(bytes(100_000))
     assert run(folder, "push.py", "small").returncode != 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("disabled", "endpoint"), [("0", "xorb"), ("1", "resolve")])
+def test_a_pull_from_an_endpoint_uses_xet_or_plain_http_and_leaves_nothing(
+    tmp_path: Path, disabled: str, endpoint: str
+) -> None:
+    repository = tmp_path / "hub" / "datasets" / "xet" / "large"
+    repository.mkdir(parents=True)
+    (repository / "large").write_bytes(os.urandom(10_000_000))  # from this size on, files are in Xet storage
+    work = tmp_path / "work"
+    work.mkdir()
+    with Hub(tmp_path / "hub", conditions=Conditions(xet=True)) as hub:
+        environment = os.environ | {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": disabled}
+        command = [interpreter("current"), CASES / "hub_pull.py", "10000000"]
+        pull = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=60)
+        assert (pull.returncode, pull.stdout) == (0, "10000000\n"), pull.stderr
+        reads = {one.endpoint for one in hub.requests if one.bytes_sent >= 1_000_000}
+    assert reads == {endpoint} and not [*work.iterdir()]
