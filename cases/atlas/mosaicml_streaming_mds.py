@@ -1,5 +1,5 @@
 # /// script
-# dependencies = ["mosaicml-streaming", "numpy"]
+# dependencies = ["mosaicml-streaming", "numpy", "torch==2.13.0"]
 # ///
 """Writes samples as MDS shards and reads them by index."""
 
