@@ -63,10 +63,15 @@ class Storage:
         return f"local://{self._folder}"
 
     def add(self, paths: Mapping[str, Path]) -> None:
-        """Store files, by their SHA-256, unless they are there."""
+        """Store files, by their SHA-256, unless they are there. Raises ValueError if the storage cannot be opened."""
         missing = {sha256: path for sha256, path in paths.items() if not self.find(sha256)}
         if missing:
-            commit = hf_xet.XetSession().new_upload_commit(endpoint=self.address)
+            try:
+                commit = hf_xet.XetSession().new_upload_commit(endpoint=self.address)
+            except RuntimeError as error:
+                raise ValueError(
+                    f"{self._folder}: cannot be opened, does another process write it? ({error})"
+                ) from None
             for sha256, path in missing.items():
                 commit.start_upload_file(str(path), sha256)
             commit.wait_to_finish()

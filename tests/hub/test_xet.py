@@ -3,6 +3,8 @@
 import json
 import random
 import re
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.hub import Conditions, Fault, Hub
+from beyond_ram.hub.xet import Storage
 
 CONTENT = random.Random(0).randbytes(600_000)
 # Chunks are found by their content, so most of the second half is stored already.
@@ -147,3 +150,16 @@ def test_without_xet_nothing_is_offered_and_what_was_stored_is_not_stored_again(
     with Hub(tmp_path, conditions=Conditions(xet=True)) as hub:
         assert get(f"{hub.url}/{file}")[1]["X-Xet-Hash"] == hashed
     assert sorted(tmp_path.glob(".xet/xet/xorbs/shards/*.mdb")) == shards
+
+
+def test_a_storage_that_another_process_has_open_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(CONTENT)
+    storage = Storage(tmp_path / ".xet")
+    code = "import hf_xet, sys; commit = hf_xet.XetSession().new_upload_commit(endpoint=sys.argv[1]); print(); input()"
+    command = [sys.executable, "-W", "ignore", "-c", code, storage.address]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout and other.stdout.readline()
+        with pytest.raises(ValueError, match="another process") as refused:
+            storage.add({"0" * 64: tmp_path / "file"})
+        other.kill()
+    assert "\n" not in str(refused.value) and str(tmp_path) in str(refused.value)
