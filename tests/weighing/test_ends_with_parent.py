@@ -73,7 +73,7 @@ def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
             first.kill()
             first.wait()
     assert len(processes) > 4 * len(PHASES)
-    until(lambda: not living(processes), 2, f"left running: {living(processes)}")
+    until(lambda: not living(processes), 60, f"left running: {living(processes)}")
     assert not list((folder / "runs").rglob("run.json"))
     (folder / "hang").unlink()
     forking = environment(folder) | {"PATH": f"{folder / 'bin'}:{path}"}
@@ -88,7 +88,7 @@ def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
 def test_a_second_one_is_refused_and_names_who_holds_the_folder(folder: Path, processes: dict[int, bytes]) -> None:
     (folder / "hang").write_text("sleep")
     first = subprocess.Popen(weigh("first"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
-    until((folder / "first.reached").exists, 20, "the first was not reached")
+    until((folder / "first.reached").exists, 60, "the first was not reached")
     processes |= below(first.pid)
     second = subprocess.run(weigh("first"), env=environment(folder), cwd=folder, capture_output=True, text=True)
     assert second.returncode == 2
@@ -97,15 +97,15 @@ def test_a_second_one_is_refused_and_names_who_holds_the_folder(folder: Path, pr
     assert "case~first" in second.stderr
     assert first.poll() is None, "the first was disturbed"
     first.terminate()
-    assert first.wait(10) == 128 + signal.SIGTERM
-    until(lambda: not living(processes), 2, f"left running: {living(processes)}")
+    assert first.wait(60) == 128 + signal.SIGTERM
+    until(lambda: not living(processes), 60, f"left running: {living(processes)}")
     assert not (folder / "private").exists(), "its private folder is left"
 
 
 def test_a_lock_whose_holder_was_killed_holds_nobody_up(folder: Path, processes: dict[int, bytes]) -> None:
     (folder / "hang").write_text("sleep")
     first = subprocess.Popen(weigh("check"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
-    until((folder / "check.reached").exists, 20, "the check was not reached")
+    until((folder / "check.reached").exists, 60, "the check was not reached")
     processes |= below(first.pid)
     first.kill()
     first.wait()
@@ -135,4 +135,4 @@ with serving(Served(repository="repository"), here / "repository", here, sys.exe
     with socket.create_connection((host, int(port))):  # a client that is still there holds no server up
         weighing.kill()
         weighing.communicate()
-        until(lambda: not living(processes), 2, f"left running: {living(processes)}")
+        until(lambda: not living(processes), 60, f"left running: {living(processes)}")
