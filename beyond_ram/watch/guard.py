@@ -59,6 +59,7 @@ def main() -> int:
 class _Guard:
     def __init__(self, requests: int, replies: int) -> None:
         self.requests, self.replies = requests, replies
+        self.watcher = os.getppid()
         self.wake = -1
         self.command = 0
         self.status: int | None = None
@@ -309,6 +310,8 @@ class _Guard:
         """The last resort: wait for the command, and exit with its status."""
         with _trouble:  # nobody reads the watcher's requests any more
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != self.watcher:
+                os.kill(os.getpid(), signal.SIGKILL)
         while self.status is None:
             try:
                 pid, status = os.wait()

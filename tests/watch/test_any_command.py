@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.watch import GuardError, command, procfs, watch
+from beyond_ram.watch.watcher import ends_by
 
 from .conftest import PYTHON, Watch, read_within
 from .test_events import SAY
@@ -136,6 +137,59 @@ def test_nothing_survives_when_the_guard_is_killed(tmp_path: Path, pipe: tuple[i
         watch([*PYTHON, FAMILY, str(pipe[1])], tmp_path)
     other.join()
     os.close(pipe[1])
+    assert read_within(pipe[0], 20) == b""
+
+
+def guard_of(watcher: int) -> int:
+    (guard,) = (pid for pid in procfs.children(watcher) if b"guard" in (procfs.read(pid, "cmdline") or b""))
+    return guard
+
+
+def test_a_command_ends_with_its_guard_though_the_watcher_can_do_nothing(pipe: tuple[int, int]) -> None:
+    program = f"import os, signal; os.write({pipe[1]}, b'%d' % os.getpid()); signal.pause()"
+    watcher = subprocess.Popen([*CLI, "--", *PYTHON, program], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
+    try:
+        pid = int(read_within(pipe[0], 60))
+        watcher.send_signal(signal.SIGSTOP)
+        os.kill(guard_of(watcher.pid), signal.SIGKILL)
+        assert ends_by(time.monotonic() + 20, pid)
+    finally:
+        watcher.kill()
+        watcher.wait()
+
+
+# A watcher whose guard fails in each turn, and then only waits for the command.
+FAILING_GUARD = """
+import sys
+from beyond_ram.cli import main
+from beyond_ram.watch import command
+command._PROGRAM = command._PROGRAM.replace("sys.exit(", "guard._Guard._turn = lambda *_: 1 / 0; sys.exit(")
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("waits", [False, True], ids=["before it only waits", "while it only waits"])
+def test_a_guard_that_only_waits_ends_with_the_watcher(waits: bool, pipe: tuple[int, int]) -> None:
+    program = f"import os, signal; os.write({pipe[1]}, b'.'); signal.pause()"
+    words = ["-c", FAILING_GUARD, "watch", "--", *PYTHON, program]
+    watcher = subprocess.Popen([sys.executable, *words], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
+    os.close(pipe[1])
+    try:
+        assert read_within(pipe[0], 60) == b"."
+        guard, until = guard_of(watcher.pid), time.monotonic() + 60
+        while waits and procfs.read(guard, "wchan") != b"do_wait":
+            assert time.monotonic() < until, procfs.read(guard, "wchan")
+            time.sleep(0.02)
+        watcher.kill()
+        watcher.wait()
+        ended = ends_by(time.monotonic() + 20, guard)
+    finally:
+        watcher.kill()
+        watcher.wait()
+    if not ended:
+        os.kill(guard, signal.SIGKILL)
+    assert ended
     assert read_within(pipe[0], 20) == b""
 
 
