@@ -1,9 +1,9 @@
-"""What users do with a Hub, by the clients of one stack. Run by the stack's own interpreter; a line of JSON a step.
+"""Use a Hub as users do, with the clients of one stack. The stack's own interpreter runs it; it prints JSON per step.
 
     client.py WORK STEP:REPO …      STEP is stream, filesystem, snapshot or push
 
-Repositories whose name has `xet` are read and pushed with Xet, where the release can; others without.
-Before each step it waits for a line on stdin, so that the test can change the endpoint's conditions in between.
+Xet is used for repositories with `xet` in their name, if the release has it.
+It waits for a line on stdin before each step, so that the test can change the endpoint's conditions.
 """
 
 import hashlib
@@ -14,20 +14,20 @@ import traceback
 from pathlib import Path
 
 _sleep = time.sleep
-time.sleep = lambda seconds: _sleep(min(seconds, 0.1))  # before they ask again, clients wait for some seconds
+time.sleep = lambda seconds: _sleep(min(seconds, 0.1))  # clients wait some seconds before they retry
 
 import datasets  # noqa: E402
 import huggingface_hub  # noqa: E402
 
 
 def stream(repo, work):
-    """Every row in order, as its number and the hash of its text."""
+    """Return each row in order, as its number and the hash of its text."""
     rows = datasets.load_dataset(repo, split="train", streaming=True)
     return [(row["id"], hashlib.sha256(row["text"].encode()).hexdigest()) for row in rows]
 
 
 def filesystem(repo, work):
-    """The files of a folder by path, size and hash; read whole, and one of them in pieces from the end."""
+    """Return the hashes of a folder's files, and the last bytes of one that is read in pieces."""
     digests = {}
     fs = huggingface_hub.HfFileSystem()
     for path in sorted(fs.glob(f"datasets/{repo}/data/*.parquet")):
@@ -40,7 +40,7 @@ def filesystem(repo, work):
 
 
 def snapshot(repo, work):
-    """The hashes of all files that came."""
+    """Return the hashes of all downloaded files."""
     name = repo.replace("/", "-")
     folder = Path(huggingface_hub.snapshot_download(repo, repo_type="dataset", cache_dir=str(work / name)))
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -48,7 +48,7 @@ def snapshot(repo, work):
 
 
 def push(repo, work):
-    """Push twice, the second time a config of its own, and read both back."""
+    """Push a dataset and a file, and return the rows that are read back."""
     first = datasets.Dataset.from_dict({"id": list(range(50)), "text": [f"pushed {n}" for n in range(50)]})
     first.push_to_hub(repo, token="local")
     api = huggingface_hub.HfApi()

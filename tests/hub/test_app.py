@@ -1,4 +1,4 @@
-"""The local Hub endpoint: what it answers, what it refuses, what it notes."""
+"""The local Hub endpoint: its answers, refusals and log."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def hub(root: Path) -> Iterator[Hub]:
 
 
 def ask(hub: Hub, path: str, method: str = "GET", body: str | None = None, **headers: str) -> Answer:
-    """A request as it stands: no client that would tidy the path."""
+    """Send a request without a client that would tidy the path."""
     connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
     connection.request(method, path, body, headers)
     response = connection.getresponse()
@@ -91,17 +91,18 @@ def test_files_and_their_headers(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "start", "stop"), [("0-9", 0, 10), ("100-", 100, 2560), ("-10", 2550, 2560), ("2000-9999", 2000, 2560)]
+    ("range_text", "start", "stop"),
+    [("0-9", 0, 10), ("100-", 100, 2560), ("-10", 2550, 2560), ("2000-9999", 2000, 2560)],
 )
-def test_ranges(hub: Hub, asked: str, start: int, stop: int) -> None:
-    answer = ask(hub, f"{DATASET}/data/a.parquet", Range=f"bytes={asked}")
+def test_ranges(hub: Hub, range_text: str, start: int, stop: int) -> None:
+    answer = ask(hub, f"{DATASET}/data/a.parquet", Range=f"bytes={range_text}")
     assert (answer.status, answer.body) == (206, CONTENT[start:stop])
     assert answer.headers["Content-Range"] == f"bytes {start}-{stop - 1}/2560"
 
 
-@pytest.mark.parametrize("asked", ["bytes=2560-", "bytes=9-3", "lines=1-2"])
-def test_ranges_that_cannot_be_given(hub: Hub, asked: str) -> None:
-    answer = ask(hub, f"{DATASET}/data/a.parquet", Range=asked)
+@pytest.mark.parametrize("header", ["bytes=2560-", "bytes=9-3", "lines=1-2"])
+def test_impossible_ranges_are_refused(hub: Hub, header: str) -> None:
+    answer = ask(hub, f"{DATASET}/data/a.parquet", Range=header)
     assert answer.status == 416
     assert answer.headers["Content-Range"] == "bytes */2560"
 
@@ -144,7 +145,7 @@ def test_paths_outside_the_folder_are_refused(hub: Hub, path: str) -> None:
     assert b"outside" not in answer.body
 
 
-def test_the_tree_comes_in_pages(hub: Hub) -> None:
+def test_tree_is_listed_in_pages(hub: Hub) -> None:
     address = "/api/datasets/org/name/tree/main?recursive=True&expand=False"
     pages = []
     while address:
@@ -183,7 +184,7 @@ def test_paths_info_by_form_and_by_json(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_the_commit_changes_with_content_and_only_then(hub: Hub, root: Path) -> None:
+def test_commit_changes_only_with_content(hub: Hub, root: Path) -> None:
     before = sha_of(hub)
     assert sha_of(hub) == before
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 200
@@ -194,29 +195,29 @@ def test_the_commit_changes_with_content_and_only_then(hub: Hub, root: Path) -> 
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 404
 
 
-def test_requests_are_noted(root: Path, tmp_path: Path) -> None:
+def test_requests_are_logged(root: Path, tmp_path: Path) -> None:
     with Hub(root, log=tmp_path / "log.jsonl") as hub:
         ask(hub, f"{DATASET}/data/a.parquet", Range="bytes=0-99", **{"User-Agent": "me"})
         ask(hub, f"{DATASET}/name.py", "HEAD")
         ask(hub, "/api/nothing")
-        noted = list(hub.requests)
-    assert [(r.method, r.endpoint, r.repo, r.status) for r in noted] == [
+        requests = list(hub.requests)
+    assert [(r.method, r.endpoint, r.repo, r.status) for r in requests] == [
         ("GET", "resolve", "datasets/org/name", 206),
         ("HEAD", "resolve", "datasets/org/name", 404),
         ("GET", "unknown", "", 404),
     ]
-    assert (noted[0].bytes_sent, noted[0].range, noted[0].user_agent) == (100, "bytes=0-99", "me")
-    assert (noted[1].bytes_sent, noted[1].in_flight) == (0, 1)
+    assert (requests[0].bytes_sent, requests[0].range, requests[0].user_agent) == (100, "bytes=0-99", "me")
+    assert (requests[1].bytes_sent, requests[1].in_flight) == (0, 1)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [line["path"] for line in lines] == [request.path for request in noted]
+    assert [line["path"] for line in lines] == [request.path for request in requests]
 
 
-def test_it_listens_on_the_loopback_only_and_stops(root: Path) -> None:
+def test_endpoint_listens_on_loopback_only_and_stops(root: Path) -> None:
     with Hub(root) as hub:
         assert hub.url.startswith("http://127.0.0.1:")
         port = int(hub.url.rsplit(":", 1)[1])
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.2", port), timeout=5)  # a listener on all addresses takes it
+            socket.create_connection(("127.0.0.2", port), timeout=5)  # a listener on all addresses would accept
         with pytest.raises(OSError), Hub(root, port=port):
             pass
     with pytest.raises(ConnectionRefusedError):
@@ -224,7 +225,7 @@ def test_it_listens_on_the_loopback_only_and_stops(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_as_a_command(root: Path, tmp_path: Path) -> None:
+def test_command_serves_and_ends(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -240,8 +241,8 @@ def test_as_a_command(root: Path, tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_no_client_waits_for_a_hash(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All files are read before the address is known; a time that a client measures has none of it."""
+def test_files_are_hashed_before_the_address_is_printed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client must not measure the time of hashing."""
     with Hub(root) as hub:
         monkeypatch.setattr("beyond_ram.hub.repos._hashes_of", lambda *_: pytest.fail("hashed while a client waits"))
         assert ask(hub, f"{DATASET}/data/a.parquet").status == 200
@@ -249,14 +250,13 @@ def test_no_client_waits_for_a_hash(root: Path, monkeypatch: pytest.MonkeyPatch)
         assert ask(hub, "/single/resolve/main/tokenizer.json").status == 200
 
 
-def test_many_who_ask_at_once_do_not_wait_for_each_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients ask for a repository by 16 threads at once: its folder is read once for all of them."""
-    read = []
+def test_simultaneous_requests_read_the_folder_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders_read = []
     walk = os.walk
-    monkeypatch.setattr("beyond_ram.hub.repos.os.walk", lambda top: read.append(top) or walk(top))
+    monkeypatch.setattr("beyond_ram.hub.repos.os.walk", lambda top: folders_read.append(top) or walk(top))
     with Hub(root) as hub:
-        read.clear()
+        folders_read.clear()
         with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(lambda _: ask(hub, "/api/datasets/org/name").status, range(16)))
     assert answers == [200] * 16
-    assert len(read) == 1
+    assert len(folders_read) == 1

@@ -1,4 +1,4 @@
-"""Latency, bandwidth, redirects and faults; and who asked."""
+"""Latency, bandwidth, redirects and faults; and which process sent a request."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_bandwidth_is_shared_by_all_connections(root: Path) -> None:
     assert took < 3
 
 
-def test_redirects_are_for_files_in_lfs(root: Path) -> None:
+def test_only_lfs_files_are_redirected(root: Path) -> None:
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for method in ("HEAD", "GET"):
             status, headers, _ = get(hub, FILE, method)
@@ -76,16 +76,16 @@ def test_redirects_are_for_files_in_lfs(root: Path) -> None:
             assert headers["X-Repo-Commit"]
         address = urlsplit(headers["Location"])
         assert address.hostname == "127.0.0.1"
-        assert f"http://{address.netloc}" != hub.url, "storage is another host on the Hub, so it is another one here"
+        assert f"http://{address.netloc}" != hub.url, "storage is on another host, as on the Hub"
         status, _, body = get_from(address.netloc, address.path, Range="bytes=10-19")
         assert (status, body) == (206, CONTENT[10:20])
         assert get(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
-    noted = [(r.endpoint, r.status, r.repo) for r in hub.requests]
-    assert noted[1:3] == [("resolve", 302, "datasets/org/name"), ("cdn", 206, "datasets/org/name")]
+    requests = [(r.endpoint, r.status, r.repo) for r in hub.requests]
+    assert requests[1:3] == [("resolve", 302, "datasets/org/name"), ("cdn", 206, "datasets/org/name")]
 
 
 @pytest.mark.parametrize("outside", ["..%2F..%2F..%2Fsecret", "%2e%2e/%2e%2e/%2e%2e/secret", "%2Fetc%2Fpasswd"])
-def test_redirects_lead_nowhere_else(root: Path, outside: str) -> None:
+def test_redirects_stay_inside_the_folder(root: Path, outside: str) -> None:
     (root / "secret").write_text("outside")
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for path in (f"/cdn/datasets/org/name/main/{outside}", f"/datasets/org/name/resolve/main/{outside}"):
@@ -98,13 +98,13 @@ def test_every_nth_read_fails_once(root: Path) -> None:
     ranges = [f"bytes={start}-{start + 9}" for start in range(0, 60, 10)]
     with Hub(root, conditions=Conditions(faults=(Fault("error-500", 2), Fault("too-many-429", 3)))) as hub:
         get(hub, FILE, "HEAD")
-        first = [get(hub, FILE, Range=asked) for asked in ranges]
-        again = [get(hub, FILE, Range=asked)[0] for asked in ranges]
-    noted = [request.fault for request in hub.requests]  # a body is noted right after its end: complete once it stops
+        first = [get(hub, FILE, Range=range_header) for range_header in ranges]
+        second = [get(hub, FILE, Range=range_header)[0] for range_header in ranges]
+    logged_faults = [request.fault for request in hub.requests]  # complete: the Hub has stopped
     assert [status for status, _, _ in first] == [206, 500, 429, 500, 206, 500]
     assert first[2][1]["Retry-After"] == "1"
-    assert again == [206] * 6
-    assert noted == ["", "", "error-500", "too-many-429", "error-500", "", "error-500", *[""] * 6]
+    assert second == [206] * 6
+    assert logged_faults == ["", "", "error-500", "too-many-429", "error-500", "", "error-500", *[""] * 6]
 
 
 def test_a_dropped_connection_leaves_half_the_body(root: Path) -> None:
@@ -127,8 +127,8 @@ def test_a_slow_body_is_whole(root: Path) -> None:
         assert time.monotonic() - started < 1.5
 
 
-def test_who_asked(root: Path) -> None:
-    """The process at the other end, for this one and for a child, also where a connection is used again."""
+def test_requests_have_the_process_of_the_client(root: Path) -> None:
+    """This process and a child are found, also when a connection is reused."""
     ask = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
     with Hub(root) as hub:
         connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
@@ -138,20 +138,20 @@ def test_who_asked(root: Path) -> None:
         child = subprocess.Popen([sys.executable, "-c", ask, f"{hub.url}/api/datasets/org/name"])
         assert child.wait(timeout=10) == 0
         connection.close()
-        noted = list(hub.requests)
-    assert [request.pid for request in noted] == [os.getpid(), os.getpid(), child.pid]
-    assert noted[0].client == noted[1].client != noted[2].client
+        requests = list(hub.requests)
+    assert [request.pid for request in requests] == [os.getpid(), os.getpid(), child.pid]
+    assert requests[0].client == requests[1].client != requests[2].client
 
 
 @pytest.mark.slow
-def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
+def test_client_that_hung_up_does_not_stop_the_endpoint(root: Path) -> None:
     with Hub(root, conditions=Conditions(latency_ms=100)) as hub:
         with socket.create_connection(("127.0.0.1", int(hub.url.rsplit(":", 1)[1]))) as client:
             client.sendall(b"GET /api/datasets/org/name HTTP/1.1\r\nHost: x\r\n\r\n")
         deadline = time.monotonic() + 10
         while not len(hub.requests) and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert get(hub, FILE)[0] == 200, "and the endpoint still answers"
+        assert get(hub, FILE)[0] == 200, "the endpoint no longer answers"
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
         (["--bandwidth-mb-s", "0"], "must be above 0"),
     ],
 )
-def test_conditions_that_cannot_be(
+def test_impossible_conditions_get_one_line(
     root: Path, arguments: list[str], phrase: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["hub", "--root", str(root), *arguments])
-    for name in ("signal", "set_wakeup_fd"):  # of this process, which goes on
+    for name in ("signal", "set_wakeup_fd"):  # this process goes on
         monkeypatch.setattr(signal, name, lambda *_: None)
     assert hub.main() == 2
     message = capfd.readouterr().err
@@ -178,7 +178,7 @@ def test_conditions_that_cannot_be(
 
 
 @pytest.mark.slow
-def test_conditions_as_flags(root: Path, tmp_path: Path) -> None:
+def test_flags_set_conditions(root: Path, tmp_path: Path) -> None:
     flags = ["--redirect", "--latency-ms", "1", "--bandwidth-mb-s", "50", "--fault", "drop:9", "--fault", "slow:8"]
     log = tmp_path / "log.jsonl"
     command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), "--log", str(log), *flags]

@@ -1,4 +1,4 @@
-"""The endpoint against the clients that people have: of each stack, reading and pushing, under each condition."""
+"""The endpoint against real clients: each stack reads and pushes under each condition."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ NO_XET = "june-2023"  # the other stacks have hf_xet
 READING = ("stream", "filesystem", "snapshot")
 ROWS_IN_A_FILE, FILES = 300, 3
 
-# The oldest and the newest clients meet every condition; those in between, which are `end_to_end`, half of those that
-# are not plain.
-SPARED = {
+# The oldest and the newest clients run under every condition. Those in between are `end_to_end` and skip half of them.
+SKIPPED = {
     "middle": {"narrow", "too-many-429", "slow", "xet-drop"},
     "datasets-3.6": {"redirect", "error-500", "drop", "xet"},
 }
 
 
 @dataclass
-class Spoken:
-    """What one client did and got, and what it asked for."""
+class Client:
+    """The results of one client's steps, and its requests."""
 
     stack: str
     root: Path
@@ -56,7 +55,7 @@ class Spoken:
 
 @functools.cache
 def texts() -> list[str]:
-    """Hard to compress, so that files have some size."""
+    """Return texts that are hard to compress, so that files have some size."""
     return [hashlib.sha512(str(number).encode()).hexdigest() * 4 for number in range(ROWS_IN_A_FILE * FILES)]
 
 
@@ -71,63 +70,65 @@ def fill(repository: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def everyone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Spoken]:
-    """What the clients of all stacks did, all at a time: most of it is waiting before they try again."""
+def clients(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Client]:
+    """Run the clients of all stacks at the same time: most of their time is waiting before they retry."""
     tests = [item for item in request.session.items if item.path == request.path]
     end_to_end = any(item.get_closest_marker("end_to_end") for item in tests)
-    stacks = [stack for stack in STACKS if end_to_end or stack not in SPARED]
+    stacks = [stack for stack in STACKS if end_to_end or stack not in SKIPPED]
     for stack in stacks:
         interpreter(stack)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(stacks)) as pool:
         patch.setattr(sending, "SLOW_BODY_S", 0.3)
         works = [tmp_path_factory.mktemp(stack) for stack in stacks]
-        return dict(zip(stacks, pool.map(speak, stacks, works), strict=True))
+        return dict(zip(stacks, pool.map(run_client, stacks, works), strict=True))
 
 
-@pytest.fixture(params=[pytest.param(one, marks=[pytest.mark.end_to_end] if one in SPARED else []) for one in STACKS])
-def spoken(request: pytest.FixtureRequest, everyone: dict[str, Spoken]) -> Spoken:
-    return everyone[request.param]
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.end_to_end] if name in SKIPPED else []) for name in STACKS]
+)
+def client(request: pytest.FixtureRequest, clients: dict[str, Client]) -> Client:
+    return clients[request.param]
 
 
-def met_by(stack: str) -> list[str]:
-    """The conditions that a stack's clients meet."""
-    return [name for name in CONDITIONS if name not in SPARED.get(stack, ())]
+def conditions_of(stack: str) -> list[str]:
+    """Return the conditions under which a stack's clients run."""
+    return [name for name in CONDITIONS if name not in SKIPPED.get(stack, ())]
 
 
-def speak(stack: str, work: Path) -> Spoken:
-    """Every step of one stack's clients, in one process."""
-    for name in met_by(stack):
+def run_client(stack: str, work: Path) -> Client:
+    """Run every step of one stack's clients in one process."""
+    for name in conditions_of(stack):
         fill(work / "root" / "datasets" / "org" / name)
     python = interpreter(stack)
-    steps = [f"{step}:org/{name}" for name in met_by(stack) for step in READING]
+    steps = [f"{step}:org/{name}" for name in conditions_of(stack) for step in READING]
     steps += ["push:org/pushed", "push:org/by-xet"]
     with Hub(work / "root", page_size=2) as hub:
         environment = environment_of(hub.url, work / "home")
         command = [str(python), str(Path(__file__).with_name("client.py")), str(work), *steps]
         with (work / "errors").open("w") as errors:
-            client = subprocess.Popen(
+            process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment, text=True
             )
             try:
-                assert client.stdin and client.stdout
-                assert "versions" in client.stdout.readline()
-                conversation = Spoken(stack, work / "root")
+                assert process.stdin and process.stdout
+                assert "versions" in process.stdout.readline()
+                client = Client(stack, work / "root")
                 for step in steps:
                     hub.change(CONDITIONS.get(step.rpartition("/")[2], Conditions()))
                     hub.requests.clear()
-                    client.stdin.write("\n")
-                    client.stdin.flush()
-                    conversation.results[step] = json.loads(client.stdout.readline() or '{"error": "it ended"}')
-                    conversation.requests[step] = list(hub.requests)
-                client.wait(timeout=20)
+                    process.stdin.write("\n")
+                    process.stdin.flush()
+                    client.results[step] = json.loads(process.stdout.readline() or '{"error": "it ended"}')
+                    client.requests[step] = list(hub.requests)
+                process.wait(timeout=20)
             finally:
-                client.kill()
-                client.wait()
-        return conversation
+                process.kill()
+                process.wait()
+        return client
 
 
 def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]:
-    """What a client is given so that it asks the endpoint at `url`, and nobody else."""
+    """Return the environment in which a client asks only the endpoint at `url`."""
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
     environment.pop("HF_HUB_OFFLINE", None)
     return environment | {
@@ -143,14 +144,14 @@ def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]
 
 
 def repository(name: str, under: Path) -> dict[str, str]:
-    """The files of a repository and their hashes."""
+    """Return the files of a repository and their hashes."""
     folder = under / "datasets" / "org" / name
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def expected(step: str, condition: str, root: Path) -> Any:
-    """What a client has to get."""
+    """Return what a client must get."""
     if step == "stream":
         return [[number, hashlib.sha256(text.encode()).hexdigest()] for number, text in enumerate(texts())]
     files = repository(condition, root)
@@ -163,73 +164,69 @@ def expected(step: str, condition: str, root: Path) -> Any:
     }
 
 
-def test_every_client_reads_what_is_there_or_says_that_it_cannot(spoken: Spoken) -> None:
-    """Rows and files are right under every condition. How many failing answers a client puts up with is its own choice:
-    where it gives up it raises, and takes nothing less for the whole."""
+def test_every_client_reads_correctly_or_raises(client: Client) -> None:
+    """A client may give up after as many failing answers as it likes, but then it must raise."""
     wrong = []
-    for condition in met_by(spoken.stack):
+    for condition in conditions_of(client.stack):
         for step in READING:
-            answer = spoken.results[f"{step}:org/{condition}"]
+            answer = client.results[f"{step}:org/{condition}"]
             gives_up = condition in FAILING and "error" in answer and "result" not in answer
-            if not gives_up and answer.get("result") != expected(step, condition, spoken.root):
+            if not gives_up and answer.get("result") != expected(step, condition, client.root):
                 wrong.append(f"{step} under {condition}: {str(answer)[:200]}")
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("condition", FAILING)
-def test_who_asks_again_after_a_failing_answer_is_served(everyone: dict[str, Spoken], condition: str) -> None:
-    """One failing answer is all that the endpoint gives: some client gets through."""
-    results = [spoken.results.get(f"{step}:org/{condition}", {}) for spoken in everyone.values() for step in READING]
+def test_some_client_gets_through_a_fault(clients: dict[str, Client], condition: str) -> None:
+    """The endpoint answers each request at most once with a fault."""
+    results = [client.results.get(f"{step}:org/{condition}", {}) for client in clients.values() for step in READING]
     assert any("result" in answer for answer in results), results
 
 
-def test_every_fault_was_met(spoken: Spoken) -> None:
-    """A fault that hits nothing shows nothing."""
-    for condition in [name for name in met_by(spoken.stack) if CONDITIONS[name].faults]:
-        met = {r.fault for step in READING for r in spoken.requests[f"{step}:org/{condition}"]}
-        assert CONDITIONS[condition].faults[0].kind in met, condition
+def test_every_client_met_the_faults(client: Client) -> None:
+    for condition in [name for name in conditions_of(client.stack) if CONDITIONS[name].faults]:
+        faults = {r.fault for step in READING for r in client.requests[f"{step}:org/{condition}"]}
+        assert CONDITIONS[condition].faults[0].kind in faults, condition
 
 
-def test_every_client_pushes(spoken: Spoken) -> None:
-    """What is pushed is in the folder, and comes back."""
-    answer = spoken.results["push:org/pushed"]
+def test_pushed_rows_are_in_the_folder_and_read_back(client: Client) -> None:
+    answer = client.results["push:org/pushed"]
     assert answer.get("result") == [[number, f"pushed {number}"] for number in range(50)], answer
-    files = repository("pushed", spoken.root)
+    files = repository("pushed", client.root)
     assert files.pop("a/b.txt") == hashlib.sha256(b"by hand\n" * 9).hexdigest()
     tables = [path for path in files if path.endswith(".parquet")]
-    rows = [pyarrow.parquet.read_table(spoken.root / "datasets/org/pushed" / path).num_rows for path in tables]
+    rows = [pyarrow.parquet.read_table(client.root / "datasets/org/pushed" / path).num_rows for path in tables]
     assert sum(rows) == 50
-    assert not list((spoken.root / ".objects").iterdir()), "what was uploaded stands in the commit"
+    assert not list((client.root / ".objects").iterdir()), "uploads were not moved into the commit"
 
 
-def test_every_client_that_knows_xet_pushes_through_it(spoken: Spoken) -> None:
-    """Storage is written by the client itself; what is committed is in the folder all the same."""
-    answer = spoken.results["push:org/by-xet"]
+def test_clients_with_xet_push_through_it(client: Client) -> None:
+    """The client writes to storage itself; committed files are still in the folder."""
+    answer = client.results["push:org/by-xet"]
     assert answer.get("result") == [[number, f"pushed {number}"] for number in range(50)], answer
-    endpoints = {request.endpoint for request in spoken.requests["push:org/by-xet"]}
-    assert ("xet-write-token" in endpoints) == ("lfs-put" not in endpoints) == (spoken.stack != NO_XET)
-    assert [path for path in repository("by-xet", spoken.root) if path.endswith(".parquet")]
+    endpoints = {request.endpoint for request in client.requests["push:org/by-xet"]}
+    assert ("xet-write-token" in endpoints) == ("lfs-put" not in endpoints) == (client.stack != NO_XET)
+    assert [path for path in repository("by-xet", client.root) if path.endswith(".parquet")]
 
 
-def test_downloads_use_xet_and_streams_do_not(spoken: Spoken) -> None:
-    """Both read the whole repository from a Hub that offers Xet."""
-    if "xet" not in met_by(spoken.stack):
+def test_downloads_use_xet_and_streams_do_not(client: Client) -> None:
+    """The Hub offers Xet to both."""
+    if "xet" not in conditions_of(client.stack):
         return
-    read = {step: {request.endpoint for request in spoken.requests[f"{step}:org/xet"]} for step in READING}
+    read = {step: {request.endpoint for request in client.requests[f"{step}:org/xet"]} for step in READING}
     by_xet = {"xet-read-token", "reconstruction", "xorb"}
-    assert read["snapshot"] & (by_xet | {"cdn"}) == ({"cdn"} if spoken.stack == NO_XET else by_xet)
+    assert read["snapshot"] & (by_xet | {"cdn"}) == ({"cdn"} if client.stack == NO_XET else by_xet)
     for step in ("stream", "filesystem"):
         assert "cdn" in read[step]
         assert not read[step] & by_xet
 
 
-def test_every_request_is_served(spoken: Spoken) -> None:
-    """No client of any version asks for something that is not there on purpose."""
-    asked = [r for requests in spoken.requests.values() for r in requests if r.endpoint == "unknown"]
-    assert not {f"{request.method} {request.path}" for request in asked}
+def test_no_client_asks_for_an_unknown_endpoint(client: Client) -> None:
+    unknown = [r for requests in client.requests.values() for r in requests if r.endpoint == "unknown"]
+    assert not {f"{request.method} {request.path}" for request in unknown}
 
 
-def test_every_request_has_a_process(spoken: Spoken) -> None:
-    """Found for every connection; one of a client that is gone at once may be missed."""
-    pids = [request.pid for requests in spoken.requests.values() for request in requests]
+def test_every_request_has_a_process(client: Client) -> None:
+    """A client that hangs up at once may be missed."""
+    pids = [request.pid for requests in client.requests.values() for request in requests]
     assert sum(pid is None for pid in pids) <= 0.02 * len(pids)

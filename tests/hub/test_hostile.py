@@ -1,4 +1,4 @@
-"""The endpoint against requests that no client sends: it says no, touches and reads nothing else, and serves on."""
+"""Requests that no client sends: the endpoint refuses them, touches nothing outside its folder, and goes on serving."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def hub(root: Path) -> Iterator[Hub]:
 def ask(
     host: str, method: str, path: str, body: bytes | None = None, headers: dict[str, Any] | None = None
 ) -> tuple[int, bytes]:
-    """A request as it stands."""
+    """Send a request unchanged."""
     connection = http.client.HTTPConnection(host, timeout=10)
     try:
         connection.request(method, path, body, headers or {})
@@ -67,7 +67,7 @@ def host_of(hub: Hub) -> str:
 
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """All that is in a folder, with the time at which each was last changed."""
+    """Return the content and the time of the last change of all files in a folder."""
     return {
         str(path.relative_to(folder)): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
         for path in folder.rglob("*")
@@ -88,8 +88,8 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
         ({}, 200),
     ],
 )
-def test_a_page_of_another_origin_does_nothing(hub: Hub, root: Path, headers: dict[str, str], status: int) -> None:
-    """A form that a browser posts without asking first, and a name that was led to this machine."""
+def test_pages_of_other_origins_are_refused(hub: Hub, root: Path, headers: dict[str, str], status: int) -> None:
+    """A form that a browser posts without asking first, and a host name that leads to this machine."""
     host, before = host_of(hub), everything(root)
     headers = {key: value.replace("{port}", host.partition(":")[2]) for key, value in headers.items()}
     posted = ask(host, "POST", f"{API}/commit/main", COMMIT, {"Content-Type": "text/plain", **headers})
@@ -97,7 +97,7 @@ def test_a_page_of_another_origin_does_nothing(hub: Hub, root: Path, headers: di
     assert (everything(root) == before) == (status != 200)
 
 
-def test_no_empty_range_is_the_whole_file(hub: Hub) -> None:
+def test_empty_ranges_are_not_the_whole_file(hub: Hub) -> None:
     assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-0"})[0] == 416
     assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-200"}) == (206, bytes(range(100)))
     assert ask(host_of(hub), "GET", FILE, headers={"Range": f"bytes=0-{'9' * 5000}"})[0] == 416
@@ -108,7 +108,7 @@ DEEP = b"[" * 100_000
 
 
 JSON = {"Content-Type": "application/json"}
-NOT_UNDERSTOOD: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
+MALFORMED: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
     "deep paths": ("POST", f"{API}/paths-info/main", DEEP, JSON),
     "deep commit": ("POST", f"{API}/commit/main", DEEP, {}),
     "deep files": ("POST", f"{API}/preupload/main", b'{"files": ' + DEEP, {}),
@@ -136,23 +136,23 @@ NOT_UNDERSTOOD: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "path", "body", "headers"), NOT_UNDERSTOOD.values(), ids=list(NOT_UNDERSTOOD))
-def test_what_cannot_be_understood_is_the_clients_fault(
+@pytest.mark.parametrize(("method", "path", "body", "headers"), MALFORMED.values(), ids=list(MALFORMED))
+def test_malformed_requests_get_a_status_4xx(
     hub: Hub, method: str, path: str, body: bytes | None, headers: dict[str, Any]
 ) -> None:
     assert 400 <= ask(host_of(hub), method, path, body, headers)[0] < 500
     assert ask(host_of(hub), "GET", API)[0] == 200
 
 
-def test_an_alias_of_an_alias_costs_nothing(hub: Hub) -> None:
-    """Ten merged, each of ten merged: 10^9 pairs, were they put together."""
+def test_nested_yaml_aliases_cost_nothing(hub: Hub) -> None:
+    """Expanded they would be 10^9 pairs."""
     levels = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 10)]
     content = "\n".join(["---", "a0: &a0 {k: v}", *levels, "---"])
     assert ask(host_of(hub), "POST", "/api/validate-yaml", json.dumps({"content": content}).encode())[0] == 200
 
 
-def test_names_that_are_no_text_do_not_stop_the_endpoint(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """They are not served, and that is said; all others are."""
+def test_undecodable_file_names_are_skipped_with_a_message(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """All other files are served."""
     dataset = root / "datasets" / "org" / "name"
     for name in ("\udcff.txt", "folder\udcfe/a.txt", "d/" * 80 + "a.txt"):
         (dataset / name).parent.mkdir(parents=True, exist_ok=True)
@@ -164,10 +164,10 @@ def test_names_that_are_no_text_do_not_stop_the_endpoint(root: Path, capfd: pyte
         assert ask(host_of(hub), "POST", f"{API}/commit/main", COMMIT)[0] == 200
     message = capfd.readouterr().err
     assert [message.count(name) for name in ("\\udcff.txt", "folder\\udcfe")] == [1, 1]
-    assert (dataset / "\udcff.txt").read_bytes() == CANARY, "a commit leaves them alone"
+    assert (dataset / "\udcff.txt").read_bytes() == CANARY, "a commit touched them"
 
 
-# What the requests at random are put together of.
+# Parts of random requests.
 REQUESTS = 800
 NAMES = [*["org/name"] * 20, "org/away", "org", "org/.", "./.", "../outside", "org/new", "a/b/c", "", "n" * 300,
          "\udcff", "é"]  # fmt: skip
@@ -193,12 +193,12 @@ HEADERS = {
 
 
 def path_of(chance: random.Random) -> str:
-    """A path of some endpoint, with a name, a revision and a file from the lists, escaped in some way."""
+    """Return a random path of some endpoint, escaped in some way."""
     name, path = chance.choice(NAMES), chance.choice(PATHS)
     revision = chance.choice(["main"] * 20 + ["HEAD", "..", "v1", "0" * 40, "\udcff"])
     kind = chance.choice(["datasets"] * 8 + ["models", "spaces"])
     api = f"/api/{kind}/{name}"
-    made = chance.choice(
+    address = chance.choice(
         [
             api,
             *(f"{api}/{what}/{revision}" for what in ("revision", "tree", "commits", "branch", "xet-read-token")),
@@ -215,16 +215,16 @@ def path_of(chance: random.Random) -> str:
             *("/api/repos/create", "/api/repos/delete", "/api/validate-yaml", "/api/whoami-v2", "/elsewhere/x/y"),
         ]
     )
-    made = quote(
-        made.encode(errors="surrogateescape" if "\ud800" not in made else "replace"),
+    address = quote(
+        address.encode(errors="surrogateescape" if "\ud800" not in address else "replace"),
         safe=chance.choice(["/"] * 6 + ["%"]),
     )
     query = chance.choice(["", "", "?limit=-1", "?cursor=x", "?recursive=1&expand=1", "?%ff=%00", "?create_pr=0"])
-    return made.replace("%2F", "/", 4) + query
+    return address.replace("%2F", "/", 4) + query
 
 
 def body_of(chance: random.Random, path: str) -> bytes | None:
-    """Nothing, no JSON, or JSON that is nearly right."""
+    """Return no body, something other than JSON, or JSON that is nearly right."""
 
     def some(right: Any, others: list[Any] = VALUES) -> Any:
         return chance.choice([*[right] * 2 * len(others), *others])
@@ -242,48 +242,48 @@ def body_of(chance: random.Random, path: str) -> bytes | None:
 
 @contextlib.contextmanager
 def running(log: Path, *arguments: str) -> Iterator[dict[str, str]]:
-    """The endpoint in a process of its own, and what it says that a client needs. It ends as it should, untroubled."""
+    """Run the endpoint in a process of its own, and yield the variables it prints. It must end without an error."""
     command = [sys.executable, "-m", "beyond_ram.hub", *arguments]
     with log.open("w") as errors:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-    given: dict[str, str] = {}
+    variables: dict[str, str] = {}
     try:
-        while "HF_ENDPOINT" not in given:
+        while "HF_ENDPOINT" not in variables:
             assert server.stdout
-            name, _, given[name] = server.stdout.readline().strip().partition("=")
-        yield given
+            name, _, variables[name] = server.stdout.readline().strip().partition("=")
+        yield variables
     finally:
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=10) == 0
     assert "Traceback" not in log.read_text()
 
 
-def asked_at_random(given: dict[str, str], seed: int) -> Counter[int]:
-    """How often each status was answered. None is the server's fault, and nothing came that is not to be read."""
-    chance, host, statuses = random.Random(seed), given["HF_ENDPOINT"].removeprefix("http://"), Counter[int]()
+def ask_at_random(variables: dict[str, str], seed: int) -> Counter[int]:
+    """Count the statuses of random requests. None is the server's fault, and no answer has content of other files."""
+    chance, host, statuses = random.Random(seed), variables["HF_ENDPOINT"].removeprefix("http://"), Counter[int]()
     for number in range(REQUESTS):
         path = path_of(chance)
         body = body_of(chance, path)
         right = next((method for part, method in METHODS.items() if part in path), "GET")
         method = chance.choice([*[right] * 8, "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-        headers = {"Authorization": f"Bearer {given.get('HF_TOKEN')}".encode()}
+        headers = {"Authorization": f"Bearer {variables.get('HF_TOKEN')}".encode()}
         chosen = chance.choices(list(HEADERS), k=chance.choice([0, 0, 0, 1, 2]))
         headers |= {key: chance.choice(HEADERS[key]).encode() for key in chosen}
         status, answer = 0, b""
-        with contextlib.suppress(http.client.BadStatusLine):  # a request so wrong that it is only hung up on
+        with contextlib.suppress(http.client.BadStatusLine):  # the server may hang up
             status, answer = ask(host, method, path, body, headers)
         assert status < 500, (number, method, path, body, headers, answer)
         assert CANARY not in answer, (number, method, path)
         statuses[status] += 1
-    assert ask(host, "GET", API, None, {"Authorization": f"Bearer {given.get('HF_TOKEN')}"})[0] == 200
+    assert ask(host, "GET", API, None, {"Authorization": f"Bearer {variables.get('HF_TOKEN')}"})[0] == 200
     return statuses
 
 
 @pytest.mark.slow
-def test_requests_at_random(root: Path, tmp_path: Path) -> None:
+def test_random_requests_change_nothing_outside(root: Path, tmp_path: Path) -> None:
     outside = everything(tmp_path / "outside")
-    with running(tmp_path / "said", "--root", str(root), "--xet") as given:
-        statuses = asked_at_random(given, seed=1)
+    with running(tmp_path / "said", "--root", str(root), "--xet") as variables:
+        statuses = ask_at_random(variables, seed=1)
     assert everything(tmp_path / "outside") == outside
     assert (root / "secret").read_bytes() == (root / "datasets/org/name/.git/config").read_bytes() == CANARY
     assert sorted(path.name for path in tmp_path.iterdir()) == ["outside", "root", "said"]
@@ -292,13 +292,12 @@ def test_requests_at_random(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_requests_at_random_through_the_relay(root: Path, tmp_path: Path) -> None:
-    """Nothing at all is changed through it."""
+def test_random_requests_through_the_relay_change_nothing(root: Path, tmp_path: Path) -> None:
     before = everything(tmp_path / "root")
     with (
         running(tmp_path / "said", "--root", str(root)) as hub,
-        running(tmp_path / "relay-said", "--upstream", hub["HF_ENDPOINT"]) as given,
+        running(tmp_path / "relay-said", "--upstream", hub["HF_ENDPOINT"]) as variables,
     ):
-        statuses = asked_at_random(given, seed=2)
+        statuses = ask_at_random(variables, seed=2)
     assert everything(tmp_path / "root") == before
     assert min(statuses[status] for status in (200, 401, 403, 404, 421)) > 2, "some were nearly right"

@@ -1,4 +1,4 @@
-"""The endpoint as a process: it ends when it is asked to, whenever that is."""
+"""The endpoint as a process: a signal ends it at any time."""
 
 import signal
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Sends itself a signal just as it begins to wait: in `wait` with the lock of an event held, or before it reads.
+# Sends itself a signal just before it waits: while it holds the lock of an event, or before it reads.
 PROGRAM = """
 import builtins, os, signal, sys
 from beyond_ram.hub import __main__ as hub
@@ -31,7 +31,7 @@ sys.exit(hub.main())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_by_a_signal_that_comes_as_it_begins_to_wait(tmp_path: Path, number: signal.Signals) -> None:
+def test_signal_just_before_waiting_ends_the_endpoint(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", PROGRAM, str(int(number))]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
     assert "HF_ENDPOINT=http://127.0.0.1:" in done.stdout

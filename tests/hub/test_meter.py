@@ -1,4 +1,4 @@
-"""What is the endpoint's own work, and what is held back on purpose."""
+"""Time of the endpoint's own work, and of injected delays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["root"]
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test sets."""
 
     now = 100.0
 
@@ -27,16 +27,16 @@ class Clock:
         return self.now / 10
 
 
-def test_time_counts_once_however_many_answers_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_of_simultaneous_answers_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(meters, "time", clock)
     meter = Meter()
-    clock.now += 5  # nobody asks
+    clock.now += 5  # no request
     meter.begin()
     clock.now += 1
     meter.begin()
     with meter.delayed():
-        clock.now += 2  # the other one is answered meanwhile
+        clock.now += 2  # the other answer goes on meanwhile
     meter.end()
     with meter.delayed():
         clock.now += 4
@@ -48,12 +48,12 @@ def test_time_counts_once_however_many_answers_are_under_way(monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_what_is_injected_is_not_the_endpoints_work(root: Path) -> None:
+def test_injected_delays_are_not_the_endpoints_work(root: Path) -> None:
     conditions = Conditions(latency_ms=150, bandwidth_mb_per_s=4)
     with Hub(root, conditions=conditions) as delayed, Hub(root) as free:
         get(delayed, FILE)
         get(free, FILE)
-    # A line comes after its answer: it is there when the endpoint has ended.
+    # A request is logged after its answer: the log is complete when the endpoint has ended.
     (slow,), (fast,) = list(delayed.requests), list(free.requests)
     assert 0.24 < slow.injected_s <= slow.duration_s  # 150 ms, and 400 kB at 4 MB/s
     assert slow.after.injected_s - slow.before.injected_s == pytest.approx(slow.injected_s, abs=0.02)

@@ -1,4 +1,4 @@
-"""Pushing to the local Hub endpoint: what lands in the folder, and what is refused."""
+"""Pushing to the local Hub endpoint: the files in its folder, and refusals."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def commit(hub: Hub, *operations: dict[str, Any]) -> tuple[int, Any]:
 
 
 def everything(root: Path) -> dict[str, bytes]:
-    """All files below the folder and beside it."""
+    """Return all files in the folder and beside it."""
     return {str(p.relative_to(root.parent)): p.read_bytes() for p in root.parent.rglob("*") if p.is_file()}
 
 
-def test_a_repository_is_made_once(hub: Hub, root: Path) -> None:
+def test_repository_is_created_once(hub: Hub, root: Path) -> None:
     wanted = {"name": "new", "organization": "org", "type": "dataset", "private": True}
     assert ask(hub, "/api/repos/create", wanted) == (
         200,
@@ -83,7 +83,7 @@ def test_a_repository_is_made_once(hub: Hub, root: Path) -> None:
         *("org/.", "./.", "./name", "org/a..b", "org/x.git", ".hidden/x", f"org/{'x' * 97}", "org/\udcff", "org/x\n"),
     ],
 )
-def test_names_that_are_refused(hub: Hub, root: Path, name: str) -> None:
+def test_bad_repository_names_are_refused(hub: Hub, root: Path, name: str) -> None:
     before = sorted(root.parent.rglob("*"))
     status, answer = ask(hub, "/api/repos/create", {"name": name, "type": "dataset"})
     assert (status, "cannot name" in answer["error"]) == (422, True)
@@ -91,11 +91,11 @@ def test_names_that_are_refused(hub: Hub, root: Path, name: str) -> None:
     assert sorted(root.parent.rglob("*")) == before
 
 
-def test_a_commit_lands_in_the_folder(hub: Hub, root: Path) -> None:
+def test_commit_writes_into_the_folder(hub: Hub, root: Path) -> None:
     content = bytes(range(256)) * 9
     oid = hashlib.sha256(content).hexdigest()
-    asked = {"operation": "upload", "transfers": ["basic"], "objects": [{"oid": oid, "size": len(content)}]}
-    _, answer = ask(hub, f"{GIT}/batch", asked)
+    batch = {"operation": "upload", "transfers": ["basic"], "objects": [{"oid": oid, "size": len(content)}]}
+    _, answer = ask(hub, f"{GIT}/batch", batch)
     actions = answer["objects"][0]["actions"]
     assert ask(hub, urlsplit(actions["upload"]["href"]).path, content, "PUT")[0] == 200
     assert ask(hub, urlsplit(actions["verify"]["href"]).path, {"oid": oid, "size": len(content)})[0] == 200
@@ -114,8 +114,8 @@ def test_a_commit_lands_in_the_folder(hub: Hub, root: Path) -> None:
     assert not (dataset / "README.md").exists()
     _, after = ask(hub, API, method="GET")
     assert before["sha"] != after["sha"] == made["commitOid"]
-    # What stands in the repository need not be sent again, whatever its name.
-    assert "actions" not in ask(hub, f"{GIT}/batch", asked)[1]["objects"][0]
+    # Content of the repository need not be sent again, under any name.
+    assert "actions" not in ask(hub, f"{GIT}/batch", batch)[1]["objects"][0]
     value = {"path": "c.parquet", "algo": "sha256", "oid": oid, "size": len(content)}
     assert commit(hub, {"key": "lfsFile", "value": value})[0] == 200
     assert (dataset / "c.parquet").read_bytes() == content
@@ -133,7 +133,7 @@ def test_a_commit_lands_in_the_folder(hub: Hub, root: Path) -> None:
     ["../x", "a/../../x", "/etc/x", "..", "", ".", "link/x", ".git/config", "a/.git/config", "x\0y"],
 )
 def test_paths_outside_the_folder_are_refused(hub: Hub, root: Path, path: str) -> None:
-    """And nothing of such a commit is done."""
+    """Such a commit changes nothing."""
     before = everything(root)
     for bad in (file(path, b"bad"), {"key": "deletedFolder", "value": {"path": path}}):
         status, answer = commit(hub, file("good.txt", b"good"), bad)
@@ -168,8 +168,7 @@ OBJECT = {"key": "lfsFile", "value": {"path": "x.bin", "algo": "sha256", "oid": 
     ],
     ids=lambda bad: str(bad["key"]),
 )
-def test_a_commit_is_done_whole_or_not_at_all(hub: Hub, root: Path, bad: dict[str, Any]) -> None:
-    """Whatever is wrong with one operation, and wherever it stands."""
+def test_commit_with_one_bad_operation_changes_nothing(hub: Hub, root: Path, bad: dict[str, Any]) -> None:
     (root / "datasets/org/name/folder").mkdir()
     (root / "datasets/org/name/folder/file").write_text("in a folder")
     before = everything(root)
@@ -180,11 +179,11 @@ def test_a_commit_is_done_whole_or_not_at_all(hub: Hub, root: Path, bad: dict[st
         assert len(answer["error"].splitlines()) == 1
         assert everything(root) == before
         assert [path.name for path in (root / "datasets" / "org").iterdir()] == ["name"]
-    assert commit(hub, *good)[0] == 200, "and it can be pushed to as before"
+    assert commit(hub, *good)[0] == 200, "later pushes fail"
     assert ask(hub, API, method="GET")[0] == 200
 
 
-def test_commits_at_once_are_all_done(hub: Hub, root: Path) -> None:
+def test_simultaneous_commits_are_all_applied(hub: Hub, root: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: commit(hub, file(f"{n}.txt", b"x"))[0], range(24)))
     assert answers == [200] * 24
@@ -192,29 +191,29 @@ def test_commits_at_once_are_all_done(hub: Hub, root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_who_reads_sees_a_commit_whole_or_not_at_all(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repos, "CACHED_S", -1)  # each reads the folder for itself
+def test_readers_see_a_whole_commit_or_none_of_it(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repos, "CACHED_S", -1)  # every request reads the folder
     even, odd = ([f"{number:02}-{which}" for number in range(40)] for which in ("even", "odd"))
 
-    def turn(new: list[str], old: list[str]) -> int:
-        gone = [{"key": "deletedFile", "value": {"path": path}} for path in old]
-        return commit(hub, *(file(path, b"x") for path in new), *gone)[0]
+    def replace(new: list[str], old: list[str]) -> int:
+        deletions = [{"key": "deletedFile", "value": {"path": path}} for path in old]
+        return commit(hub, *(file(path, b"x") for path in new), *deletions)[0]
 
     def read(_: int) -> tuple[str, ...]:
         status, answer = ask(hub, API, method="GET")
         return status, *(sibling["rfilename"] for sibling in answer["siblings"] if "-" in sibling["rfilename"])
 
-    assert turn(even, odd) == 200
+    assert replace(even, odd) == 200
     with ThreadPoolExecutor(3) as pool:
         readings = pool.map(read, range(75))
-        turned = [turn(*((odd, even) if number % 2 else (even, odd))) for number in range(1, 16)]
+        statuses = [replace(*((odd, even) if number % 2 else (even, odd))) for number in range(1, 16)]
         views = set(readings)
-    assert turned == [200] * 15
+    assert statuses == [200] * 15
     assert views == {(200, *even), (200, *odd)}
 
 
-def test_where_folders_cannot_change_places_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on file systems without RENAME_EXCHANGE."""
+def test_folders_are_renamed_without_atomic_exchange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems lack RENAME_EXCHANGE."""
     monkeypatch.setattr(store, "_RENAME_EXCHANGE", 1 << 31)
     for name in ("new", "old"):
         (tmp_path / name).mkdir()
@@ -229,7 +228,7 @@ def test_where_folders_cannot_change_places_they_are_renamed(tmp_path: Path, mon
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MB."""
+    """Mount a file system of 2 MB."""
     small = tmp_path / "small"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(small)], capture_output=True).returncode:
@@ -238,7 +237,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(small)], check=True)
 
 
-def test_a_full_disk_leaves_the_repository_as_it_was(small: Path) -> None:
+def test_full_disk_leaves_the_repository_unchanged(small: Path) -> None:
     root = small / "root"
     (root / "datasets/org/name").mkdir(parents=True)
     (root / "datasets/org/name/README.md").write_text("hello")
@@ -246,16 +245,16 @@ def test_a_full_disk_leaves_the_repository_as_it_was(small: Path) -> None:
     oid = hashlib.sha256(content * 4).hexdigest()
     with Hub(root) as hub:
         before = everything(root)
-        gone = {"key": "deletedFile", "value": {"path": "README.md"}}
-        status, answer = commit(hub, gone, *(file(f"{number}.bin", content) for number in range(5)))
+        deletion = {"key": "deletedFile", "value": {"path": "README.md"}}
+        status, answer = commit(hub, deletion, *(file(f"{number}.bin", content) for number in range(5)))
         assert (status, "No space left" in answer["error"]) == (507, True)
         assert ask(hub, f"{GIT}/{oid}", content * 4, "PUT")[0] == 507
         assert everything(root) == before
-        assert commit(hub, gone, file("0.bin", content))[0] == 200
+        assert commit(hub, deletion, file("0.bin", content))[0] == 200
     assert (root / "datasets/org/name/0.bin").read_bytes() == content
 
 
-def test_a_repository_that_is_a_mount_is_left_as_it_was(small: Path, tmp_path: Path) -> None:
+def test_repository_that_is_a_mount_is_left_unchanged(small: Path, tmp_path: Path) -> None:
     dataset = tmp_path / "root/datasets/org/name"
     dataset.mkdir(parents=True)
     (small / "README.md").write_text("hello")
@@ -269,7 +268,7 @@ def test_a_repository_that_is_a_mount_is_left_as_it_was(small: Path, tmp_path: P
         subprocess.run(["umount", str(dataset)], check=True)
 
 
-def test_only_what_was_made_here_or_pushed_to_is_deleted(hub: Hub, root: Path) -> None:
+def test_only_created_or_pushed_repositories_are_deleted(hub: Hub, root: Path) -> None:
     def delete(name: str) -> int:
         return ask(hub, "/api/repos/delete", {"name": name, "type": "dataset"}, "DELETE")[0]
 
@@ -280,14 +279,14 @@ def test_only_what_was_made_here_or_pushed_to_is_deleted(hub: Hub, root: Path) -
     assert everything(root) == before
     assert ask(hub, "/api/repos/create", {"name": "org/made", "type": "dataset"})[0] == 200
     assert commit(hub, file("a", b"a"))[0] == 200
-    assert delete("org/alias") == 422, "a link is not what was pushed to"
+    assert delete("org/alias") == 422, "a link to a pushed repository was deleted"
     assert delete("org/made") == delete("org/name") == 200
     assert [path.name for path in org.iterdir()] == ["alias"]
     assert delete("org/name") == 404
 
 
 @pytest.mark.parametrize("name", ["org", "org/alias"])
-def test_a_folder_of_repositories_and_a_link_are_not_pushed_to(hub: Hub, root: Path, name: str) -> None:
+def test_pushes_to_organisations_and_links_are_refused(hub: Hub, root: Path, name: str) -> None:
     (root / "datasets/org/alias").symlink_to(root / "datasets/org/name")
     before = everything(root)
     assert ask(hub, f"/api/datasets/{name}/commit/main", json.dumps(file("x", b"x")).encode())[0] == 422
@@ -311,7 +310,7 @@ def test_commits_elsewhere_are_refused(hub: Hub, root: Path, path: str, status: 
     assert everything(root) == before
 
 
-def test_objects_are_what_their_name_says(hub: Hub, root: Path) -> None:
+def test_objects_with_another_hash_are_refused(hub: Hub, root: Path) -> None:
     oid = hashlib.sha256(b"right").hexdigest()
     assert ask(hub, f"{GIT}/{oid}", b"wrong", "PUT")[0] == 422
     assert ask(hub, f"{GIT}/..%2F..%2Fx", b"wrong", "PUT")[0] in (404, 422)
@@ -334,19 +333,19 @@ def test_objects_are_what_their_name_says(hub: Hub, root: Path) -> None:
         ("/api/repos/create", b"[]"),
     ],
 )
-def test_bodies_that_are_not_understood(hub: Hub, root: Path, path: str, body: bytes) -> None:
+def test_malformed_bodies_get_one_line(hub: Hub, root: Path, path: str, body: bytes) -> None:
     status, answer = ask(hub, path, body)
     assert status in (400, 422)
     assert len(answer["error"].splitlines()) == 1
     assert set(everything(root)) == {"root/datasets/org/name/README.md"}
 
 
-def test_which_files_go_by_lfs(hub: Hub) -> None:
+def test_large_and_binary_files_go_to_lfs(hub: Hub) -> None:
     files = [{"path": "a.parquet", "size": 5}, {"path": "a.txt", "size": 5}, {"path": "b.txt", "size": 10_000_000}]
     _, answer = ask(hub, f"{API}/preupload/main", {"files": files})
     assert [file["uploadMode"] for file in answer["files"]] == ["lfs", "regular", "lfs"]
 
 
-def test_cards_are_yaml(hub: Hub) -> None:
+def test_cards_must_be_valid_yaml(hub: Hub) -> None:
     assert ask(hub, "/api/validate-yaml", {"content": "---\na: 1\n---\n# b", "repoType": "dataset"})[0] == 200
     assert ask(hub, "/api/validate-yaml", {"content": "---\na: [\n---\n# b", "repoType": "dataset"})[0] == 400

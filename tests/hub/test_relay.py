@@ -1,4 +1,4 @@
-"""Another Hub, asked through an address that notes the requests: real clients get and ask the same as without it."""
+"""A relay to another Hub, which logs the requests: real clients get and ask the same as without it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ STEPS = ("stream:org/redirect", "filesystem:org/redirect", "snapshot:org/redirec
 TREE, FILE = "/api/datasets/org/name/tree/main", "/datasets/org/name/resolve/main/a.parquet"
 
 
-def spoken(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
-    """What the clients of a stack get, by step."""
+def answers_of(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
+    """Return what the clients of a stack get, ask_by step."""
     work.mkdir()
     client = [str(interpreter(stack)), str(Path(__file__).with_name("client.py")), str(work), *STEPS]
     environment = environment_of(hub.url, work / "home", hub.token or "local")
@@ -43,33 +43,33 @@ def spoken(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", [pytest.param(STACKS[0], marks=pytest.mark.end_to_end), STACKS[-1]])
-def test_clients_get_and_ask_the_same(stack: str, tmp_path: Path) -> None:
+def test_clients_get_and_ask_the_same_through_a_relay(stack: str, tmp_path: Path) -> None:
     """Pages of a listing, redirects to storage on another address, and ranges."""
 
-    def by(way: str) -> Counter[tuple[str, str, int]]:
+    def ask_by(way: str) -> Counter[tuple[str, str, int]]:
         root = tmp_path / f"{way}-root"
         fill(root / "datasets" / "org" / "redirect")
         with Hub(root, page_size=2, conditions=Conditions(redirect=True)) as hub:
             if way == "direct":
-                answers, noted = spoken(stack, hub, tmp_path / way), hub.requests
+                answers, requests = answers_of(stack, hub, tmp_path / way), hub.requests
             else:
                 with Hub(None, upstream=hub.url) as relay:
-                    answers, noted = spoken(stack, relay, tmp_path / way), relay.requests
+                    answers, requests = answers_of(stack, relay, tmp_path / way), relay.requests
                 assert len(hub.requests) == len(relay.requests)
                 assert any(request.bytes_sent for request in relay.requests if request.endpoint == "elsewhere")
-            assert all(request.pid is not None for request in noted)
+            assert all(request.pid is not None for request in requests)
         for step in STEPS:
             assert answers[step].get("result") == expected(step.partition(":")[0], "redirect", root), answers[step]
-        return Counter((r.method, r.endpoint.replace("elsewhere", "cdn"), r.status) for r in noted)
+        return Counter((r.method, r.endpoint.replace("elsewhere", "cdn"), r.status) for r in requests)
 
     with ThreadPoolExecutor(2) as pool:
-        direct, relayed = pool.map(by, ("direct", "relayed"))
+        direct, relayed = pool.map(ask_by, ("direct", "relayed"))
     assert direct == relayed
 
 
 @dataclass
 class Server:
-    """A server that answers as it is told, and keeps what it was asked: method, path and headers."""
+    """A server with set answers, which keeps the method, path and headers of each request."""
 
     answers: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
     asked: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
@@ -119,13 +119,13 @@ def relay(other: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 def ask(
     hub: Hub, path: str, method: str = "GET", token: str | None = "", body: str | None = None, **headers: str
 ) -> http.client.HTTPResponse:
-    """A request as it stands, with the relay's own token unless another is named; the answer is read."""
+    """Send a request unchanged, with the relay's token unless another is authorization, and read the answer."""
     address = urlsplit(path)
     connection = http.client.HTTPConnection(address.netloc or hub.url.removeprefix("http://"), timeout=10)
-    given = {} if token is None else {"Authorization": f"Bearer {token or hub.token}"}
+    authorization = {} if token is None else {"Authorization": f"Bearer {token or hub.token}"}
     try:
         connection.putrequest(method, path.removeprefix(f"http://{address.netloc}"), skip_accept_encoding=True)
-        for name, value in {**given, **headers, **({"Content-Length": str(len(body))} if body else {})}.items():
+        for name, value in {**authorization, **headers, **({"Content-Length": str(len(body))} if body else {})}.items():
             connection.putheader(name, value)
         connection.endheaders(body.encode() if body else None)
         answer = connection.getresponse()
@@ -136,7 +136,7 @@ def ask(
 
 
 @pytest.mark.parametrize("token", [None, "local", "hf_real", "ä"])
-def test_nobody_without_the_secret_is_lent_the_token(other: Server, relay: Hub, token: str | None) -> None:
+def test_clients_without_the_secret_get_a_status_401(other: Server, relay: Hub, token: str | None) -> None:
     for method, path in (("GET", TREE), ("HEAD", FILE), ("POST", TREE.replace("tree", "paths-info"))):
         assert ask(relay, path, method, token).status == 401
     assert other.asked == []
@@ -161,7 +161,7 @@ def test_nobody_without_the_secret_is_lent_the_token(other: Server, relay: Hub, 
         ("GET", "http://evil.example/api/datasets/org/name/tree/main", 400),
     ],
 )
-def test_only_what_reading_needs_is_handed_on(other: Server, relay: Hub, method: str, path: str, status: int) -> None:
+def test_relay_forwards_only_requests_that_read(other: Server, relay: Hub, method: str, path: str, status: int) -> None:
     host = relay.url.removeprefix("http://")
     connection = http.client.HTTPConnection(host, timeout=10)
     connection.request(method, path, "{}", {"Authorization": f"Bearer {relay.token}", "Host": host})
@@ -170,10 +170,8 @@ def test_only_what_reading_needs_is_handed_on(other: Server, relay: Hub, method:
     assert other.asked == []
 
 
-def test_the_token_takes_the_place_of_the_secret_and_nothing_else_is_handed_on(
-    other: Server, storage: Server, relay: Hub
-) -> None:
-    """Both ways: nothing of the client's but what reading needs, and no cookies."""
+def test_relay_forwards_only_headers_that_reading_needs(other: Server, storage: Server, relay: Hub) -> None:
+    """In both directions. The secret takes the place of the relay's token, and cookies are dropped."""
     other.answers[TREE] = (200, {"Set-Cookie": "session=1", "X-Xet-Hash": "1", "X-Total-Count": "7", "ETag": '"e"'})
     other.answers[FILE] = (302, {"Location": f"{storage.url}/a?X-Amz-Signature=signed", "Set-Cookie": "session=1"})
     sent_headers = {
@@ -183,21 +181,19 @@ def test_the_token_takes_the_place_of_the_secret_and_nothing_else_is_handed_on(
         "X-Mine": "1",
         "Referer": "http://mine",
     }
-    for _ in range(2):  # and nothing is kept from one request to the next
+    for _ in range(2):  # nothing is kept from one request to the next
         answer = ask(relay, TREE, **sent_headers)
         assert set(answer.headers) - {"Date", "Server"} == {"X-Total-Count", "ETag", "Content-Length"}
-        led = ask(relay, FILE, **sent_headers)
-        assert (led.status, led.headers["Set-Cookie"]) == (302, None)
-        assert ask(relay, str(led.headers["Location"]), **sent_headers).status == 200
+        redirect = ask(relay, FILE, **sent_headers)
+        assert (redirect.status, redirect.headers["Set-Cookie"]) == (302, None)
+        assert ask(relay, str(redirect.headers["Location"]), **sent_headers).status == 200
     needed = {"User-Agent": "me", "Range": "bytes=0-1"}
     for _, _, headers in other.asked:
         assert headers == {**needed, "Host": urlsplit(other.url).netloc, "Authorization": "Bearer hf_real"}
     assert storage.asked == [("GET", "/a?X-Amz-Signature=signed", {**needed, "Host": urlsplit(storage.url).netloc})] * 2
 
 
-def test_nothing_is_taken_from_netrc(
-    other: Server, storage: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_netrc_is_ignored(other: Server, storage: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".netrc").write_text("default login me password netrc-secret\n")
     (tmp_path / ".netrc").chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -208,13 +204,13 @@ def test_nothing_is_taken_from_netrc(
     assert ["Authorization" in headers for _, _, headers in other.asked + storage.asked] == [False, False]
 
 
-def test_pages_lead_through_here(other: Server, relay: Hub) -> None:
+def test_links_to_next_pages_lead_through_the_relay(other: Server, relay: Hub) -> None:
     other.answers[TREE] = (200, {"Link": f'<{other.url}{TREE}?cursor=abc>; rel="next", <http://x/y>; rel="xet-auth"'})
     assert ask(relay, TREE).headers["Link"] == f'<{relay.url}{TREE}?cursor=abc>; rel="next"'
 
 
-def test_a_hub_below_a_path(other: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it names on the same host, but not below its path, is elsewhere and gets no token."""
+def test_upstream_may_have_a_path(other: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses on the same host but outside this path get no token."""
     monkeypatch.setenv("HF_TOKEN", "hf_real")
     other.answers[f"/hub{FILE}"] = (307, {"Location": f"/hub{FILE}2"})
     other.answers[f"/hub{FILE}2"] = (302, {"Location": "/storage/a"})
@@ -228,13 +224,13 @@ def test_a_hub_below_a_path(other: Server, monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
-def test_small_files_are_read_where_the_hub_keeps_them(other: Server, relay: Hub) -> None:
+def test_small_files_are_read_from_the_resolve_cache(other: Server, relay: Hub) -> None:
     cached_path = "/api/resolve-cache/datasets/org/name/0123/README.md"
     other.answers["/datasets/org/name/resolve/main/README.md"] = (307, {"Location": f"{cached_path}?etag=%22x%22"})
     location = ask(relay, "/datasets/org/name/resolve/main/README.md").headers["Location"]
     assert location == f"{relay.url}{cached_path}?etag=%22x%22"
     assert ask(relay, str(location), "HEAD").status == 200
-    deadline = time.monotonic() + 10  # a request is noted when its answer has gone
+    deadline = time.monotonic() + 10  # a request is logged after its answer
     while len(relay.requests) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert [request.endpoint for request in relay.requests] == ["resolve", "resolve"]
@@ -260,27 +256,27 @@ def test_no_secret_is_logged(other: Server, storage: Server, relay: Hub, tmp_pat
     assert not [secret for secret in secrets if f"={secret}" in log or str(secret) in log.replace("resolve", "")]
 
 
-def test_only_what_an_answer_has_named_is_elsewhere(other: Server, relay: Hub) -> None:
-    """Nobody is led to a host of his own choice."""
+def test_relay_reaches_other_hosts_only_after_a_redirect(other: Server, relay: Hub) -> None:
+    """A client cannot choose the host."""
     for key in ("http", "", urlsplit(other.url).netloc):
         assert ask(relay, f"/elsewhere/{key}/{urlsplit(other.url).netloc}/api/whoami-v2").status == 404
     assert other.asked == []
 
 
-def test_a_hub_that_is_not_there_is_said() -> None:
+def test_unreachable_upstream_gets_a_status_502() -> None:
     with Hub(None, upstream="http://127.0.0.1:9") as relay:
         assert ask(relay, "/api/datasets/org/name").status == 502
 
 
-def test_an_address_that_cannot_be_followed_is_said(other: Server, relay: Hub) -> None:
+def test_malformed_redirects_get_a_status_502(other: Server, relay: Hub) -> None:
     for location in ("http://[x/a", "ftp://x/a", "mailto:x"):
         other.answers[FILE] = (302, {"Location": location})
         answer = ask(relay, FILE)
         assert answer.status == 502 or ask(relay, str(answer.headers["Location"])).status == 502
 
 
-def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, other: Server) -> None:
-    """With the name and password in its address; `no_proxy` is heeded."""
+def test_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, other: Server) -> None:
+    """With its name and password; `no_proxy` holds too."""
     monkeypatch.setenv("http_proxy", other.url.replace("://", "://me:word@"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with Hub(None, upstream="http://hub.example") as relay:
@@ -293,12 +289,12 @@ def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, ot
 
 
 @pytest.mark.parametrize("address", ["huggingface.co", "ftp://hub", ""])
-def test_an_address_that_is_none(address: str) -> None:
+def test_malformed_upstream_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match=r"such as https://huggingface\.co"):
         Hub(None, upstream=address)
 
 
-def test_an_address_with_a_password_is_refused_and_not_repeated() -> None:
+def test_upstream_with_a_password_is_refused_without_showing_it() -> None:
     with pytest.raises(ValueError, match="without a name, password or query") as refused:
         Hub(None, upstream="https://me:word@huggingface.co")
     assert "word@" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Reading from Xet storage by its protocol, without a client: those are in test_conformance.py."""
+"""Reading from Xet storage by its protocol. Real clients are in test_conformance.py."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from beyond_ram.hub import Conditions, Fault, Hub
 from beyond_ram.hub.xet import Storage
 
 CONTENT = random.Random(0).randbytes(600_000)
-# Chunks are found by their content, so most of the second half is stored already.
+# Chunks are cut by content, so most of the second half is stored already.
 COPIES = CONTENT[:500_000] + random.Random(1).randbytes(1000) + CONTENT
 HEADER_BYTES = 8
 
@@ -39,9 +39,9 @@ def hub(root: Path) -> Iterator[Hub]:
         yield hub
 
 
-def get(url: str, asked: str = "", method: str = "GET") -> tuple[int, Any, bytes]:
-    """Status, headers and body of an answer, to a range of bytes if one is given."""
-    request = urllib.request.Request(url, headers={"Range": f"bytes={asked}"} if asked else {}, method=method)
+def get(url: str, byte_range: str = "", method: str = "GET") -> tuple[int, Any, bytes]:
+    """Return status, headers and body of an answer."""
+    request = urllib.request.Request(url, headers={"Range": f"bytes={byte_range}"} if byte_range else {}, method=method)
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.status, answer.headers, answer.read()
@@ -50,15 +50,15 @@ def get(url: str, asked: str = "", method: str = "GET") -> tuple[int, Any, bytes
 
 
 def address(hub: Hub, name: str) -> tuple[str, str]:
-    """Where the storage is, by the token that the headers of a file link to, and the file's hash."""
+    """Return the storage's address, from the token that a file's headers link to, and the file's hash."""
     _, headers, _ = get(f"{hub.url}/datasets/org/name/resolve/main/{name}", method="HEAD")
     (link,) = re.findall(r'<(.*)>; rel="xet-auth"', headers["Link"])
     return json.loads(get(link)[2])["casUrl"], headers["X-Xet-Hash"]
 
 
-def rebuilt(answer: dict[str, Any]) -> tuple[bytes, int]:
-    """The bytes of the terms of an answer, and how many ranges they were read from. Random bytes are not compressed,
-    so a chunk is its header and its content."""
+def rebuild(answer: dict[str, Any]) -> tuple[bytes, int]:
+    """Return the bytes of an answer's terms, and the number of ranges read. A chunk is its header and its content,
+    because random bytes are not compressed."""
     chunks: dict[tuple[str, int], bytes] = {}
     reads = 0
     for xorb, parts in (answer.get("fetch_info") or answer["xorbs"]).items():
@@ -85,21 +85,21 @@ def rebuilt(answer: dict[str, Any]) -> tuple[bytes, int]:
     ("start", "stop"),
     [(0, len(COPIES)), (0, 1), (1, 200_000), (450_000, 600_000), (len(COPIES) - 1, len(COPIES))],
 )
-def test_ranges_of_a_file_are_made_of_chunks(hub: Hub, version: str, start: int, stop: int) -> None:
+def test_ranges_are_rebuilt_from_chunks(hub: Hub, version: str, start: int, stop: int) -> None:
     storage, xet_hash = address(hub, "copies.npy")
     status, _, body = get(f"{storage}/{version}/reconstructions/{xet_hash}", f"{start}-{stop - 1}")
     answer = json.loads(body)
-    content, _ = rebuilt(answer)
+    content, _ = rebuild(answer)
     before = answer["offset_into_first_range"]
     assert status == 200
     assert content[before : before + stop - start] == COPIES[start:stop]
-    assert len(content) <= stop - start + 2 * 131_072, "no chunk beside the range"
+    assert len(content) <= stop - start + 2 * 131_072, "chunks outside of the range were sent"
 
 
-def test_chunks_that_a_file_has_twice_are_read_once(hub: Hub) -> None:
+def test_repeated_chunks_are_read_once(hub: Hub) -> None:
     storage, xet_hash = address(hub, "copies.npy")
     answer = json.loads(get(f"{storage}/v2/reconstructions/{xet_hash}")[2])
-    content, reads = rebuilt(answer)
+    content, reads = rebuild(answer)
     assert content == COPIES
     assert len(answer["terms"]) > reads == 1
 
@@ -118,14 +118,14 @@ def test_what_is_not_there(hub: Hub) -> None:
     assert json.loads(get(f"{storage}/v1/reconstructions/{xet_hash}")[2])["terms"] == []
 
 
-def test_listings_name_the_hash_and_small_files_have_none(hub: Hub) -> None:
+def test_listings_have_the_xet_hash_except_for_small_files(hub: Hub) -> None:
     listed = json.loads(get(f"{hub.url}/api/datasets/org/name/tree/main")[2])
     hashes = {entry["path"]: entry.get("xetHash") for entry in listed}
     assert hashes == {name: address(hub, name)[1] for name in ("copies.npy", "empty.npy")} | {"README.md": None}
     assert "X-Xet-Hash" not in get(f"{hub.url}/datasets/org/name/resolve/main/README.md")[1]
 
 
-def test_reads_of_storage_are_logged_and_have_the_faults_of_the_network(root: Path) -> None:
+def test_storage_reads_are_logged_and_get_faults(root: Path) -> None:
     conditions = Conditions(latency_ms=20, faults=(Fault("error-500", 1),), xet=True)
     with Hub(root, conditions=conditions) as other:
         storage, xet_hash = address(other, "copies.npy")
@@ -136,7 +136,7 @@ def test_reads_of_storage_are_logged_and_have_the_faults_of_the_network(root: Pa
     assert all(request.injected_s >= 0.02 for request in other.requests)
 
 
-def test_without_xet_nothing_is_offered_and_what_was_stored_is_not_stored_again(tmp_path: Path) -> None:
+def test_xet_is_off_by_default_and_stores_files_once(tmp_path: Path) -> None:
     repository = tmp_path / "datasets" / "org" / "name"
     repository.mkdir(parents=True)
     (repository / "copies.npy").write_bytes(COPIES)
@@ -152,7 +152,7 @@ def test_without_xet_nothing_is_offered_and_what_was_stored_is_not_stored_again(
     assert sorted(tmp_path.glob(".xet/xet/xorbs/shards/*.mdb")) == shards
 
 
-def test_a_storage_that_another_process_has_open_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_storage_open_in_another_process_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(CONTENT)
     storage = Storage(tmp_path / ".xet")
     code = "import hf_xet, sys; commit = hf_xet.XetSession().new_upload_commit(endpoint=sys.argv[1]); print(); input()"
