@@ -1,13 +1,23 @@
 """Pages that processes share, counted once: never less than there are, and the truth where PSS is read."""
 
 import mmap
+import os
 import random
+import signal
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from beyond_ram.watch.procfs import Proportional
+from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
+from beyond_ram.watch.tree import Tree
+
+from .conftest import PYTHON, read_within
 
 PAGE = mmap.PAGESIZE
 IMAGE = (1, 2)
@@ -218,3 +228,59 @@ def test_a_reading_while_memory_grows_is_not_the_last_word(sharing: Sharing) -> 
     sharing.note(mapped(5000))
     sharing.read(mapped(5000), mapped(5000), Twice(0, 35_000 * PAGE))
     assert sharing.kept_bytes <= 5000 * PAGE
+
+
+# The first process waits, and is the root of a tree of two that share memory. One of these does what it is told.
+TOLD = """
+import os, signal, sys
+ready, told = map(int, sys.argv[1:])
+if os.fork(): os.wait()
+held = bytearray(b"x") * 30_000_000
+if os.fork() == 0: os.write(ready, b"."); signal.pause()
+os.write(ready, b".")
+while word := os.read(told, 1):
+    if word == b"m": more = bytearray(b"x") * 30_000_000
+    if word == b"f" and os.fork() == 0: signal.pause()
+    os.write(ready, b".")
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "has_pss", "is_counted"),
+    [(b"-", True, True), (b"m", False, True), (b"f", True, False)],
+    ids=["nothing", "takes memory", "forks"],
+)
+def test_a_reading_of_pss_counts_for_what_stood_still_meanwhile(
+    word: bytes, has_pss: bool, is_counted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a page that two processes map by and by counts as one and a half."""
+    (ready, readied), (told, tell) = os.pipe(), os.pipe()
+    with subprocess.Popen(
+        [*PYTHON, TOLD, str(readied), str(told)], pass_fds=[readied, told], start_new_session=True
+    ) as root:
+        try:
+            dots = b""
+            while len(dots) < 2:
+                dots += read_within(ready, 60)
+            tree, sharing = Tree(root.pid), Sharing()
+            sampler = Sampler(tmp_path / "s.csv", time.monotonic(), tree, counting=Counting(sharing=sharing))
+            sampler.sample()
+            before, read, words = sharing.readings, sampler.reader.proportional, [word]
+
+            def meanwhile(pid: int) -> Proportional | None:
+                reading = read(pid)
+                while words:
+                    os.write(tell, words.pop())
+                    assert read_within(ready, 60) == b"."
+                return reading
+
+            monkeypatch.setattr(sampler.reader, "proportional", meanwhile)
+            row = sampler.sample(proportional=True)
+            sampler.close()
+        finally:
+            os.killpg(root.pid, signal.SIGKILL)
+            for descriptor in (ready, readied, told, tell):
+                os.close(descriptor)
+    assert row is not None and row["processes"] == 2
+    assert (row["pss_bytes"] != "") is has_pss
+    assert (sharing.readings > before) is is_counted
