@@ -21,9 +21,12 @@ NFD = {"type": "NFD"}
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 
 
+# By family, as its tokenizer.json has it.
+PATTERNS = json.loads((HERE / "engine" / "split_patterns.json").read_text(encoding="utf-8"))
+
+
 def split(pattern: str) -> dict[str, Any]:
-    regex = next(one for one, name in cutting.PATTERNS.items() if name == pattern)
-    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+    return {"type": "Split", "pattern": {"Regex": PATTERNS[pattern]}, "behavior": "Isolated", "invert": False}
 
 
 def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def test_letters_beyond_ascii_are_letters_that_nfc_leaves_alone() -> None:
 
 CUT = {
     "GPT-2": spec(pre_tokenizer={**BYTES, "use_regex": True}),
-    "Llama 3": spec(),
+    **{f"the split of {name}": spec(pre_tokenizer=sequence(split(name), BYTES)) for name in PATTERNS},
     "Qwen 2 with NFC": spec(normalizer={"type": "NFC"}, pre_tokenizer=sequence(split("Qwen 2"), BYTES)),
     "digits before": spec(pre_tokenizer=sequence({"type": "Digits"}, {**BYTES, "use_regex": True})),
     "Metaspace": spec(pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "split": True}),
