@@ -102,6 +102,31 @@ def test_a_killed_process_is_resumed_from_another_hub_with_a_token_that_is_none_
     assert record["outcome"] == "completed"
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
     assert work["requests_failed"] == 0
-    left = [path.read_text() for path in out.rglob("*") if path.is_file()]
-    assert left
-    assert not [text for text in left if "hf_secret" in text or "relay_" in text]
+    assert not with_a_token(out)
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_read_another_hub_with_the_token_and_leave_it_nowhere(
+    start: str, root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What asks without the relay's token has status 401."""
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    with Hub(made(root, tmp_path)) as hub:
+        record, out = weighed(root, python, tmp_path, endpoint=hub.url, start=start)
+        assert hub.requests, "it is the other Hub that answered"
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
+    assert work["rows_per_worker"] == {"0": 150, "1": 150}
+    with (out / "requests.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert {line["role"] for line in lines if line["kind"] == "data"} >= {"worker"}
+    assert not {"401", "403"} & {line["status"] for line in lines}
+    assert not with_a_token(out)
+
+
+def with_a_token(out: Path) -> list[str]:
+    """The files of a run in which the token for the other Hub stands, or the relay's."""
+    texts = {path.name: path.read_text() for path in out.rglob("*") if path.is_file()}
+    assert texts.keys() >= {"run.json", "events.jsonl", "samples.csv", "requests.csv"}
+    return [name for name, text in texts.items() if "hf_secret" in text or "relay_" in text]
