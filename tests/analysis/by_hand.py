@@ -1,4 +1,4 @@
-"""Runs made by hand, whose answers are known."""
+"""Hand-made runs with known results."""
 
 from typing import Any
 
@@ -36,8 +36,8 @@ def record(**changes: Any) -> dict[str, Any]:
         "pss_bytes": None,
         "cgroup_bytes": None,
     }
-    alone = {"pid": 1, "name": "python", "hwm_bytes": 1000}
-    peak["hwm_bytes"] = {"processes": [alone], "sum_upper_bound_bytes": 1000}
+    process = {"pid": 1, "name": "python", "hwm_bytes": 1000}
+    peak["hwm_bytes"] = {"processes": [process], "sum_upper_bound_bytes": 1000}
     return {
         "outcome": "completed", "completed_work": True, "exit_status": 0, "signal": None, "duration_s": 2.0,
         "cpu_s": 1.5,
@@ -51,7 +51,7 @@ def tree(anon: float, file: float = 50) -> dict[str, float]:
 
 
 def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, Any]]:
-    """Its events: a baseline of 100 bytes, shards that add 10 each, and the end."""
+    """Events of a run: a baseline of 100 bytes, shards that add 10 each, and the end."""
     marks: list[dict[str, Any]] = [{"t_s": 0.1, "event": "baseline", "tree": tree(100)}]
     for i in range(shards):
         done = {
@@ -73,7 +73,7 @@ STREAMED = {
 
 def streamed(
     stack: str,
-    asked: dict[str, dict[str, int]] | None,
+    requests: dict[str, dict[str, int]] | None,
     rep: int = 1,
     *,
     resolved_s: float = 0.5,
@@ -84,8 +84,8 @@ def streamed(
     """A run that streams 64 rows to two workers."""
     work = {"rows": 64, "rows_per_worker": {"0": 40, "1": 24}, "bytes_in": 640, "rows_expected": 64}
     work |= {"rows_delivered": 64, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0}
-    if asked is not None:
-        work |= {"requests": asked, "data_in_flight_max": 2, "data_bytes_received": 1280}
+    if requests is not None:
+        work |= {"requests": requests, "data_in_flight_max": 2, "data_bytes_received": 1280}
     record = {
         "outcome": outcome, "completed_work": outcome == "completed", "workload": "stream", "exit_status": 0,
         "signal": None, "duration_s": 9.0, "cpu_s": 5.0, "cell": {"stack": stack, **STREAMED, **cell, "rep": rep},
@@ -110,7 +110,7 @@ def streamed(
 
 
 def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str, Any]]:
-    """Events of a run that begins at 100 MB and is at `start_mb`, then at each step's size, as its owner is let go."""
+    """Events of a teardown: 100 MB after the imports, then `start_mb`, then each step's size."""
     marks: list[dict[str, Any]] = [{"t_s": 0, "event": "imported", "tree": tree(100 * MB, 10 * MB)}]
     for step, (owner, anon_mb) in enumerate([("nothing", start_mb), *steps]):
         marks.append(
@@ -120,7 +120,7 @@ def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str
 
 
 def pushed(**edits: list[Event]) -> list[Run]:
-    """Runs that push an edited table, by whether pages are cut by content: `off` and `on`."""
+    """Runs that push an edited table, with content-defined chunking `off` and `on`."""
     cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
     return [
         ({"cell": cell | {"cdc": cdc, "table_rows": 100}, "completed_work": True}, events)

@@ -1,6 +1,6 @@
-"""A report from runs that were really made, and from the opposite of them: what is said of each, from every source.
+"""Reports from recorded runs and from their opposites, with the sentences of every source.
 
-Sources are found, not listed: the findings, the columns of tables that hold words, and the captions of figures.
+Sources are discovered, not listed: findings, text columns of tables, and captions of figures.
 """
 
 import copy
@@ -38,19 +38,19 @@ NOISE, WILD = 0.005, math.log(10)
 PAIRS = (("june-2023", "current"), ("stream-3.6", "stream-current"))
 EXCHANGED = {"june-2023": "current", "stream-3.6": "stream-current", "threads": "datasets_map"}
 EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
-# Of these the order is known, so that what is said of them does not only change its names.
+# Versions have an order, so reversing them changes more than names.
 VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
-# What stacks pin is no measurement, and has no opposite.
+# Locks are not measured and have no opposite.
 NO_LOCKS: dict[str, str] = {}
 _ORDERED: dict[Any, Any] = {256: 5120, VERSIONS[0]: VERSIONS[1]}
 _ORDERED |= {after: before for before, after in _ORDERED.items()}
 _SIZES = ("num_files", "epochs", "samples", "table_rows", "size_mb", "mode")
-# Tables whose lines are of whatever runs they are given: their chapter says which.
-_OF = {"streaming": "stream", "hub_files": "hub-files", "spark": "spark", "shards": "tokenize", "dedup": "dedup"}
-# Columns of words that say nothing of their own.
-_NAMES = {*COUNTS, "run", "reason", "source", "claim", "evidence", "metric", "axis", "before", "after", "ladder"}
-_NAMES |= {"factor", "from_version", "to_version", "moved", "infeasible", "edit", "step", "loader_kind", "shuffle"}
-_NAMES |= {
+# Tables that do not choose their runs: their chapter does.
+_RUNS_OF = {"streaming": "stream", "hub_files": "hub-files", "spark": "spark", "shards": "tokenize", "dedup": "dedup"}
+# Text columns that state no result.
+_PLAIN = {*COUNTS, "run", "reason", "source", "claim", "evidence", "metric", "axis", "before", "after", "ladder"}
+_PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "edit", "step", "loader_kind", "shuffle"}
+_PLAIN |= {
     "from_cache",
     "completed_work",
     "paired",
@@ -62,7 +62,7 @@ _NAMES |= {
     "works",
     "counts_identical",
 }
-_NAMES |= {"pyspark_huggingface", "pyspark", "huggingface_hub", "datasets", "outcome", "conditions", "exact"}
+_PLAIN |= {"pyspark_huggingface", "pyspark", "huggingface_hub", "datasets", "outcome", "conditions", "exact"}
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Study:
 
 
 @functools.cache
-def _kept() -> tuple[Run, ...]:
+def _recorded_runs() -> tuple[Run, ...]:
     lines = lzma.decompress(RECORDS.read_bytes()).decode().splitlines()
     return tuple((record, events) for record, events in map(json.loads, lines))
 
 
-def _once() -> list[Run]:
-    """Every cell once: what was run, and what no config of one machine runs, planted."""
-    runs = [copy.deepcopy(run) for run in _kept()]
+def _single_runs() -> list[Run]:
+    """Every cell once: recorded runs, and planted ones that no config of one machine makes."""
+    runs = [copy.deepcopy(run) for run in _recorded_runs()]
     for record, events in [run for run in runs if run[0]["workload"] == "dedup"]:
         edited = copy.deepcopy((record | {"cell": record["cell"] | {"cdc": "on"}}, events))
         for event in edited[1]:
@@ -100,18 +100,18 @@ def _once() -> list[Run]:
 
 @functools.cache
 def study(repeats: int = 3, noise: float = NOISE) -> Study:
-    """Every cell in so many repeats, with noise of its own in all that is no count."""
+    """Every cell with that many repeats; everything but counts gets noise of its own."""
     return Study(
         [
             repeated(run, rep, place, noise)
             for rep in range(1, repeats + 1)
-            for place, run in enumerate(_once())
-            if noise < WILD or (run[0]["completed_work"] and not _lost(run))  # these have no noise
+            for place, run in enumerate(_single_runs())
+            if noise < WILD or (run[0]["completed_work"] and not _lost_rows(run))  # these have no noise
         ]
     )
 
 
-def _lost(run: Run) -> bool:
+def _lost_rows(run: Run) -> bool:
     return any(event.get("rows_missing") for event in run[1])
 
 
@@ -149,13 +149,13 @@ def repeated(run: Run, rep: int, place: int, noise: float) -> Run:
 
 
 def absent() -> Study:
-    """Whatever is compared is the same on both sides but for noise.
+    """Both sides of every comparison are the same but for noise.
 
-    Candidates have the runs of their baselines, of each input and size one cell stands for all others, and reading
-    without a loader takes as long as with it.
+    Candidates have the runs of their baselines. One cell stands for all cells of an input and size. Reading without a
+    loader takes as long as with it.
     """
     candidates, first, runs = dict((*PAIRS, VERSIONS)), {}, []
-    for place, (record, events) in enumerate(_once()):
+    for place, (record, events) in enumerate(_single_runs()):
         workload, cell = record["workload"], record["cell"]
         if not record["completed_work"] or cell["stack"] in candidates.values():
             continue
@@ -171,7 +171,7 @@ def absent() -> Study:
         base_events = [
             event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in base_events
         ]
-        base_events = _as_without(base, base_events)
+        base_events = _at_ceiling(base, base_events)
         stack = str(cell["stack"])
         for name in (stack, *(candidates[stack] for _ in range(stack in candidates))):
             stack_record = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
@@ -179,28 +179,28 @@ def absent() -> Study:
     return Study(runs)
 
 
-def _as_without(record: Mapping[str, Any], events: list[Any]) -> list[Any]:
-    """The events of a run in which every way to read without a loader has the rate of the loader."""
+def _at_ceiling(record: Mapping[str, Any], events: list[Any]) -> list[Any]:
+    """Events in which every way to read without a loader has the rate of the loader."""
     rate = derive(dict(record), events).get("rows_per_cpu_s_warm")
     read = "read_ceiling" if rate else None
     return [event | {"cpu_s": event["rows"] / rate} if event["event"] == read else event for event in events]
 
 
-def exchanged(given: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:
-    """Names of both sides exchanged, and with `pairs` also which of them is the baseline."""
+def exchanged(data: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:
+    """Exchange the names of both sides, and with `pairs` also which side is the baseline."""
 
     def renamed(record: Mapping[str, Any]) -> dict[str, Any]:
         cell = {axis: value if axis == "rep" else names.get(value, value) for axis, value in record["cell"].items()}
         return {**record, "cell": cell}
 
-    roles = tuple((names[a], names[b]) for a, b in given.pairs) if pairs else given.pairs
-    return Study([(renamed(record), events) for record, events in given.runs], roles)
+    roles = tuple((names[a], names[b]) for a, b in data.pairs) if pairs else data.pairs
+    return Study([(renamed(record), events) for record, events in data.runs], roles)
 
 
-def one_fails(given: Study) -> Study:
-    """The second of the repeats of every cell fails late, with readings a hundred times as large."""
+def one_fails(data: Study) -> Study:
+    """The second repeat of every cell fails late, with readings a hundred times as large."""
     runs = []
-    for record, events in given.runs:
+    for record, events in data.runs:
         if record["cell"]["rep"] == 2 and record["outcome"] == "completed":
             record, events = repeated((record, events), 2, 0, 0.0)
             record |= {"outcome": "failed", "completed_work": False, "reason": "OSError: disk full"}
@@ -209,17 +209,17 @@ def one_fails(given: Study) -> Study:
                 if "tree" in event:
                     event["tree"] = {k: v * 100 for k, v in event["tree"].items() if isinstance(v, (int, float))}
         runs.append((record, events))
-    return replace(given, runs=runs)
+    return replace(data, runs=runs)
 
 
-def only(given: Study, *repeats: int) -> Study:
-    """Some of the repeats."""
-    return replace(given, runs=[run for run in given.runs if run[0]["cell"]["rep"] in repeats])
+def only(data: Study, *repeats: int) -> Study:
+    """Keep only these repeats."""
+    return replace(data, runs=[run for run in data.runs if run[0]["cell"]["rep"] in repeats])
 
 
 @functools.cache
 def _needs() -> dict[str, list[str]]:
-    """The tables that chapters make, with what each needs."""
+    """Tables of the chapters, with the inputs of each."""
     needs_by_table = {}
     table_of = {module: table for table, module in outputs.MODULES.items()}
     for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
@@ -228,35 +228,33 @@ def _needs() -> dict[str, list[str]]:
             needs_by_table[table] = outputs.parameters(path, table)
         except ValueError:
             continue
-    given = {*outputs.RUNS, *outputs.SETTINGS, *needs_by_table}
-    return {name: needs for name, needs in needs_by_table.items() if {*needs} <= given}
+    available = {*outputs.RUNS, *outputs.SETTINGS, *needs_by_table}
+    return {name: needs for name, needs in needs_by_table.items() if {*needs} <= available}
 
 
-def tables_of(given: Study) -> dict[str, pd.DataFrame]:
+def tables_of(data: Study) -> dict[str, pd.DataFrame]:
     """Every table of a report, as the workflow makes it."""
-    whole = [
-        ({**record, "cell": records.of_today(record["cell"], record["workload"])}, ev) for record, ev in given.runs
-    ]
-    asked = pd.DataFrame(
+    whole = [({**record, "cell": records.of_today(record["cell"], record["workload"])}, ev) for record, ev in data.runs]
+    requested = pd.DataFrame(
         [{**r["cell"], **{key: r.get(key, "") for key in ("outcome", "completed_work", "reason")}} for r, _ in whole]
     )
-    made: dict[str, pd.DataFrame] = {}
-    left = dict(_needs())
-    while left:
-        name = next(name for name, needs in left.items() if not {*needs} & {*left})
-        of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
-        inputs = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "questions": None, "locks": NO_LOCKS}
+    tables: dict[str, pd.DataFrame] = {}
+    pending = dict(_needs())
+    while pending:
+        name = next(name for name, needs in pending.items() if not {*needs} & {*pending})
+        runs = [run for run in whole if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
+        inputs = {"records": runs, "pairs": data.pairs, "claimed": data.pairs[1:], "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
             "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
         }
-        arguments = {need: inputs[need] if need in inputs else made[need] for need in left.pop(name)}
-        made[name] = counted(making.table_function(name)(**arguments), asked)
-    made["ladders"] = _swept(made["runs"])
-    return made
+        arguments = {need: inputs[need] if need in inputs else tables[need] for need in pending.pop(name)}
+        tables[name] = counted(making.table_function(name)(**arguments), requested)
+    tables["ladders"] = _version_ladder(tables["runs"])
+    return tables
 
 
-def _swept(runs: pd.DataFrame) -> pd.DataFrame:
+def _version_ladder(runs: pd.DataFrame) -> pd.DataFrame:
     from beyond_ram.analysis.ladders import ladders
 
     varied = runs[runs["stack"].map(is_variant)]
@@ -283,47 +281,47 @@ def figures() -> list[Path]:
 @functools.cache
 def sources() -> list[str]:
     """The names of all sources of sentences."""
-    made = report("original")
-    words = [f"table {name}.{column}" for name, table in made.items() if name != "runs" for column in _columns(table)]
+    tables = report("original")
+    words = [f"table {name}.{column}" for name, table in tables.items() if name != "runs" for column in _stated(table)]
     captions = [f"figure {script.stem}" for script in figures()]
     return [*(f"finding {name}" for name in finding_sources()), *words, *captions]
 
 
-def _columns(table: pd.DataFrame) -> Iterator[str]:
-    """The columns of a table that say something in words, or by yes and no."""
+def _stated(table: pd.DataFrame) -> Iterator[str]:
+    """Columns of a table that state a result in words, or by yes and no."""
     for name in table:
         listed = (
-            name in AXES or name in _NAMES or name == "experiment" or str(name).startswith(("version_", "rows_per_"))
+            name in AXES or name in _PLAIN or name == "experiment" or str(name).startswith(("version_", "rows_per_"))
         )
         values = table[name].dropna()
         if not listed and len(values) and isinstance(values.iloc[0], (str, bool, np.bool_)):
             yield str(name)
 
 
-def sentences(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
-    """What a source says of the tables of a report."""
+def sentences(source: str, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Sentences of a source about the tables of a report."""
     kind, _, name = source.partition(" ")
     if kind == "finding":
         return [
-            f"{finding.title}. {finding.text} {finding.action}".rstrip() for finding in finding_sources()[name](made)
+            f"{finding.title}. {finding.text} {finding.action}".rstrip() for finding in finding_sources()[name](tables)
         ]
     if kind == "figure":
         script = ROOT / outputs.FIGURES / f"{name}.py"
-        drawn = making.figure(script, {need: made[need] for need in outputs.parameters(script, "plot")})
+        drawn = making.figure(script, {need: tables[need] for need in outputs.parameters(script, "plot")})
         if isinstance(drawn, str):
             return []
         plt.close(drawn[0])
         return re.split(r"(?<=[.;]) ", " ".join(drawn[1].split()))
     table, _, column = name.partition(".")
-    content = made[table]
+    content = tables[table]
     if column not in content:
         return []
-    besides = [
+    sides = [
         name for name in ("axis", "before", "after", "metric", "claim", "from_version", "to_version") if name in content
     ]
     cell_axes = [axis for axis in axes(content) if axis not in ("experiment",)]
     return [
-        ", ".join([str(line.get("experiment")), *describe(line, cell_axes), *(str(line[name]) for name in besides)])
+        ", ".join([str(line.get("experiment")), *describe(line, cell_axes), *(str(line[name]) for name in sides)])
         + f": {line[column]}"
         for line in content.to_dict("records")
         if isinstance(line[column], (str, bool, np.bool_))
@@ -356,13 +354,13 @@ def report(transform: str) -> dict[str, pd.DataFrame]:
 
 
 @functools.cache
-def heard(source: str, transform: str) -> tuple[str, ...]:
-    """What a source says of the study or of one of its opposites."""
+def sentences_of(source: str, transform: str) -> tuple[str, ...]:
+    """Sentences of a source about the study or one of its opposites."""
     return tuple(sentences(source, report(transform)))
 
 
 def names_two(sentence: str, transform: str) -> bool:
-    """Whether a sentence names two values of one axis: two stacks, two loaders, two sizes of a block."""
+    """Whether a sentence names two values of one axis: two stacks, two loaders, two block sizes."""
     for values in _values(transform).values():
         named = [v for v, alone in values.items() if v in sentence and alone.search(sentence)]
         if len(named) > 1:
@@ -372,7 +370,7 @@ def names_two(sentence: str, transform: str) -> bool:
 
 @functools.cache
 def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
-    """Of each axis its values, each with what finds it in a sentence."""
+    """The values of each axis, each with a pattern that finds it in a sentence."""
     runs = report(transform)["runs"]
     words = {
         axis: {*map(str, runs[axis].dropna())}
@@ -389,7 +387,7 @@ def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
 
 
 def numbers(sentence: str) -> Iterator[str]:
-    """The numbers of a sentence, as they are written."""
+    """The numbers of a sentence, as written."""
     for match in re.finditer(r"(?<![\w.@+-])\d[\d,]*(?:\.\d+)?(?![\w@-]|\.\d)", sentence):
         yield match[0].replace(",", "")
 
@@ -399,14 +397,14 @@ def reads(source: str) -> tuple[str, ...]:
     return tuple(inspect.getclosurevars(finding_sources()[source.partition(" ")[2]]).nonlocals["names"])
 
 
-def carried(number: str, transform: str, tables: Iterable[str]) -> bool:
-    """Whether a number of a sentence stands in tables: as it is, in another unit, or as a ratio within a column."""
+def in_tables(number: str, transform: str, tables: Iterable[str]) -> bool:
+    """Whether a number of a sentence is in tables: as it is, in another unit, or as a ratio within a column."""
     digits = len(number.partition(".")[2])
-    # Of large numbers four digits are written.
+    # Large numbers are written with four digits.
     digits = digits or min(0, 4 - len(number)) * number.endswith("0")
     off = 0.50001 * 10.0**-digits
     for name in tables:
-        words, values, ratios = _carries(transform, name)
+        words, values, ratios = _contents(transform, name)
         for ascending in (values, ratios) if digits > 0 else (values,):
             first, last = np.searchsorted(ascending, (float(number) - off, float(number) + off))
             if first < last:
@@ -417,8 +415,8 @@ def carried(number: str, transform: str, tables: Iterable[str]) -> bool:
 
 
 @functools.cache
-def _carries(transform: str, table: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """What stands in a table: its words, its numbers in all units, and their ratios within a column, both in order."""
+def _contents(transform: str, table: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Contents of a table: its text, its numbers in all units, and ratios within a column, both sorted."""
     words, numbers, ratios = list[str](), [np.empty(0)], [np.empty(0)]
     for column, cells in report(transform)[table].items():
         if not pd.api.types.is_numeric_dtype(cells):

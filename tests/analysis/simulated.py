@@ -1,4 +1,4 @@
-"""Reports that are simulated, from draws and from runs that were really made: how often a decision is wrong, or found.
+"""Simulated reports, from random draws and from recorded runs: how often decisions are wrong, and effects found.
 
 `python -m tests.analysis.simulated` prints the tables of docs/method-evidence.md.
 """
@@ -28,7 +28,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def scatter(spread: str, cells: int, rng: np.random.Generator) -> Array:
-    """Standard deviations of cells that differ in that way."""
+    """Standard deviations of cells with that kind of spread."""
     if spread == "inverse chi-square":
         return np.sqrt(2 / rng.chisquare(2, cells))
     if spread == "lognormal":
@@ -39,7 +39,7 @@ def scatter(spread: str, cells: int, rng: np.random.Generator) -> Array:
 def drawn(
     spread: str, n: int, m: int, cells: int, rng: np.random.Generator, *, alike: bool
 ) -> tuple[Noise, Array, Array, Array]:
-    """A report of cells in which nothing differs: what is known of their noise, the effects, variances and degrees."""
+    """A report in which nothing differs: its noise model, effects, variances and degrees of freedom."""
     first = scatter(spread, cells, rng)
     second = first if alike else scatter(spread, cells, rng)
     values = [(s * rng.normal(size=n), t * rng.normal(size=m)) for s, t in zip(first, second, strict=True)]
@@ -52,7 +52,7 @@ def drawn(
 def coverage(
     spread: str, n: int, m: int, cells: int, reports: int, rng: np.random.Generator, *, alike: bool = True
 ) -> tuple[float, float]:
-    """The share of 95 % intervals that cover the truth the truth, and of reports that say any difference."""
+    """The share of 95 % intervals that cover the truth, and of reports that confirm any difference."""
     covering, with_alarm = 0, 0
     for _ in range(reports):
         noise, effect, variance, degrees = drawn(spread, n, m, cells, rng, alike=alike)
@@ -64,20 +64,20 @@ def coverage(
 
 @functools.cache
 def noise() -> list[tuple[str, Array]]:
-    """Runs that were really made: of each cell and metric the values of all repeats, in the order of time."""
+    """Recorded runs: each metric of each cell, with the values of all repeats in order of time."""
     table = pd.read_csv(NOISE).sort_values("rep")
     return [(str(metric), group["value"].to_numpy()) for (_, metric), group in table.groupby(["cell", "metric"])]
 
 
 def sizes() -> list[int]:
-    """Numbers of repeats on a side that there are enough runs for."""
+    """Numbers of repeats per side for which there are enough runs."""
     return [n for n in (2, 3, 4, 6, 8) if 2 * n <= len(noise()[0][1])]
 
 
 def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[str, Side, Side]]:
-    """Of each cell and metric two sides of n repeats between which nothing differs: its own, with labels permuted.
+    """Two sides of n repeats for each cell and metric. Only permuted labels separate them, so nothing differs.
 
-    Those that are blocked are neighbours in time, with the labels of each two permuted; the same of every cell.
+    Blocked sides pair neighbours in time and permute labels within pairs. All cells use the same pairs.
     """
     at = 2 * rng.choice(len(noise()[0][1]) // 2, n, replace=False)
     blocks, starts = tuple(range(n)), tuple(float(2 * i) for i in range(n))
@@ -92,65 +92,65 @@ def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[
             yield metric, Side(tuple(chosen[:n])), Side(tuple(chosen[n:]))
 
 
-def corrected(asked: list[Question]) -> list[float]:
+def corrected(questions: list[Question]) -> list[float]:
     """The corrected p-values of `decide`, without its intervals, which take most of its time."""
-    return [one.p_corrected for one in _with_p_values(asked)[0]]
+    return [one.p_corrected for one in _with_p_values(questions)[0]]
 
 
-def differ(asked: list[Question]) -> bool:
-    """Whether a report says any difference. Most do not come so far that their intervals are wanted."""
-    if all(math.isnan(p) or p >= ALPHA for p in corrected(asked)):
+def differ(questions: list[Question]) -> bool:
+    """Whether a report confirms any difference. Intervals are made only if a p-value is low enough."""
+    if all(math.isnan(p) or p >= ALPHA for p in corrected(questions)):
         return False
-    return any(one.confirmed and one.result != "same" for one in decide(asked))
+    return any(one.confirmed and one.result != "same" for one in decide(questions))
 
 
 def false_alarms(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
-    """The share of reports, from runs that were really made, that say any difference where there is none."""
+    """The share of reports from recorded runs that confirm a difference although there is none."""
     with_alarm = 0
     for _ in range(reports):
-        asked = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
-        with_alarm += differ(asked)
+        questions = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
+        with_alarm += differ(questions)
     return with_alarm / reports
 
 
 def covered(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
-    """The share of 95 % intervals over runs that were really made that hold the truth, which is no difference."""
-    covering, asked_in_all = 0, 0
+    """The share of 95 % intervals over recorded runs that cover the truth: no difference."""
+    covering, intervals = 0, 0
     for _ in range(reports):
-        asked = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
-        decisions = [one for one in decide(asked) if not math.isnan(one.low)]
+        questions = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
+        decisions = [one for one in decide(questions) if not math.isnan(one.low)]
         none = [1.0 if math.isnan(one.difference) else 0.0 for one in decisions]
         covering += sum(one.low <= truth <= one.high for one, truth in zip(decisions, none, strict=True))
-        asked_in_all += len(decisions)
-    return covering / asked_in_all
+        intervals += len(decisions)
+    return covering / intervals
 
 
 def detected_shares(
     n: int, effect: float, reports: int, rng: np.random.Generator, *, blocked: bool
 ) -> dict[str, float]:
-    """The share of planted effects that are found, in one cell of each report, by metric."""
+    """The share of planted effects that are found, by metric. One cell of each report has an effect."""
     hits: dict[str, list[bool]] = {}
     for _ in range(reports):
-        asked = [(metric, pair) for metric, *pair in sides(n, rng, blocked=blocked)]
-        planted = int(rng.integers(len(asked)))
+        pairs = [(metric, pair) for metric, *pair in sides(n, rng, blocked=blocked)]
+        planted = int(rng.integers(len(pairs)))
         questions = []
-        for i, (metric, (first, second)) in enumerate(asked):
+        for i, (metric, (first, second)) in enumerate(pairs):
             factor = 1 + effect if i == planted else 1.0
             more = Side(tuple(factor * v for v in second.values), second.repeats, second.started_at, second.ended_at)
             questions.append(Question(first, more, metric))
-        hits.setdefault(asked[planted][0], []).append(
+        hits.setdefault(pairs[planted][0], []).append(
             corrected(questions)[planted] < ALPHA and decide(questions)[planted].result in DIFFERENT
         )
     return {metric: float(np.mean(each)) for metric, each in sorted(hits.items())}
 
 
 PLANNED, COMPARED = 12, 58
-"""Comparisons of a default report whose numbers are no exact counts, and those of them that are planned."""
+"""Planned and all comparisons of a default report, without exact counts."""
 EFFECTS = (0.05, 0.10, 0.15, 0.20, 0.30, 0.40, 0.50, 0.75, 1.00, 2.00)
 
 
-def a_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict[str, Spread]) -> list[Question]:
-    """A report in which nothing differs but by what a session does: all of it one family, or some of it planned."""
+def null_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict[str, Spread]) -> list[Question]:
+    """A report in which only the session moves ratios: one family, or with some planned questions."""
     lines = [line for _ in range(1 + COMPARED // len(noise())) for line in sides(n, rng, blocked=True)][:COMPARED]
     chosen = set(rng.permutation(COMPARED)[:PLANNED].tolist())
     questions = []
@@ -164,14 +164,14 @@ def a_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict[st
 
 
 def power(n: int, reports: int, rng: np.random.Generator, *, planned: bool) -> pd.DataFrame:
-    """By metric the share of planted effects that a planned question finds, in sessions that vary as is known.
+    """The share of planted effects that a planned question finds, by metric; sessions vary as known.
 
-    An effect is found if with it the ratio leaves the corrected interval, and the threshold.
+    An effect is found if it moves the ratio out of the corrected interval and beyond the threshold.
     """
     spread = spreads_of(pd.read_csv(SPREAD))
     hits: dict[str, list[list[bool]]] = {}
     for _ in range(reports):
-        questions = a_report(n, rng, planned=planned, spread=spread)
+        questions = null_report(n, rng, planned=planned, spread=spread)
         for question, one in zip(questions, decide(questions), strict=True):
             if question.family == "planned" and not math.isnan(one.ratio):
                 logs = [abs(math.log(one.ratio) + math.log1p(effect)) for effect in EFFECTS]
@@ -185,7 +185,7 @@ def power(n: int, reports: int, rng: np.random.Generator, *, planned: bool) -> p
 
 
 def powers(reports: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Power before (one family, this session only) and now, and the smallest effect that is found in 80 %."""
+    """Power before (one family, this session only) and now, and the smallest effect found in 80 %."""
     lines = []
     for n in (2, 4, 8):
         for planned in (False, True):
@@ -199,21 +199,22 @@ def powers(reports: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def alarms(n: int, reports: int, rng: np.random.Generator, *, planned: bool, moved: bool) -> float:
-    """The share of reports that say any difference where only the session moves ratios, or nothing."""
+    """The share of reports that confirm a difference where only the session moves ratios, or nothing."""
     spread = spreads_of(pd.read_csv(SPREAD)) if moved else {}
-    return float(np.mean([differ(a_report(n, rng, planned=planned, spread=spread)) for _ in range(reports)]))
+    return float(np.mean([differ(null_report(n, rng, planned=planned, spread=spread)) for _ in range(reports)]))
 
 
 GROWN = ("straight", "levels off", "flat", "drifting")
-"""How simulated memory moves; what drifts is a random walk without a trend."""
+"""How simulated memory moves; `drifting` is a random walk without a trend."""
 RATE = {"straight": 16_000.0}
 
 
 def readings_of(
     kind: str, n: int, rng: np.random.Generator, *, documents: float = 5.0, single: float = 5.0
 ) -> tuple[Array, Array]:
-    """Memory (MB) after n documents of uneven size, 33 MB of text (GB) in all: what each document leaves scatters by
-    `documents` and adds up, what a single reading has scatters by `single` (MB)."""
+    """Text read (GB) and memory (MB) after each of n documents of uneven size, 33 MB in all.
+
+    What a document leaves scatters by `documents` MB and adds up; single readings scatter by `single` MB."""
     x = rng.lognormal(0, 0.6, n).cumsum()
     x *= 0.033 / x[-1]
     steps = np.diff(x, prepend=0) / x[-1] * n
@@ -225,7 +226,7 @@ def readings_of(
 def shapes(
     kind: str, n: int, reports: int, rng: np.random.Generator, **scatter: float
 ) -> tuple[dict[str, float], float]:
-    """The shares of shapes that are found, and of 95 % intervals of the slope that hold it; NaN where there is none."""
+    """The share of each judged shape, and of 95 % slope intervals that cover the true slope (NaN without one)."""
     judgements = [judged(*readings_of(kind, n, rng, **scatter)) for _ in range(reports)]
     counted = Counter(str(one.shape) for one in judgements)
     truth = RATE.get(kind, 0.0)
@@ -234,7 +235,7 @@ def shapes(
 
 
 def growths(reports: int, rng: np.random.Generator) -> None:
-    """Print how memory that is known is judged."""
+    """Print how simulated memory is judged."""
     names = ("straight", "levels off", "grows", "flat", "undecided")
     print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that cover the truth |")
     print(f"|---|--:|--:|--:|{'--:|' * len(names)}--:|")

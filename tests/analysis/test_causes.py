@@ -1,4 +1,4 @@
-"""The rules of causes, on evidence made by hand."""
+"""The rules of causes, on hand-made evidence."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def judge(*runs: Any) -> Judged:
     return judge_all([runs])
 
 
-def test_no_owner_with_two_thirds_is_no_verdict() -> None:
+def test_no_verdict_if_no_owner_has_two_thirds() -> None:
     cause = judge(record(), torn_down(("allocator, unused", 150), ("tokenizer", 100), start_mb=200))
     assert cause.verdict == "undecided"
     assert "tokenizer 50%" in cause.evidence
@@ -42,14 +42,14 @@ def test_repeats_that_disagree_are_undecided() -> None:
     assert "disagree" in line["sentence"]
 
 
-def test_a_run_that_did_not_finish_has_no_verdict() -> None:
+def test_unfinished_run_has_no_verdict() -> None:
     unfinished = record() | {"completed_work": False}
     table = verdicts([(unfinished, torn_down(("tokenizer", 100), start_mb=200))])
     assert table.empty
     assert "verdict" in table
 
 
-def test_pages_that_processes_share_are_nobodys_growth() -> None:
+def test_pages_shared_by_processes_are_not_growth() -> None:
     def run(pss_mb: float) -> list[dict[str, Any]]:
         events = torn_down(("allocator, unused", 400), ("loader", 100), start_mb=400)
         for before in events[1:3]:
@@ -66,7 +66,7 @@ def test_pages_that_processes_share_are_nobodys_growth() -> None:
     cause = judge(record(), run(180))
     assert cause.verdict == "undecided"
     assert "80 MB" in cause.sentence
-    # Counted once it is the same: nothing is shared, and the teardown says whose it was.
+    # PSS equals the sum: nothing is shared, and the teardown names the owner.
     cause = judge(record(), run(400))
     assert (cause.verdict, cause.owner) == ("held", "loader and its processes")
     assert "anonymous PSS +300 MB" in cause.evidence
@@ -74,7 +74,7 @@ def test_pages_that_processes_share_are_nobodys_growth() -> None:
 
 
 def residue(heap_mb: float, blocks: int = 0, free_mb: float = 0) -> list[Event]:
-    """A run of which 100 MB come free with nobody, with what malloc and Python say of it."""
+    """A run in which no owner releases 100 MB, with the counters of malloc and Python."""
     events = torn_down(("tokenizer", 200), start_mb=200)
     events[0] |= {"python_blocks": 0, "heap": {"in_use_bytes": 0, "unused_bytes": 0}}
     events[-1] |= {"python_blocks": blocks, "heap": {"in_use_bytes": heap_mb * MB, "unused_bytes": free_mb * MB}}
@@ -127,7 +127,7 @@ def test_each_rule(events: list[Event], verdict: str, owner: str) -> None:
     assert (cause.verdict, cause.owner) == (verdict, owner), cause
 
 
-def test_what_malloc_neither_uses_nor_holds_free_is_no_fragment_of_it() -> None:
+def test_memory_unknown_to_malloc_is_not_fragmentation() -> None:
     cause = judge(record(), residue(heap_mb=10, free_mb=20))
     assert (cause.verdict, cause.owner) == ("undecided", "")
 
@@ -137,7 +137,7 @@ def without_heap(events: list[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize("epochs", [GROWS, LEVEL])
-def test_without_what_malloc_says_a_residue_is_undecided(epochs: tuple[float, ...]) -> None:
+def test_residue_without_malloc_counters_is_undecided(epochs: tuple[float, ...]) -> None:
     events = without_heap(repeated(residue(heap_mb=100), *epochs))
     cause = judge_all([(record(rep=rep), events) for rep in (1, 2)])
     assert cause.verdict == "undecided"
@@ -145,18 +145,18 @@ def test_without_what_malloc_says_a_residue_is_undecided(epochs: tuple[float, ..
 
 
 @pytest.mark.parametrize("epochs", [GROWS, LEVEL])
-def test_one_run_of_repeated_work_decides_nothing(epochs: tuple[float, ...]) -> None:
+def test_one_run_of_repeated_work_is_undecided(epochs: tuple[float, ...]) -> None:
     cause = judge(record(), repeated(residue(heap_mb=100), *epochs))
     assert cause.verdict == "undecided"
     assert "epeats" in cause.sentence
 
 
-def test_runs_that_disagree_on_what_repeating_adds_decide_nothing() -> None:
+def test_runs_that_disagree_on_regrowth_are_undecided() -> None:
     runs = [(record(rep=i), repeated(residue(heap_mb=100), *epochs)) for i, epochs in enumerate((GROWS, LEVEL))]
     assert judge_all(runs).verdict == "undecided"
 
 
-def test_a_sentence_is_of_all_repeats() -> None:
+def test_sentence_covers_all_repeats() -> None:
     runs = [(record(rep=rep), torn_down(("tokenizer", 100), start_mb=mb)) for rep, mb in ((1, 200), (2, 220), (3, 260))]
     cause = judge_all(runs)
     assert "120 MB (100 MB to 160 MB)" in cause.sentence, "the median and the range"
@@ -164,7 +164,7 @@ def test_a_sentence_is_of_all_repeats() -> None:
     assert judge(*runs[0]).sentence.endswith("(one run).")
 
 
-def test_only_owners_that_every_repeat_names_are_named() -> None:
+def test_only_owners_of_every_repeat_are_named() -> None:
     runs = [
         (record(rep=rep), torn_down(("tokenizer", 100 + mb), ("dataset", 100), start_mb=200))
         for rep, mb in ((1, 25), (2, 15))
@@ -178,7 +178,7 @@ def test_only_owners_that_every_repeat_names_are_named() -> None:
     assert (judge_all(apart).verdict, judge_all(apart).owner) == ("undecided", "")
 
 
-def test_a_line_a_cell_with_the_median_growth_of_its_repeats() -> None:
+def test_one_line_per_cell_with_median_growth() -> None:
     runs = [(record(rep=rep), torn_down(("tokenizer", 100), start_mb=mb)) for rep, mb in ((1, 200), (2, 220), (3, 260))]
     line = verdicts(runs).iloc[0]
     assert (line["verdict"], line["owner"], line["n"]) == ("held", "tokenizer", 3)
@@ -186,7 +186,7 @@ def test_a_line_a_cell_with_the_median_growth_of_its_repeats() -> None:
     assert line["run"] == "e/stack~s/rep~1"
 
 
-def test_what_ended_before_the_teardown_is_not_flat() -> None:
+def test_memory_of_processes_that_ended_is_not_flat() -> None:
     events = torn_down(("loader", 102), start_mb=103)
     work = {"t_s": 0.5, "event": "work", "tree": tree(700 * MB, 10 * MB) | {"processes": 3}}
     cause = judge(record(), [events[0], work, *events[1:]])

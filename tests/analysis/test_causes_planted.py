@@ -1,4 +1,4 @@
-"""Verdicts held against programs whose owner of memory is known: every one right, none confident and wrong."""
+"""Verdicts on programs with a known owner of memory: all right, none confident and wrong."""
 
 import json
 import sys
@@ -15,8 +15,8 @@ from beyond_ram.watch import watch
 PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "planted.py"
 MB = 1_000_000
 SIZE = 40
-# What must be found after one epoch, and after six. `undecided` only where the evidence cannot carry more: a leak and a
-# one-time cost look alike until the work is repeated, and objects that nobody declared have no name.
+# Expected verdicts after one epoch and after six. `undecided` only where the evidence allows no more: a leak and a
+# one-time cost look alike until the work is repeated, and undeclared objects have no name.
 TRUTH = {
     "flat": (("flat", ""), ("flat", "")),
     "list": (("held", "list"), ("held", "list")),
@@ -48,7 +48,7 @@ def planted(case: str, epochs: int, folder: Path, rep: int = 1) -> Run:
 @pytest.mark.parametrize("epochs", [1, 6])
 @pytest.mark.parametrize("case", TRUTH)
 def test_the_planted_owner_is_found(case: str, epochs: int, tmp_path: Path) -> None:
-    # What repeating adds is decided over runs.
+    # Regrowth is decided over runs.
     runs = [planted(case, epochs, tmp_path / str(rep), rep) for rep in ((1, 2) if epochs > 1 else (1,))]
     run, cause = runs[0], judge(runs)
     assert (cause.verdict, cause.owner) == TRUTH[case][epochs > 1], cause
@@ -56,11 +56,11 @@ def test_the_planted_owner_is_found(case: str, epochs: int, tmp_path: Path) -> N
     assert cause.evidence
     shares = owners([run]).groupby("owner")["anon_released_bytes"].sum()
     grown = owners([run])["anon_grown_bytes"].iloc[0]
-    assert shares.sum() == pytest.approx(grown), "what came free, and what remains, is what had grown"
+    assert shares.sum() == pytest.approx(grown), "released memory and residue add up to the growth"
 
 
 @pytest.mark.slow
-def test_an_owner_gives_back_what_it_held(tmp_path: Path) -> None:
+def test_owner_releases_its_whole_size(tmp_path: Path) -> None:
     table = owners([planted("list", 1, tmp_path)]).set_index("owner")
     assert table.loc["list", "anon_released_bytes"] == pytest.approx(SIZE * MB, rel=0.1)
     assert table.loc["residue", "anon_released_bytes"] == pytest.approx(0, abs=1 * MB)

@@ -10,13 +10,13 @@ from beyond_ram.metrics import METRICS
 from .test_comparisons import runs
 
 
-def made(*cells: list[dict[str, object]]) -> pd.DataFrame:
+def changes_of(*cells: list[dict[str, object]]) -> pd.DataFrame:
     table = pd.DataFrame([line for cell in cells for line in cell])
     return changes(comparisons(table, [("old", "new")]))
 
 
-def test_what_got_worse_comes_first_and_what_is_the_same_last() -> None:
-    table = made(
+def test_worse_changes_come_first() -> None:
+    table = changes_of(
         runs(stack="old", grown=100, rate=1000, num_files=1),
         runs(stack="new", grown=400, rate=1000, num_files=1),
         runs(stack="old", grown=400, rate=1000, num_files=2),
@@ -33,29 +33,29 @@ def test_what_got_worse_comes_first_and_what_is_the_same_last() -> None:
     assert first["effect"].endswith(" times")
 
 
-def test_of_one_run_a_side_nothing_is_said() -> None:
-    table = made(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
+def test_one_run_per_side_is_undecided() -> None:
+    table = changes_of(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
     assert set(table["verdict"]) == {"undecided"}
     assert counts(table) == "2 undecided"
     assert {line["interval"] for line in in_words(table)} == {""}
 
 
-def test_other_work_is_worse_also_where_no_number_of_it_is_better() -> None:
-    table = made(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
+def test_different_work_counts_as_worse() -> None:
+    table = changes_of(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
     line = table[table["metric"] == "token_count"].iloc[0]
     assert (line["verdict"], line["threshold"], line["ratio"]) == ("worse", "none", pytest.approx(0.99))
 
 
-def test_what_else_is_compared_in_a_report_is_not_there() -> None:
-    assert made(runs(stack="new", remedy="none"), runs(stack="new", remedy="gc-each-batch", grown=50)).empty
-    assert made().empty
+def test_comparisons_of_remedies_are_left_out() -> None:
+    assert changes_of(runs(stack="new", remedy="none"), runs(stack="new", remedy="gc-each-batch", grown=50)).empty
+    assert changes_of().empty
 
 
 def test_another_machine_is_named() -> None:
-    table = made(
+    table = changes_of(
         runs(stack="old", cpu_count=2, machine_memory_bytes=24e9),
         runs(stack="new", cpu_count=16, machine_memory_bytes=24e9),
     )
     assert set(table["machines"]) == {"other machines: cpu_count 2 against 16"}
     assert in_words(table)[0]["notes"] == "other machines: cpu_count 2 against 16"
-    assert set(made(runs(stack="old", cpu_count=2), runs(stack="new", cpu_count=2))["machines"]) == {""}
+    assert set(changes_of(runs(stack="old", cpu_count=2), runs(stack="new", cpu_count=2))["machines"]) == {""}

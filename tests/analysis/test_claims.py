@@ -1,4 +1,4 @@
-"""Table `claims` from runs made by hand."""
+"""Table `claims` from hand-made runs."""
 
 from typing import Any
 
@@ -18,70 +18,72 @@ RESOLVED, FEWER = "resolved", "fewer requests"
 PAIRS = [("stream-june-2023", "stream-current"), ("stream-3.6", "stream-current")]
 
 
-def claimed(*records: Run) -> pd.DataFrame:
+def claims_of(*records: Run) -> pd.DataFrame:
     return claims(runs(records), claimed=PAIRS)
 
 
-def twice(stack: str, asked: dict[str, dict[str, int]]) -> list[Run]:
-    """Two repeats that ask the same."""
-    return [streamed(stack, asked, rep) for rep in (1, 2)]
+def twice(stack: str, requests: dict[str, dict[str, int]]) -> list[Run]:
+    """Two repeats with the same requests."""
+    return [streamed(stack, requests, rep) for rep in (1, 2)]
 
 
-def test_fewer_requests_by_how_much() -> None:
+def test_claim_of_fewer_requests_holds_by_ratio() -> None:
     before, after = {"tree": {"main": 100, "worker": 300}}, {"tree": {"main": 4}}
-    once = claimed(streamed("stream-3.6", before), streamed("stream-current", after))
+    once = claims_of(streamed("stream-3.6", before), streamed("stream-current", after))
     assert once[once["claim"].str.contains("fewer requests")]["holds"].tolist() == ["undecided"]
     assert once["low"].isna().all(), "one run is never exact"
-    table = claimed(*twice("stream-3.6", before), *twice("stream-current", after))
+    table = claims_of(*twice("stream-3.6", before), *twice("stream-current", after))
     line = table[table["claim"].str.contains("fewer requests")].iloc[0]
     assert [line["measured"], line["low"], line["high"]] == pytest.approx([100, 100, 100])
     assert line["holds"] == "yes"
     assert "stream-current against stream-3.6" in line["conditions"]
     assert "2 workers by fork" in line["conditions"]
-    half = claimed(*twice("stream-3.6", before), *twice("stream-current", {"tree": {"main": 200}}))
+    half = claims_of(*twice("stream-3.6", before), *twice("stream-current", {"tree": {"main": 200}}))
     assert half[half["claim"].str.contains("fewer requests")]["holds"].tolist() == ["partly"]
-    nearly = claimed(*twice("stream-3.6", {"tree": {"main": 1001}}), *twice("stream-current", {"tree": {"main": 1000}}))
+    nearly = claims_of(
+        *twice("stream-3.6", {"tree": {"main": 1001}}), *twice("stream-current", {"tree": {"main": 1000}})
+    )
     assert nearly[nearly["claim"].str.contains("fewer requests")]["holds"].tolist() == ["no"]
-    worse = claimed(*twice("stream-3.6", after), *twice("stream-current", before))
+    worse = claims_of(*twice("stream-3.6", after), *twice("stream-current", before))
     assert worse[worse["claim"].str.contains("fewer requests")]["holds"].tolist() == ["no"]
 
 
 def test_clients_that_read_other_rows_are_not_compared() -> None:
     record, events = streamed("stream-june-2023", {"tree": {"main": 100}})
     record["work"]["rows"] = 640
-    table = claimed((record, events), streamed("stream-current", {"tree": {"main": 4}}))
+    table = claims_of((record, events), streamed("stream-current", {"tree": {"main": 4}}))
     assert not table["conditions"].str.contains("against").any()
     record["work"]["rows"] = 64
-    table = claimed((record, events), streamed("stream-current", {"tree": {"main": 4}}))
+    table = claims_of((record, events), streamed("stream-current", {"tree": {"main": 4}}))
     assert table["conditions"].str.contains("against").any()
 
 
 def test_times_need_repeats() -> None:
-    once = claimed(streamed("stream-3.6", {"tree": {"main": 1}}), streamed("stream-current", {"tree": {"main": 1}}))
+    once = claims_of(streamed("stream-3.6", {"tree": {"main": 1}}), streamed("stream-current", {"tree": {"main": 1}}))
     assert set(once[once["claim"].str.contains("resolved")]["holds"]) == {"undecided"}
     slow = [streamed("stream-3.6", {}, rep, resolved_s=10 + rep / 10) for rep in (1, 2, 3)]
     fast = [streamed("stream-current", {}, rep, resolved_s=0.5 + rep / 100) for rep in (1, 2, 3)]
-    line = claimed(*slow, *fast)
+    line = claims_of(*slow, *fast)
     line = line[line["claim"].str.contains("resolved")].iloc[0]
     assert line["holds"] == "yes"
     assert line["low"] < line["measured"] < line["high"]
 
 
-def test_a_list_that_is_shared_is_not_asked_for_again() -> None:
-    shared = claimed(*twice("stream-current", {"tree": {"main": 2}}))
-    asked = claimed(*twice("stream-current", {"tree": {"main": 2, "worker": 4}}))
-    once = claimed(streamed("stream-current", {"tree": {"main": 2}}))
-    lines = [table[table["claim"].str.contains("shared")].iloc[0] for table in (shared, asked, once)]
+def test_shared_list_is_not_requested_again() -> None:
+    shared = claims_of(*twice("stream-current", {"tree": {"main": 2}}))
+    requested = claims_of(*twice("stream-current", {"tree": {"main": 2, "worker": 4}}))
+    once = claims_of(streamed("stream-current", {"tree": {"main": 2}}))
+    lines = [table[table["claim"].str.contains("shared")].iloc[0] for table in (shared, requested, once)]
     assert [(line["measured"], line["holds"]) for line in lines] == [(0, "yes"), (2, "no"), (0, "undecided")]
 
 
 def test_failed_runs_claim_nothing() -> None:
-    table = claimed(streamed("stream-3.6", {}, outcome="failed"), streamed("stream-current", {"tree": {"main": 1}}))
+    table = claims_of(streamed("stream-3.6", {}, outcome="failed"), streamed("stream-current", {"tree": {"main": 1}}))
     assert not table["conditions"].str.contains("against").any()
     assert len(table)
 
 
-def test_what_other_tables_say_of_claims() -> None:
+def test_claims_from_tables_dedup_and_hub_files() -> None:
     pushed = [
         {
             "experiment": "dedup",
@@ -110,15 +112,15 @@ def test_what_other_tables_say_of_claims() -> None:
     assert claims(pd.DataFrame()).empty
 
 
-def test_a_data_source_that_cannot_write_holds_in_part() -> None:
+def test_spark_source_that_cannot_write_holds_partly() -> None:
     table = claims(pd.DataFrame(), spark=spark(sparked()))
     (claim,) = table[table["claim"].str.contains("Spark") & (table["stack"] == "spark")].to_dict("records")
     assert (claim["measured"], claim["holds"], claim["n"]) == (0.5, "partly", 1)
     assert claim["conditions"] == "spark; read, write; write fails with TypeError: x"
 
 
-def spread_out(stack: str, times: tuple[float, ...], **more: Any) -> list[Run]:
-    """Repeats that resolve in so many seconds each."""
+def timed_repeats(stack: str, times: tuple[float, ...], **more: Any) -> list[Run]:
+    """Repeats with these resolution times, in seconds."""
     return [streamed(stack, {"tree": {"main": 4}}, rep, resolved_s=took, **more) for rep, took in enumerate(times, 1)]
 
 
@@ -127,25 +129,25 @@ def line_of(table: pd.DataFrame, words: str) -> dict[str, Any]:
     return {str(name): value for name, value in line.items()}
 
 
-def test_what_comparisons_ask_too_is_decided_there() -> None:
-    table = runs([*spread_out("stream-3.6", (4.0, 5.2, 4.4)), *spread_out("stream-current", (1.0, 1.5, 1.1))])
+def test_claims_use_decisions_of_table_comparisons() -> None:
+    table = runs([*timed_repeats("stream-3.6", (4.0, 5.2, 4.4)), *timed_repeats("stream-current", (1.0, 1.5, 1.1))])
     decided = comparisons(table, PAIRS)
-    of_table = decided[decided["metric"] == "resolution_s"].iloc[0]
+    comparison = decided[decided["metric"] == "resolution_s"].iloc[0]
     line = line_of(claims(table, decided, claimed=PAIRS), RESOLVED)
-    assert line["measured"] * of_table["ratio"] == pytest.approx(1)
-    assert [line["low"], line["high"]] == pytest.approx([1 / of_table["high"], 1 / of_table["low"]])
-    assert line["high_corrected"] / line["measured"] == pytest.approx(of_table["detectable"])
+    assert line["measured"] * comparison["ratio"] == pytest.approx(1)
+    assert [line["low"], line["high"]] == pytest.approx([1 / comparison["high"], 1 / comparison["low"]])
+    assert line["high_corrected"] / line["measured"] == pytest.approx(comparison["detectable"])
 
 
 @pytest.mark.slow
-def test_a_claim_is_not_shown_where_the_comparison_is_not() -> None:
-    """However the noise falls: what table `comparisons` does not call better, no claim does."""
+def test_claim_does_not_hold_without_a_better_comparison() -> None:
+    """Whatever the noise, no claim holds that table `comparisons` does not call better."""
     rng = np.random.default_rng(3)
     seen = set()
     for size in (0.01, 1.0):  # seconds: too small for a ratio, and large enough
         for _ in range(4):
             sides = [
-                spread_out(stack, tuple(size * rate * np.exp(0.7 * rng.normal(size=3))))
+                timed_repeats(stack, tuple(size * rate * np.exp(0.7 * rng.normal(size=3))))
                 for stack, rate in (("stream-3.6", 1.5), ("stream-current", 1.0))
             ]
             table = runs([run for side in sides for run in side])
@@ -157,7 +159,7 @@ def test_a_claim_is_not_shown_where_the_comparison_is_not() -> None:
     assert "undecided" in seen
 
 
-def test_claims_of_their_own_are_corrected_for_each_other() -> None:
+def test_claims_outside_of_comparisons_are_corrected_together() -> None:
     def pushed(name: str, off: tuple[float, ...], on: tuple[float, ...]) -> list[dict[str, Any]]:
         cell = {"experiment": "dedup", "stack": "s", "compression": "zstd", "row_group_rows": 9, "table_rows": 99}
         sides = {"off": off, "on": on}
@@ -185,17 +187,17 @@ def test_claims_of_their_own_are_corrected_for_each_other() -> None:
     assert not among["holds"].iloc[1:31].isin(["yes", "partly"]).any()
 
 
-def test_a_count_that_is_claimed_to_be_none_needs_more_than_its_middle() -> None:
+def test_claim_of_zero_requests_needs_the_interval() -> None:
     """2.04 (1.08 to 3.86) was called `yes` against a claim of 2, and 2 requests of each worker `better, by less`."""
-    asked = [streamed("stream-current", {"tree": {"main": 2, "worker": n}}, rep) for rep, n in enumerate((0, 4, 0), 1)]
-    line = line_of(claimed(*asked), "shared")
+    streams = [streamed("stream-current", {"tree": {"main": 2, "worker": n}}, i) for i, n in enumerate((0, 4, 0), 1)]
+    line = line_of(claims_of(*streams), "shared")
     assert (line["holds"], line["low"]) == ("undecided", 0)
-    asked = [streamed("stream-current", {"tree": {"main": 2, "worker": n}}, rep) for rep, n in enumerate((4, 4, 4), 1)]
-    assert line_of(claimed(*asked), "shared")["holds"] == "no"
+    streams = [streamed("stream-current", {"tree": {"main": 2, "worker": n}}, i) for i, n in enumerate((4, 4, 4), 1)]
+    assert line_of(claims_of(*streams), "shared")["holds"] == "no"
 
 
-def test_one_success_is_no_proof_and_a_run_that_failed_counts() -> None:
-    def tried(*outcomes: str) -> dict[str, Any]:
+def test_claim_needs_two_runs_and_counts_failed_ones() -> None:
+    def claim_of(*outcomes: str) -> dict[str, Any]:
         cell = {"experiment": "frames", "stack": "s", "repository": "v", "block_kb": 64, "opener": "filesystem"}
         lines = [
             cell | {"rep": rep, "samples": 4, "outcome": outcome}
@@ -205,15 +207,15 @@ def test_one_success_is_no_proof_and_a_run_that_failed_counts() -> None:
         table = claims(pd.DataFrame(), hub_files=pd.DataFrame(lines))
         return line_of(table[table["holds"] != "not run"], "pipelines")
 
-    assert tried("completed")["holds"] == "undecided"
-    assert tried("completed", "completed")["holds"] == "yes"
-    partly = tried("completed", "failed")
+    assert claim_of("completed")["holds"] == "undecided"
+    assert claim_of("completed", "completed")["holds"] == "yes"
+    partly = claim_of("completed", "failed")
     assert (partly["measured"], partly["holds"], partly["n"]) == (0.5, "partly", 2)
     assert partly["low"] != partly["low"], "repeats that differ are not exact"
-    assert tried("failed")["holds"] == "no"
+    assert claim_of("failed")["holds"] == "no"
 
 
-def test_spark_that_does_not_start_does_not_work() -> None:
+def test_spark_that_does_not_start_counts_as_failed() -> None:
     (record, steps), _ = sparked()
     crashed = ({**record, "cell": record["cell"] | {"rep": 2}, "outcome": "failed", "reason": "gateway"}, [])
     worked = [step | {"works": True, "reason": ""} for step in steps]
@@ -223,7 +225,7 @@ def test_spark_that_does_not_start_does_not_work() -> None:
     assert "fails with gateway" in line["conditions"]
 
 
-def test_times_are_said_with_the_endpoints_share() -> None:
+def test_times_are_stated_with_the_endpoints_share() -> None:
     def sides(*busy: float) -> list[Run]:
         streams = []
         for stack in ("stream-3.6", "stream-current"):
@@ -236,15 +238,15 @@ def test_times_are_said_with_the_endpoints_share() -> None:
 
     assert (
         "the endpoint was busy for 25% of this time (baseline: 25%), without it 1.00 times better"
-        in line_of(claimed(*sides(0.5, 0.5)), RESOLVED)["conditions"]
+        in line_of(claims_of(*sides(0.5, 0.5)), RESOLVED)["conditions"]
     )
-    assert "endpoint" not in line_of(claimed(*sides(0.5)), FEWER)["conditions"]
-    kept = claimed(*spread_out("stream-3.6", (1.0,)), *spread_out("stream-current", (1.0,)))
+    assert "endpoint" not in line_of(claims_of(*sides(0.5)), FEWER)["conditions"]
+    kept = claims_of(*timed_repeats("stream-3.6", (1.0,)), *timed_repeats("stream-current", (1.0,)))
     assert "endpoint" not in line_of(kept, RESOLVED)["conditions"]
 
 
 @pytest.mark.parametrize(("busy_s", "holds"), [(0.1, "partly"), (3.5, "undecided")])
-def test_a_time_that_is_shorter_by_the_endpoints_work_alone_shows_nothing(busy_s: float, holds: str) -> None:
+def test_time_saved_by_the_endpoint_alone_is_undecided(busy_s: float, holds: str) -> None:
     streams = []
     for stack, took_s, busy in (("stream-3.6", 4.0, busy_s), ("stream-current", 2.0, 0.1)):
         for rep in range(1, 5):
@@ -252,4 +254,4 @@ def test_a_time_that_is_shorter_by_the_endpoints_work_alone_shows_nothing(busy_s
             sums = {"cpu_s": busy, "busy_s": busy, "injected_s": 0.0, "duration_s": took_s}
             record["work"]["endpoint"] = {"run": sums, "resolution": sums}
             streams.append((record, events))
-    assert line_of(claimed(*streams), RESOLVED)["holds"] == holds
+    assert line_of(claims_of(*streams), RESOLVED)["holds"] == holds

@@ -1,4 +1,4 @@
-"""Table `comparisons`: what is held against what, and that it is decided as one."""
+"""Table `comparisons`: which sides are compared, and how lines are corrected together."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ MB = 1e6
 
 
 def runs(workload: str = "tokenize", n: int = 3, outcome: str = "completed", **line: Any) -> list[dict[str, Any]]:
-    """Repeats of a cell, one after the other in blocks; a metric is given as the middle of its values."""
+    """Repeats of a cell, in blocks; `grown` and `rate` are the middle of their values."""
     rng = np.random.default_rng(sum(map(ord, str(sorted(line.items())))))
     cell = {"experiment": "e", "stack": "new", "workload": workload, "reason": ""}
     grown, rate = line.pop("grown", 100.0), line.pop("rate", 1000.0)
@@ -32,7 +32,7 @@ def table(*cells: list[dict[str, Any]], pairs: list[tuple[str, str]] | None = No
     return comparisons(pd.DataFrame([line for cell in cells for line in cell]), pairs or [("old", "new")])
 
 
-def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others() -> None:
+def test_only_configured_pairs_of_stacks_are_compared() -> None:
     results = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
     assert results[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
     line = of(results, "stack", "grown_anon_bytes").iloc[0]
@@ -43,7 +43,7 @@ def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others()
     assert decision(line).ratio == line["ratio"]
 
 
-def test_all_lines_are_corrected_for_each_other() -> None:
+def test_all_lines_are_corrected_together() -> None:
     remedies = [runs(remedy=f"r{i}", grown=100 + 3 * i) for i in range(6)]
     results = table(runs(remedy="none"), *remedies)
     assert len(results) == 12
@@ -55,11 +55,11 @@ def question(metric: str, axis: str = "stack", **where: Any) -> dict[str, Any]:
     return {"experiment": "e", "metric": metric, "axis": axis, "where": where}
 
 
-def test_planned_questions_are_corrected_together_and_all_others_apart() -> None:
+def test_planned_questions_are_corrected_apart_from_others() -> None:
     lines = [line for i in range(6) for line in runs(remedy=f"r{i}", grown=100 + 3 * i)]
     both = pd.DataFrame([*runs(remedy="none"), *lines])
-    asked = [question("grown_anon_bytes", "remedy", remedy=["r1", "r2"])]
-    results = comparisons(both, [("old", "new")], asked)
+    questions = [question("grown_anon_bytes", "remedy", remedy=["r1", "r2"])]
+    results = comparisons(both, [("old", "new")], questions)
     planned = results["family"] == "planned"
     assert results.loc[planned, ["after", "metric"]].to_numpy().tolist() == [
         ["r1", "grown_anon_bytes"],
@@ -73,20 +73,20 @@ def test_planned_questions_are_corrected_together_and_all_others_apart() -> None
         assert (line["ratio"] / line["detectable"] > 1 or line["ratio"] * line["detectable"] < 1) == line["confirmed"]
 
 
-def test_a_step_between_two_earlier_locks_is_no_planned_question() -> None:
+def test_step_between_two_earlier_locks_is_exploratory() -> None:
     stacks = [runs(stack=stack) for stack in ("new@a", "new@b", "new")]
     pairs = [("new@a", "new@b"), ("new@b", "new")]
     results = comparisons(
         pd.DataFrame([line for cell in stacks for line in cell]), pairs, [question("grown_anon_bytes")]
     )
-    asked = results[results["metric"] == "grown_anon_bytes"]
-    assert asked[["after", "family"]].to_numpy().tolist() == [["new@b", "exploratory"], ["new", "planned"]]
+    growth = results[results["metric"] == "grown_anon_bytes"]
+    assert growth[["after", "family"]].to_numpy().tolist() == [["new@b", "exploratory"], ["new", "planned"]]
 
 
-def test_over_a_tenth_with_one_sign_in_every_pair_is_likely_until_it_is_confirmed() -> None:
+def test_unconfirmed_difference_with_one_sign_in_all_pairs_is_likely() -> None:
     """datasets_map of a default run: 239 and 226 MB without workers, 778 and 799 MB with two (REVIEW.md 3.4)."""
     values = {"old": (239e6, 226e6), "new": (778e6, 799e6)}
-    one = [
+    steady = [
         line | {"grown_anon_bytes": value}
         for stack, sides in values.items()
         for line, value in zip(runs(stack=stack, n=2), sides, strict=True)
@@ -96,19 +96,19 @@ def test_over_a_tenth_with_one_sign_in_every_pair_is_likely_until_it_is_confirme
         for stack, sides in {"old": (100e6, 300e6), "new": (200e6, 150e6)}.items()
         for line, value in zip(runs(stack=stack, n=2, experiment="f"), sides, strict=True)
     ]
-    results = comparisons(pd.DataFrame(one + noisy), [("old", "new")])
+    results = comparisons(pd.DataFrame(steady + noisy), [("old", "new")])
     grown = results[results["metric"] == "grown_anon_bytes"].set_index("experiment")
     assert grown["result"].tolist() == ["undecided", "undecided"]
     assert grown["reason"].to_dict() == {"e": "likely worse", "f": "too noisy"}
 
 
-def test_the_ends_of_batch_sizes_are_compared_all_else_the_same() -> None:
+def test_smallest_and_largest_batch_sizes_are_compared() -> None:
     cells = [runs(batch_size=b, writer_batch_size=w) for b in (1, 2, 4) for w in (1, 4)]
     results = of(table(*cells), "batch_size", "grown_anon_bytes")
     assert results[["before", "after", "writer_batch_size"]].to_numpy().tolist() == [["1", "4", 1], ["1", "4", 4]]
 
 
-def test_workers_are_held_against_none_whatever_starts_them() -> None:
+def test_workers_are_compared_with_none_for_any_start_method() -> None:
     cells = [
         runs("load", workers=w, start=s, loader="a", rows_per_cpu_s=r)
         for w, s, r in ((0, "none", 100.0), (4, "fork", 20.0))
@@ -117,19 +117,19 @@ def test_workers_are_held_against_none_whatever_starts_them() -> None:
     assert (line["before"], line["after"], line["start"]) == ("0", "4", "fork")
 
 
-def test_a_whole_number_stays_one_beside_cells_that_do_not_have_it() -> None:
+def test_integers_stay_integers_beside_cells_without_that_axis() -> None:
     others = runs(stack="old", grown=400) + runs(stack="new", grown=100)
     cells = [runs("load", workers=w, start="fork", loader="a", rows_per_cpu_s=r) for w, r in ((1, 100.0), (4, 20.0))]
     line = of(table(*cells, others), "workers", "rows_per_cpu_s").iloc[0]
     assert (line["before"], line["after"]) == ("1", "4")
 
 
-def test_what_is_not_of_the_workload_is_not_decided() -> None:
+def test_metrics_of_other_workloads_are_not_decided() -> None:
     results = table(runs(stack="old"), runs(stack="new", peak_rss_bytes=1.0))
     assert set(results["metric"]) == {"grown_anon_bytes", "tokens_per_cpu_s"}
 
 
-def test_clients_that_read_other_rows_are_no_rivals() -> None:
+def test_clients_that_read_other_rows_are_not_compared() -> None:
     cells = [runs("stream", stack=s, rows=r, requests_metadata=9) for s, r in (("old", 5), ("new", 50))]
     assert table(*cells).empty
     cells = [runs("stream", stack=s, rows=5, requests_metadata=k) for s, k in (("old", 90), ("new", 9))]
@@ -137,14 +137,14 @@ def test_clients_that_read_other_rows_are_no_rivals() -> None:
     assert (line["exact"], line["result"]) == (True, "better")
 
 
-def test_a_side_that_fails_is_worse_whatever_it_reads() -> None:
+def test_failing_side_is_worse() -> None:
     broken = runs("stream", stack="new", rows=50, outcome="failed", run_failed=1.0)
     results = table(runs("stream", stack="old", rows=5, run_failed=0.0), broken)
     assert results[["metric", "result", "exact"]].to_numpy().tolist() == [["run_failed", "worse", True]]
     assert results["strength"].iloc[0] > 1
 
 
-def test_one_row_of_many_is_a_change_where_it_is_so_in_every_repeat() -> None:
+def test_one_row_is_a_change_if_every_repeat_has_it() -> None:
     cells = [runs("load", stack=s, rows_at_fault=k) for s, k in (("old", 0), ("new", 1))]
     line = table(*cells).iloc[0]
     assert (line["metric"], line["result"], line["exact"]) == ("rows_at_fault", "worse", True)
@@ -153,7 +153,7 @@ def test_one_row_of_many_is_a_change_where_it_is_so_in_every_repeat() -> None:
     assert (line["result"], line["reason"]) == ("worse", "not the same work")
 
 
-def test_what_is_exact_needs_no_correction_and_makes_none_harder() -> None:
+def test_exact_lines_take_no_part_in_the_correction() -> None:
     cells = [runs(stack=s, grown=g, token_count=9) for s, g in (("old", 400), ("new", 100))]
     results = table(*cells)
     drawn = results[~results["exact"].astype(bool)]
@@ -161,12 +161,12 @@ def test_what_is_exact_needs_no_correction_and_makes_none_harder() -> None:
     assert len(drawn) == len(results) - 1
 
 
-def test_what_is_under_faults_or_from_a_cache_is_not_compared() -> None:
+def test_runs_with_faults_or_a_warm_cache_are_not_compared() -> None:
     assert table(*(runs("stream", stack=s, rows=5, requests_metadata=9, fault="drop") for s in ("old", "new"))).empty
     assert table(*(runs(stack=s, cache="warm") for s in ("old", "new"))).empty
 
 
-def test_a_run_that_failed_is_counted_beside_what_is_said() -> None:
+def test_failed_run_is_counted_in_the_line() -> None:
     broken = [line | {"rep": 4, "reason": "disk full"} for line in runs(stack="new", n=1, outcome="failed")]
     line = table(runs(stack="old"), runs(stack="new") + broken).iloc[0]
     assert (line["asked"], line["finished"], line["failed"]) == (7, 6, 1)
@@ -174,12 +174,12 @@ def test_a_run_that_failed_is_counted_beside_what_is_said() -> None:
     assert line["n"] == 3
 
 
-def test_one_run_a_side_is_a_line_that_says_so() -> None:
+def test_one_run_per_side_is_too_few() -> None:
     results = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
     assert set(results["result"]) == {"undecided"}
     assert set(results["reason"]) == {"too few repeats"}
 
 
-def test_without_anything_to_compare_the_columns_are_the_same() -> None:
+def test_empty_table_has_the_same_columns() -> None:
     assert list(table(runs())) == COLUMNS
     assert list(comparisons(pd.DataFrame(), [])) == COLUMNS

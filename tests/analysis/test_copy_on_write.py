@@ -1,4 +1,4 @@
-"""Table `copy_on_write`: a line an epoch, what grew since the first batch, and the worst account of the repeats."""
+"""Table `copy_on_write`: one line per epoch, growth since the first batch, and the worst account of the repeats."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def run(rep: int, first: int, ends: tuple[int, ...], missing: int = 0, outcome: 
     return record, events
 
 
-def test_an_epoch_is_a_line_and_its_copies_are_counted_from_the_first_batch() -> None:
+def test_one_line_per_epoch_with_copies_since_the_first_batch() -> None:
     table = copy_on_write([run(1, 100, (150, 160)), run(2, 110, (170, 190), missing=1), run(3, 100, (155, 170))])
     assert list(table["epoch"]) == [0, 1]
     assert list(table["end_pss_bytes"]) == [155e6, 170e6]
@@ -45,7 +45,7 @@ def test_an_epoch_is_a_line_and_its_copies_are_counted_from_the_first_batch() ->
     assert not [name for name in measured if not column("copy_on_write", name)]
 
 
-def test_a_cell_without_an_epoch_has_its_reason_and_other_workloads_have_no_line() -> None:
+def test_cell_without_epochs_has_a_reason_and_other_workloads_no_line() -> None:
     killed = run(1, 0, (), outcome="timed_out")
     (line,) = copy_on_write([killed, (killed[0] | {"workload": "load"}, [])]).to_dict("records")
     assert (line["outcome"], line["account"]) == ("timed_out", "timed_out")
@@ -53,7 +53,7 @@ def test_a_cell_without_an_epoch_has_its_reason_and_other_workloads_have_no_line
     assert list(copy_on_write([])) == COLUMNS
 
 
-def test_a_repeat_that_failed_is_in_no_median_and_the_account_says_of_how_many() -> None:
+def test_failed_repeat_is_in_no_median_but_in_the_account() -> None:
     table = copy_on_write([run(1, 100, (150, 160)), run(2, 100, (990,), outcome="failed")])
     assert list(table["end_pss_bytes_max"]) == [150e6, 160e6]
     assert set(table["n"]) == {1}
@@ -62,5 +62,5 @@ def test_a_repeat_that_failed_is_in_no_median_and_the_account_says_of_how_many()
 
 
 @pytest.mark.parametrize("ends", [(150,), (150, 160, 170)])
-def test_lines_are_as_many_as_epochs_that_came_to_an_end(ends: tuple[int, ...]) -> None:
+def test_one_line_per_finished_epoch(ends: tuple[int, ...]) -> None:
     assert len(copy_on_write([run(1, 100, ends)])) == len(ends)

@@ -14,15 +14,15 @@ def run(workload: str = "ddp", **account: int) -> Run:
     return record, [*epochs, work | {"tree": {"pss_bytes": 70}}]
 
 
-def test_rows_are_those_of_all_ranks_together() -> None:
+def test_rows_are_summed_over_ranks() -> None:
     line = ddp([run()]).iloc[0]
-    assert (line["rows_expected"], line["rows_delivered"]) == (10, 10), "each epoch is that of one rank"
+    assert (line["rows_expected"], line["rows_delivered"]) == (10, 10), "each epoch event is of one rank"
     assert line["rows_per_rank"] == "[5, 5]"
     assert line["account"] == "every row once"
     assert line["end_pss_bytes"] == 70
 
 
-def test_what_ranks_lose_is_said() -> None:
+def test_account_names_lost_and_repeated_rows() -> None:
     table = ddp([run(rows_delivered=9, rows_missing=2, rows_twice=1), run(workload="load")])
     assert table["account"].tolist() == ["2 missing, 1 twice"]
     assert ddp([]).empty

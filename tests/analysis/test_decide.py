@@ -1,4 +1,4 @@
-"""What may be said: by hand where the answer is known, by what must hold of any data, and by simulation."""
+"""Decisions: known answers, properties that hold for any data, and simulation."""
 
 import math
 from dataclasses import replace
@@ -30,9 +30,9 @@ from beyond_ram.analysis.thresholds import Threshold, threshold_of
 from . import simulated
 
 
-def compare(baseline, candidate, **about):
-    """One question alone, as one of a report of one."""
-    return decide([Question(baseline, candidate, **about)])[0]
+def compare(baseline, candidate, **fields):
+    """Decide one question alone."""
+    return decide([Question(baseline, candidate, **fields)])[0]
 
 
 SIZE = st.floats(1e7, 1e12)
@@ -49,8 +49,8 @@ def at(values: list[float], starts: list[float], took: float = 1.0) -> Side:
     return Side(tuple(values), tuple(range(1, len(values) + 1)), tuple(starts), tuple(t + took for t in starts))
 
 
-def test_one_comparison_alone_is_the_paired_t_test_on_logarithms() -> None:
-    """With nothing to share noise with there is nothing but the pairs: scipy's own test says the same."""
+def test_single_comparison_is_the_paired_t_test_on_logarithms() -> None:
+    """Without other comparisons to share noise with, scipy's own test gives the same."""
     first, second = [100.0, 104.0, 99.0, 101.0], [150.0, 149.0, 155.0, 160.0]
     comparison = compare(plain(*first), plain(*second), direction="lower")
     t_test = stats.ttest_rel(np.log(second), np.log(first))
@@ -64,7 +64,7 @@ def test_one_comparison_alone_is_the_paired_t_test_on_logarithms() -> None:
     assert comparison.strength == pytest.approx(interval.low)
 
 
-def test_by_hand_two_pairs() -> None:
+def test_two_pairs_by_hand() -> None:
     """Differences 2 and 4: mean 3, standard error 1, t(1) at 97.5 % 12.706."""
     comparison = compare(plain(10, 20), plain(12, 24), threshold=Threshold(floor=1e9))
     assert comparison.difference == 3
@@ -73,30 +73,30 @@ def test_by_hand_two_pairs() -> None:
     assert comparison.detectable == pytest.approx(12.706, abs=1e-3)
 
 
-def test_numbers_of_repeats_that_differ_lose_none_of_them() -> None:
+def test_unequal_numbers_of_repeats_all_count() -> None:
     apart = differences(np.array([1.0, 2.0, 6.0]), np.array([10.0, 14.0]))
     assert apart.mean() == pytest.approx(12 - 3)
     assert differences(np.array([10.0, 14.0]), np.array([1.0, 2.0, 6.0])).mean() == pytest.approx(3 - 12)
 
 
-def test_runs_that_alternate_are_paired_and_others_are_not() -> None:
-    one = at([1, 2, 3], [0, 10, 20])
-    assert interleaved(one, at([1, 2, 3], [2, 12, 22])) == [1, 2, 3]
-    assert interleaved(one, at([1, 2, 3], [100, 110, 120])) == [], "one side after the other"
-    assert interleaved(one, at([1, 2, 3], [2, 12, 22], took=10)) == [], "a block that reaches into the next"
-    assert interleaved(one, replace(at([1, 2, 3], [2, 12, 22]), started_at=(2, math.nan, 22))) == []
-    assert interleaved(one, plain(1, 2, 3)) == [], "nothing is known of times"
+def test_only_alternating_runs_are_paired() -> None:
+    side = at([1, 2, 3], [0, 10, 20])
+    assert interleaved(side, at([1, 2, 3], [2, 12, 22])) == [1, 2, 3]
+    assert interleaved(side, at([1, 2, 3], [100, 110, 120])) == [], "one side after the other"
+    assert interleaved(side, at([1, 2, 3], [2, 12, 22], took=10)) == [], "blocks overlap"
+    assert interleaved(side, replace(at([1, 2, 3], [2, 12, 22]), started_at=(2, math.nan, 22))) == []
+    assert interleaved(side, plain(1, 2, 3)) == [], "times are unknown"
     assert interleaved(at([1, 2, 3], [20, 10, 0]), at([1, 2, 3], [22, 12, 2])) == [1, 2, 3], "backwards in time"
 
 
-def test_runs_of_one_day_are_one_session_and_a_night_is_between_two() -> None:
+def test_runs_a_night_apart_are_two_sessions() -> None:
     hour, first = 3600.0, Side((1.0,), (1,), (0.0,), (3600.0,))
-    for gap, one in ((5 * hour, True), (7 * hour, False)):
+    for gap, same in ((5 * hour, True), (7 * hour, False)):
         start = hour + gap
-        assert one_session(first, Side((1.0,), (1,), (start,), (start + hour,))) is one
+        assert one_session(first, Side((1.0,), (1,), (start,), (start + hour,))) is same
 
 
-def test_what_a_block_shares_is_taken_out_of_paired_runs() -> None:
+def test_pairing_removes_what_a_block_shares() -> None:
     first, second = [100.0, 200.0, 400.0], [110.0, 221.0, 439.0]
     together = compare(
         at(first, [0, 10, 20]), at(second, [2, 12, 22]), direction="lower", threshold=Threshold(share=0.01)
@@ -108,7 +108,7 @@ def test_what_a_block_shares_is_taken_out_of_paired_runs() -> None:
     assert apart.result == "undecided"
 
 
-def test_repeats_that_are_the_same_are_exact_unless_others_of_the_metric_are_not() -> None:
+def test_equal_counts_are_exact_unless_others_of_the_metric_vary() -> None:
     alone = compare(plain(65, 65), plain(129, 129), metric="requests_metadata")
     assert (alone.exact, alone.result, alone.low, alone.high) == (True, "worse", alone.ratio, alone.ratio)
     racing = Question(plain(65, 70), plain(69, 66), "requests_metadata")
@@ -121,21 +121,21 @@ def test_repeats_that_are_the_same_are_exact_unless_others_of_the_metric_are_not
     assert read.low < read.ratio < read.high
 
 
-def test_counts_from_none_are_a_difference_and_no_ratio() -> None:
+def test_counts_from_zero_have_a_difference_and_no_ratio() -> None:
     comparison = compare(plain(0, 0), plain(8, 8), metric="requests_listing_of_workers")
     assert math.isnan(comparison.ratio)
     assert (comparison.difference, comparison.low, comparison.result) == (8, 8, "worse")
     assert comparison.strength == pytest.approx(math.log(8))
 
 
-def test_growth_about_nothing_is_a_difference() -> None:
+def test_growth_around_zero_has_a_difference_and_no_ratio() -> None:
     comparison = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
     assert math.isnan(comparison.ratio)
     assert comparison.result == "worse"
     assert comparison.difference == pytest.approx(400.83e6, rel=1e-3)
 
 
-def test_the_same_needs_the_whole_interval_within_what_matters() -> None:
+def test_same_needs_the_whole_interval_within_the_threshold() -> None:
     inside = compare(plain(100e6, 101e6, 100e6), plain(101e6, 101e6, 102e6), metric="peak_grown_anon_bytes")
     assert inside.result == "same"
     wild = compare(plain(100e6, 150e6, 100e6), plain(101e6, 101e6, 152e6), metric="peak_grown_anon_bytes")
@@ -144,7 +144,7 @@ def test_the_same_needs_the_whole_interval_within_what_matters() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_corrected_interval_holds_no_difference_where_and_only_where_one_is_shown(seed: int) -> None:
+def test_corrected_interval_excludes_one_exactly_if_confirmed(seed: int) -> None:
     chance = np.random.default_rng(seed)
     questions = [
         Question(
@@ -155,15 +155,15 @@ def test_a_corrected_interval_holds_no_difference_where_and_only_where_one_is_sh
         for metric in ("a", "b")
     ]
     decided = decide(questions)
-    shown = [one.p_corrected < 0.05 for one in decided]
-    assert any(shown)
-    assert not all(shown)
-    for one, is_shown in zip(decided, shown, strict=True):
-        low, high = one.corrected_ends
-        assert (low > 1 or high < 1) == is_shown == (max(one.ratio, 1 / one.ratio) > one.detectable)
+    confirmed = [decision.p_corrected < 0.05 for decision in decided]
+    assert any(confirmed)
+    assert not all(confirmed)
+    for decision, is_confirmed in zip(decided, confirmed, strict=True):
+        low, high = decision.corrected_ends
+        assert (low > 1 or high < 1) == is_confirmed == (max(decision.ratio, 1 / decision.ratio) > decision.detectable)
 
 
-def test_what_is_real_and_small_does_not_matter() -> None:
+def test_real_difference_below_the_threshold_is_same() -> None:
     close = [plain(*(100e6 + d for d in (0, 1e5, 2e5, 1e5, 0))), plain(*(106e6 + d for d in (1e5, 0, 1e5, 2e5, 0)))]
     comparison = compare(*close, metric="peak_grown_anon_bytes")
     assert comparison.result == "same", "within 8 MB"
@@ -172,8 +172,8 @@ def test_what_is_real_and_small_does_not_matter() -> None:
     assert compare(*speed, metric="tokens_per_cpu_s").result == "worse"
 
 
-def test_a_confirmed_difference_that_may_be_below_the_threshold_is_undecided() -> None:
-    """4.4 % with an interval from 3.3 % to 5.4 %: it differs for sure, and whether by 5 % is open."""
+def test_difference_that_may_be_below_the_threshold_is_undecided() -> None:
+    """The interval of 4.4 %, from 3.3 % to 5.4 %, excludes zero and includes the threshold of 5 %."""
     effects = (0.036, 0.039, 0.047, 0.050)
     decision = compare(plain(*[100.0] * 4), plain(*(100 * math.exp(one) for one in effects)), direction="lower")
     assert (decision.result, decision.reason, decision.confirmed) == ("undecided", SMALL, True)
@@ -181,7 +181,7 @@ def test_a_confirmed_difference_that_may_be_below_the_threshold_is_undecided() -
     assert decision.high > 1.05
 
 
-def test_a_difference_without_a_better_direction_is_other_work() -> None:
+def test_difference_without_a_direction_is_other_work() -> None:
     other = compare(plain(10, 10.1), plain(20, 20.1), direction="neither")
     assert (other.result, other.reason) == ("worse", OTHER_WORK)
 
@@ -191,7 +191,7 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-def test_each_comparison_more_makes_every_other_harder_to_show() -> None:
+def test_more_comparisons_make_each_harder_to_confirm() -> None:
     strong = Question(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
     idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i}") for i in range(40)]
     alone, among = decide([strong])[0], decide([strong, *idle])[0]
@@ -201,8 +201,8 @@ def test_each_comparison_more_makes_every_other_harder_to_show() -> None:
     assert among.detectable > alone.detectable
 
 
-def test_cells_of_one_metric_share_what_is_known_of_noise() -> None:
-    """Two repeats alone show nothing; among cells that are all as quiet they do."""
+def test_cells_of_one_metric_share_their_noise() -> None:
+    """Two repeats are too few alone, and enough among cells that are as quiet."""
     rng = np.random.default_rng(1)
     pair = Question(plain(100, 100.1), plain(102, 102.3), "tokens_per_cpu_s")
     quiet = [
@@ -228,11 +228,11 @@ def test_units_do_not_matter(sides: tuple[list[float], list[float]], factor: flo
 
 @given(SIDES)
 @settings(max_examples=60, deadline=None)
-def test_sides_that_are_swapped_turn_the_verdict_round(sides: tuple[list[float], list[float]]) -> None:
+def test_swapped_sides_reverse_the_result(sides: tuple[list[float], list[float]]) -> None:
     forward, back = (compare(plain(*a), plain(*b), direction="lower") for a, b in (sides, sides[::-1]))
     assert back.p == pytest.approx(forward.p, rel=1e-6, abs=1e-12)
     assert 1 / back.ratio == pytest.approx(forward.ratio, rel=1e-9)
-    if "same" not in (forward.result, back.result):  # a share of the baseline is of another one then
+    if "same" not in (forward.result, back.result):  # the threshold is a share of the other baseline
         assert back.result == OPPOSITE.get(forward.result, forward.result)
 
 
@@ -249,8 +249,8 @@ def test_one_run_never_decides(values: list[float], other: float) -> None:
 
 @given(st.floats(1.01, 3), st.lists(st.floats(-0.2, 0.2), min_size=3, max_size=6), st.floats(1.1, 20))
 @settings(max_examples=60, deadline=None)
-def test_wider_noise_never_makes_it_more_certain(effect: float, noise: list[float], wider: float) -> None:
-    """The same middle, with every repeat that much further from it."""
+def test_wider_noise_never_adds_certainty(effect: float, noise: list[float], wider: float) -> None:
+    """The middle stays, and every repeat moves away from it."""
     away = np.array(noise) - np.mean(noise)
     if np.ptp(away) < 1e-3:
         away = np.linspace(-0.1, 0.1, len(noise))
@@ -280,12 +280,12 @@ def test_wider_noise_never_makes_it_more_certain(effect: float, noise: list[floa
         (1.0, 1.0, 1.0, "no"),
     ],
 )
-def test_a_claim_of_two_by_the_one_rule(middle: float, low: float, high: float, expected: str) -> None:
+def test_claim_of_a_factor_of_two(middle: float, low: float, high: float, expected: str) -> None:
     assert reaches(middle, low, high, 2.0) == expected
     assert reaches(1 / middle, 1 / high, 1 / low, 0.5, higher=False) == expected
 
 
-def test_a_claim_that_nothing_remains_is_reached_by_nothing_only() -> None:
+def test_claim_of_zero_is_reached_by_zero_only() -> None:
     assert reaches(0, 0, 0, 0, higher=False, none=1) == "yes"
     assert reaches(2, 2, 2, 0, higher=False, none=1) == "no"
 
@@ -300,21 +300,21 @@ def test_a_mean_has_an_interval_from_two_repeats_on() -> None:
     assert middle([2.0, 2.0]).low == pytest.approx(2 - 12.706 * 0.002 / 2**0.5, abs=1e-5), "they may agree by chance"
 
 
-def test_strength_is_how_much_it_differs_for_sure() -> None:
+def test_strength_is_the_interval_end_nearest_to_no_difference() -> None:
     assert strength(math.log(2), math.log(8), 0) == pytest.approx(math.log(2))
     assert strength(-math.log(8), -math.log(2), 0) == pytest.approx(math.log(2))
     assert strength(-0.1, 3, 0) == 0
     assert strength(1e8, 2e8, 0, floor=1e7, as_ratio=False) == pytest.approx(math.log(10))
 
 
-def test_what_was_selected_says_among_how_many() -> None:
+def test_largest_states_the_number_of_candidates() -> None:
     assert largest(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 that ran")
     assert largest(["a"], [1]) == ("a", "the only one that ran")
     with pytest.raises(ValueError, match="no value"):
         largest(["a"], [math.nan])
 
 
-def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
+def test_threshold_is_a_share_or_an_amount() -> None:
     assert threshold_of("grown_anon_bytes") == Threshold(least=8e6, floor=8e6)
     assert threshold_of("tokens_per_cpu_s") == Threshold()
     with_least = Threshold(share=0.05, least=8)
@@ -326,7 +326,7 @@ def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", simulated.SPREADS)
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
-def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: int, alike: bool) -> None:
+def test_intervals_cover_the_truth_at_their_stated_rate(spread: str, n: int, m: int, alike: bool) -> None:
     """30 cells; docs/method-evidence.md has the full table, with more reports and fewer cells."""
     covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 120, np.random.default_rng(1), alike=alike)
     assert 0.93 <= covered_share <= 0.975
@@ -335,26 +335,26 @@ def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("blocked", [True, False])
-def test_of_null_reports_from_real_runs_at_most_one_in_twenty_says_a_difference(blocked: bool) -> None:
+def test_at_most_one_in_twenty_null_reports_confirms_a_difference(blocked: bool) -> None:
     alarm_shares = [simulated.false_alarms(n, 60, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
     assert np.mean(alarm_shares) <= 0.05
 
 
 @pytest.mark.slow
-def test_a_planted_half_is_found_in_memory() -> None:
+def test_planted_growth_by_half_is_found() -> None:
     shares = simulated.detected_shares(simulated.sizes()[-1], 0.5, 80, np.random.default_rng(1), blocked=True)
     assert shares["peak_grown_anon_bytes"] > 0.8
 
 
-def test_without_scatter_anywhere_noise_knows_nothing() -> None:
+def test_noise_without_scatter_is_unknown() -> None:
     noise = Noise(np.zeros(5), np.ones(5))
     assert not noise.pooled
     assert math.isnan(noise.p(np.ones(1), np.zeros(1), np.ones(1), np.full(1, 2.0))[0])
 
 
-def test_corrected_is_what_decide_says() -> None:
-    asked = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
-    assert simulated.corrected(asked) == [one.p_corrected for one in decide(asked)]
+def test_corrected_equals_the_p_values_of_decide() -> None:
+    questions = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
+    assert simulated.corrected(questions) == [one.p_corrected for one in decide(questions)]
 
 
 def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:
@@ -369,7 +369,7 @@ def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:
     assert 0.78 < covered / 500 < 0.9
 
 
-def test_the_interval_of_a_geometric_mean_is_students_on_logarithms() -> None:
+def test_geometric_mean_interval_is_students_on_logarithms() -> None:
     estimate = geometric([1.0, 2.0, 4.0])
     assert estimate.mean == pytest.approx(2)
     assert estimate.low * estimate.high == pytest.approx(4)
@@ -380,7 +380,7 @@ def test_the_interval_of_a_geometric_mean_is_students_on_logarithms() -> None:
 
 @pytest.mark.parametrize("lines", range(3, 40, 3))
 def test_no_p_is_above_one(lines: int) -> None:
-    """Weights add up to 1 but for rounding, and a p above 1 is refused by the false discovery rate."""
+    """Rounding may push the sum of weights above 1, and the false discovery rate refuses a p above 1."""
     rng = np.random.default_rng(lines)
     variance, one = rng.chisquare(2, lines), np.ones(lines)
     assert (Noise(variance, one).p(0 * one, variance, one, 2 * one) <= 1).all()

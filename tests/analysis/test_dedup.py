@@ -7,14 +7,14 @@ from beyond_ram.analysis.dedup import against, dedup
 from .by_hand import edit, pushed
 
 
-def test_a_line_an_edit_with_the_share_that_is_new() -> None:
+def test_one_line_per_edit_with_its_new_share() -> None:
     table = dedup(pushed(off=[edit("none", 1000), edit("delete", 500)]))
     assert table["edit"].tolist() == ["none", "delete"]
     assert table["new_share"].tolist() == [1.0, 0.5]
     assert dedup([]).empty
 
 
-def test_only_edits_that_were_pushed_both_ways_are_held_against_each_other() -> None:
+def test_only_edits_pushed_both_ways_are_compared() -> None:
     first = edit("none", 1000)
     both = pushed(off=[first, edit("delete", 500)], on=[first, edit("delete", 50), edit("append", 10)])
     ((setting, shares),) = against(dedup(both))

@@ -1,4 +1,4 @@
-"""Table `fit`: cells predicted from those with smaller inputs, as `beyond-ram fit` does it."""
+"""Table `fit`: cells predicted from cells with smaller inputs, as by `beyond-ram fit`."""
 
 import itertools
 from typing import Any
@@ -14,15 +14,15 @@ FILES, PROCESSES, BATCHES = (2, 4, 8, 16), (1, 2, 4), (1, 4)
 
 
 def kept(files: int, processes: int, batch: int) -> float:
-    """Constant, per process, per batch, and per byte of text, for which each process pays again."""
+    """A constant part, one per process, one per batch, and one per byte of text that each process pays again."""
     return 100e6 + 40e6 * processes + 2e6 * batch + 1e6 * files * processes
 
 
 def run(files: int, processes: int, batch: int, **changes: Any) -> Run:
-    made = record(num_files=files, num_proc=processes, batch_size=batch, bytes_in=files * 1_000_000)
+    run_record = record(num_files=files, num_proc=processes, batch_size=batch, bytes_in=files * 1_000_000)
     size = kept(files, processes, batch)
-    made["peak"] |= {"anon_bytes": size, "anon_upper_bound_bytes": size}
-    return made | {"workload": "tokenize", **changes}, []
+    run_record["peak"] |= {"anon_bytes": size, "anon_upper_bound_bytes": size}
+    return run_record | {"workload": "tokenize", **changes}, []
 
 
 def grid(*left_out: tuple[int, int, int]) -> list[Run]:
@@ -31,8 +31,8 @@ def grid(*left_out: tuple[int, int, int]) -> list[Run]:
 
 
 def line(table: pd.DataFrame, files: int, processes: int, batch: int) -> "pd.Series[Any]":
-    here = (table["num_files"] == files) & (table["num_proc"] == processes) & (table["batch_size"] == batch)
-    (only,) = table[here].to_dict("records")
+    rows = (table["num_files"] == files) & (table["num_proc"] == processes) & (table["batch_size"] == batch)
+    (only,) = table[rows].to_dict("records")
     return pd.Series(only)
 
 
@@ -48,7 +48,7 @@ def test_cells_are_predicted_from_smaller_inputs() -> None:
     assert coverage(table)["inside"] <= coverage(table)["predicted"] < len(table)
 
 
-def test_what_was_not_run_is_predicted_too() -> None:
+def test_cell_without_runs_is_predicted_too() -> None:
     missing = (16, 4, 4)
     cell = line(fit(grid(missing)), *missing)
     assert (cell["n"], cell["inside"]) == (0, None)
@@ -62,12 +62,12 @@ def test_small_inputs_have_no_prediction() -> None:
     assert cell["kept_bytes"] == kept(2, 1, 1)
 
 
-def test_runs_under_limits_and_runs_that_failed_do_not_count() -> None:
+def test_limited_and_failed_runs_do_not_count() -> None:
     table = fit([*grid(), run(16, 4, 4, memory_limit_bytes=1), run(16, 4, 4, outcome="failed")])
     assert line(table, 16, 4, 4)["n"] == 1
 
 
 def test_one_setting_or_two_sizes_make_no_table() -> None:
     assert fit([run(files, 1, 1) for files in FILES]).columns.tolist() == COLUMNS
-    assert fit([one for one in grid() if one[0]["cell"]["num_files"] < 8]).empty
+    assert fit([small for small in grid() if small[0]["cell"]["num_files"] < 8]).empty
     assert fit([]).empty

@@ -1,4 +1,4 @@
-"""Which columns are axes, and what is the same but for some of them."""
+"""Axes of a table, and lines that are the same but for some of them."""
 
 import pandas as pd
 import pytest
@@ -17,7 +17,7 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_the_axes_of_a_table_are_those_that_its_lines_have_values_on() -> None:
+def test_axes_of_a_table_are_those_with_values() -> None:
     assert frame.axes(TABLE) == ["experiment", "stack", "workers"]
     assert frame.varied(TABLE) == ["stack", "workers"]
 
@@ -28,7 +28,7 @@ def test_repeats_of_a_cell_stay_together() -> None:
     assert cells[0][0] == {"experiment": "e", "stack": "old", "workers": 0}
 
 
-def test_what_is_the_same_but_for_an_axis_differs_in_that_axis_only() -> None:
+def test_same_but_for_an_axis_differs_in_that_axis_only() -> None:
     for cell, lines in frame.same_but_for(TABLE, "stack"):
         assert set(lines["stack"]) == {"old", "new"}
         assert set(lines["workers"]) == {cell["workers"]}
@@ -37,23 +37,23 @@ def test_what_is_the_same_but_for_an_axis_differs_in_that_axis_only() -> None:
     assert not list(frame.same_but_for(TABLE.head(0), "stack"))
 
 
-def test_a_value_that_is_missing_on_an_axis_is_a_value_of_its_own() -> None:
+def test_missing_value_on_an_axis_is_a_value_of_its_own() -> None:
     table = TABLE.assign(remedy=["none", None, *["none"] * 6])
     assert len(list(frame.cells(table))) == 5
 
 
-def test_only_pairs_that_the_config_names_are_held_against_each_other() -> None:
+def test_only_configured_pairs_are_compared() -> None:
     pairs = [(pair, len(before), len(after)) for _, pair, (before, after) in frame.against(TABLE, [("old", "new")])]
     assert pairs == [(("old", "new"), 2, 2)] * 2
     assert not list(frame.against(TABLE, [("old", "newer")]))
 
 
-def test_lines_with_a_value_on_an_axis_that_a_table_lacks_are_none() -> None:
+def test_no_lines_match_an_axis_that_the_table_lacks() -> None:
     assert len(frame.where(TABLE, workers=2, stack="new")) == 2
     assert frame.where(TABLE, buffering="default").empty
 
 
-def test_an_axis_in_words() -> None:
+def test_axis_values_in_words() -> None:
     words = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
     assert sorted(words) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
     assert frame.describe({"workers": 0, "start": "none"}, AXES) == ["no workers"]

@@ -27,7 +27,7 @@ SIZES = np.arange(1, 17) * 2e6
 
 
 def run(memory: Array, **cell: Any) -> Run:
-    """A run that reads its memory, in MB, before each 2 MB of text; the first reading is that before any."""
+    """A run that reads its memory, in MB, before each 2 MB of text; the first reading is before any text."""
     work = [event | {"pid": 1} for event in events(float(memory[-1]) * MB)]
     progress = [
         {"t_s": 2, "event": "progress", "pid": 1, "bytes_in": int(2e6 * i), "anon_bytes": mb * MB, "file_bytes": 50.0}
@@ -37,7 +37,7 @@ def run(memory: Array, **cell: Any) -> Run:
 
 
 def cell(memory: Array, stack: str = "new", rep: int = 1) -> list[Run]:
-    """A cell with two sizes, of which the larger has these readings."""
+    """A cell with two sizes; the larger one has these readings."""
     return [run(memory[:5], stack=stack, num_files=5, rep=rep), run(memory, stack=stack, num_files=17, rep=rep)]
 
 
@@ -49,11 +49,11 @@ def readings(rate: float, level: float = 0.0, seed: int = 1) -> Array:
 
 
 @pytest.mark.parametrize(("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "flat")])
-def test_growth_is_told_from_readings_within_a_run(rate: float, level: float, shape: str) -> None:
+def test_growth_is_judged_by_readings_within_a_run(rate: float, level: float, shape: str) -> None:
     line = growth(cell(readings(rate, level)), []).iloc[0]
     assert line["anon_shape"] == shape
     assert line["readings_of"] == "documents"
-    assert line["n"] == 16, "that before any text is among the one-time costs"
+    assert line["n"] == 16, "the reading before any text is a one-time cost"
     assert line["file_shape"] in ("flat", "undecided")
     if shape == "straight":
         assert line["anon_slope_mb_per_gb_low"] < 16_000 < line["anon_slope_mb_per_gb_high"]
@@ -63,12 +63,12 @@ def test_growth_is_told_from_readings_within_a_run(rate: float, level: float, sh
     assert line["gb_over_largest"] == pytest.approx(1e9 / 34e6)
 
 
-# Readings as REVIEW.md 3.1 has them: 272 to 291 MB from 10 to 30 MB of text, after a first rise.
+# Readings of REVIEW.md 3.1: 272 to 291 MB from 10 to 30 MB of text, after a first rise.
 FALSE_LEVEL = (30, 36, 195, 205, 215, 275, 281, 279, 275, 289, 277, 272, 278, 277, 280, 276, 278)
 
 
 def test_a_level_lies_within_its_own_readings() -> None:
-    """The fit said 210 MB: the first reading and a rise that the next few settled."""
+    """The fit once said 210 MB, because of the first reading and the rise after it."""
     line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]
     assert line["anon_shape"] == "levels off"
     later = [mb for at, mb in zip(np.arange(17) * 2e-3, FALSE_LEVEL, strict=True) if at >= line["anon_level_from_gb"]]
@@ -87,7 +87,7 @@ def test_the_level_of_a_second_run_lies_in_the_interval_of_the_first(seed: int) 
     assert first["anon_level_mb_low"] <= second["anon_level_mb"] <= first["anon_level_mb_high"]
 
 
-def test_what_a_session_does_to_growth_widens_the_interval_of_a_level() -> None:
+def test_session_spread_widens_the_interval_of_a_level() -> None:
     spread = pd.DataFrame([{"metric": "grown_anon_bytes", "mean_sd_log": 0.1, "mean_degrees": 9.0}])
     spread = spread.assign(contrast_sd_log=0.0, contrast_degrees=9.0)
     runs = cell(readings(0, 150))
@@ -97,7 +97,7 @@ def test_what_a_session_does_to_growth_widens_the_interval_of_a_level() -> None:
 
 
 class Sampled:
-    """Samples every 0.1 s, of runs whose memory rises to a level at 10 s: between batches it is higher for a while."""
+    """Samples every 0.1 s of memory that rises to a level, and is higher for a while within each batch."""
 
     def of(self, place: int) -> pd.DataFrame:
         t = np.arange(0, 40, 0.1)
@@ -123,18 +123,20 @@ def batches(number: int, rep: int = 1) -> Run:
 
 
 def test_samples_between_few_batches_show_the_plateau() -> None:
-    """REVIEW.md 3.11: four batches a run, and readings that bend plainly to a level."""
+    """REVIEW.md 3.11: four batches per run, and readings that clearly level off."""
     runs = [batches(number, rep) for number in (1, 2, 4) for rep in (1, 2)]
-    blind = growth(runs, []).iloc[0]
-    assert blind["anon_shape"] == "undecided"
+    without_samples = growth(runs, []).iloc[0]
+    assert without_samples["anon_shape"] == "undecided"
     line = growth(runs, [], Sampled()).iloc[0]
     assert (line["readings_of"], line["anon_shape"]) == ("samples", "levels off")
-    assert line["anon_level_mb"] == pytest.approx(930, rel=0.02), "what batches hold for a while is no level"
+    assert line["anon_level_mb"] == pytest.approx(930, rel=0.02), (
+        "memory that batches hold for a while is not in the level"
+    )
     many = [run(np.arange(17.0), num_files=n) for n in (1, 2)]
     assert read_closely(many, Sampled(), [0, 1]) == many, "enough readings between documents"
 
 
-def test_a_rate_from_little_text_is_no_headline() -> None:
+def test_rate_from_little_text_is_not_stated() -> None:
     """REVIEW.md 4.3: 30.78 MB per MB of text, from 1.2 to 4 MB, read as "1 GB needs 30 GB"."""
     little = [(record(bytes_in=s, num_files=n), e) for n, (s, e) in enumerate(_ends(1.2, 2.2, 3.1, 4.0), 1)]
     line = growth(little, []).iloc[0].to_dict()
@@ -151,13 +153,13 @@ def _ends(*sizes_mb: float) -> list[tuple[float, list[dict[str, Any]]]]:
     return [(size * 1e6, events(100e6 + 30.78e6 * size + 1e5 * (i % 2))) for i, size in enumerate(sizes_mb)]
 
 
-def test_what_grows_and_is_no_line_is_not_called_straight() -> None:
+def test_bent_growth_is_not_called_straight() -> None:
     x = np.arange(17) * 2.0
     bent = 100 + 300 * (1 - np.exp(-x / 30)) + np.random.default_rng(1).normal(0, 1, 17)
     assert growth(cell(bent), [])["anon_shape"].item() == "grows"
 
 
-def test_an_input_that_is_too_small_to_carry_a_slope_is_called_that() -> None:
+def test_slope_that_readings_do_not_show_is_undecided() -> None:
     wild = 100 + np.random.default_rng(1).normal(0, 60, 17)
     assert growth(cell(wild), [])["anon_shape"].item() == "undecided"
     two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
@@ -179,7 +181,7 @@ def test_runs_without_readings_are_judged_by_their_ends() -> None:
     assert line["anon_slope_mb_per_gb"] == pytest.approx(16_000, rel=0.01)
 
 
-def test_one_size_has_no_line_and_a_failed_run_is_no_point() -> None:
+def test_one_size_has_no_line_and_failed_runs_do_not_count() -> None:
     one = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)], PAIRS)
     assert one.empty
     assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_result"} <= set(one.columns)
@@ -188,7 +190,7 @@ def test_one_size_has_no_line_and_a_failed_run_is_no_point() -> None:
 
 
 def test_two_stacks_are_compared_by_document() -> None:
-    # What documents do to both is no noise of the difference.
+    # Growth that both stacks share adds no noise to their difference.
     common = np.cumsum(np.random.default_rng(3).normal(0, 30, 17))
     old, new = readings(16, seed=1) + common, readings(0, seed=2) + common
     table = growth([*cell(old, "old"), *cell(new)], PAIRS).set_index("stack")
@@ -201,13 +203,13 @@ def test_two_stacks_are_compared_by_document() -> None:
     assert pd.isna(table.loc["old", "difference_result"])
 
 
-def test_two_stacks_that_are_alike_are_not_told_apart() -> None:
+def test_equal_stacks_show_no_difference() -> None:
     table = growth([*cell(readings(16, seed=1), "old"), *cell(readings(16, seed=2))], PAIRS).set_index("stack")
     assert table.loc["new", "difference_result"] in ("undecided", "same")
     assert difference(*(Trace(SIZES[:2], {"anon": SIZES[:2]}, "sizes", 2, 4e6),) * 2).n == 2
 
 
-def test_a_fit_is_drawn_only_where_growth_was_shown() -> None:
+def test_fit_is_drawn_only_for_confirmed_growth() -> None:
     for rate, level, has_line, has_wedge in ((16, 0, True, True), (0, 150, True, True), (0, 0, False, False)):
         runs = cell(readings(rate, level))
         fit = fitted(runs, growth(runs, []).iloc[0], "anon")
@@ -219,7 +221,7 @@ def test_a_fit_is_drawn_only_where_growth_was_shown() -> None:
             assert np.abs(np.interp(SIZES / 1e9, fit.input_gb, fit.fitted_mb) - read_mb)[drawn].max() < 12
 
 
-def test_words_say_how_surely_and_over_what() -> None:
+def test_words_give_the_interval_and_the_input_range() -> None:
     line = growth([*cell(readings(16)), *cell(readings(16, seed=2), rep=2)], []).iloc[0].to_dict()
     assert {"16", "34", "2"} <= {*re.findall(r"\d+", in_words(line))}
     assert "from 2 to 34 MB of text" in in_words(line, short=True)
@@ -242,6 +244,6 @@ def test_simulated_memory_is_judged_right(kind: str, right: set[str], at_least: 
     assert math.isnan(covered_share) or covered_share >= 0.85
 
 
-def test_judging_is_the_same_whatever_memory_there_was_before() -> None:
+def test_earlier_memory_does_not_change_the_slope() -> None:
     x, y = readings_of("straight", 16, np.random.default_rng(1))
     assert judged(x, y).slope.low == pytest.approx(judged(x + 1, y + 500).slope.low, rel=1e-6)

@@ -1,4 +1,4 @@
-"""Table `history`: each lock's value, and the steps that are shown, with what moved."""
+"""Table `history`: the value under each lock, and confirmed steps with the packages that moved."""
 
 from pathlib import Path
 from typing import Any
@@ -26,29 +26,29 @@ DAY = 86400.0
 
 def lock(stack: str, day: int = 0, **line: Any) -> list[dict[str, Any]]:
     """Three repeats of a cell under a lock, on a day."""
-    made = runs(stack=stack, **line)
-    return [one | {"started_at": day * DAY + one["started_at"]} for one in made]
+    repeats = runs(stack=stack, **line)
+    return [repeat | {"started_at": day * DAY + repeat["started_at"]} for repeat in repeats]
 
 
-def made(*cells: list[dict[str, Any]], locks: dict[str, str] = LOCKS) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table, and that of the locks, as they are read again."""
+def tables_of(*cells: list[dict[str, Any]], locks: dict[str, str] = LOCKS) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Tables `history` and `stack_differences`."""
     table = pd.DataFrame([line for cell in cells for line in cell])
     differ = stack_differences(PAIRS, locks)
     return history(table, comparisons(table, PAIRS), differ, PAIRS), differ
 
 
-def of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+def lines_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return table[table["metric"] == metric]
 
 
-def test_locks_are_in_the_order_in_which_they_were_kept() -> None:
+def test_locks_are_in_order() -> None:
     assert locks_of(PAIRS) == {"mine": [OLD, MID, NEW]}
     assert locks_of([("june", "current")]) == {}
 
 
-def test_a_step_that_is_shown_is_named_with_all_that_moved_and_others_are_not() -> None:
-    table, _ = made(lock(OLD, 1, grown=100), lock(MID, 2, grown=200), lock(NEW, 3, grown=200))
-    growth = of(table, "grown_anon_bytes")
+def test_only_confirmed_steps_name_the_packages_that_moved() -> None:
+    table, _ = tables_of(lock(OLD, 1, grown=100), lock(MID, 2, grown=200), lock(NEW, 3, grown=200))
+    growth = lines_of(table, "grown_anon_bytes")
     assert growth[["stack", "place", "before", "result"]].to_numpy().tolist() == [
         [OLD, 0, "", ""],
         [MID, 1, OLD, "worse"],
@@ -58,7 +58,7 @@ def test_a_step_that_is_shown_is_named_with_all_that_moved_and_others_are_not() 
     assert growth["value"].tolist() == pytest.approx([100e6, 200e6, 200e6], rel=0.01)
     assert growth["ratio"].iloc[1] == pytest.approx(2, rel=0.01)
     assert growth["low"].iloc[0] < growth["value"].iloc[0] < growth["high"].iloc[0]
-    assert set(of(table, "tokens_per_cpu_s")["packages"]) == {""}
+    assert set(lines_of(table, "tokens_per_cpu_s")["packages"]) == {""}
     first = in_words(table)[0]
     (step,) = first["steps"]
     assert step["why"] == "one of 2 packages, or several together: datasets 1 to 2, pyarrow 20 to 21"
@@ -68,36 +68,36 @@ def test_a_step_that_is_shown_is_named_with_all_that_moved_and_others_are_not() 
     assert [point["x"] for point in first["drawn"]["points"]] == [0, 0.5, 1]
 
 
-def test_the_opposite_data_says_the_opposite() -> None:
-    table, _ = made(lock(OLD, grown=200), lock(MID, grown=200), lock(NEW, grown=100))
-    growth = of(table, "grown_anon_bytes")
+def test_opposite_data_gives_the_opposite_result() -> None:
+    table, _ = tables_of(lock(OLD, grown=200), lock(MID, grown=200), lock(NEW, grown=100))
+    growth = lines_of(table, "grown_anon_bytes")
     assert growth["result"].tolist() == ["", "same", "better"]
     assert growth["packages"].tolist() == ["", "", "pyarrow 21 to 22"]
     assert in_words(table)[0]["steps"][0]["why"] == "pyarrow 21 to 22"
 
 
-def test_of_one_run_a_lock_no_step_is_named() -> None:
-    table, _ = made(lock(OLD, grown=100, n=1), lock(NEW, grown=900, n=1))
+def test_one_run_per_lock_gives_no_step() -> None:
+    table, _ = tables_of(lock(OLD, grown=100, n=1), lock(NEW, grown=900, n=1))
     assert set(table["result"]) == {"", "undecided"}
     assert set(table["packages"]) == {""}
     assert [line["steps"] for line in in_words(table)] == [[], []]
 
 
-def test_a_lock_that_did_not_run_a_cell_is_passed_over_and_what_differs_is_from_the_one_before() -> None:
-    table, _ = made(
+def test_step_over_a_lock_without_runs_names_all_moved_packages() -> None:
+    table, _ = tables_of(
         *(lock(stack, grown=100, num_files=1) for stack in (OLD, MID, NEW)),
         lock(OLD, grown=100, num_files=2),
         lock(NEW, grown=300, num_files=2),
     )
-    growth = of(table, "grown_anon_bytes")
+    growth = lines_of(table, "grown_anon_bytes")
     (step,) = growth[growth["result"] == "worse"].to_dict("records")
     assert (step["num_files"], step["before"], step["stack"]) == (2, OLD, NEW)
     assert step["packages"] == "datasets 1 to 2, pyarrow 20 to 22"
 
 
-def test_another_machine_is_named_beside_the_packages_and_an_unknown_lock_names_none() -> None:
+def test_another_machine_is_named_and_unknown_locks_name_no_package() -> None:
     machine = {"machine_memory_bytes": 8e9, "cpu_count": 2}
-    table, differ = made(
+    table, differ = tables_of(
         lock(MID, grown=100, **machine), lock(NEW, grown=200, **machine | {"cpu_count": 8}), locks={NEW: LOCKS[NEW]}
     )
     (step,) = in_words(table)[0]["steps"]
@@ -105,8 +105,8 @@ def test_another_machine_is_named_beside_the_packages_and_an_unknown_lock_names_
     assert locks_in_words(table, differ)[0]["locks"][1]["moved"] == "no version, or not known"
 
 
-def test_locks_have_their_day_and_what_moved() -> None:
-    table, differ = made(lock(OLD, 1), lock(MID, 2), lock(NEW, 3))
+def test_locks_have_their_date_and_moved_packages() -> None:
+    table, differ = tables_of(lock(OLD, 1), lock(MID, 2), lock(NEW, 3))
     (line,) = locks_in_words(table, differ)
     assert line["stack"] == "mine"
     assert [tuple(one.values()) for one in line["locks"]] == [
@@ -116,11 +116,11 @@ def test_locks_have_their_day_and_what_moved() -> None:
     ]
 
 
-def test_nothing_kept_is_a_table_without_lines_that_can_be_read_again(tmp_path: Path) -> None:
-    table, differ = made(lock(NEW))
+def test_empty_history_can_be_read_again(tmp_path: Path) -> None:
+    table, differ = tables_of(lock(NEW))
     tables.write(table, tmp_path / "history.csv", tmp_path / "history.parquet")
     read = tables.read(tmp_path / "history.parquet")
     assert in_words(read) == locks_in_words(read, differ) == []
-    whole, _ = made(lock(OLD, grown=100), lock(NEW, grown=200))
+    whole, _ = tables_of(lock(OLD, grown=100), lock(NEW, grown=200))
     tables.write(whole, tmp_path / "history.csv", tmp_path / "history.parquet")
     assert in_words(tables.read(tmp_path / "history.parquet"))[0]["steps"]

@@ -5,7 +5,7 @@ from beyond_ram.analysis.hub_files import hub_files
 from .by_hand import sampled
 
 
-def test_a_line_a_run_with_what_a_sample_costs() -> None:
+def test_one_line_per_run_with_the_cost_of_a_sample() -> None:
     asked = {"data": {"main": 8}, "tree": {"main": 2}}
     table = hub_files([sampled(64, asked, 1000), sampled(5120, asked, 8000)])
     assert table["requests"].tolist() == [10, 10]
@@ -15,7 +15,7 @@ def test_a_line_a_run_with_what_a_sample_costs() -> None:
     assert table["s_per_sample"].tolist() == [0.2, 0.2]
 
 
-def test_what_nobody_counted_is_empty() -> None:
+def test_uncounted_values_are_empty() -> None:
     uncounted = hub_files([sampled(64, None, None)])
     assert uncounted[["requests", "bytes_per_sample"]].isna().all(axis=None)
     assert uncounted["s_per_sample"].item() == 0.2

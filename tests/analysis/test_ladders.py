@@ -1,4 +1,4 @@
-"""Steps of a version ladder and the next bisection, on runs made by hand."""
+"""Steps of a version ladder and the next bisection, on hand-made runs."""
 
 import pandas as pd
 import pytest
@@ -36,7 +36,7 @@ def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None
     return table.assign(base="b")
 
 
-def varied(
+def ladder_and_next(
     sizes: dict[str, list[float]], impossible: dict[str, str] | None = None, first: list[str] | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
@@ -48,7 +48,7 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     truth = {version: [100.0, 101.0, 99.0] if version < "1.4" else [5.0, 5.1, 4.9] for version in RELEASES}
     weighed = {"1.0", "1.6"}
     for _ in range(4):
-        ladder, more = varied({version: truth[version] for version in RELEASES if version in weighed})
+        ladder, more = ladder_and_next({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     assert more == []
     steps = ladder[ladder["significant"]]
@@ -58,17 +58,17 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     assert len(weighed) < len(RELEASES)
 
 
-def test_a_step_that_started_a_bisection_does_not_vanish_by_it() -> None:
+def test_step_survives_the_bisection_that_it_started() -> None:
     """REVIEW.md 3.10: 414 to 423 and 519 MB, n = 2, "worse" alone; after bisecting "nothing differs"."""
     weighed = {"1.0": [414.0, 423.0], "1.6": [519.0, 519.5]}
-    ladder, more = varied(weighed, first=["1.0", "1.6"])
+    ladder, more = ladder_and_next(weighed, first=["1.0", "1.6"])
     assert ladder["significant"].tolist() == [True]
     low, high = ladder["low"].item(), ladder["high"].item()
     truth = {"1.3": [455.0, 505.0], "1.1": [416.0, 424.0], "1.2": [440.0, 500.0], "1.4": [460.0, 520.0]}
     truth["1.5"] = [470.0, 519.0]
     for _ in range(4):
         weighed |= {version: truth[version] for version in more}
-        ladder, more = varied(weighed, first=["1.0", "1.6"])
+        ladder, more = ladder_and_next(weighed, first=["1.0", "1.6"])
         if not more:
             break
         (step,) = ladder[ladder["significant"]].to_dict("records")
@@ -81,9 +81,9 @@ def test_a_step_that_started_a_bisection_does_not_vanish_by_it() -> None:
     assert "1.6" in finding.title
 
 
-def test_what_a_bisection_adds_is_tested_at_the_level_of_its_step() -> None:
+def test_bisection_narrows_a_step_at_the_same_level() -> None:
     weighed = {"1.0": [100.0, 101.0, 99.0], "1.6": [5.0, 5.1, 4.9], "1.3": [100.5, 99.5, 101.0]}
-    ladder, _ = varied(weighed, first=["1.0", "1.6"])
+    ladder, _ = ladder_and_next(weighed, first=["1.0", "1.6"])
     assert ladder[ladder["significant"]][["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.6"]]
     assert not ladder["whole"].any()
 
@@ -96,22 +96,22 @@ def test_several_metrics_are_one_family() -> None:
 
 
 def test_noise_is_no_step() -> None:
-    ladder, more = varied({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
+    ladder, more = ladder_and_next({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
     assert not ladder["significant"].any()
     assert more == []
 
 
-def test_the_noise_of_next_to_nothing_hides_no_step() -> None:
-    ladder, more = varied({"1.0": [119, 120], "1.6": [1.4, 3.2]})
+def test_relative_noise_of_small_values_hides_no_step() -> None:
+    ladder, more = ladder_and_next({"1.0": [119, 120], "1.6": [1.4, 3.2]})
     assert ladder["significant"].all()
     assert more == ["1.3"]
     assert ladder["high"].item() < 0.1
-    within, _ = varied({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
+    within, _ = ladder_and_next({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
     assert not within["significant"].any()
 
 
-def test_a_version_that_cannot_be_is_told_where_no_step_can_tell_it() -> None:
-    ladder, more = varied({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
+def test_infeasible_version_without_a_step_has_its_own_line() -> None:
+    ladder, more = ladder_and_next({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
     assert more == []
     assert ladder[["from_version", "infeasible"]].to_numpy().tolist() == [["1.0", "1.0: needs another q"]]
     assert not ladder["significant"].any()
@@ -122,29 +122,29 @@ def test_two_steps_are_both_found() -> None:
     truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
     weighed = {"1.0", "1.3", "1.6"}
     for _ in range(4):
-        ladder, more = varied({version: truth[version] for version in RELEASES if version in weighed})
+        ladder, more = ladder_and_next({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     steps = ladder[ladder["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.1"], ["1.4", "1.5"]]
 
 
-def test_a_version_that_cannot_be_is_stepped_over_and_told() -> None:
-    ladder, more = varied({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
+def test_infeasible_version_is_skipped_and_named() -> None:
+    ladder, more = ladder_and_next({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
     assert more == []
     assert ladder["neighbours"].all()
     assert ladder["infeasible"].item() == "1.1: needs q<2"
 
 
-def test_one_run_a_side_shows_no_step_but_a_large_one_is_looked_at() -> None:
-    small, none = varied({"1.0": [100], "1.6": [88]})
-    large, more = varied({"1.0": [100], "1.6": [50]})
+def test_one_run_per_side_confirms_no_step_but_bisects_a_large_one() -> None:
+    small, none = ladder_and_next({"1.0": [100], "1.6": [88]})
+    large, more = ladder_and_next({"1.0": [100], "1.6": [50]})
     assert not small["significant"].any()
     assert not large["significant"].any()
     assert large["low"].isna().all()
     assert (none, more) == ([], ["1.3"])
 
 
-def test_a_step_names_what_else_differs_between_its_sides() -> None:
+def test_step_names_other_packages_that_moved() -> None:
     table = runs({"1.0": [100.0, 101.0], "1.1": [50.0, 51.0], "1.2": [1.0, 1.1], "1.3": [1.0, 1.1]})
     old, older = "hub 2.4 to 1.3, q 5 to 4", "hub 2.4 to 1.3, q 5 to 3"
     table["moved"] = table["version"].map({"1.0": older, "1.1": old})
@@ -156,7 +156,7 @@ def test_a_step_names_what_else_differs_between_its_sides() -> None:
 
 
 @pytest.mark.parametrize(("before", "after", "matters"), [(33.0, 16.0, True), (9.0, 8.0, False), (100.0, 97.0, False)])
-def test_requests_have_a_measure_of_their_own(before: float, after: float, matters: bool) -> None:
+def test_requests_have_a_threshold_of_their_own(before: float, after: float, matters: bool) -> None:
     lines = [
         {
             "experiment": "x",
@@ -175,7 +175,7 @@ def test_requests_have_a_measure_of_their_own(before: float, after: float, matte
     assert ladders("l", "p", ["requests_metadata"], table, ["1.0", "1.1"])["significant"].tolist() == [matters]
 
 
-def test_a_version_of_which_no_run_has_a_value_is_told() -> None:
+def test_version_without_any_value_is_named() -> None:
     table = runs({"1.0": [100, 101], "1.1": [5, 5], "1.2": [5, 5]})
     killed = table["version"] == "1.1"
     table.loc[killed, ["outcome", "completed_work", "grown_anon_bytes"]] = ["killed_at_limit", False, None]

@@ -17,7 +17,7 @@ def run(**limit: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return {"cell": cell, "completed_work": True, "peak": PEAK, "duration_s": 2.0, "limit": limit}, []
 
 
-def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
+def test_predictor_nearest_to_the_smallest_limit_is_named() -> None:
     probes = [
         {
             "limit_bytes": 400 * MIB,
@@ -42,16 +42,16 @@ def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
     assert line["error_anon_upper_bound"] == pytest.approx(-0.05)
     assert pd.isna(line["error_cgroup"])
     assert line["nearest_predictor"] == "peak anonymous, upper bound"
-    assert not [name for name in line.index if "pss" in name], "the largest of few readings is no guess at a peak"
+    assert not [name for name in line.index if "pss" in name], "PSS is read too rarely to predict a peak"
     assert line["ask_bytes"] == 214 * MIB, "190 and a tenth, 4 MiB of room, whole steps of 2 MiB"
     assert line["error_ask"] == pytest.approx(0.07)
     assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
 
 
-def test_what_was_not_done_in_time_was_not_killed() -> None:
+def test_timed_out_probe_does_not_count_as_killed() -> None:
     ends = [(150, "killed_at_limit"), (180, "timed_out"), (170, "timed_out"), (160, "failed")]
     probes = [{"limit_bytes": mib * MIB, "outcome": how, "completed_work": False} for mib, how in ends]
-    bounds = {"killed_at_bytes": 180 * MIB, "completed_at_bytes": 200 * MIB}  # as runs kept from before have it
+    bounds = {"killed_at_bytes": 180 * MIB, "completed_at_bytes": 200 * MIB}  # as in older runs
     line = limits([run(**bounds, probes=probes)]).iloc[0]
     assert (line["killed_at_bytes"], line["timed_out_at_bytes"], line["failed_at_bytes"]) == (
         150 * MIB,
@@ -62,20 +62,20 @@ def test_what_was_not_done_in_time_was_not_killed() -> None:
     assert pd.isna(slow["killed_at_bytes"])
 
 
-def test_predictors_that_are_equally_near_are_all_named() -> None:
+def test_equally_near_predictors_are_all_named() -> None:
     record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
     peak = PEAK | {"anon_bytes": 190 * MIB}
     line = limits([(record | {"peak": peak}, events)]).iloc[0]
     assert line["nearest_predictor"] == "peak anonymous, sampled and peak anonymous, upper bound"
 
 
-def test_where_no_limit_can_be_set_it_says_why_and_knows_nothing_else() -> None:
+def test_line_without_limits_has_only_the_reason() -> None:
     line = limits([run(not_run="no memory controller")]).iloc[0]
     assert line["not_run"] == "no memory controller"
     assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "time_ratio"]].isna().all()
 
 
-def test_a_run_that_failed_says_nothing_of_what_is_needed() -> None:
+def test_failed_run_has_no_smallest_limit() -> None:
     record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
     record |= {"completed_work": False, "outcome": "failed", "reason": "disk full"}
     line = limits([(record, events)]).iloc[0]
@@ -83,7 +83,7 @@ def test_a_run_that_failed_says_nothing_of_what_is_needed() -> None:
     assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "error_ask"]].isna().all()
 
 
-def test_runs_whose_limit_was_not_looked_for_have_no_line() -> None:
+def test_runs_without_a_limit_search_have_no_line() -> None:
     without = {"cell": {"experiment": "e", "stack": "s"}, "peak": PEAK, "duration_s": 1.0}
     assert limits([(without, [])]).empty
     assert "completed_at_bytes" in limits([])

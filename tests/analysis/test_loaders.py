@@ -21,7 +21,7 @@ from .by_hand import Run, loader
         ({"rows_expected": None}, "rows not numbered"),
     ],
 )
-def test_rows_without_numbers_are_not_said_to_have_come_once(fields: dict[str, object], expected: str) -> None:
+def test_account_of_rows_with_and_without_numbers(fields: dict[str, object], expected: str) -> None:
     assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **fields}) == expected
 
 
@@ -41,13 +41,13 @@ def run(
     shuffle: str = "rows",
     **account: int,
 ) -> Run:
-    """A run that delivers a hundred rows an epoch: in the first, and in two warm ones, at some rate per CPU-second."""
+    """A run of a first and two warm epochs, each with a hundred rows at some rate per CPU-second."""
     cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": order, "workers": workers, "rep": rep}
     rows = {"rows_expected": 100, "rows_delivered": 100, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
-    came = rows["rows_delivered"]
-    first = {"cpu_s": came / rate + (startup_cpu_s or 0), "duration_s": 20.5, "first_batch_s": 0.5 * rep}
+    delivered = rows["rows_delivered"]
+    first = {"cpu_s": delivered / rate + (startup_cpu_s or 0), "duration_s": 20.5, "first_batch_s": 0.5 * rep}
     first |= {"first_batch_rows": 2, "startup_cpu_s": startup_cpu_s}
-    later = {"cpu_s": came / warm, "duration_s": 2 * came / warm, "first_batch_s": 0.1}
+    later = {"cpu_s": delivered / warm, "duration_s": 2 * delivered / warm, "first_batch_s": 0.1}
     record = {
         "cell": cell,
         "workload": workload,
@@ -72,32 +72,32 @@ def run(
     ]
 
 
-def one(*runs: Run) -> dict[Any, Any]:
+def line_of(*runs: Run) -> dict[Any, Any]:
     (line,) = loaders(runs).to_dict("records")
     return line
 
 
-def test_repeats_are_one_line_with_the_geometric_mean_of_rates_and_the_worst_account() -> None:
-    line = one(run(25.0), run(40.0, 2, rows_missing=30, rows_delivered=70))
+def test_repeats_are_one_line_with_mean_rates_and_the_worst_account() -> None:
+    line = line_of(run(25.0), run(40.0, 2, rows_missing=30, rows_delivered=70))
     assert line["n"] == 2
-    assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "the start of workers is not in it"
+    assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "without the start of workers"
     assert (line["rows_per_cpu_s_warm"], line["share_of_limit"]) == pytest.approx((50, 0.5))
     assert line["rows_per_cpu_s_low"] < line["rows_per_cpu_s"] < line["rows_per_cpu_s_high"]
     assert (line["epoch_first_batch_s"], line["startup_cpu_s"]) == (0.75, 2.0)
-    assert (line["end_pss_bytes"], line["held_bytes"]) == (150, 93), "medians; without the page cache"
+    assert (line["end_pss_bytes"], line["held_bytes"]) == (150, 93), "medians, without the page cache"
     assert (line["copied_bytes"], line["disk_ratio"]) == (40, 0.5)
     assert (line["rows_missing"], line["account"]) == (30, "30 missing")
     assert line["rows_per_worker"] == "[5, 5]"
 
 
-def test_the_rate_by_the_clock_has_no_start_of_workers_in_it() -> None:
-    assert one(run(25.0))["rows_per_s_first_epoch"] == pytest.approx(98 / 20)
-    alone = one(run(25.0, workers=0, startup_cpu_s=0.0))
+def test_wall_clock_rate_excludes_the_start_of_workers() -> None:
+    assert line_of(run(25.0))["rows_per_s_first_epoch"] == pytest.approx(98 / 20)
+    alone = line_of(run(25.0, workers=0, startup_cpu_s=0.0))
     assert (alone["rows_per_s_first_epoch"], alone["startup_cpu_s"]) == (pytest.approx(100 / 20.5), 0.0)
 
 
 def test_a_short_epoch_has_no_rate() -> None:
-    line = one(run(5000.0, warm=5000.0))
+    line = line_of(run(5000.0, warm=5000.0))
     assert math.isnan(line["rows_per_cpu_s"])
     assert math.isnan(line["rows_per_cpu_s_warm"])
     assert math.isnan(line["share_of_limit"])
@@ -105,11 +105,13 @@ def test_a_short_epoch_has_no_rate() -> None:
         "first epoch: 0.02 CPU-s, under 0.2, too short to be a rate; "
         "later epochs: 0.04 CPU-s, under 0.2, too short to be a rate"
     )
-    assert one(run(25.0, warm=900.0))["rows_per_cpu_s_warm"] == pytest.approx(900), "the warm ones together are enough"
+    assert line_of(run(25.0, warm=900.0))["rows_per_cpu_s_warm"] == pytest.approx(900), (
+        "warm epochs together are long enough"
+    )
 
 
-def test_where_the_start_of_workers_is_not_known_the_first_epoch_has_no_rate() -> None:
-    line = one(run(25.0, startup_cpu_s=None))
+def test_first_epoch_has_no_rate_if_the_worker_start_is_unknown() -> None:
+    line = line_of(run(25.0, startup_cpu_s=None))
     assert math.isnan(line["rows_per_cpu_s"])
     assert line["no_rate"] == "first epoch: the time to start the workers is unknown"
     record, events = run(25.0, workers=0, startup_cpu_s=0.0)
@@ -117,59 +119,59 @@ def test_where_the_start_of_workers_is_not_known_the_first_epoch_has_no_rate() -
         {key: value for key, value in event.items() if key not in ("startup_cpu_s", "first_batch_rows", "lends")}
         for event in events
     ]
-    line = one((record, kept))
-    assert line["rows_per_cpu_s"] == pytest.approx(25), "a run kept from before, without workers"
+    line = line_of((record, kept))
+    assert line["rows_per_cpu_s"] == pytest.approx(25), "an older run, without workers"
     assert (line["loader_kind"], line["lends"]) == ("ours", None)
-    assert math.isnan(one(({**record, "cell": record["cell"] | {"workers": 2}}, kept))["rows_per_cpu_s"])
+    assert math.isnan(line_of(({**record, "cell": record["cell"] | {"workers": 2}}, kept))["rows_per_cpu_s"])
 
 
-def test_the_ceiling_is_the_fastest_way_in_the_order_asked() -> None:
-    """A way that was tried for a shorter time, and seemed faster, is none; nor is one of another order."""
-    assert one(run(25.0))["ceiling_way"] == "memmap"
-    shuffled = one(run(25.0, order="shuffled", ceiling=80.0))
+def test_ceiling_is_the_fastest_way_in_the_same_order() -> None:
+    """Ways that ran for a shorter time, or in another order, do not count."""
+    assert line_of(run(25.0))["ceiling_way"] == "memmap"
+    shuffled = line_of(run(25.0, order="shuffled", ceiling=80.0))
     assert (shuffled["ceiling_way"], shuffled["share_of_limit"]) == ("memmap_take", pytest.approx(50 / 80))
-    blocks = one(run(25.0, order="shuffled", shuffle="blocks"))
+    blocks = line_of(run(25.0, order="shuffled", shuffle="blocks"))
     assert (blocks["ceiling_way"], blocks["ceiling_rows_per_cpu_s"]) == ("memmap_blocks", pytest.approx(100))
 
 
 @pytest.mark.parametrize(("warm", "expected"), [(50.0, "worse"), (100.0, "same"), (150.0, "better")])
-def test_what_is_beside_the_ceiling_is_decided(warm: float, expected: str) -> None:
+def test_rates_are_decided_against_the_ceiling(warm: float, expected: str) -> None:
     repeats = [run(25.0, rep, warm=warm + rep / 10) for rep in (1, 2, 3)]
-    assert one(*repeats)["against_ceiling"] == expected
+    assert line_of(*repeats)["against_ceiling"] == expected
     wild = [run(25.0, rep, warm=warm * factor) for rep, factor in ((1, 0.3), (2, 1.0), (3, 3.0))]
-    assert one(*wild)["against_ceiling"] == "undecided"
-    assert one(repeats[0])["against_ceiling"] == "undecided"
-    assert one(run(25.0, outcome="failed"))["against_ceiling"] is None
+    assert line_of(*wild)["against_ceiling"] == "undecided"
+    assert line_of(repeats[0])["against_ceiling"] == "undecided"
+    assert line_of(run(25.0, outcome="failed"))["against_ceiling"] is None
 
 
-def test_memory_that_stays_is_anonymous_and_shared_and_the_larger_of_two_readings() -> None:
+def test_held_memory_is_the_larger_of_two_readings() -> None:
     record, events = run(25.0)
-    assert one((record, events))["held_bytes"] == 93
+    assert line_of((record, events))["held_bytes"] == 93
     at_first = {"pss_bytes": 600, "pss_anon_bytes": 500, "pss_shmem_bytes": 7}
-    assert one((record, [events[0] | {"tree": at_first}, *events[1:]]))["held_bytes"] == 507
+    assert line_of((record, [events[0] | {"tree": at_first}, *events[1:]]))["held_bytes"] == 507
     kept = {"pss_bytes": 600, "pss_anon_bytes": 500, "shmem_bytes": 21}
-    before = one((record, [events[0] | {"tree": kept}, *events[1:]]))
-    assert before["held_bytes"] == 521, "as much as it can be, where only a sum over processes is known"
+    before = line_of((record, [events[0] | {"tree": kept}, *events[1:]]))
+    assert before["held_bytes"] == 521, "the upper bound, if only a sum over processes is known"
 
 
-def test_what_is_lent_once_is_lent() -> None:
-    assert one(run(25.0, lends=True), run(25.0, 2))["lends"] == "yes"
-    assert one(run(25.0), run(25.0, 2, lends=None))["lends"] == "no"
-    assert one(run(25.0, lends=None))["lends"] is None
+def test_batches_lent_in_one_repeat_count_as_lent() -> None:
+    assert line_of(run(25.0, lends=True), run(25.0, 2))["lends"] == "yes"
+    assert line_of(run(25.0), run(25.0, 2, lends=None))["lends"] == "no"
+    assert line_of(run(25.0, lends=None))["lends"] is None
 
 
-def test_one_repeat_that_did_not_finish_stands_for_its_cell_and_is_in_no_number() -> None:
-    line = one(run(25.0), run(9.0, 2, outcome="killed_at_limit"), run(9.0, 3, outcome="killed_at_limit"))
+def test_unfinished_repeat_sets_the_outcome_and_no_number() -> None:
+    line = line_of(run(25.0), run(9.0, 2, outcome="killed_at_limit"), run(9.0, 3, outcome="killed_at_limit"))
     assert (line["outcome"], line["n"]) == ("killed_at_limit", 1)
     assert line["reason"] == "killed at its limit of 9 MB"
     assert line["account"] == "every row once in 1 of 3 runs; killed at its limit of 9 MB (2 of 3 runs)"
     assert line["rows_per_cpu_s"] == pytest.approx(25)
-    assert one(run(25.0, outcome="timed_out"))["account"] == "not done in time"
-    both = one(run(25.0, outcome="timed_out"), run(25.0, 2, outcome="timed_out"))
+    assert line_of(run(25.0, outcome="timed_out"))["account"] == "not done in time"
+    both = line_of(run(25.0, outcome="timed_out"), run(25.0, 2, outcome="timed_out"))
     assert (both["account"], both["n"]) == ("not done in time (2 of 2 runs)", 0)
 
 
-def test_a_way_of_loading_is_a_loader_and_how_it_is_set() -> None:
+def test_way_of_loading_is_a_loader_with_its_settings() -> None:
     axes = ("advice", "option", "torch_threads")
     settings = [("none", "none", 0), ("none", "ahead-0", 0), ("random", "none", 0), ("none", "none", 1)]
     table = pd.DataFrame([loader("scan", 9, 9) | dict(zip(axes, values, strict=True)) for values in settings])
@@ -189,7 +191,7 @@ def test_other_workloads_have_no_line() -> None:
 
 
 def test_the_interval_of_a_share_is_that_of_its_decision() -> None:
-    """Two repeats alone have too wide an interval; the others tell how much such rates scatter."""
+    """Two repeats alone have too wide an interval; other cells show how much such rates scatter."""
     steady = [run(25.0, rep, workers=workers, warm=50 + rep / 10) for workers in range(3, 9) for rep in (1, 2)]
     (line, *_) = loaders([run(25.0, 1, warm=66.0), run(25.0, 2, warm=72.0), *steady]).to_dict("records")
     assert line["against_ceiling"] == "worse"

@@ -1,4 +1,4 @@
-"""What became of runs, counted beside every line of every table."""
+"""Outcomes of runs, counted in every line of every table."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def runs(*outcomes: str) -> pd.DataFrame:
     )
 
 
-def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
+def test_failed_repeat_is_counted_and_not_averaged() -> None:
     outcome_counts = tally(runs("completed", "failed", "failed", "killed_at_limit"))
     assert outcome_counts == {
         "asked": 4,
@@ -41,7 +41,7 @@ def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
     assert side(runs("completed", "failed", "completed"), "rows_per_s").values == (10, 12)
 
 
-def test_a_run_that_finished_its_work_and_then_broke_is_counted_and_named() -> None:
+def test_run_that_fails_after_its_work_counts_as_finished() -> None:
     broken = runs("completed", "failed").assign(completed_work=True)
     outcome_counts = tally(broken)
     assert (outcome_counts["finished"], outcome_counts["failed"], outcome_counts["why"]) == (
@@ -53,7 +53,7 @@ def test_a_run_that_finished_its_work_and_then_broke_is_counted_and_named() -> N
 
 
 @pytest.mark.parametrize(
-    ("of_repeats", "expected"),
+    ("outcomes", "expected"),
     [
         (["completed", "completed"], "completed"),
         (["completed", "failed"], "failed"),
@@ -62,23 +62,23 @@ def test_a_run_that_finished_its_work_and_then_broke_is_counted_and_named() -> N
         (["failed", "timed_out", "timed_out", "completed"], "timed_out"),
     ],
 )
-def test_a_cell_is_completed_only_where_all_that_could_be_run_is(of_repeats: list[str], expected: str) -> None:
-    assert outcome(pd.Series(of_repeats)) == expected
+def test_cell_is_completed_only_if_all_possible_runs_are(outcomes: list[str], expected: str) -> None:
+    assert outcome(pd.Series(outcomes)) == expected
 
 
-def test_of_how_many_is_said_where_not_all_finished() -> None:
+def test_number_of_runs_is_stated_if_not_all_finished() -> None:
     assert of_how_many(3, 3) == ""
     assert of_how_many(1, 3) == " in 1 of 3 runs"
 
 
-def asked(**cells: str) -> pd.DataFrame:
-    """Two repeats of each of two stacks, with what became of them."""
+def requested(**cells: str) -> pd.DataFrame:
+    """Two repeats of each cell of two stacks, with their outcomes."""
     return pd.DataFrame(
         [
             {"experiment": "e", "stack": stack, "num_files": size, "rep": rep, "reason": ""}
-            | {"outcome": came_to, "completed_work": came_to == "completed"}
+            | {"outcome": run_outcome, "completed_work": run_outcome == "completed"}
             for stack, size in (("old", 1), ("new", 1), ("new", 2))
-            for rep, came_to in enumerate(cells.get(f"{stack}{size}", "completed completed").split(), 1)
+            for rep, run_outcome in enumerate(cells.get(f"{stack}{size}", "completed completed").split(), 1)
         ]
     )
 
@@ -87,8 +87,8 @@ def counts(table: pd.DataFrame, runs: pd.DataFrame) -> list[tuple[Any, ...]]:
     return list(counted(table, runs)[list(COUNTS)].itertuples(index=False, name=None))
 
 
-def test_a_line_counts_the_runs_of_its_cell_whatever_it_leaves_out() -> None:
-    runs = asked(new2="failed no_record", old1="completed timed_out")
+def test_line_counts_the_runs_that_match_its_axes() -> None:
+    runs = requested(new2="failed no_record", old1="completed timed_out")
     cells = pd.DataFrame([{"experiment": "e", "stack": "new", "num_files": 2.0}, {"experiment": "e", "stack": "old"}])
     assert counts(cells, runs) == [
         (2, 0, 2, "failed (1 of 2); no record (1 of 2)"),
@@ -97,32 +97,34 @@ def test_a_line_counts_the_runs_of_its_cell_whatever_it_leaves_out() -> None:
     pooled = pd.DataFrame([{"experiment": "e", "stack": "new", "slope": 1.0}])
     assert counts(pooled, runs)[0][:3] == (4, 2, 2)
     one_run = pd.DataFrame([{"experiment": "e", "stack": "old", "num_files": 1, "rep": 1}])
-    assert counts(one_run, runs)[0][:3] == (2, 1, 1), "beside one run stands what became of the others"
+    assert counts(one_run, runs)[0][:3] == (2, 1, 1), "the line of one run counts all repeats"
     assert counts(cells.assign(stack="other"), runs)[0] == (0, 0, 0, "")
 
 
-def test_of_two_runs_one_fails_and_the_cell_is_not_completed() -> None:
+def test_cell_with_a_failed_repeat_is_not_completed() -> None:
     line = pd.DataFrame([{"experiment": "e", "stack": "old", "num_files": 1, "outcome": "completed"}])
-    assert counted(line, asked(old1="completed failed"))["outcome"].tolist() == ["failed"]
-    assert counted(line, asked())["outcome"].tolist() == ["completed"]
-    assert counted(line.assign(rep=1), asked(old1="completed failed"))["outcome"].tolist() == ["completed"], "a run's"
+    assert counted(line, requested(old1="completed failed"))["outcome"].tolist() == ["failed"]
+    assert counted(line, requested())["outcome"].tolist() == ["completed"]
+    assert counted(line.assign(rep=1), requested(old1="completed failed"))["outcome"].tolist() == ["completed"], (
+        "the line of one run"
+    )
 
 
-def test_lines_that_are_no_cells_are_left_alone_and_so_are_those_that_count_themselves() -> None:
+def test_lines_without_a_cell_or_with_own_counts_stay_as_they_are() -> None:
     releases = pd.DataFrame({"version": ["1", "2"]})
-    assert counted(releases, asked()) is releases
+    assert counted(releases, requested()) is releases
     both_sides = pd.DataFrame([{"experiment": "e", "stack": "new", **dict.fromkeys(COUNTS, 9)}])
-    assert counted(both_sides, asked()) is both_sides
-    not_run = counted(pd.DataFrame([{"experiment": None, "claim": "c"}]), asked())
+    assert counted(both_sides, requested()) is both_sides
+    not_run = counted(pd.DataFrame([{"experiment": None, "claim": "c"}]), requested())
     assert not_run[list(COUNTS)].to_numpy().tolist() == [[0, 0, 0, ""]]
-    assert set(COUNTS) <= set(counted(pd.DataFrame(columns=["experiment", "stack"]), asked()))
+    assert set(COUNTS) <= set(counted(pd.DataFrame(columns=["experiment", "stack"]), requested()))
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_no_line_is_of_more_runs_than_finished(path: Path) -> None:
+def test_no_line_has_more_runs_than_finished(path: Path) -> None:
     table = pd.read_csv(path)
     if "experiment" not in table:
-        pytest.skip("its lines are about no runs")
+        pytest.skip("its lines are not about runs")
     assert set(COUNTS) <= set(table)
     assert (table["finished"] + table["failed"] <= table["asked"]).all()
     if "n" in table:
@@ -130,9 +132,7 @@ def test_no_line_is_of_more_runs_than_finished(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_any_table_has_the_counts_and_a_run_without_a_record_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_table_counts_runs_without_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weighed(tmp_path)
     absent = type(CELL)(CELL.experiment, CELL.axes, 2)
     paths = [tmp_path / cell.path / "run.json" for cell in (CELL, absent)]

@@ -10,7 +10,7 @@ from .by_hand import MB, torn_down
 RECORD = {"cell": {"experiment": "e", "stack": "s", "rep": 1}, "completed_work": True}
 
 
-def test_shares_are_of_the_growth_and_add_up_with_the_residue() -> None:
+def test_shares_and_residue_add_up_to_the_growth() -> None:
     table = owners([(RECORD, torn_down(("tokenizer", 160), ("dataset", 130), start_mb=200))])
     assert table["owner"].tolist() == ["tokenizer", "dataset", "residue"]
     assert table["rung"].tolist() == [1, 2, 3]
@@ -20,17 +20,17 @@ def test_shares_are_of_the_growth_and_add_up_with_the_residue() -> None:
 
 
 @pytest.mark.parametrize("start_mb", [100, 104])
-def test_where_next_to_nothing_had_grown_there_is_no_share(start_mb: int) -> None:
+def test_no_shares_without_growth(start_mb: int) -> None:
     table = owners([(RECORD, torn_down(("tokenizer", start_mb), start_mb=start_mb))])
     assert table["share"].isna().all()
     assert table["anon_released_bytes"].tolist() == [0, (start_mb - 100) * MB]
 
 
-def test_a_run_that_failed_has_no_line() -> None:
+def test_failed_run_has_no_line() -> None:
     assert owners([(RECORD | {"completed_work": False}, torn_down(("tokenizer", 160), start_mb=200))]).empty
 
 
-def test_a_teardown_that_is_not_whole_has_no_line() -> None:
+def test_incomplete_teardown_has_no_line() -> None:
     table = owners([(RECORD, torn_down()), (RECORD, torn_down(("tokenizer", 100))[1:])])
     assert table.empty
     assert {"owner", "share"} <= set(table)

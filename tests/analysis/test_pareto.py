@@ -11,7 +11,7 @@ from beyond_ram.analysis.pareto import pareto, unranked
 from .by_hand import Run, loader, record
 
 
-def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
+def test_only_unbeaten_loaders_are_choices() -> None:
     sound = [loader("fast", 9, 900), loader("lean", 1, 100), loader("between", 5, 500), loader("beaten", 4, 600)]
     table = pd.DataFrame([*sound, loader("wrong", 99, 1, "3 missing")])
     reasons = pareto(table, []).set_index("loader")["chosen_for"].to_dict()
@@ -22,17 +22,17 @@ def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
     }
 
 
-def test_a_loader_that_nothing_was_held_against_is_no_choice() -> None:
+def test_loader_without_rivals_is_no_choice() -> None:
     alone = loader("alone", 9, 900) | {"workers": 4}
     assert not len(pareto(pd.DataFrame([alone]), []))
-    # Neither a loader that lost rows nor the same one in another stack is another to choose.
+    # A loader that lost rows is no rival, nor is the same loader in another stack.
     rivals = [alone | {"loader": "wrong", "account": "3 missing"}, alone | {"stack": "other", "rows_per_cpu_s": 1}]
     assert not len(pareto(pd.DataFrame([alone, *rivals]), []))
     pair = [loader("fast", 9, 900), loader("lean", 1, 100)]
     assert set(pareto(pd.DataFrame([alone, *rivals, *pair]), [])["loader"]) == {"fast", "lean"}
 
 
-def test_a_loader_with_another_option_is_another_to_choose() -> None:
+def test_loader_with_another_option_is_another_choice() -> None:
     options = {"advice": "none", "option": "none"}
     pair = [loader("scan", 9, 900) | options, loader("scan", 5, 100) | options | {"option": "ahead-0"}]
     choices = pareto(pd.DataFrame(pair), [])
@@ -60,44 +60,44 @@ def test_without_a_sound_loader_there_is_no_choice() -> None:
     assert pareto(loaders([]), []).empty
 
 
-def test_the_first_epoch_is_ranked_first_and_the_warm_ones_where_there_is_no_rate_of_it() -> None:
+def test_warm_epochs_rank_loaders_if_one_lacks_a_first_epoch_rate() -> None:
     cold = [loader("fast", 9, 900, rows_per_cpu_s_warm=1), loader("lean", 1, 100, rows_per_cpu_s_warm=9)]
     short = loader("short", math.nan, 50, rows_per_cpu_s_warm=100)
     choices = pareto(pd.DataFrame(cold), []).set_index("loader")
     assert choices["chosen_for"].to_dict() == {"fast": "most rows per CPU-second", "lean": "least memory"}
     assert set(choices["ranked_by"]) == {"first epoch"}
     warm = pareto(pd.DataFrame([*cold, short]), [])
-    assert list(warm["loader"]) == ["short"], "too fast for a rate of one epoch is no reason to leave the best out"
+    assert list(warm["loader"]) == ["short"], "the best loader stays in if one epoch is too short for a rate"
     assert list(warm["ranked_by"]) == ["warm epochs"]
     failed = [loader("failed", math.nan, 50, rows_per_cpu_s_warm=math.nan)]
-    assert set(pareto(pd.DataFrame(cold + failed), [])["without_rate"]) == {1}, "it is not ranked, and counted"
+    assert set(pareto(pd.DataFrame(cold + failed), [])["without_rate"]) == {1}, "counted, not ranked"
 
 
 @pytest.mark.parametrize(("result", "faster"), [("better", 1), ("undecided", 0)])
-def test_a_pair_that_comparisons_has_is_not_decided_again(result: str, faster: int) -> None:
+def test_pair_in_table_comparisons_is_not_decided_again(result: str, faster: int) -> None:
     cells = {"slow": [10.0, 10.1, 10.2], "fast": [100.0, 101, 102]}
     records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
     table = loaders(records)
     line = table[table["loader"] == "fast"].iloc[0].to_dict()
     comparison = {"axis": "loader", "before": "slow", "after": "fast", "result": result}
-    # Beside workloads that have no such axis, whole numbers are floats there.
+    # Integers are floats there, because other workloads lack the axis.
     compared = pd.DataFrame([line | comparison | {"metric": "rows_per_cpu_s"}]).astype({"workers": float})
     choices = pareto(table, records, compared).set_index("loader")
     assert choices.loc["fast", "faster_than"] == faster
 
 
-def test_what_the_kernel_takes_back_is_not_ranked() -> None:
+def test_reclaimable_memory_is_not_ranked() -> None:
     mapped = loader("mapped", 9, 100, end_pss_bytes=5000)
     choices = pareto(pd.DataFrame([mapped, loader("copied", 5, 500, end_pss_bytes=600)]), [])
     assert choices["loader"].tolist() == ["mapped"]
-    assert choices["end_pss_bytes"].tolist() == [5000], "beside it"
+    assert choices["end_pss_bytes"].tolist() == [5000], "shown, not ranked"
 
 
 @pytest.mark.parametrize(
     ("rates", "faster"), [([100.0, 101, 102], 1), ([9.0, 100, 1000], 0), ([100.0], 0), ([10.0, 11, 10.5], 0)]
 )
-def test_who_is_said_to_be_faster_was_shown_to_be(rates: list[float], faster: int) -> None:
-    """Far apart, wild noise, one run, and none faster."""
+def test_faster_than_counts_only_confirmed_differences(rates: list[float], faster: int) -> None:
+    """Far apart, wild noise, one run, equal."""
     cells = {"fast": rates, "slow": [10.0, 10.1, 10.2][: len(rates)]}
     records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
     choices = pareto(loaders(records), records)
@@ -119,7 +119,7 @@ def record_of(cell: dict[str, object]) -> Run:
     return record() | {"cell": cell, "workload": "load", "work": {}}, []
 
 
-def test_where_no_choice_could_be_made_is_told() -> None:
+def test_cells_without_a_choice_are_listed() -> None:
     one_sound = [loader("right", 9, 900) | {"workers": 4}, loader("wrong", 8, 800, "3 missing") | {"workers": 4}]
     not_run = loader("pinned", 9, 900) | {"workers": 2, "outcome": "not_applicable"}
     table = pd.DataFrame([loader("fast", 9, 900), loader("lean", 1, 100), *one_sound, not_run])

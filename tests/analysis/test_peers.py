@@ -1,4 +1,4 @@
-"""Table `peers`: rates, what is beyond the start, ids, and what is decided beside mode `engine`."""
+"""Table `peers`: rates with and without the start, ids, and results against mode `engine`."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .by_hand import MB, Run, record
 
 
 def run(mode: str, files: int, rep: int, *, cpu_s: float, anon: float, ids: str = "aa", **changes: Any) -> Run:
-    """A run over 100 tokens and 1 MB a file, of a tenth of a second more than its CPU time."""
+    """A run with 100,000 tokens and 1 MB per file that lasts 0.1 s longer than its CPU time."""
     made = record(mode=mode, num_files=files, rep=rep, bytes_in=files * MB, ids=ids)
     made["work"]["tokens"] = files * 100_000
     made["peak"] |= {"anon_bytes": anon, "pss_bytes": 2 * anon, "processes": 1}
@@ -21,10 +21,10 @@ def run(mode: str, files: int, rep: int, *, cpu_s: float, anon: float, ids: str 
     return made, [shard, {"event": "work", "t_s": cpu_s + 0.1, "tree": tree}]
 
 
-def runs(mode: str, a_file: float, start: float, slope: float, **more: Any) -> list[Run]:
-    """Three sizes, three repeats each: `start` seconds and `a_file` more each, 50 MB and `slope` of the input."""
+def runs(mode: str, each: float, start: float, slope: float, **more: Any) -> list[Run]:
+    """Three sizes, three repeats each: `start` seconds and `each` per file, 50 MB and `slope` of the input."""
     return [
-        run(mode, size, rep, cpu_s=(start + a_file * size) * (1 + rep / 1000), anon=50 * MB + slope * size * MB, **more)
+        run(mode, size, rep, cpu_s=(start + each * size) * (1 + rep / 1000), anon=50 * MB + slope * size * MB, **more)
         for size in (10, 20, 40)
         for rep in (1, 2, 3)
     ]
@@ -35,8 +35,8 @@ def line(table: pd.DataFrame, mode: str) -> "pd.Series[Any]":
     return pd.Series(row._asdict())
 
 
-def test_start_is_told_from_the_rate_and_the_peak_from_its_slope() -> None:
-    row = line(peers(runs("engine", a_file=0.1, start=2.0, slope=0.5)), "engine")
+def test_rate_beyond_the_start_and_slope_of_the_peak() -> None:
+    row = line(peers(runs("engine", each=0.1, start=2.0, slope=0.5)), "engine")
     assert (row["num_files"], row["n"], row["sizes"], row["ids"]) == (40, 3, 3, None)
     assert row["tokens_per_cpu_s"] == pytest.approx(4e6 / 6, rel=0.01)
     assert row["tokens_per_cpu_s_beyond_start"] == pytest.approx(1e6, rel=0.01)
@@ -46,7 +46,7 @@ def test_start_is_told_from_the_rate_and_the_peak_from_its_slope() -> None:
     assert row["cache_written_bytes"] == 40 * 200_000
 
 
-def test_a_peer_with_the_same_ids_is_held_against_the_engine() -> None:
+def test_peer_with_the_same_ids_is_compared_with_the_engine() -> None:
     engine = runs("engine", 0.1, 2.0, 0.0)
     table = peers([*engine, *runs("slow", 1.0, 2.0, 10.0), *runs("quick", 0.01, 0.5, 0.0, ids="aa")])
     slow, quick = line(table, "slow"), line(table, "quick")
@@ -54,7 +54,7 @@ def test_a_peer_with_the_same_ids_is_held_against_the_engine() -> None:
     assert (quick["ids"], quick["rate_beside_engine"], quick["memory_beside_engine"]) == ("same", "better", "same")
 
 
-def test_other_ids_are_told_and_not_held_against_anything() -> None:
+def test_peer_with_other_ids_is_named_and_not_compared() -> None:
     table = peers([*runs("engine", 0.1, 2.0, 0.0), *runs("wrong", 0.01, 0.5, 0.0, ids="bb")])
     row = line(table, "wrong")
     assert row["ids"] == "other"
@@ -62,7 +62,7 @@ def test_other_ids_are_told_and_not_held_against_anything() -> None:
     assert row["memory_beside_engine"] is None
 
 
-def test_what_cannot_run_has_a_line_with_the_reason() -> None:
+def test_peer_that_cannot_run_has_a_line_with_the_reason() -> None:
     cannot, _ = run("none", 10, 1, cpu_s=1, anon=1)
     cannot |= {"outcome": "not_applicable", "completed_work": False, "reason": "this stack has no x", "work": {}}
     table = peers([*runs("engine", 0.1, 2.0, 0.0), (cannot, [])])

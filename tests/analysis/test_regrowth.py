@@ -1,4 +1,4 @@
-"""Table `regrowth`: a warm-up told from a leak, over runs."""
+"""Table `regrowth`: a warm-up or a leak, decided over runs."""
 
 import math
 from typing import Any
@@ -35,8 +35,8 @@ def test_regrowth_tells_a_warm_up_from_a_leak_over_runs(repeats: list[list[float
 
 
 @pytest.mark.parametrize(("rows", "each"), [(9, 60), (54, 10)])
-def test_the_input_of_an_epoch_is_by_the_rows_that_it_delivered(rows: int, each: float) -> None:
-    """Of some workloads `bytes_in` is that of one epoch, of others that of all."""
+def test_epoch_input_follows_the_rows_that_it_delivered(rows: int, each: float) -> None:
+    """Some workloads report `bytes_in` for one epoch, others for all."""
     record, events = run([10, 20, 30, 40, 50, 60])
     record["work"]["rows"] = rows
     numbered = [event | {"epoch": event["t_s"], "rows_delivered": 9} for event in events if event["event"] == "epoch"]
@@ -44,11 +44,11 @@ def test_the_input_of_an_epoch_is_by_the_rows_that_it_delivered(rows: int, each:
     assert line["epoch_input_bytes"] == each * MB
 
 
-def test_a_line_is_of_all_runs_with_an_interval_over_them() -> None:
+def test_one_line_for_all_runs_with_an_interval() -> None:
     grown = [run([30, 35, 40, 50, 60, 70]), run([30, 35, 40, 50, 62, 74], 2), run([99] * 6, 3, completed=False)]
     (line,) = regrowth([*grown, ({"cell": {}, "completed_work": True, "work": {}}, [])]).to_dict("records")
     assert (line["epochs_read"], line["epoch_input_bytes"], line["first_epoch_bytes"]) == (6, 10 * MB, 20 * MB)
-    assert line["n"] == 2, "the one that failed is none"
+    assert line["n"] == 2, "the failed run does not count"
     assert line["slope_bytes"] == pytest.approx(11 * MB)
     assert line["slope_bytes_low"] == pytest.approx((11 - 12.706) * MB, rel=1e-3)
     assert regrowth([]).empty
@@ -61,14 +61,14 @@ def test_one_run_has_a_slope_and_no_interval() -> None:
     assert fit(run([1, 2])[1]).slope_bytes is None
 
 
-def test_runs_that_agree_by_chance_scatter_by_a_page_all_the_same() -> None:
+def test_equal_runs_still_scatter_by_a_page() -> None:
     growth = over([Slope(6, 0, 8e6)] * 2, 1e6)
     assert growth.low_bytes is not None
     assert 8e6 - growth.low_bytes == pytest.approx(12.706 * 4096 / 2**0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8])
-def test_intervals_of_simulated_runs_hold_what_they_should(n: int) -> None:
+def test_intervals_of_simulated_runs_cover_the_truth(n: int) -> None:
     rng = np.random.default_rng(1)
     covering = 0
     for _ in range(1000):

@@ -19,7 +19,7 @@ def runs(remedy: str, values: list[float], outcome: str = "completed") -> list[d
     return [cell | {"rep": rep, "grown_anon_bytes": value * MB} for rep, value in enumerate(values, 1)]
 
 
-def test_a_remedy_that_does_nothing_is_told_from_one_that_was_not_shown_to() -> None:
+def test_remedy_without_effect_is_same_and_a_noisy_one_undecided() -> None:
     lines = runs("none", [200, 202, 199, 200]) + runs("idle", [200, 199, 202, 201]) + runs("noisy", [90, 300, 250, 150])
     lines += runs("good", [20, 21, 19, 20]) + runs("bad", [400, 402, 399, 400]) + runs("once", [50])
     lines += runs("gone", [1, 2, 1, 1])

@@ -1,4 +1,4 @@
-"""Repeated looks at runs that still come in: what is decided stays, and no difference is seldom called worse."""
+"""Repeated looks at runs while they come in: decisions stay, and equal sides are rarely called worse."""
 
 import functools
 import math
@@ -28,11 +28,11 @@ PAIRS = [("old", "new")]
 
 
 def both(n: int, **values: float) -> pd.DataFrame:
-    """Repeats 1 to n of both sides; a value is the candidate's, of a baseline of 100 and 1000."""
+    """Repeats 1 to n of both sides; `values` are the candidate's, the baseline has 100 and 1000."""
     return pd.DataFrame([*runs(stack="old", n=n), *runs(stack="new", n=n, **values)])
 
 
-def test_what_an_earlier_look_decided_stays_though_later_runs_say_otherwise() -> None:
+def test_decision_of_an_earlier_look_stays() -> None:
     first = look(None, both(3, grown=200), PAIRS)
     assert dict(zip(first["metric"], changes(first)["verdict"], strict=True))["grown_anon_bytes"] == "worse"
     second = look(first, both(4, grown=100), PAIRS).set_index("metric")
@@ -41,7 +41,7 @@ def test_what_an_earlier_look_decided_stays_though_later_runs_say_otherwise() ->
     assert second.loc["tokens_per_cpu_s", "n"] == 4
 
 
-def asked(rates: dict[str, tuple[float, ...]]) -> list[Open]:
+def open_for(rates: dict[str, tuple[float, ...]]) -> list[Open]:
     lines = [
         line | {"tokens_per_cpu_s": rate}
         for stack, values in rates.items()
@@ -51,21 +51,21 @@ def asked(rates: dict[str, tuple[float, ...]]) -> list[Open]:
     return open_questions(pd.DataFrame(lines), PAIRS, [question])
 
 
-def test_an_undecided_question_needs_more_repeats_the_noisier_it_is() -> None:
+def test_noisier_questions_need_more_repeats() -> None:
     new, old = (key({"experiment": "e", "stack": stack}) for stack in ("new", "old"))
-    (noisy,) = asked({"old": (100, 101), "new": (130, 150)})
+    (noisy,) = open_for({"old": (100, 101), "new": (130, 150)})
     assert noisy.cells == (old, new)
-    (noisier,) = asked({"old": (100, 101), "new": (115, 165)})
+    (noisier,) = open_for({"old": (100, 101), "new": (115, 165)})
     assert 0 < noisy.repeats < noisier.repeats < math.inf
-    assert asked({"old": (100, 101), "new": (200, 202)}) == [], "a decided question needs none"
-    (single,) = asked({"old": (100,), "new": (200,)})
+    assert open_for({"old": (100, 101), "new": (200, 202)}) == [], "a decided question needs none"
+    (single,) = open_for({"old": (100,), "new": (200,)})
     assert single.repeats == 1
-    (hopeless,) = asked({"old": (100, 300), "new": (300, 100)})
+    (hopeless,) = open_for({"old": (100, 300), "new": (300, 100)})
     assert hopeless.repeats == math.inf
 
 
-def test_a_look_has_its_share_of_the_level_only() -> None:
-    """One that a whole report would call worse is not called so at each of many looks."""
+def test_each_look_has_only_its_share_of_the_level() -> None:
+    """Intervals of a look are wider than those of a report."""
     table = look(None, both(4), PAIRS)
     wide = changes(look(None, both(4), PAIRS)).set_index("metric")
     assert pytest.approx(0.05 / len(AT)) == SHARE
@@ -74,7 +74,7 @@ def test_a_look_has_its_share_of_the_level_only() -> None:
     assert (wide["high"] > plain["high"]).all()
 
 
-def test_a_cell_is_undecided_for_memory_and_counts_but_not_for_a_clock() -> None:
+def test_cell_is_undecided_for_memory_and_counts_but_not_for_times() -> None:
     lines = [
         line | {"duration_s": 5.0, "rows": 5, "requests_data": 10.0, "rows_per_s": rate}
         for stack in ("old", "new")
@@ -87,7 +87,7 @@ def test_a_cell_is_undecided_for_memory_and_counts_but_not_for_a_clock() -> None
     assert undecided(table) == {key({"experiment": "e", "stack": "new"})}
 
 
-def test_a_cell_that_fails_on_both_sides_has_no_work_that_could_be_compared() -> None:
+def test_cell_that_fails_on_both_sides_has_no_work() -> None:
     table = look(None, both(2).assign(outcome="failed", completed_work=False, run_failed=1.0), PAIRS)
     assert without_work(table[table["metric"] == "run_failed"]) == {key({"experiment": "e", "stack": "new"})}
     table = look(None, both(2).assign(run_failed=0.0), PAIRS)
@@ -96,14 +96,14 @@ def test_a_cell_that_fails_on_both_sides_has_no_work_that_could_be_compared() ->
 
 @functools.cache
 def measured() -> pd.DataFrame:
-    """Runs that were really made: a line a run, a column a metric."""
+    """Recorded runs: one line per run, one column per metric."""
     return pd.read_csv(NOISE).pivot_table(index=["cell", "workload", "rep"], columns="metric", values="value")
 
 
 def gates(rng: np.random.Generator, factor: float = 1.0) -> Iterator[pd.DataFrame]:
-    """The runs of gates up to each look: really made runs of many cells, the labels of neighbours in time permuted.
+    """The runs of a gate up to each look: recorded runs of many cells, with labels of neighbours in time permuted.
 
-    `factor` is put on every metric of the candidate.
+    `factor` multiplies every metric of the candidate.
     """
     noise = measured()
     order = rng.permutation(8)
@@ -121,14 +121,14 @@ def gates(rng: np.random.Generator, factor: float = 1.0) -> Iterator[pd.DataFram
 
 
 def worse(rng: np.random.Generator, number: int) -> float:
-    """The share of gates between the same that say worse at any look, by the rules of a gate."""
+    """The share of gates between equal sides that say worse at any look."""
     alarms = 0
     for _ in range(number):
         decisions: pd.DataFrame | None = None
         weighed: pd.DataFrame | None = None
         open_: set[object] | None = None
         for gate in gates(rng):
-            if open_ is not None and weighed is not None:  # a cell that is decided is not weighed further
+            if open_ is not None and weighed is not None:  # decided cells are not weighed further
                 lines = gate[["experiment"]].to_dict("records")
                 more = gate[[key(dict(line, stack="new")) in open_ for line in lines]]
                 gate = pd.concat([weighed, more[more["rep"] > weighed["rep"].max()]])
@@ -140,7 +140,7 @@ def worse(rng: np.random.Generator, number: int) -> float:
 
 
 @pytest.mark.slow
-def test_under_no_difference_few_gates_say_worse_over_all_their_looks() -> None:
+def test_few_gates_without_a_difference_say_worse() -> None:
     assert worse(np.random.default_rng(3), 20) <= 0.05
 
 

@@ -1,4 +1,4 @@
-"""How much metrics vary between sessions: what is learned of it, and that intervals cover a second session."""
+"""Spread of metrics between sessions: its estimate, and intervals that cover a second session."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ CELLS = 6
 
 
 def session(rng: np.random.Generator, sd: float, number: int = 0, n: int = 3, **line: Any) -> pd.DataFrame:
-    """Both stacks over some cells: what the session does to a contrast has `sd`, and all cells share 0.3."""
+    """Both stacks over some cells: the session moves each contrast by `sd`, and all cells together by 0.3."""
     lines = []
     shared = rng.normal(0, 0.3)
     for cell in range(CELLS):
@@ -38,7 +38,7 @@ def session(rng: np.random.Generator, sd: float, number: int = 0, n: int = 3, **
 
 
 @pytest.mark.slow
-def test_the_spread_of_contrasts_and_of_means_is_found_again() -> None:
+def test_spread_of_contrasts_and_means_is_recovered() -> None:
     rng = np.random.default_rng(3)
     (line,) = measured([session(rng, 0.1, number) for number in range(8)], PAIRS).to_dict("records")
     assert line["metric"] == "tokens_per_cpu_s"
@@ -47,8 +47,8 @@ def test_the_spread_of_contrasts_and_of_means_is_found_again() -> None:
     assert line["mean_sd_log"] == pytest.approx(0.3, rel=0.5)
     assert 5 < line["contrast_degrees"] <= 7 * CELLS
     (same,) = measured([session(rng, 0.0, number) for number in range(8)], PAIRS).to_dict("records")
-    assert same["contrast_sd_log"] < 0.01, "the scatter within a session is taken away"
-    assert measured([session(rng, 0.1)], PAIRS).empty, "one session tells nothing"
+    assert same["contrast_sd_log"] < 0.01, "scatter within a session does not count"
+    assert measured([session(rng, 0.1)], PAIRS).empty, "one session has no spread"
 
 
 def test_the_duration_of_a_script_is_a_metric_too() -> None:
@@ -62,7 +62,7 @@ def test_the_duration_of_a_script_is_a_metric_too() -> None:
 
 
 def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float:
-    """The share of intervals of a session that cover the ratio that holds over sessions."""
+    """The share of one session's intervals that cover the ratio over all sessions, 1."""
     rng = np.random.default_rng(5)
     covering = []
     for number in range(sessions):
@@ -75,7 +75,7 @@ def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float
 def test_intervals_cover_other_sessions_once_the_spread_is_known() -> None:
     rng = np.random.default_rng(4)
     learned = measured([session(rng, 0.1, number) for number in range(8)], PAIRS)
-    assert covered(0.1, None) < 0.4, "repeats of one session do not see what the session does"
+    assert covered(0.1, None) < 0.4, "repeats of one session do not show the spread between sessions"
     assert covered(0.1, learned) > 0.9
 
 
@@ -93,7 +93,7 @@ def test_sides_of_two_sessions_have_the_spread_of_two_means() -> None:
     assert apart.detectable > math.exp(2 * 0.2 * math.sqrt(2))
 
 
-def test_one_sessions_noise_that_is_larger_is_hardly_changed() -> None:
+def test_larger_noise_within_a_session_hardly_changes() -> None:
     noisy = (Side((1.0, 2.0, 1.5, 1.2)), Side((1.1, 1.9, 1.4, 1.3)))
     plain, wider = (
         decide([Question(*noisy, "rows_per_s", spread=one)])[0] for one in (Spread(), Spread(0.02, 8, 0.1, 8))
@@ -126,7 +126,7 @@ def locks(count: int) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_ones_own_history_goes_before_the_shipped_numbers_once_it_has_enough_sessions() -> None:
+def test_own_history_with_enough_sessions_replaces_shipped_spread() -> None:
     spread = session_spread(locks(4), PAIRS, shipped()).set_index("metric")
     assert list(spread.reset_index()) == COLUMNS
     mine = spread.loc["tokens_per_cpu_s"]
@@ -139,7 +139,7 @@ def test_ones_own_history_goes_before_the_shipped_numbers_once_it_has_enough_ses
 
 
 @pytest.mark.slow
-def test_a_report_says_which_numbers_its_intervals_rest_on() -> None:
+def test_report_names_the_source_of_each_spread() -> None:
     lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
     table = session_spread(locks(4), PAIRS, shipped()[shipped()["metric"] != "rows_per_s"])
     words = in_words(table, lines)
@@ -149,7 +149,7 @@ def test_a_report_says_which_numbers_its_intervals_rest_on() -> None:
     assert in_words(table, None) == ""
 
 
-def test_the_shipped_numbers_are_of_metrics_that_are_decided() -> None:
+def test_shipped_spread_has_only_decided_metrics() -> None:
     from beyond_ram.metrics import METRICS
 
     table = shipped()

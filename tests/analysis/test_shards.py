@@ -14,14 +14,14 @@ def test_steps_are_between_neighbouring_shards_of_one_run() -> None:
     assert steps(table.head(0)).empty
 
 
-def test_a_step_is_of_the_kind_of_the_shard_that_it_leads_to() -> None:
+def test_step_has_the_kind_of_the_later_shard() -> None:
     table = shards([(record(cache="rerun", stop_after=2), events(5, shards=4, cached=2))])
     assert table["from_cache"].tolist() == [True, True, False, False]
     assert len(steps(table, from_cache=True)) == 1
-    assert len(steps(table, from_cache=False)) == 2  # the one from a cached shard to a computed one too
+    assert len(steps(table, from_cache=False)) == 2  # including the step from a cached to a computed shard
 
 
-def test_shards_are_a_line_each_with_the_proof_of_the_cache() -> None:
+def test_one_line_per_shard_with_its_cache_use() -> None:
     table = shards([(record(cache="rerun", stop_after=1), events(5, shards=3, cached=1)), (record(), events(5))])
     assert len(table) == 5
     rerun = table[table["cache"] == "rerun"]

@@ -7,7 +7,7 @@ from beyond_ram.analysis.spark import spark
 from .by_hand import sparked
 
 
-def test_a_line_a_step_and_one_where_there_is_none() -> None:
+def test_one_line_per_step_and_one_for_a_run_without_steps() -> None:
     table = spark(sparked())
     assert table["step"].tolist()[:2] == ["read", "write"]
     assert table["works"].tolist() == [True, False, pd.NA]

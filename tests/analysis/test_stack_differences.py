@@ -1,4 +1,4 @@
-"""What else differs between compared stacks, as a table and as the finding says it."""
+"""Other differences between compared stacks, as a table and in words."""
 
 from pathlib import Path
 
@@ -20,12 +20,12 @@ PAIRS = [("old", "new"), ("new@01234567", "new"), ("gone@89abcdef", "new"), ("ne
 
 @pytest.fixture
 def table(tmp_path: Path) -> pd.DataFrame:
-    """As it is read again."""
+    """The table, written and read again."""
     tables.write(stack_differences(PAIRS, LOCKS), tmp_path / "stack_differences.csv", tmp_path / "t.parquet")
     return tables.read(tmp_path / "t.parquet")
 
 
-def test_a_line_is_a_package_that_two_stacks_pin_otherwise(table: pd.DataFrame) -> None:
+def test_one_line_per_package_with_different_versions(table: pd.DataFrame) -> None:
     assert list(table) == COLUMNS
     assert [tuple(line) for line in table.astype(object).where(table.notna(), None).to_numpy()] == [
         ("old", "new", "datasets", "3.6.0", "4.0.0", True),
@@ -36,11 +36,11 @@ def test_a_line_is_a_package_that_two_stacks_pin_otherwise(table: pd.DataFrame) 
     ]
 
 
-def test_what_two_stacks_differ_in_is_said_with_what_was_asked_for_first(table: pd.DataFrame) -> None:
+def test_requested_packages_are_named_first(table: pd.DataFrame) -> None:
     assert packages_in_words(between(table, "old", "new")) == "datasets 3.6.0 to 4.0.0, aa 1 to 2, bb 1 new and 1 more"
     assert packages_in_words(between(table, "new@01234567", "new")) == "datasets 3.9.0 to 4.0.0"
     assert between(table, "new", "new") == between(None, "old", "new") == []
 
 
-def test_no_pairs_are_a_table_without_lines(tmp_path: Path) -> None:
+def test_no_pairs_give_an_empty_table(tmp_path: Path) -> None:
     assert list(stack_differences([], LOCKS)) == COLUMNS

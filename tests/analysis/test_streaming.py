@@ -1,4 +1,4 @@
-"""Table `streaming`, and when a copy on disk pays, from runs made by hand."""
+"""Table `streaming`, and when a copy on disk pays, from hand-made runs."""
 
 import pandas as pd
 import pytest
@@ -10,7 +10,7 @@ from beyond_ram.analysis.streaming import break_even, streaming
 from .by_hand import Run, streamed
 
 
-def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
+def test_one_line_per_cell_with_counts_and_rows() -> None:
     asked = {"tree": {"main": 2, "worker": 4}, "data": {"worker": 10}}
     line = streaming([streamed("s", asked, 1), streamed("s", asked, 2, resolved_s=0.7)]).iloc[0]
     assert line["n"] == 2
@@ -25,13 +25,13 @@ def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
     assert line["over_fetched"] == 2
 
 
-def test_counts_that_differ_between_repeats_are_said() -> None:
+def test_counts_that_differ_between_repeats_are_flagged() -> None:
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 3}}, 2)]).iloc[0]
     assert not line["counts_identical"]
     assert (line["requests_min"], line["requests_max"]) == (2, 3)
 
 
-def test_a_client_that_gave_up_before_its_first_row_has_a_line_too() -> None:
+def test_client_that_gave_up_before_its_first_row_has_a_line() -> None:
     record, events = streamed("s", {"info": {"main": 1}}, outcome="failed")
     record["work"]["rows_per_worker"] = {}
     line = streaming([(record, events)]).iloc[0]
@@ -39,7 +39,7 @@ def test_a_client_that_gave_up_before_its_first_row_has_a_line_too() -> None:
     assert pd.isna(line["rows_per_worker_min"])
 
 
-def test_a_repeat_that_gave_up_is_in_no_average_and_the_cell_is_not_completed() -> None:
+def test_failed_repeat_is_not_averaged_and_fails_the_cell() -> None:
     lost = streamed("s", {"tree": {"main": 900}}, 3, outcome="failed", resolved_s=99)
     lost[0]["reason"] = "TypeError: crossed"
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 2}}, 2), lost]).iloc[0]
@@ -48,7 +48,7 @@ def test_a_repeat_that_gave_up_is_in_no_average_and_the_cell_is_not_completed() 
     assert line["counts_identical"]
 
 
-def test_what_nobody_counted_is_empty_and_not_zero() -> None:
+def test_uncounted_values_are_empty_not_zero() -> None:
     line = streaming([streamed("s", None)]).iloc[0]
     assert pd.isna(line["requests"])
     assert pd.isna(line["requests_tree_main"])
@@ -83,8 +83,8 @@ def claimed(*records: Run) -> pd.DataFrame:
     return claims(runs(records), claimed=PAIRS)
 
 
-def test_a_payload_that_is_not_known_is_no_rate() -> None:
-    """Rows of another Hub carry no sums: their size is not known, which is not zero."""
+def test_unknown_payload_has_no_rate() -> None:
+    """Rows of another Hub do not state their size: it is unknown, not zero."""
     record, events = streamed("s", {"info": {"main": 1}})
     for event in events:
         if event["event"] == "epoch":

@@ -22,7 +22,7 @@ def run(form: str, events: list[Event], workload: str = "write", outcome: str = 
     ]
 
 
-def test_a_line_a_run_with_time_and_bytes_from_the_imports_on() -> None:
+def test_one_line_per_run_with_time_since_the_imports() -> None:
     work = {"event": "work", "t_s": 4.0, "tree": {"cpu_s": 2.5}, "rows": 10, "bytes_in": 400, "stored_bytes": 300}
     line = writers([run("npy", [work])]).iloc[0]
     assert (line["format"], line["write_s"], line["write_cpu_s"]) == ("npy", 3.0, 2.0)
@@ -30,7 +30,7 @@ def test_a_line_a_run_with_time_and_bytes_from_the_imports_on() -> None:
     assert (line["rows"], line["bytes_in"]) == (10, 400)
 
 
-def test_a_writer_that_did_not_finish_has_a_line_without_numbers() -> None:
+def test_unfinished_writer_has_a_line_without_numbers() -> None:
     done = {"event": "work", "t_s": 4.0, "stored_bytes": 300}
     table = writers([run("npy", [done]), run("csv", [], outcome="failed"), run("x", [done], workload="load")])
     assert table[["format", "outcome"]].to_numpy().tolist() == [["npy", "completed"], ["csv", "failed"]]

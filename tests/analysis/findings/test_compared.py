@@ -1,4 +1,4 @@
-"""Findings from table `comparisons`: only what the data carries."""
+"""Findings from table `comparisons`: only what the data shows."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def runs(stack: str, sizes_mb: list[float], **cell: Any) -> list[dict[str, Any]]
     ]
 
 
-def made(*lines: list[dict[str, Any]], locks: dict[str, str] | None = None) -> list[Finding]:
+def findings_of(*lines: list[dict[str, Any]], locks: dict[str, str] | None = None) -> list[Finding]:
     tables = {"comparisons": comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)}
     if locks:
         tables["stack_differences"] = stack_differences(PAIRS, locks)
@@ -33,7 +33,7 @@ def made(*lines: list[dict[str, Any]], locks: dict[str, str] | None = None) -> l
 
 
 def differences(*lines: list[dict[str, Any]]) -> list[Finding]:
-    return [finding for finding in made(*lines) if finding.kind == "difference"]
+    return [finding for finding in findings_of(*lines) if finding.kind == "difference"]
 
 
 OLD = runs("old", [100, 101, 100.5])
@@ -41,21 +41,23 @@ NOISE = [100, 220, 150]
 GROWTH, PEAK, SPEED = "grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s"
 
 
-def test_a_difference_is_one_finding_with_all_metrics_and_how_often() -> None:
+def test_difference_is_one_finding_with_all_metrics_and_counts() -> None:
     elsewhere = [runs(stack, [50, 50.5, 50.2], num_files=9) for stack in ("old", "new")]
-    (finding,) = made([line | {"num_files": 4} for line in OLD], runs("new", [300, 302, 301], num_files=4), *elsewhere)
+    (finding,) = findings_of(
+        [line | {"num_files": 4} for line in OLD], runs("new", [300, 302, 301], num_files=4), *elsewhere
+    )
     assert (finding.kind, finding.subject, finding.baseline) == ("difference", "new", "old")
     assert {effect.metric for effect in finding.effects} == {GROWTH, PEAK}
     assert finding.effects[0].ratio == pytest.approx(3, rel=0.01)
     assert finding.effects[0].low < 3 < finding.effects[0].high
     assert finding.effects[0].n == 3
     assert (finding.scope.confirmed, finding.scope.compared) == (1, 2)
-    assert finding.scope.conditions == ("4 files",), "it is not confirmed in all settings"
+    assert finding.scope.conditions == ("4 files",), "only one setting is confirmed"
     assert finding.strength > 2
 
 
 @pytest.mark.parametrize(("rates", "do"), [([100, 101, 102], "use"), ([85, 94, 82], "weigh")])
-def test_a_metric_that_points_the_other_way_is_weighed_though_unconfirmed(rates: list[float], do: str) -> None:
+def test_unconfirmed_metric_in_the_other_direction_is_weighed(rates: list[float], do: str) -> None:
     sizes = {"old": [300, 302, 301], "new": [100, 101, 100.5]}
     speed = {"old": [100, 104, 101], "new": rates}
     lines = [
@@ -72,7 +74,7 @@ def test_a_metric_that_points_the_other_way_is_weighed_though_unconfirmed(rates:
 
 
 @pytest.mark.parametrize("faster", [0, 1])
-def test_a_value_that_is_not_set_is_called_the_default(faster: int) -> None:
+def test_unset_value_is_called_the_default(faster: int) -> None:
     lines = [
         [
             line | {"rows_per_cpu_s": rate * (1 + (threads == faster))}
@@ -90,7 +92,7 @@ def test_a_value_that_is_not_set_is_called_the_default(faster: int) -> None:
     assert (*finding.advice.choose, finding.advice.instead_of) == sides[:: 1 if faster else -1]
 
 
-def test_a_loader_that_lends_its_batches_is_not_advised_without_saying_so() -> None:
+def test_advice_names_a_loader_that_lends_its_batches() -> None:
     loaders = pd.DataFrame({"loader": ["ring", "copies"], "lends": ["yes", "no"]})
     assert compared._of_loaders({"loaders": loaders}, "copies", "ring") == {"lends": "ring"}
     assert compared._of_loaders({"loaders": loaders.assign(lends="no")}, "copies", "ring") == {}
@@ -104,7 +106,7 @@ def test_a_loader_whose_workers_are_threads_is_named(most: tuple[int, int], fact
     assert compared._of_loaders({"runs": lines.assign(workers=0)}, "forks", "pool") == {}
 
 
-def test_of_several_better_ones_each_names_the_others() -> None:
+def test_each_of_several_better_values_names_the_others() -> None:
     sizes = {"transformers": [300, 302, 301], "fast": [100, 101, 100.5], "slow": [150, 151, 150.5]}
     lines = [
         [line | {"subject": name, "workload": "soak"} for line in runs("s", values)] for name, values in sizes.items()
@@ -122,26 +124,26 @@ def test_the_opposite_data_gives_the_opposite_finding() -> None:
 
 @pytest.mark.parametrize("new", [[100.2, 100.9, 100.6], [300], [30, 300, 120]], ids=["absent", "one run", "wild"])
 def test_without_a_confirmed_difference_there_is_no_regression(new: list[float]) -> None:
-    (finding,) = made(OLD[: len(new)], runs("new", new))
+    (finding,) = findings_of(OLD[: len(new)], runs("new", new))
     assert (finding.kind, finding.strength, finding.facts["decidable"]) == ("no regression", 0, len(new) > 1)
 
 
 def test_no_regression_counts_the_results() -> None:
-    (finding,) = made(OLD, runs("new", [100.2, 100.9, 100.6]))
+    (finding,) = findings_of(OLD, runs("new", [100.2, 100.9, 100.6]))
     assert (finding.facts["results"], finding.facts["n"]) == ({"same": 2}, (3, 3))
-    (finding,) = made(OLD[:1], runs("new", [300]))
+    (finding,) = findings_of(OLD[:1], runs("new", [300]))
     assert (finding.facts["results"], finding.facts["n"]) == ({"undecided": 2}, (1, 1))
 
 
-def test_no_regression_names_unconfirmed_ones() -> None:
+def test_no_regression_names_unconfirmed_differences() -> None:
     sizes = {"old": [100, 104, 101], "new": [118, 116, 120]}
     noise = [
         [line | {"num_files": 9} for line in runs(stack, NOISE[:: 1 if stack == "old" else -1])] for stack in sizes
     ]
-    (finding,) = made(*(runs(stack, values) for stack, values in sizes.items()), *noise)
+    (finding,) = findings_of(*(runs(stack, values) for stack, values in sizes.items()), *noise)
     assert finding.kind == "no regression"
     assert GROWTH in {effect.metric for effect in finding.effects}
-    (calm,) = made(OLD, runs("new", [100.2, 100.9, 100.6]))
+    (calm,) = findings_of(OLD, runs("new", [100.2, 100.9, 100.6]))
     assert calm.effects == ()
 
 
@@ -154,8 +156,7 @@ def test_the_figure_of_a_difference_draws_its_metric(metric: str, figure: str) -
 
 
 @pytest.mark.parametrize(("cold", "metric"), [(2, "rows_per_cpu_s"), (1, "rows_per_cpu_s_warm")])
-def test_the_first_epoch_comes_before_those_from_the_page_cache(cold: float, metric: str) -> None:
-    """If it is confirmed; else the later ones lead."""
+def test_first_epoch_leads_if_confirmed_else_later_epochs(cold: float, metric: str) -> None:
     rates = {
         stack: {"rows_per_cpu_s": 1e5 * first, "rows_per_cpu_s_warm": 1e5 * warm}
         for stack, first, warm in (("old", 1, 1), ("new", cold, 10))
@@ -178,10 +179,10 @@ def test_a_failed_repeat_is_counted() -> None:
 
 
 def test_no_comparisons_are_no_findings() -> None:
-    assert made([]) == []
+    assert findings_of([]) == []
 
 
-def test_every_workload_that_is_decided_has_a_figure_for_stacks() -> None:
+def test_every_decided_workload_has_a_figure_for_stacks() -> None:
     decided = {workload for metric in METRICS.values() for workload in metric.decided} - {ANY}
     assert decided - {"script"} <= set(compared._FIGURES), "a script has tables alone"
 
@@ -190,15 +191,15 @@ LOCKS = {"old": "a==1\nb==1\nc==1\nd==1\ne==1\n", "new": "a==1\nb==2\nc==2\nd==2
 
 
 @pytest.mark.parametrize("new", [[300, 302, 301], [100.2, 100.9, 100.6]], ids=["worse", "no regression"])
-def test_the_packages_that_differ_are_named_requested_ones_first(new: list[float]) -> None:
-    (finding,) = made(OLD, runs("new", new), locks=LOCKS)
+def test_differing_packages_are_named_requested_ones_first(new: list[float]) -> None:
+    (finding,) = findings_of(OLD, runs("new", new), locks=LOCKS)
     assert [str(one).split()[0] for one in finding.facts["packages"]] == ["e", "b", "c", "d"]
-    (alike,) = made(OLD, runs("new", new), locks=LOCKS | {"new": LOCKS["old"]})
+    (alike,) = findings_of(OLD, runs("new", new), locks=LOCKS | {"new": LOCKS["old"]})
     assert alike.facts["packages"] == []
 
 
 def test_values_of_another_axis_have_no_packages() -> None:
-    findings = made(OLD, runs("old", [30, 30.1, 30.2], remedy="one-thread"), locks=LOCKS)
+    findings = findings_of(OLD, runs("old", [30, 30.1, 30.2], remedy="one-thread"), locks=LOCKS)
     assert findings
     assert not any(finding.facts["packages"] for finding in findings)
 
@@ -208,7 +209,7 @@ def test_values_too_small_to_differ_are_counted() -> None:
         [line | {SPEED: None, GROWTH: size} for line, size in zip(runs(stack, NOISE), sizes, strict=True)]
         for stack, sizes in (("old", [2e6, 3e6, 2e6]), ("new", [1e6, 2e6, 3e6]))
     )
-    (finding,) = [one for one in made(old, new) if one.kind == "no regression"]
+    (finding,) = [one for one in findings_of(old, new) if one.kind == "no regression"]
     assert finding.facts["same"]["small"] == 1
 
 
@@ -221,8 +222,8 @@ def rates(old: list[float], new: list[float], **cell: Any) -> list[list[dict[str
     ]
 
 
-def test_a_slowdown_is_given_in_percent_where_a_version_is_better() -> None:
-    """REVIEW.md 3.3: a slowdown of 25 and 30 % in two sessions stood on no page."""
+def test_slowdown_of_a_better_version_is_given_in_percent() -> None:
+    """REVIEW.md 3.3: no page named a slowdown of 25 and 30 % in two sessions."""
     (finding,) = differences(*rates([100, 104, 101], [74, 94, 66]))
     assert finding.effects[0].metric == GROWTH
     (slower,) = finding.facts["undecided_rates"]
@@ -233,7 +234,7 @@ def test_a_slowdown_is_given_in_percent_where_a_version_is_better() -> None:
     assert same.facts["undecided_rates"] == ()
 
 
-def test_a_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
+def test_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
     """REVIEW.md 3.7: "better in held memory … worse in held memory", without the other cell."""
     few = [line | {"num_files": 4} for group in rates([100, 101, 102], [100, 101, 102]) for line in group]
     many = [line | {"num_files": 9} for line in (*runs("new", [300, 301, 300]), *runs("old", [100, 101, 100.5]))]
@@ -247,7 +248,7 @@ def test_a_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
     assert "9 files" in worse
 
 
-def test_a_metric_that_is_better_here_and_likely_worse_there_is_named_with_its_cells() -> None:
+def test_better_and_likely_worse_metric_is_named_with_its_cells() -> None:
     here = [line | {"num_files": 4} for group in rates([100, 101, 102], [300, 301, 302]) for line in group]
     nine_files = [line | {"num_files": 9} for group in rates([100, 104, 101], [74, 94, 66]) for line in group]
     (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in nine_files])
@@ -275,7 +276,7 @@ def test_wall_clock_stands_beside_cpu_time() -> None:
     assert "Median wall clock: 14 s with new, 10 s with old" in finding.text
 
 
-def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:
+def test_advice_states_the_cpus_or_documents_of_the_measurement() -> None:
     """REVIEW.md 3.6: no workers, on 2 CPUs without work per row; batch size 1, where a batch is the whole input."""
     shared = {
         "experiment": "e",
@@ -308,17 +309,17 @@ def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:
     assert "4 documents" in batch.action
 
 
-def test_exact_counts_are_named_among_what_is_the_same() -> None:
-    """REVIEW.md 3.5: 40 of 49 that are the same are exact counts."""
+def test_exact_counts_are_counted_among_same_results() -> None:
+    """REVIEW.md 3.5: 40 of 49 same results are exact counts."""
     lines = [line | {"token_count": 99.0} for group in (OLD, runs("new", [100.2, 100.9, 100.6])) for line in group]
-    (finding,) = made(lines)
+    (finding,) = findings_of(lines)
     assert finding.kind == "no regression"
     assert finding.facts["same"]["exact"] == 1
 
 
 @pytest.mark.parametrize(("wall_s", "longer"), [((4.0, 5.2), True), ((4.0, 3.9), False)])
-def test_advice_names_what_is_undecided_and_a_longer_wall_clock(wall_s: tuple[float, float], longer: bool) -> None:
-    """An advice without the wall clock hides that the smaller peak takes 30 % longer."""
+def test_advice_names_undecided_metrics_and_a_longer_wall_clock(wall_s: tuple[float, float], longer: bool) -> None:
+    """Advice without the wall clock hides that the smaller peak takes 30 % longer."""
     sides = rates([100, 140, 70], [80, 130, 105])
     lines = [line | {"duration_s": took} for side, took in zip(sides, wall_s, strict=True) for line in side]
     (finding,) = with_runs(lines)
@@ -329,8 +330,8 @@ def test_advice_names_what_is_undecided_and_a_longer_wall_clock(wall_s: tuple[fl
     assert (f"{wall_s[1]:g} s, not {wall_s[0]:g} s" in finding.action) is longer
 
 
-def test_a_trade_off_names_the_experiment_of_what_is_worse_elsewhere() -> None:
-    """A reader took a slowdown of another experiment for one of the setting that was better in memory."""
+def test_trade_off_names_the_experiment_that_got_worse() -> None:
+    """A reader attributed a slowdown in another experiment to the setting that was better in memory."""
     here = [line | {SPEED: None} for group in rates([1, 1, 1], [1, 1, 1], experiment="leaner") for line in group]
     slow = [line for group in rates([100, 101, 102], [50, 51, 52], experiment="slower") for line in group]
     (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in slow])

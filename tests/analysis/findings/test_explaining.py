@@ -1,4 +1,4 @@
-"""Findings from the tables of tokenisation, from lines made by hand."""
+"""Findings from the tables of tokenisation, from hand-made lines."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from ..by_hand import MB
 CELL = {"experiment": "e", "stack": "new"}
 
 
-def made(**tables: list[dict[str, object]]) -> list[Finding]:
+def findings_of(**tables: list[dict[str, object]]) -> list[Finding]:
     frames = {name: pd.DataFrame([CELL | line for line in lines]) for name, lines in tables.items()}
     return [finding for source in explaining.SOURCES for finding in source(frames)]
 
@@ -35,23 +35,23 @@ def against(stack: str, middle: float = math.nan, half: float = math.nan, streng
 
 
 def test_no_lines_are_no_findings() -> None:
-    assert made(growth=[], verdicts=[], remedies=[], regrowth=[], ladders=[], limits=[]) == []
+    assert findings_of(growth=[], verdicts=[], remedies=[], regrowth=[], ladders=[], limits=[]) == []
 
 
 def test_stacks_are_compared_in_pairs_by_document() -> None:
     old, new = slope("old", 17_000, 14_000, 20_000), slope("new", 10, -100, 120)
     apart = [old, new | against("old", -16_990, 300, 2.0)]
-    (finding,) = made(growth=apart)
+    (finding,) = findings_of(growth=apart)
     assert (finding.kind, finding.subject, finding.baseline) == ("growth difference", "new", "old")
     assert finding.effects[0].difference == pytest.approx(-16.99)
     assert finding.advice is not None
     assert (finding.advice.choose, finding.advice.instead_of) == (("new",), "old")
-    alone = made(growth=[old, new | against("old", -16_990, 20_000)])
+    alone = findings_of(growth=[old, new | against("old", -16_990, 20_000)])
     assert [(one.kind, one.subject, one.advice) for one in alone] == [("growth", "old", None), ("growth", "new", None)]
     little = [line | {"bytes_in_max": 4e6} for line in apart]
-    assert {(one.kind, one.strength, one.advice) for one in made(growth=little)} == {("growth", 1.0, None)}
+    assert {(one.kind, one.strength, one.advice) for one in findings_of(growth=little)} == {("growth", 1.0, None)}
     elsewhere = [old | {"mode": "shard"}, apart[1]]
-    assert {one.kind for one in made(growth=elsewhere)} == {"growth"}, "another cell"
+    assert {one.kind for one in findings_of(growth=elsewhere)} == {"growth"}, "another cell"
 
 
 def test_undecided_growth_has_no_strength() -> None:
@@ -72,7 +72,7 @@ def judged(owner: str, mb: float, verdict: str = "held", n: int = 3, low: float 
     return line | {"anon_grown_bytes": mb * MB} | ends
 
 
-def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
+def test_cell_that_grew_most_stands_for_its_stack() -> None:
     lines = [judged("list", 20), judged("cache", 200, low=100), judged("", 900, "undecided")]
     (finding,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
     assert (finding.subject, finding.facts["cause"], finding.facts["owner"], finding.facts["n"]) == (
@@ -82,11 +82,11 @@ def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
         3,
     )
     assert finding.facts["cells"] == {("held", "list"): 1, ("held", "cache"): 1, ("undecided", ""): 1}
-    assert len(finding.seen) == 1, "another owner is no case of this one"
-    assert finding.strength == pytest.approx(2), "100 MB after the imports, and 100 more for sure"
+    assert len(finding.seen) == 1, "cells with another owner are left out"
+    assert finding.strength == pytest.approx(2), "at least 100 MB on top of 100 MB after the imports"
 
 
-def test_one_run_of_an_owner_is_called_one_and_has_no_strength() -> None:
+def test_owner_found_in_one_run_has_no_strength() -> None:
     table = pd.DataFrame([CELL | judged("cache", 2000, n=1) | {"asked": 3, "failed": 2}])
     (finding,) = explaining._owners({"verdicts": table})
     assert (finding.facts["n"], finding.scope.failed) == (1, 2)
@@ -98,25 +98,25 @@ def test_wild_growth_has_no_strength() -> None:
     assert finding.strength == 1
 
 
-def test_remedies_that_do_nothing() -> None:
+def test_remedies_without_effect_are_one_finding() -> None:
     shared = {"metric": "grown_anon_bytes", "without": 100 * MB, "with": 10 * MB, "n": 4}
     results = {"good": (0.5, "better"), "best": (0.1, "better"), "idle": (1.0, "same"), "bad": (2.0, "worse")}
     lines = [
         shared | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "result": result}
         for name, (ratio, result) in results.items()
     ]
-    (finding,) = made(remedies=lines)
+    (finding,) = findings_of(remedies=lines)
     assert finding.advice is not None
     assert (finding.kind, finding.advice.do, finding.advice.choose) == ("no effect", "drop", ("idle",))
     assert (finding.facts["tried"], finding.effects[0].conditions) == (4, ("idle",))
     elsewhere = [lines[2] | {"result": "better", "num_files": 9}]
-    assert made(remedies=[*lines, *elsewhere]) == [], "it has an effect in another cell"
+    assert findings_of(remedies=[*lines, *elsewhere]) == [], "it has an effect in another cell"
 
 
 @pytest.mark.parametrize("result", ["better", "worse", "undecided", "not run"])
 def test_only_a_remedy_with_the_same_growth_is_without_effect(result: str) -> None:
     line = {"metric": "grown_anon_bytes", "without": 1e8, "n": 1, "remedy": "x", "ratio": 1.0, "low": 1.0, "high": 1.0}
-    assert made(remedies=[line | {"result": result}]) == []
+    assert findings_of(remedies=[line | {"result": result}]) == []
 
 
 REPEATED = {
@@ -141,10 +141,10 @@ REPEATED |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB, "first_e
         ({"slope_bytes_low": -5 * MB}, 0),
     ],
 )
-def test_what_grows_with_every_epoch(changed: dict[str, object], number: int) -> None:
+def test_growth_with_every_epoch_is_a_finding(changed: dict[str, object], number: int) -> None:
     findings = list(explaining._regrowth({"regrowth": pd.DataFrame([CELL | REPEATED | changed])}))
     assert [(finding.subject, finding.scope.conditions) for finding in findings] == [("new", ("x",))] * number
-    assert all(finding.strength == pytest.approx(1.54) for finding in findings), "surely 5.4 MB, on 10"
+    assert all(finding.strength == pytest.approx(1.54) for finding in findings), "at least 5.4 MB on top of 10"
 
 
 STEP = {
@@ -167,7 +167,7 @@ STEP |= {"from_value": 100 * MB, "to_value": 10 * MB, "ratio": 0.1, "low": 0.05,
         ({"significant": True, "low": 0.01, "high": 3.0}, 0),
     ],
 )
-def test_steps_between_releases(changed: dict[str, object], number: int) -> None:
+def test_confirmed_steps_between_releases_are_findings(changed: dict[str, object], number: int) -> None:
     steps = list(explaining._version_steps({"ladders": pd.DataFrame([CELL | STEP | changed])}))
     assert len(steps) == number
     for step in steps:
@@ -184,7 +184,7 @@ def test_a_ratio_whose_interval_reaches_zero_is_written_as_a_difference() -> Non
     assert "-99 MB (95 % -102 to -96)" in finding.text
 
 
-def test_what_levels_off_has_no_slope_in_its_picture() -> None:
+def test_bar_of_memory_that_levels_off_has_no_slope() -> None:
     old = slope("old", 17_000, 14_000, 20_000)
     new = slope("new", 3_000, -1000, 7_000) | against("old", -14_000, 300, 2.0)
     new |= {"anon_shape": "levels off", "anon_level_mb": 255.0, "anon_level_from_gb": 0.01}
@@ -202,7 +202,7 @@ def limited(*lines: dict[str, object]) -> list[Finding]:
     return list(explaining._limits({"limits": table}))
 
 
-def test_how_much_memory_is_needed() -> None:
+def test_smallest_limit_becomes_a_memory_request() -> None:
     (finding,) = limited({})
     assert (finding.facts["killed_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 200 * MB)
     assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 800 * MB), 5, 1)
@@ -219,7 +219,7 @@ def test_how_much_memory_is_needed() -> None:
     assert limited({"completed_at_bytes": None}) == []
 
 
-def test_bisections_of_a_cell_are_one_sentence_and_its_strength_is_the_least_that_they_say() -> None:
+def test_bisections_of_a_cell_are_one_finding_with_the_least_strength() -> None:
     (finding,) = limited({}, {"completed_at_bytes": 400 * MB, "killed_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
     assert (finding.facts["killed_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 400 * MB)
     assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 1000 * MB), 10, 2)
@@ -237,7 +237,7 @@ def test_the_strongest_finding_comes_first() -> None:
 
 
 def ladder(*values: float) -> list[Finding]:
-    """Confirmed steps of a ladder of releases 1, 2, 3 …; releases between which nothing differs are one."""
+    """Findings of confirmed steps of a ladder of releases 1, 2, 3 …; equal values are no step."""
     lines = [
         STEP
         | {"significant": True, "from_version": str(number), "to_version": str(number + 1)}
@@ -258,7 +258,7 @@ def ladder(*values: float) -> list[Finding]:
         ((100, 500, 500, 101), [("datasets 1", "datasets 4 or later")]),
     ],
 )
-def test_releases_that_are_as_good_are_named(values: tuple[float, ...], choices: list[tuple[str, ...]]) -> None:
+def test_equally_good_releases_are_named(values: tuple[float, ...], choices: list[tuple[str, ...]]) -> None:
     """REVIEW.md 3.12: a step that is back two releases later."""
     advice = [finding.advice.choose for finding in ladder(*values) if finding.advice]
     assert advice == choices

@@ -1,4 +1,4 @@
-"""Findings of one cause are merged, and what is undecided is counted."""
+"""Findings of one cause are merged, and undecided results are counted."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ def finding(subject: str, strength: float, **more: Any) -> Finding:
     return Finding(kind="spark", subject=subject, scope=Scope("e"), strength=strength, **more)
 
 
-def test_the_strongest_of_a_cause_leads_and_the_others_are_with_it() -> None:
-    do = Advice("use", ("x",))
+def test_strongest_finding_of_a_cause_leads_the_others() -> None:
+    advice = Advice("use", ("x",))
     merged = one_per_cause(
         [
-            finding("weak", 2.0, cause=("a",), advice=do, seen=({"stack": "x"},)),
+            finding("weak", 2.0, cause=("a",), advice=advice, seen=({"stack": "x"},)),
             finding("alone", 3.0),
-            finding("strong", 4.0, cause=("a",), advice=do, seen=({"stack": "y"},)),
+            finding("strong", 4.0, cause=("a",), advice=advice, seen=({"stack": "y"},)),
             finding("alone too", 1.0),
         ]
     )
     assert [one.subject for one in merged] == ["strong", "alone", "alone too"]
     assert [one.subject for one in merged[0].more] == ["weak"]
     assert [line["stack"] for line in merged[0].seen] == ["y", "x"]
-    assert merged[0].advice == do
+    assert merged[0].advice == advice
 
 
 def test_conflicting_advice_of_one_cause_is_dropped() -> None:
@@ -34,7 +34,7 @@ def test_conflicting_advice_of_one_cause_is_dropped() -> None:
     assert [one.advice for one in merged] == [None]
 
 
-def test_what_is_undecided_is_counted() -> None:
+def test_undecided_results_are_counted() -> None:
     comparisons = pd.DataFrame(
         {
             "result": ["better", "undecided", "undecided", "undecided"],

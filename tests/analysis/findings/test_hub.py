@@ -1,4 +1,4 @@
-"""Findings from tables `dedup`, `claims` and `spark`, and on blocks from `comparisons`, from runs made by hand."""
+"""Findings from tables `dedup`, `claims` and `spark`, and on blocks from `comparisons`, from hand-made runs."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ from beyond_ram.analysis.spark import spark
 from ..by_hand import Run, edit, pushed, sampled, sparked
 
 
-def saved(off: dict[str, list[int]], on: dict[str, list[int]]) -> list[Finding]:
-    """What is found of edits, each with the new bytes of every repeat, of a thousand."""
+def chunking_findings(off: dict[str, list[int]], on: dict[str, list[int]]) -> list[Finding]:
+    """Findings on edits, each with the new bytes, of a thousand, in every repeat."""
     repeats: list[Run] = []
     for rep in range(len(next(iter(off.values())))):
         sides = {
@@ -37,8 +37,8 @@ def test_no_runs_are_no_findings() -> None:
     assert not [finding for source in SOURCES for finding in source(nothing)]
 
 
-def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_others() -> None:
-    (finding,) = saved({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
+def test_chunking_names_the_edit_that_gains_most_and_all_others() -> None:
+    (finding,) = chunking_findings({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
     assert finding.facts["best"] == "delete"
     assert finding.advice is not None
     assert finding.advice.conditions == ("delete",)
@@ -57,20 +57,20 @@ def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_othe
         ({"delete": [50, 900, 300]}, {"delete": [700, 60, 200]}, True),  # wild noise
     ],
 )
-def test_no_saving_is_said_that_the_runs_do_not_show(
+def test_no_saving_is_claimed_that_runs_do_not_show(
     off: dict[str, list[int]], on: dict[str, list[int]], decidable: bool
 ) -> None:
-    (finding,) = saved(off, on)
+    (finding,) = chunking_findings(off, on)
     assert (finding.advice, finding.strength, finding.facts["decidable"]) == (None, 0, decidable)
 
 
-def test_chunking_without_its_opposite_is_held_against_nothing() -> None:
+def test_chunking_without_a_baseline_has_no_finding() -> None:
     table = dedup(pushed(on=[edit("none", 1000), edit("delete", 50)]))
     assert list(_chunking({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)})) == []
 
 
-def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
-    """What is found of small blocks against the library's own, each repeat with the bytes of both."""
+def block_findings(*repeats: tuple[int, int]) -> list[Finding]:
+    """Findings on small blocks against the library's own; each repeat has the bytes of both."""
     asked = {"data": {"main": 8}, "tree": {"main": 2}}
     records: list[Run] = []
     for rep, sizes in enumerate(repeats, 1):
@@ -84,18 +84,18 @@ def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
 
 
 @pytest.mark.slow
-def test_blocks_are_held_against_those_of_the_library() -> None:
-    (finding,) = of_blocks((100, 1000), (100, 1000))
+def test_blocks_are_compared_with_the_librarys_own() -> None:
+    (finding,) = block_findings((100, 1000), (100, 1000))
     assert (finding.subject, finding.baseline) == ("blocks 64 KiB", "blocks 5,120 KiB")
     assert finding.effects[0].ratio == pytest.approx(0.1)
     assert finding.figure == "hub_files"
-    assert of_blocks((100, 800)) == [], "n = 1"
-    assert of_blocks((800, 800), (800, 800)) == [], "no effect"
-    assert of_blocks((800, 100), (800, 100))[0].effects[0].ratio == pytest.approx(8), "the other way round"
-    assert of_blocks((100, 900), (800, 90), (300, 200)) == [], "wild noise"
+    assert block_findings((100, 800)) == [], "n = 1"
+    assert block_findings((800, 800), (800, 800)) == [], "no effect"
+    assert block_findings((800, 100), (800, 100))[0].effects[0].ratio == pytest.approx(8), "the other way round"
+    assert block_findings((100, 900), (800, 90), (300, 200)) == [], "wild noise"
 
 
-def test_steps_that_do_not_work_are_named_with_how_often() -> None:
+def test_failing_steps_are_named_with_their_counts() -> None:
     (finding,) = _spark({"spark": spark(sparked())})
     assert (finding.facts["broken"], finding.facts["works"]) == ({"write": (1, 1)}, {"read": 1})
     assert finding.facts["reasons"] == ("TypeError: x",)
@@ -106,6 +106,6 @@ def test_steps_that_do_not_work_are_named_with_how_often() -> None:
     assert half.strength < finding.strength
     cut = ({**record, "cell": record["cell"] | {"rep": 2}, "outcome": "failed", "completed_work": False}, steps)
     (one,) = _spark({"spark": spark([(record, steps), cut])})
-    assert one.facts == finding.facts, "no step of a run that failed counts"
+    assert one.facts == finding.facts, "steps of a failed run do not count"
     assert one.scope.failed == 1
     assert not list(_spark({"spark": spark([again])}))

@@ -1,4 +1,4 @@
-"""Findings from table `loaders`, from lines made by hand."""
+"""Findings from table `loaders`, from hand-made lines."""
 
 import math
 
@@ -15,17 +15,17 @@ def test_no_runs_are_no_findings() -> None:
     assert not [finding for source in loading.SOURCES for finding in source({"loaders": loaders([])})]
 
 
-def made(*lines: dict[str, object]) -> list[Finding]:
+def findings_of(*lines: dict[str, object]) -> list[Finding]:
     table = pd.DataFrame(lines)
     return [finding for source in loading.SOURCES for finding in source({"loaders": table})]
 
 
 def test_a_loader_that_loses_rows_is_named() -> None:
     wrong = loader("wrong", 99, 1e6, "3 missing", rows_expected=10, rows_delivered=7, workers=0)
-    (finding,) = made(wrong)
+    (finding,) = findings_of(wrong)
     assert (finding.kind, finding.subject, finding.facts["account"]) == ("rows", "wrong", "3 missing")
-    assert made(wrong | {"account": "not done in time", "n": 0, "rows_delivered": math.nan}) == []
-    assert made(wrong | {"account": "every row once", "rows_delivered": 10}) == []
+    assert findings_of(wrong | {"account": "not done in time", "n": 0, "rows_delivered": math.nan}) == []
+    assert findings_of(wrong | {"account": "every row once", "rows_delivered": 10}) == []
 
 
 def beside(name: str, share: float, result: object, **more: object) -> dict[str, object]:
@@ -35,21 +35,24 @@ def beside(name: str, share: float, result: object, **more: object) -> dict[str,
 
 def test_the_loader_nearest_to_the_read_ceiling_is_named() -> None:
     near, far = beside("near", 0.8, "worse"), beside("far", 0.3, "worse", workers=4)
-    (finding,) = made(near, far)
+    (finding,) = findings_of(near, far)
     assert (finding.subject, finding.facts["result"], finding.facts["share"][0]) == ("near, 0 workers", "worse", 0.8)
-    assert (finding.facts["note"], made(near)[0].facts["note"]) == ("largest of 2 that ran", "the only one that ran")
+    assert (finding.facts["note"], findings_of(near)[0].facts["note"]) == (
+        "largest of 2 that ran",
+        "the only one that ran",
+    )
 
 
 @pytest.mark.parametrize("result", ["better", "same", "undecided"])
-def test_the_result_against_the_read_ceiling_is_the_tables(result: str) -> None:
-    (finding,) = made(beside("quick", 1.9, result), beside("other", 0.2, "worse"))
+def test_result_against_the_read_ceiling_is_that_of_the_table(result: str) -> None:
+    (finding,) = findings_of(beside("quick", 1.9, result), beside("other", 0.2, "worse"))
     assert (finding.subject, finding.facts["result"]) == ("quick, 0 workers", result)
 
 
 def test_a_share_without_an_interval_is_no_finding() -> None:
     ends = {"share_of_limit_low": math.nan, "share_of_limit_high": math.nan}
-    assert made(beside("one", 1.9, "undecided", n=1, **ends), beside("other", 0.2, "worse")) == []
-    assert made(beside("one", 1.9, None, n=1), beside("other", 0.2, "worse")) == []
+    assert findings_of(beside("one", 1.9, "undecided", n=1, **ends), beside("other", 0.2, "worse")) == []
+    assert findings_of(beside("one", 1.9, None, n=1), beside("other", 0.2, "worse")) == []
 
 
 ADVISED = loader("threads", 1, 1) | {"advice": "random", "limit_percent": 25, "n": 3, "asked": 3}
@@ -69,10 +72,10 @@ PLAIN = ADVISED | {"advice": "none", "outcome": "timed_out", "account": "not don
     ],
     ids=["shown", "absent", "not applicable", "one fails", "one completes", "reversed", "one run"],
 )
-def test_advice_is_told_where_every_run_completes_with_it_and_none_without(
+def test_readahead_advice_needs_all_runs_with_it_and_none_without(
     advised: dict[str, object], plain: dict[str, object], number: int
 ) -> None:
-    findings = made(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
+    findings = findings_of(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
     assert sum(finding.kind == "readahead" for finding in findings) == number
 
 
@@ -89,7 +92,7 @@ def ranked(account: str, delivered: int, rep: int = 1, outcome: str = "completed
     return cell | counts | {"rep": rep, "outcome": outcome}
 
 
-def test_a_row_that_two_ranks_had_is_told_with_how_many_runs() -> None:
+def test_row_of_two_ranks_is_named_with_the_number_of_runs() -> None:
     lines = [ranked("1 twice", 2004), ranked("every row once", 2003, 2), ranked("9 missing", 1994, 3, "failed")]
     (finding,) = loading._rows_of_ranks({"ddp": pd.DataFrame(lines)})
     assert (finding.subject, finding.facts["ranks"], finding.facts["account"]) == ("a", 2, "1 twice")

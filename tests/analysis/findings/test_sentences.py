@@ -1,6 +1,6 @@
-"""Sentences: golden pages of a whole report, and how numbers are put into words.
+"""Sentences: golden pages of a whole report, and numbers in words.
 
-`BEYOND_RAM_GOLDEN=1 uv run pytest tests/analysis/findings/test_sentences.py` writes the pages anew: read the diff.
+`BEYOND_RAM_GOLDEN=1 uv run pytest tests/analysis/findings/test_sentences.py` renews the pages: read the diff.
 """
 
 import os
@@ -34,11 +34,11 @@ def test_a_report_reads_as_on_its_golden_page(study: str) -> None:
     ("ratio", "words"),
     [(14.2, "14.2 times more"), (1 / 14, "14 times fewer"), (1.25, "25% more"), (0.75, "25% fewer")],
 )
-def test_a_rate_is_so_many_times_more_or_fewer(ratio: float, words: str) -> None:
+def test_ratio_of_rates_in_words(ratio: float, words: str) -> None:
     assert factor(ratio) == words
 
 
-def test_the_median_of_what_could_be_detected_lies_between_two() -> None:
+def test_median_detectable_effect_lies_between_two_values() -> None:
     assert "2.50 times" in detectable([2.0, 3.0])
     assert "over 100 times" in detectable([2.0, 3.0, float("inf")])
     assert "100" in detectable([150.0, float("inf")])
