@@ -1,4 +1,4 @@
-"""`beyond-ram fit` on real programs: what fits, what does not, and what cannot be said."""
+"""`beyond-ram fit` on real programs: settings that fit, do not fit, or stay unsure."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ LEAK = ["--vary", "batch=16,256", "--grow", "rows=50k..1600k", "--largest", "400
 
 
 def fit(out: Path, name: str, *words: str) -> tuple[int, dict[str, Any]]:
-    """The exit status and fit.json."""
+    """Return the exit status and fit.json."""
     command = [sys.executable, str(PROGRAMS / f"{name}.py"), "-", "batch={batch}", "rows={rows}"]
     status = main(["fit", "--out", str(out), *words, "--", *command])
     return status, json.loads((out / "fit.json").read_text())
@@ -27,27 +27,27 @@ def fit(out: Path, name: str, *words: str) -> tuple[int, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def leak(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, dict[str, Any]]:
-    """Of a program that keeps 125 bytes a row, from 4 MB on: 204 MB at the size that is asked about."""
+    """Fit a program that keeps 4 MB and 125 bytes a row: 204 MB at the largest size."""
     out = tmp_path_factory.mktemp("fit") / "out"
     return out, *fit(out, "leak", "--budget", "300M", *LEAK)
 
 
 @pytest.mark.slow
-def test_a_leak_is_predicted_and_fits(leak: tuple[Path, int, dict[str, Any]]) -> None:
+def test_leak_is_predicted_and_fits(leak: tuple[Path, int, dict[str, Any]]) -> None:
     _, status, result = leak
     assert status == 0
     assert result["times_as_far"] == 4
-    assert {one["batch"] for one in result["settings"]} == {16, 256}
-    for one in result["settings"]:
-        assert one["low"] < 200e6 + 4_000 * one["batch"] < one["high"] + 10e6
-        assert one["low"] <= one["predicted_bytes"] <= one["high"]
+    assert {setting["batch"] for setting in result["settings"]} == {16, 256}
+    for setting in result["settings"]:
+        assert setting["low"] < 200e6 + 4_000 * setting["batch"] < setting["high"] + 10e6
+        assert setting["low"] <= setting["predicted_bytes"] <= setting["high"]
     assert result["best"]["fits"] == "yes"
     assert result["confirmation"]["rows"] == 400_000
 
 
 @pytest.mark.cgroup
 @pytest.mark.slow
-def test_the_choice_is_run_under_its_limit(leak: tuple[Path, int, dict[str, Any]]) -> None:
+def test_confirm_runs_the_choice_under_its_limit(leak: tuple[Path, int, dict[str, Any]]) -> None:
     status, result = fit(leak[0], "leak", "--budget", "300M", *LEAK, "--confirm")
     assert status == 0
     assert result["confirmed"]["outcome"] == "completed"
@@ -56,7 +56,7 @@ def test_the_choice_is_run_under_its_limit(leak: tuple[Path, int, dict[str, Any]
 
 @pytest.mark.cgroup
 @pytest.mark.slow
-def test_a_run_under_a_larger_limit_confirms_no_smaller_one(tmp_path: Path) -> None:
+def test_run_under_a_larger_limit_does_not_confirm_a_smaller_one(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import time; kept = bytearray(60_000_000); time.sleep({n} / 10)"]
     runs = Runs(plan(command, ["n=2,3"], []), tmp_path)
     assert runs.limited(Point((2,), None), 100 << 20).outcome == "completed"
@@ -64,14 +64,14 @@ def test_a_run_under_a_larger_limit_confirms_no_smaller_one(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_kept_runs_are_used_again_and_a_smaller_budget_fits_nothing(
+def test_runs_are_reused_for_a_smaller_budget(
     leak: tuple[Path, int, dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _, first = leak
     before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
     status, result = fit(out, "leak", "--budget", "100M", *LEAK)
     assert status == 1
-    assert {one["fits"] for one in result["settings"]} == {"no"}
+    assert {setting["fits"] for setting in result["settings"]} == {"no"}
     assert result["best"] is None
     assert before.items() <= {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}.items()
     assert result["runs"][:7] == first["runs"][:7]
@@ -86,7 +86,7 @@ def test_runs_of_another_command_are_not_used(
 
 
 @pytest.mark.slow
-def test_what_is_not_monotone_has_no_number(tmp_path: Path) -> None:
+def test_memory_that_is_not_monotone_is_not_predicted(tmp_path: Path) -> None:
     words = ["--vary", "batch=10", "--grow", "rows=12500..800k", "--largest", "100k"]
     status, result = fit(tmp_path / "out", "switched", "--budget", "200M", *words)
     assert status == 2
@@ -96,7 +96,7 @@ def test_what_is_not_monotone_has_no_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_that_fails_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failing_program_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--budget", "1G", "--vary", "n=1,2", "--out", str(tmp_path / "out"), "--"]
     assert main(["fit", *words, sys.executable, "-c", "import sys; sys.exit('no such file as n')", "{n}"]) == 2
     last = capsys.readouterr().err.strip().splitlines()[-1]
@@ -106,7 +106,7 @@ def test_a_program_that_fails_is_one_line(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_a_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
+def test_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
     crash = f"import os; os.open({str(tmp_path / 'mark')!r}, os.O_CREAT | os.O_EXCL); os.abort()"
     command = f"import os, time; os.path.exists({str(tmp_path / 'mark')!r}) or exec({crash!r}); time.sleep(0.2)"
     words = ["--budget", "1G", "--vary", "n=1", "--out", str(tmp_path / "out"), "--"]
@@ -115,7 +115,7 @@ def test_a_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("words", "phrase"),
     [
         (["--vary", "n=1,2", "--", "true"], "{n}"),
         (["--vary", "n=1,2", "--largest", "5", "--", "true", "{n}"], "--largest"),
@@ -123,10 +123,10 @@ def test_a_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
         (["--", "true"], "--vary"),
     ],
 )
-def test_bad_input_is_one_line(
-    words: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_bad_input_gets_one_line(
+    words: list[str], phrase: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", "--budget", "1G", "--out", str(tmp_path / "out"), *words]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert named in line
+    assert phrase in line
     assert not (tmp_path / "out").exists()

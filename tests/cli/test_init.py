@@ -1,4 +1,4 @@
-"""`beyond-ram init`: a config that the workflow takes, of a folder of text."""
+"""`beyond-ram init` writes a config for a folder of text, which the workflow accepts."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def made(*words: str) -> Config:
+def init(*words: str) -> Config:
     assert main(["init", "data", *words]) == 0
     return Config.model_validate(yaml.safe_load(Path("beyond-ram.yaml").read_text()))
 
@@ -34,26 +34,26 @@ def test_rows_are_counted_and_the_longest_column_is_the_text(folder: Path) -> No
     pq.write_table(pa.Table.from_pylist(rows), folder / "b.parquet")
     (folder / "empty.txt").touch()
     (folder / "other.pdf").write_text("x")
-    corpus = made().corpora["mine"]
+    corpus = init().corpora["mine"]
     assert [Path(file).name for file in corpus.glob] == ["a.jsonl.zst", "b.parquet"]
     assert corpus.text_column == "body"
-    assert inputs.corpus(corpus) is None, "the workflow reads what init names"
+    assert inputs.corpus(corpus) is None, "the workflow refuses the corpus"
     assert corpus.documents_per_file == 80 // 16
     assert corpus.tokenizer.train == "byte-level"
 
 
-@pytest.mark.parametrize(("given", "kept"), [("tok", "path"), ("org/name", "hub")])
-def test_a_tokenizer_is_a_folder_or_a_name(given: str, kept: str, folder: Path) -> None:
+@pytest.mark.parametrize(("tokenizer", "attribute"), [("tok", "path"), ("org/name", "hub")])
+def test_tokenizer_is_a_folder_or_a_name(tokenizer: str, attribute: str, folder: Path) -> None:
     (folder / "a.txt").write_text("one text")
     (folder.parent / "tok").mkdir()
     (folder.parent / "tok" / "tokenizer.json").write_text("{}")
-    config = made("--tokenizer", given)
-    assert getattr(config.corpora["mine"].tokenizer, kept)
+    config = init("--tokenizer", tokenizer)
+    assert getattr(config.corpora["mine"].tokenizer, attribute)
     (experiment,) = config.experiments.values()
     assert list(experiment.matrix.num_files) == [1]
 
 
-def test_mistakes_are_a_line_and_leave_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_get_one_line_and_write_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.pdf").write_text("x")
     assert main(["init", "data"]) == 2
     (folder / "a.jsonl").write_text("{")

@@ -1,4 +1,4 @@
-"""`beyond-ram run`: which snakemake is called, and that it can be called from elsewhere."""
+"""`beyond-ram run`: the Snakemake command, from any folder."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from ..conftest import ROOT, Run
 IN_PROJECT = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(ROOT)]
 
 
-def test_words_go_to_snakemake_and_config_files_are_the_callers(tmp_path: Path) -> None:
+def test_arguments_go_to_snakemake_with_absolute_config_paths(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("{}\n")
     words = ["tokenize", "-n", "--configfile", "mine.yaml", "--cores", "2", "--config", "max_runs=3"]
     folder = f'folder=!!str "{tmp_path}" #'
@@ -26,14 +26,14 @@ def test_words_go_to_snakemake_and_config_files_are_the_callers(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["a b", "a: 'b' # \"c\"", "1", "é\\n"])
-def test_any_folder_arrives_as_it_is(tmp_path: Path, name: str) -> None:
+def test_any_folder_name_reaches_snakemake_unchanged(tmp_path: Path, name: str) -> None:
     from snakemake.cli import parse_config  # half a second for each process that collects the tests
 
     (word,) = [word for word in snakemake([], tmp_path / name, ROOT) if word.startswith("folder=")]
     assert parse_config([word]) == {"folder": str(tmp_path / name)}
 
 
-def test_a_file_that_is_not_there_is_told_in_one_line(
+def test_missing_config_gets_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -44,8 +44,8 @@ def test_a_file_that_is_not_there_is_told_in_one_line(
 
 
 @pytest.mark.slow
-def test_a_plan_is_made_from_another_folder(tmp_path: Path, run_in: Run) -> None:
-    """Paths in the config are the caller's; nothing of the default config is planned."""
+def test_dry_run_works_from_another_folder(tmp_path: Path, run_in: Run) -> None:
+    """Paths in the config are relative to the caller's folder. Nothing of the default config is planned."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.jsonl").write_text('{"body": "a"}\n' * 4)
     corpus = {"source": "files", "glob": "data/*.jsonl", "text_column": "body", "tokenizer": {"train": "byte-level"}}
@@ -62,7 +62,7 @@ def test_a_plan_is_made_from_another_folder(tmp_path: Path, run_in: Run) -> None
     assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("weigh")} == {("weigh", "2")}
 
 
-def test_stacks_are_the_projects_from_any_folder(
+def test_stack_command_uses_the_project_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`beyond-ram stack`: what it says, what it refuses in one line, and what it leaves as it was."""
+"""`beyond-ram stack`: its output, refusals in one line, and the files that it leaves unchanged."""
 
 import hashlib
 import re
@@ -12,14 +12,14 @@ from beyond_ram.experiment import kept
 
 from ..conftest import ROOT
 from ..experiment.test_records import weighed
-from .test_compare import weighed as weighed_for_comparing
+from .test_compare import write_run
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
 def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with two stacks, and nothing else."""
+    """Create a project with two stacks."""
     folder = tmp_path_factory.mktemp("resolved")
     (folder / "envs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -32,14 +32,14 @@ def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it for each test, which works beside it."""
+    """Copy the project for one test, which works beside it."""
     monkeypatch.setattr(stack, "project", lambda: tmp_path / "project")
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copytree(resolved, tmp_path / "project"))
 
 
-def run_of(results: Path, name: str, lock: bytes) -> None:
-    """A run of a stack, measured with a lock."""
+def write_run_of_lock(results: Path, name: str, lock: bytes) -> None:
+    """Write a run of a stack that was measured with a lock."""
     folder = weighed(results / "runs", seconds=0)
     record_text = (folder / "run.json").read_text().replace('"current"', f'"{name}"')
     digest = hashlib.sha256(lock).hexdigest()
@@ -51,10 +51,10 @@ def run_of(results: Path, name: str, lock: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_a_pin_and_an_upgrade_list_what_moved_and_keep_the_runs(project: Path, capsys: Capture) -> None:
+def test_pin_and_upgrade_list_changes_and_keep_the_runs(project: Path, capsys: Capture) -> None:
     lock, results = project / "envs/mine.txt", Path("results-mine")
     before = lock.read_bytes()
-    run_of(results, "mine", before)
+    write_run_of_lock(results, "mine", before)
     capsys.readouterr()
     assert main(["stack", "pin", "mine", "click==8.1.7", "--results", "results-mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -77,7 +77,7 @@ def test_a_pin_and_an_upgrade_list_what_moved_and_keep_the_runs(project: Path, c
 
 
 @pytest.mark.slow
-def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Capture) -> None:
+def test_diff_lists_packages_of_only_one_stack(project: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert main(["stack", "diff", "mine", "early"]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -86,9 +86,9 @@ def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Captu
         "packaging  24.0   none",
         "2 packages differ, all others are the same",
     ]
-    never = project / ".stacks/locks/mine+click-99.txt"
-    never.parent.mkdir(parents=True)
-    never.write_text("# infeasible: there is no version of click==99\n")
+    infeasible = project / ".stacks/locks/mine+click-99.txt"
+    infeasible.parent.mkdir(parents=True)
+    infeasible.write_text("# infeasible: there is no version of click==99\n")
     assert main(["stack", "diff", "mine", "mine+click-99"]) == 2
     assert capsys.readouterr().err == "beyond-ram: mine+click-99 cannot be: there is no version of click==99\n"
     assert main(["stack", "diff", "mine", "mine"]) == 0
@@ -108,7 +108,7 @@ def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Captu
         (["diff", "mine", "its"], "envs/its.txt: no such stack (there are: early, mine)"),
     ],
 )
-def test_a_refusal_is_one_line_and_changes_nothing(
+def test_refusals_get_one_line_and_change_nothing(
     project: Path, capsys: Capture, words: list[str], message: str
 ) -> None:
     before = {path: path.read_bytes() for path in (project / "envs").iterdir()}
@@ -122,14 +122,14 @@ def test_a_refusal_is_one_line_and_changes_nothing(
 
 
 @pytest.mark.slow
-def test_a_comparison_says_what_the_locks_differ_in(
+def test_compare_lists_differences_of_the_locks(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare, "project", lambda: project)
     (project / "report").symlink_to(ROOT / "report")
     for stack_name in ("mine", "early"):
         for rep in (1, 2):
-            weighed_for_comparing(Path("results"), stack_name, rep)
+            write_run(Path("results"), stack_name, rep)
     capsys.readouterr()
     assert main(["compare", "mine", "early"]) == 0
     assert (

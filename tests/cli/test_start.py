@@ -1,4 +1,4 @@
-"""`beyond-ram watch` is small: it imports little, starts at once, and installs without the workflow."""
+"""`beyond-ram watch` imports little, starts quickly, and installs without the workflow."""
 
 import re
 import resource
@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
-# What may be imported beyond the standard library: the rooms that watching needs.
+# Modules outside of the standard library that watching needs.
 MAY_IMPORT = {
     "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.project", "beyond_ram.cli.watch",
     "beyond_ram.files", "beyond_ram.folders", "beyond_ram.masked", "beyond_ram.run_files",
     "beyond_ram.units",
 }  # fmt: skip
 WATCH_ROOM = "beyond_ram.watch"
-# Of the standard library: what takes long, and is not needed.
+# Packages of the standard library that are slow to import and not needed.
 TOO_MUCH = {"asyncio", "concurrent", "email", "http", "multiprocessing", "sqlite3", "ssl", "unittest"}
 STARTS = 3
 
 
 def imported(*words: str) -> set[str]:
-    """The modules that are there at the end of a command of beyond-ram, and not in a bare interpreter."""
+    """Return the modules that a command of beyond-ram imports."""
     command = "from beyond_ram.cli import main; main(sys.argv[1:])"
     modules = []
     for text in ("", command):
@@ -33,16 +33,16 @@ def imported(*words: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_what_watch_imports() -> None:
+def test_watch_imports_little() -> None:
     names = imported("watch", "--", "true")
-    assert "beyond_ram.watch.sampler" in names, "what was imported was not seen"
+    assert "beyond_ram.watch.sampler" in names, "imports were not seen"
     standard = {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
     assert not {name.partition(".")[0] for name in standard} & TOO_MUCH
     assert {name for name in names - standard if not name.startswith(WATCH_ROOM)} <= MAY_IMPORT
 
 
 def cpu_s(command: list[str]) -> float:
-    """CPU time of a command and of all that it starts."""
+    """Return the CPU time of a command with its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,21 +50,21 @@ def cpu_s(command: list[str]) -> float:
 
 
 @pytest.mark.slow
-def test_it_starts_at_once() -> None:
-    """The CPU time of all of it, the guard and the end included, in starts of a Python that imports asyncio.
+def test_watch_starts_quickly() -> None:
+    """Compare the CPU time of a watched run with that of a Python that imports asyncio.
 
-    The least of five, since others share the caches; in turns, since machines differ by half from minute to minute.
+    Take the minimum of five, because other programs share the caches, in turns, because machines change in speed.
     """
     commands = [*WATCH, "--", "true"], [sys.executable, "-c", "import asyncio"]
     watching, asyncio = (
-        min(times) for times in zip(*([cpu_s(one) for one in commands] for _ in range(5)), strict=True)
+        min(times) for times in zip(*([cpu_s(command) for command in commands] for _ in range(5)), strict=True)
     )
     assert watching < STARTS * asyncio
 
 
 @pytest.fixture(scope="module")
-def small(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with beyond-ram as `pip install` makes it, without an extra."""
+def bare_install(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create an environment with beyond-ram installed without an extra."""
     folder = tmp_path_factory.mktemp("small") / "venv"
     subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, str(folder)], check=True)
     command = ["uv", "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), str(root)]
@@ -73,18 +73,20 @@ def small(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_it_installs_alone_and_watches(small: Path) -> None:
-    distributions = {path.name.partition("-")[0] for path in small.rglob("*.dist-info")}
+def test_install_without_extras_can_watch(bare_install: Path) -> None:
+    distributions = {path.name.partition("-")[0] for path in bare_install.rglob("*.dist-info")}
     assert distributions == {"beyond_ram"}
-    done = subprocess.run([small / "bin" / "beyond-ram", "watch", "--", "sleep", "0.1"], capture_output=True, text=True)
+    done = subprocess.run(
+        [bare_install / "bin" / "beyond-ram", "watch", "--", "sleep", "0.1"], capture_output=True, text=True
+    )
     assert done.returncode == 0
     assert "ask for" in done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["--version", "--help"])
-def test_without_an_extra_it_names_its_version_and_commands(small: Path, option: str) -> None:
-    subprocess.run([small / "bin" / "beyond-ram", option], capture_output=True, check=True)
+def test_version_and_help_work_without_extras(bare_install: Path, option: str) -> None:
+    subprocess.run([bare_install / "bin" / "beyond-ram", option], capture_output=True, check=True)
 
 
 @pytest.mark.slow
@@ -97,8 +99,10 @@ def test_without_an_extra_it_names_its_version_and_commands(small: Path, option:
         (["fit", "--budget", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
     ],
 )
-def test_a_command_whose_extra_is_missing_names_it(small: Path, words: list[str], extra: str, tmp_path: Path) -> None:
-    done = subprocess.run([small / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
+def test_missing_extra_is_named_in_the_message(
+    bare_install: Path, words: list[str], extra: str, tmp_path: Path
+) -> None:
+    done = subprocess.run([bare_install / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(
         rf"beyond-ram {words[0]}: needs \w+, which is not installed: pip install '[A-Z/]+/beyond-ram\[{extra}\]'.*\n",

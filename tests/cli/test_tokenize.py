@@ -1,4 +1,4 @@
-"""`beyond-ram tokenize`: what it makes, what it says, and what it refuses in one line."""
+"""`beyond-ram tokenize`: its outputs, its messages, and refusals in one line."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT, interpreter
 from tests.tokenize.conftest import families
 
-__all__ = ["families"]  # a fixture that is made once a session
+__all__ = ["families"]  # a session fixture
 
 TEXTS = ["one", "", "two\nlines", "three " * 500]
 LOAD = "import sys, json, datasets; print(json.dumps(list(datasets.load_from_disk(sys.argv[1])['input_ids'])))"
@@ -30,14 +30,14 @@ def beyond_ram(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[st
 
 @pytest.fixture(scope="module")
 def tokenizer(families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tokenizer of bytes, as a model's folder has one."""
+    """Create a folder with a byte-level tokenizer, as in a model's folder."""
     folder = tmp_path_factory.mktemp("tokenizer")
     shutil.copyfile(families["gpt2"], folder / "tokenizer.json")
     return folder
 
 
 @pytest.mark.slow
-def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
+def test_datasets_opens_the_output(tokenizer: Path, tmp_path: Path) -> None:
     lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
     (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
     flags = (
@@ -60,12 +60,14 @@ def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
     assert (summary["documents"], summary["format"]) == (4, "datasets")
     command = [interpreter("current"), "-c", LOAD, tmp_path / "out"]
     completed = subprocess.run(command, capture_output=True, check=True)
-    asked = [interpreter("encoder"), "-c", IDS, tokenizer / "tokenizer.json", json.dumps(TEXTS)]
-    assert json.loads(completed.stdout) == json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+    plain_encoder = [interpreter("encoder"), "-c", IDS, tokenizer / "tokenizer.json", json.dumps(TEXTS)]
+    assert json.loads(completed.stdout) == json.loads(
+        subprocess.run(plain_encoder, capture_output=True, check=True).stdout
+    )
 
 
 @pytest.mark.slow
-def test_an_older_encoder_by_name(tokenizer: Path, tmp_path: Path) -> None:
+def test_older_encoder_can_be_chosen(tokenizer: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
     flags = ("--tokenizer", tokenizer, "--out", "out", "--json", "--stack", "encoder-0.23", "--format", "bin")
     done = beyond_ram("tokenize", "a.txt", *flags, cwd=tmp_path)
@@ -88,8 +90,8 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_flags(case: str, tmp_path: Path) -> None:
-    given, message = BAD[case]
-    done = beyond_ram("tokenize", *given, cwd=tmp_path)
+    arguments, message = BAD[case]
+    done = beyond_ram("tokenize", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "o").exists()
 
@@ -104,7 +106,7 @@ def test_bad_shards(shard: str, tokenizer: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_empty_and_what_is_not_read_is_counted(tokenizer: Path, tmp_path: Path) -> None:
+def test_empty_and_skipped_files_are_counted(tokenizer: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "a.txt").write_text("one two", encoding="utf-8")
@@ -122,9 +124,9 @@ def test_what_is_empty_and_what_is_not_read_is_counted(tokenizer: Path, tmp_path
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("form", ["datasets", "bin", "parquet"])
-def test_a_full_disk_is_one_line_with_what_is_needed(form: str, tokenizer: Path, tmp_path: Path) -> None:
-    made_up = random.Random(1)  # so that no format packs it small
-    lines = "".join(json.dumps({"text": f"{made_up.getrandbits(2000):x}"}) + "\n" for _ in range(6_000))
+def test_full_disk_gets_one_line_with_the_needed_size(form: str, tokenizer: Path, tmp_path: Path) -> None:
+    random_bits = random.Random(1)  # random, so that no format compresses it
+    lines = "".join(json.dumps({"text": f"{random_bits.getrandbits(2000):x}"}) + "\n" for _ in range(6_000))
     (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -1,4 +1,4 @@
-"""`beyond-ram watch` from anywhere: the command finds what the caller finds, and the caller's folder stays as it is."""
+"""`beyond-ram watch` from any folder: it runs the caller's programs, and writes nothing into the caller's folder."""
 
 import os
 import subprocess
@@ -11,16 +11,16 @@ WHERE = ["python", "-c", "import sys; print(sys.prefix)"]
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment of the caller's own."""
+def caller_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create an environment for the caller."""
     folder = tmp_path_factory.mktemp("own") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     return folder
 
 
-def prefix(own: Path, root: Path, cwd: Path) -> str:
-    """Whose python a command is run by, watched by the checkout from this folder."""
-    environment = {**os.environ, "PATH": f"{own / 'bin'}:{os.environ['PATH']}"}
+def prefix(caller_venv: Path, root: Path, cwd: Path) -> str:
+    """Return the prefix of the Python that runs a command under the checkout's watch, in this folder."""
+    environment = {**os.environ, "PATH": f"{caller_venv / 'bin'}:{os.environ['PATH']}"}
     environment.pop("VIRTUAL_ENV", None)
     command = ["uv", "run", "--no-sync", "--quiet", "--project", str(root), "beyond-ram", "watch", "--", *WHERE]
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
@@ -29,12 +29,12 @@ def prefix(own: Path, root: Path, cwd: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_command_is_run_by_the_caller_s_python(own: Path, root: Path, tmp_path: Path) -> None:
-    assert prefix(own, root, tmp_path) == str(own)
-    assert not list(tmp_path.iterdir()), "nothing is left where --out is not given"
+def test_command_runs_with_the_callers_python(caller_venv: Path, root: Path, tmp_path: Path) -> None:
+    assert prefix(caller_venv, root, tmp_path) == str(caller_venv)
+    assert not list(tmp_path.iterdir()), "files were written without --out"
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(Path(sys.prefix).parent != Path(__file__).parents[2], reason="not run from the checkout's .venv")
-def test_within_the_checkout_it_is_the_checkout_s(own: Path, root: Path) -> None:
-    assert prefix(own, root, root / "docs") == sys.prefix
+def test_command_in_the_checkout_runs_with_its_python(caller_venv: Path, root: Path) -> None:
+    assert prefix(caller_venv, root, root / "docs") == sys.prefix

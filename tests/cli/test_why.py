@@ -1,4 +1,4 @@
-"""`beyond-ram why`, whole."""
+"""`beyond-ram why` on real scripts."""
 
 import json
 
@@ -8,7 +8,7 @@ from beyond_ram.cli import main
 
 
 @pytest.mark.slow
-def test_what_holds_the_memory_of_a_script(tmp_path, monkeypatch, capfd):
+def test_holder_of_a_scripts_memory_is_found(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("import sys\nrows = [bytes(1000) for _ in range(int(sys.argv[1]))]\n")
     assert main(["why", "case.py", "--args", "60000", "--out", "results"]) == 0
@@ -20,14 +20,14 @@ def test_what_holds_the_memory_of_a_script(tmp_path, monkeypatch, capfd):
 
 
 @pytest.mark.slow
-def test_a_script_that_ends_early_is_one_line(tmp_path, monkeypatch, capfd):
+def test_script_that_aborts_gets_one_line(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("import os\nos.abort()\n")
     assert main(["why", "case.py", "--out", "results"]) == 2
     assert "SIGABRT" in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "results").exists()
 
 
-def test_a_script_that_is_not_there_is_one_line(tmp_path, monkeypatch, capfd):
+def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert main(["why", "none.py"]) == 2
     assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"

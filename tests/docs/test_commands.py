@@ -25,7 +25,7 @@ import yaml
 from beyond_ram import experiment
 from beyond_ram.cli import COMMANDS
 
-from ..cli.test_stack import run_of
+from ..cli.test_stack import write_run_of_lock
 from ..conftest import ROOT, interpreter, project_files
 from .pages import NOTES, PAGES, Block, blocks, spans
 
@@ -205,7 +205,7 @@ def belongings(folder: Path) -> None:
 def earlier_runs(folder: Path) -> None:
     """A run of stack `current` as it is now, where there is none."""
     if not any((folder / "results" / "runs").glob("**/stack~current/**/run.json")):
-        run_of(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
+        write_run_of_lock(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
 
 
 def byte_characters() -> list[str]:
