@@ -1,4 +1,4 @@
-"""Locks as a checkout has them."""
+"""Fixtures of the tests of stacks."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def envs(tmp_path: Path) -> Path:
-    """Locks as a checkout has them: of a stack, and of the driver, which has no requirements of its own."""
+    """Create the locks of a checkout: a stack's, and the driver's, which has no requirements file."""
     folder = tmp_path / "envs"
     folder.mkdir()
     for name in ("driver.txt", "driver.yaml", "mine.in", "mine.txt", "mine.yaml"):

@@ -1,4 +1,4 @@
-"""Bytecode of an environment: another's where the file is the same, its own where not, none of packages' tests."""
+"""Bytecode of an environment: linked from another environment if the source is the same; none for packages' tests."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ PYC = "__pycache__/{}.cpython-311.pyc"
 
 @pytest.fixture
 def stacks(tmp_path: Path) -> Path:
-    """Two environments with one package, its files hard links, of which the first is compiled."""
+    """Create and compile two environments with one package. Files with the same content are hard links."""
     for name in ("one", "two"):
         package = tmp_path / name / "lib" / "python3.11" / "site-packages" / "package"
         (package / "tests").mkdir(parents=True)
@@ -34,14 +34,14 @@ def stacks(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_another_environment_compiled_is_linked(stacks: Path) -> None:
+def test_bytecode_of_another_environment_is_linked(stacks: Path) -> None:
     one, two = (stacks / name / "lib" / "python3.11" / "site-packages" / "package" for name in ("one", "two"))
     assert (one / PYC.format("same")).samefile(two / PYC.format("same"))
     assert not (one / PYC.format("other")).samefile(two / PYC.format("other"))
     assert sorted(path.name for path in two.rglob("*.pyc")) == ["other.cpython-311.pyc", "same.cpython-311.pyc"]
 
 
-def test_linked_bytecode_is_taken_and_says_where_its_own_source_is(stacks: Path) -> None:
+def test_linked_bytecode_is_used_with_its_own_source_path(stacks: Path) -> None:
     packages = stacks / "two" / "lib" / "python3.11" / "site-packages"
     program = (
         f"import sys; sys.path.insert(0, {str(packages)!r})\n"
@@ -50,12 +50,12 @@ def test_linked_bytecode_is_taken_and_says_where_its_own_source_is(stacks: Path)
     )
     ran = subprocess.run([sys.executable, "-I", "-B", "-v", "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["1", "2", str(packages / "package" / "same.py")]
-    assert f"matches {packages / 'package' / 'same.py'}" in ran.stderr, "it is not compiled again"
+    assert f"matches {packages / 'package' / 'same.py'}" in ran.stderr, "it was compiled again"
 
 
 @pytest.mark.slow
-def test_a_changed_source_is_compiled_again(stacks: Path) -> None:
-    """Who edits a package in a stack, to look into it, sees the edit: also one that is linked."""
+def test_changed_source_is_compiled_again(stacks: Path) -> None:
+    """A person who edits a package in a stack must see the edit, also in a linked file."""
     packages = stacks / "two" / "lib" / "python3.11" / "site-packages"
     (packages / "package" / "same.py").write_text("x = 'edited'\n")
     program = f"import sys; sys.path.insert(0, {str(packages)!r})\nfrom package import same; print(same.x)"

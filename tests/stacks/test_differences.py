@@ -1,4 +1,4 @@
-"""What two locks pin otherwise, and how it is said in a line."""
+"""Differences of two locks, and their text in one line."""
 
 from beyond_ram.stacks.differences import Difference, differences, packages_in_words, pins, requested
 
@@ -12,7 +12,7 @@ def test_pins_are_read_without_their_hashes_and_conditions() -> None:
     assert pins(NEW) == {"attrs": "1.1", "my-lib": "2.1.0rc1", "new": "3", "torch": "2.13.0"}
 
 
-def test_differences_are_those_in_both_then_new_ones_then_gone_ones() -> None:
+def test_differences_list_changed_then_new_then_removed_packages() -> None:
     assert differences(OLD, NEW) == [
         Difference("attrs", "1.0", "1.1"),
         Difference("my-lib", "2.0", "2.1.0rc1"),
@@ -22,13 +22,13 @@ def test_differences_are_those_in_both_then_new_ones_then_gone_ones() -> None:
     assert not differences(OLD, OLD)
 
 
-def test_what_was_asked_for_comes_first() -> None:
-    asked = requested("# the lib that matters\n--pre\n  My.Lib[extra]>=2  # why\n\nold\n")
-    assert asked == ["my-lib", "old"]
-    assert [one.package for one in differences(OLD, NEW, asked)] == ["my-lib", "old", "attrs", "new"]
+def test_requested_packages_come_first() -> None:
+    names = requested("# the lib that matters\n--pre\n  My.Lib[extra]>=2  # why\n\nold\n")
+    assert names == ["my-lib", "old"]
+    assert [difference.package for difference in differences(OLD, NEW, names)] == ["my-lib", "old", "attrs", "new"]
 
 
-def test_a_line_names_the_first_few() -> None:
+def test_line_names_the_first_packages() -> None:
     changes = differences(OLD, NEW)
     assert packages_in_words(changes) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new and 1 more"
     assert packages_in_words(changes, 4) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new, old 1 gone"

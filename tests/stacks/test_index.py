@@ -1,4 +1,4 @@
-"""Releases as a package index lists them, from one on this machine."""
+"""Releases of a package index, which runs on this machine."""
 
 import pytest
 
@@ -20,24 +20,24 @@ def address(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL", "UV_INDEX"])
-def test_the_index_is_the_one_that_is_configured(address, monkeypatch, variable):
+def test_configured_index_is_read(address, monkeypatch, variable):
     monkeypatch.setenv(variable, address)
     releases = index.releases("stairs")
-    assert [one.text for one in releases] == ["1.9", "1.10rc1", "1.10", "1.11", "1.12"]
-    assert [one.text for one in releases if one.yanked] == ["1.10"]
-    assert [one.text for one in releases if one.missing] == ["1.12"]
+    assert [release.text for release in releases] == ["1.9", "1.10rc1", "1.10", "1.11", "1.12"]
+    assert [release.text for release in releases if release.yanked] == ["1.10"]
+    assert [release.text for release in releases if release.missing] == ["1.12"]
     assert releases[0].date == "2024-01-01"
 
 
 @pytest.mark.slow
-def test_a_file_of_uv_counts(address, tmp_path):
+def test_index_from_a_file_of_uv_is_read(address, tmp_path):
     (tmp_path / "uv").mkdir()
     (tmp_path / "uv/uv.toml").write_text(f'[[index]]\nurl = "{address}"\ndefault = true\n')
     assert len(index.releases("stairs")) == 5
 
 
 @pytest.mark.slow
-def test_what_is_not_there_is_one_line_without_the_address(address, monkeypatch):
+def test_missing_package_or_index_gets_one_line_without_address(address, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", address)
     for url in (address, "http://127.0.0.1:1/simple"):
         monkeypatch.setenv("UV_DEFAULT_INDEX", url)
@@ -47,7 +47,7 @@ def test_what_is_not_there_is_one_line_without_the_address(address, monkeypatch)
 
 
 @pytest.mark.slow
-def test_uv_gets_the_index_of_pip(address, monkeypatch):
+def test_uv_uses_the_index_of_pip(address, monkeypatch):
     import os
 
     monkeypatch.setenv("PIP_INDEX_URL", address)

@@ -27,22 +27,22 @@ def test_requirements_are_read(tmp_path):
     assert read(script(tmp_path, BLOCK.replace("\n", "\r\n"))).packages == ["pandas", "numpy"]
 
 
-def test_a_stack_gives_its_packages_and_their_versions(tmp_path):
+def test_packages_and_versions_come_from_a_stack(tmp_path):
     lock = tmp_path / "mine.txt"
     lock.write_text("numpy==1.26.4 --hash=sha256:0\npandas==2.1.4\n")
     inline = read(script(tmp_path, "print(1)\n"), ["pandas==2.2.0"], lock)
     assert inline.requirements == ("numpy", "pandas==2.2.0")
-    assert inline.kept == {"numpy": "1.26.4"}, "what is asked for besides does not keep its version"
+    assert inline.kept == {"numpy": "1.26.4"}, "a requested package kept its version"
     lock.write_text("# nothing\n")
     with pytest.raises(ValueError, match="pins no package"):
         read(script(tmp_path, ""), stack=lock)
 
 
-def test_without_a_block_there_is_nothing(tmp_path):
+def test_script_without_a_block_has_no_requirements(tmp_path):
     assert read(script(tmp_path, "print(1)\n")).requirements == ()
 
 
-def test_a_time_of_uv_is_read(tmp_path):
+def test_exclude_newer_of_uv_is_read(tmp_path):
     text = BLOCK.removesuffix("# ///\n") + '# [tool.uv]\n# exclude-newer = "2024-01-01T00:00:00Z"\n# ///\n'
     assert read(script(tmp_path, text)).until == "2024-01-01T00:00:00Z"
 
@@ -60,6 +60,6 @@ def test_a_time_of_uv_is_read(tmp_path):
     ],
     ids=["python", "bound", "toml", "requirement", "two", "no end", "sources"],
 )
-def test_what_cannot_be_met_is_one_line(tmp_path, text):
+def test_unusable_metadata_gets_one_line(tmp_path, text):
     with pytest.raises(ValueError, match=r"x\.py: [^\n]+$"):
         read(script(tmp_path, text))

@@ -1,4 +1,4 @@
-"""Locks hold versions and hashes, no address; every stack has its three files; the driver's lock is its pins."""
+"""Locks hold versions and hashes, but no address. Every stack has three files. The driver's lock matches its pins."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ def pins(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
-def test_a_lock_names_no_host_and_no_path(lock: Path) -> None:
+def test_locks_name_no_host_and_no_path(lock: Path) -> None:
     text = lock.read_text()
     assert not re.search(
         r"https?://|file:|^\s*-|(^|\s)/\w|index-url|find-links", re.sub(r"(?m)^\s+--hash=sha256:[0-9a-f]{64}", "", text)
@@ -30,17 +30,17 @@ def test_a_lock_names_no_host_and_no_path(lock: Path) -> None:
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
 def test_every_pinned_version_has_hashes(lock: Path) -> None:
     for block in re.split(r"(?m)^(?=[a-z])", lock.read_text()):
-        if "==" in block and not block.startswith("torch=="):  # torch's build is the machine's choice
+        if "==" in block and not block.startswith("torch=="):  # torch's build depends on the machine
             assert "--hash=sha256:" in block, block
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
-def test_every_lock_has_a_conda_face(lock: Path) -> None:
+def test_every_lock_has_a_conda_file(lock: Path) -> None:
     assert f"-r {lock.name}" in lock.with_suffix(".yaml").read_text()
     assert lock.stem == "driver" or lock.with_suffix(".in").exists()
 
 
-def test_june_2023_is_what_was_first_asked_about() -> None:
+def test_june_2023_has_the_versions_of_the_first_report() -> None:
     wanted = {
         "datasets": "2.13.1", "tokenizers": "0.13.3", "transformers": "4.30.2", "numpy": "1.25.1", "pandas": "2.0.3",
         "fsspec": "2023.6.0", "huggingface-hub": "0.16.4", "dill": "0.3.6", "multiprocess": "0.70.14",
@@ -51,8 +51,8 @@ def test_june_2023_is_what_was_first_asked_about() -> None:
 
 
 @pytest.mark.slow
-def test_the_driver_lock_is_what_pyproject_resolves_to(tmp_path: Path) -> None:
-    """Resolved from the lock's own versions on, so that a release of tomorrow is no failure and a changed pin is."""
+def test_driver_lock_matches_pyproject(tmp_path: Path) -> None:
+    """Start from the lock's versions, so that a changed pin fails the test and a new release does not."""
     resolved = Path(shutil.copy(ROOT / "envs/driver.txt", tmp_path))
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version=3.11"]
     command += ["--extra=workflow"]
@@ -74,7 +74,7 @@ zarr==3.1.6 \\
 """
 
 
-def test_torch_is_locked_by_version_alone_and_installed_apart() -> None:
+def test_torch_is_locked_without_hash_and_installed_separately() -> None:
     lock = torch.left_bare(RESOLVED)
     assert pins(lock) == {"numpy": "2.4.6", "torch": "2.13.0", "zarr": "3.1.6"}
     hashed, bare = torch.split(lock)
@@ -84,7 +84,7 @@ def test_torch_is_locked_by_version_alone_and_installed_apart() -> None:
     assert torch.split(hashed) == (hashed, None)
 
 
-def test_torch_comes_from_where_pip_would_look_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_is_looked_for_where_pip_looks_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", "wheels more")
     assert next(torch.sources()) == ["--find-links=wheels", "--find-links=more"]
     assert list(torch.sources())[-1] == []
@@ -105,14 +105,14 @@ def listing(folder: Path) -> dict[str, bytes]:
         ("", "cannot name a stack"),
     ],
 )
-def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, message: str) -> None:
+def test_bad_or_taken_names_are_refused(envs: Path, name: str, message: str) -> None:
     before = listing(envs)
     with pytest.raises(locks.StackError, match=message):
         locks.add(name, ["packaging==24.0"], envs)
     assert listing(envs) == before
 
 
-# Of long ago, so that no release of tomorrow changes it: 8.0.0rc1 is the newest there, and 7.1.2 the newest final one.
+# Old, so that no new release changes it: 8.0.0rc1 is the newest that matches, 7.1.2 the newest final one.
 BOUND = "click!=8.0.0,<8.0.1"
 
 
@@ -121,7 +121,7 @@ def locked(envs: Path, name: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_prereleases_are_taken_where_they_are_asked_for_and_in_every_upgrade(envs: Path) -> None:
+def test_requested_prereleases_are_kept_by_upgrades(envs: Path) -> None:
     locks.add("final", [BOUND], envs)
     locks.add("next", [BOUND], envs, prereleases=True)
     assert locked(envs, "final") == {"click": "7.1.2"}
@@ -133,7 +133,7 @@ def test_prereleases_are_taken_where_they_are_asked_for_and_in_every_upgrade(env
 
 
 @pytest.mark.slow
-def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
+def test_pin_changes_requirements_and_no_other_package(envs: Path) -> None:
     locks.add("some", ["# what it is for", "click==7.1.2", "Jinja2[i18n] ~=3.0  # templates", "packaging==24.0"], envs)
     before = locked(envs, "some")
     assert locks.pin("some", "jinja2==3.0.3", envs)
@@ -142,11 +142,11 @@ def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
     assert {name: version for name, version in after.items() if name != "jinja2"} == {
         name: version for name, version in before.items() if name != "jinja2"
     }
-    asked = "# what it is for\nclick==7.1.2\nJinja2[i18n]==3.0.3  # templates\npackaging==24.0\n"
-    assert (envs / "some.in").read_text() == asked
+    requirements = "# what it is for\nclick==7.1.2\nJinja2[i18n]==3.0.3  # templates\npackaging==24.0\n"
+    assert (envs / "some.in").read_text() == requirements
     assert not locks.pin("some", "Jinja2==3.0.3", envs)
-    assert locks.pin("some", "markupsafe==2.1.5", envs), "what was not asked for by itself can be pinned too"
-    assert (envs / "some.in").read_text() == f"{asked}markupsafe==2.1.5\n"
+    assert locks.pin("some", "markupsafe==2.1.5", envs), "a dependency cannot be pinned"
+    assert (envs / "some.in").read_text() == f"{requirements}markupsafe==2.1.5\n"
     locks.upgrade("some", [], envs)
     assert locked(envs, "some")["jinja2"] == "3.0.3"
 
@@ -162,7 +162,7 @@ def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
         ("click", "pins nothing"),
     ],
 )
-def test_a_pin_that_cannot_be_leaves_all_as_it_was(envs: Path, requirement: str, message: str) -> None:
+def test_impossible_pin_changes_nothing(envs: Path, requirement: str, message: str) -> None:
     locks.add("some", ["click==7.1.2"], envs)
     before = listing(envs)
     with pytest.raises(locks.StackError, match=message):
@@ -170,7 +170,7 @@ def test_a_pin_that_cannot_be_leaves_all_as_it_was(envs: Path, requirement: str,
     assert listing(envs) == before
 
 
-def test_a_package_that_the_stack_does_not_have_is_not_upgraded(envs: Path) -> None:
+def test_upgrade_of_an_unknown_package_is_refused(envs: Path) -> None:
     (envs / "mine.txt").write_text("huggingface-hub==1.0.0 \\\n    --hash=sha256:aa\n")
     before = listing(envs)
     with pytest.raises(locks.StackError, match=r"mine\.txt has no package 'hugingface_hub'; did you mean 'hugg.*-hub'"):
@@ -179,7 +179,7 @@ def test_a_package_that_the_stack_does_not_have_is_not_upgraded(envs: Path) -> N
     assert locks.has_package(envs / "mine.txt", "HuggingFace_Hub")
 
 
-def test_a_lock_is_found_by_the_name_of_its_stack(envs: Path, tmp_path: Path) -> None:
+def test_lock_is_found_by_the_name_of_its_stack(envs: Path, tmp_path: Path) -> None:
     kept, varied = tmp_path / "kept", tmp_path / "varied"
     for lock in (kept / "mine@01234567.txt", varied / "mine+click-8.0.0.txt"):
         lock.parent.mkdir()

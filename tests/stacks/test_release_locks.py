@@ -9,7 +9,7 @@ from tests.bisect import served
 
 
 @pytest.mark.slow
-def test_a_yanked_release_takes_the_yanked_package_that_it_pins(tmp_path, monkeypatch):
+def test_yanked_release_may_pin_a_yanked_package(tmp_path, monkeypatch):
     versions = ("1.0", "1.1", "1.2")
     whole = [served.wheel(tmp_path, "whole", version, "", metadata=f"Requires-Dist: core=={version}")
              for version in versions]  # fmt: skip

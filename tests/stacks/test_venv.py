@@ -1,4 +1,4 @@
-"""A folder that is no environment of ours is not removed, and one that cannot be built is not left."""
+"""Environments of stacks: building them, alone and at the same time; failures; folders that must not be removed."""
 
 import os
 import re
@@ -20,34 +20,34 @@ from beyond_ram.stacks.venv import MARKER
 ROOT = Path(__file__).parents[2]
 
 
-def one(folder: Path) -> Path:
-    """A lock of one small package."""
+def small_lock(folder: Path) -> Path:
+    """Write a lock of one small package."""
     (block,) = re.findall(r"(?m)^packaging==.*\n(?:    .*\n)*", (ROOT / "envs/current.txt").read_text())
     (folder / "one.txt").write_text(block)
     return folder / "one.txt"
 
 
 def builder(lock: Path, folder: Path, **environment: str) -> "subprocess.Popen[str]":
-    """A process of its own that builds."""
+    """Start a process that builds an environment."""
     command = [sys.executable, "-m", "beyond_ram", "stack", "build", str(lock), str(folder)]
-    given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    full_environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.Popen(command, env=full_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether what was built runs and has its package."""
+    """Return whether the environment's Python runs and has the package."""
     return subprocess.run([folder / "bin/python", "-I", "-c", "import packaging"], capture_output=True).returncode == 0
 
 
 def planted_uv(folder: Path, before: str) -> str:
-    """A PATH on which uv does something before it is itself."""
+    """Return a PATH with a uv that runs a command first."""
     folder.mkdir()
     (folder / "uv").write_text(f'#!/bin/sh\n{before}\nexec {shutil.which("uv")} "$@"\n')
     (folder / "uv").chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
-def test_a_foreign_folder_is_not_removed_for_an_environment(envs: Path) -> None:
+def test_foreign_folder_is_not_removed(envs: Path) -> None:
     locks = envs.parent / ".stacks" / "locks"
     locks.mkdir(parents=True)
     (locks / "mine+a-1.txt").write_text("a==1\n")
@@ -57,8 +57,8 @@ def test_a_foreign_folder_is_not_removed_for_an_environment(envs: Path) -> None:
 
 
 @pytest.mark.parametrize("sign", [MARK, MARKER])
-def test_an_environment_of_ours_is_made_anew(envs: Path, sign: str) -> None:
-    """Those of before there were marks have the copy of their lock."""
+def test_old_environment_is_rebuilt(envs: Path, sign: str) -> None:
+    """Older environments have no mark, but a copy of their lock."""
     folder = envs.parent / ".stacks" / "mine"
     folder.mkdir(parents=True)
     for name in ("old", sign):
@@ -70,7 +70,7 @@ def test_an_environment_of_ours_is_made_anew(envs: Path, sign: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_environment_is_marked_from_the_start_and_gone_when_it_cannot_be_built(tmp_path: Path) -> None:
+def test_failed_build_leaves_no_folder(tmp_path: Path) -> None:
     lock = tmp_path / "none.txt"
     lock.write_text("no-such-package-at-all==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
     with pytest.raises(StackError, match="cannot be built"):
@@ -81,27 +81,27 @@ def test_an_environment_is_marked_from_the_start_and_gone_when_it_cannot_be_buil
     assert {MARK, MARKER, "bin"} <= {path.name for path in (tmp_path / "none").iterdir()}
 
 
-def test_an_environment_is_compiled_whatever_the_image_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the first run compiles what it imports, and where nothing may be written every run does."""
+def test_environment_is_compiled_despite_the_variables_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the first run would compile its imports, and every run if the folder is read-only."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
-    venv.build(one(tmp_path), tmp_path / "one")
+    venv.build(small_lock(tmp_path), tmp_path / "one")
     assert {"__init__.cpython-311.pyc"} <= {path.name for path in (tmp_path / "one").rglob("packaging/__pycache__/*")}
 
 
 @pytest.mark.slow
-def test_the_time_bound_of_a_project_in_the_current_folder_does_not_hold_for_a_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exclude_newer_of_the_current_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.uv]\nexclude-newer = "2001-01-01T00:00:00Z"\n')
     monkeypatch.chdir(tmp_path)
-    venv.build(one(tmp_path), tmp_path / "stack")
+    venv.build(small_lock(tmp_path), tmp_path / "stack")
     assert is_whole(tmp_path / "stack")
 
 
 @pytest.mark.slow
-def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Path) -> None:
-    lock, folder, ran = one(tmp_path), tmp_path / "one", tmp_path / "ran"
+def test_only_one_of_several_builders_builds(tmp_path: Path) -> None:
+    lock, folder, ran = small_lock(tmp_path), tmp_path / "one", tmp_path / "ran"
     path = planted_uv(tmp_path / "bin", f'[ "$1" != venv ] || echo . >> {ran}; sleep 0.1')
     builders = [builder(lock, folder, PATH=path) for _ in range(5)]
     outputs = [process.communicate(timeout=120) for process in builders]
@@ -112,9 +112,9 @@ def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_what_a_killed_builder_has_started_is_waited_for(tmp_path: Path) -> None:
-    """Its uv writes on into the folder, which would be half an environment with a marker."""
-    lock, folder, began, ended = one(tmp_path), tmp_path / "one", tmp_path / "began", tmp_path / "ended"
+def test_builder_waits_for_the_uv_of_a_killed_one(tmp_path: Path) -> None:
+    """Its uv goes on writing into the folder. The next builder must not mark a half environment as complete."""
+    lock, folder, began, ended = small_lock(tmp_path), tmp_path / "one", tmp_path / "began", tmp_path / "ended"
     path = planted_uv(tmp_path / "bin", f"touch {began}; sleep 1; touch {ended}")
     killed = builder(lock, folder, PATH=path)
     while not began.exists():
@@ -131,8 +131,8 @@ def test_what_a_killed_builder_has_started_is_waited_for(tmp_path: Path) -> None
     assert is_whole(folder)
 
 
-def test_the_marker_goes_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, folder = one(tmp_path), tmp_path / "one"
+def test_marker_is_removed_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, folder = small_lock(tmp_path), tmp_path / "one"
     folder.mkdir()
     (folder / MARKER).write_text("an older lock")
 
@@ -146,10 +146,8 @@ def test_the_marker_goes_before_anything_else(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_an_index_out_of_reach_is_not_needed_for_what_is_cached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = one(tmp_path)
+def test_cached_packages_need_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = small_lock(tmp_path)
     venv.build(lock, tmp_path / "cached")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -167,8 +165,8 @@ def test_an_index_out_of_reach_is_not_needed_for_what_is_cached(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "no text", "another hash", "empty file of a package"])
-def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]) -> None:
-    lock = one(tmp_path)
+def test_damaged_lock_gets_no_environment(tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]) -> None:
+    lock = small_lock(tmp_path)
     text = lock.read_text()
     damaged = {
         "cut": text[: len(text) // 3].encode(),
