@@ -1,4 +1,4 @@
-"""Tokenizers of model families, trained once a session, and the interpreters of the two stacks that encode."""
+"""Tokenizers of model families, trained once, and the interpreters of the two stacks that encode."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ MANY_SCRIPTS = (
 
 
 def training_texts() -> list[str]:
-    """Sources of Python's own library, and a little of many scripts."""
+    """Return sources of Python's standard library, and some text in many scripts."""
     folder = Path(json.__file__).parents[1]
     sources = [folder / f"{name}.py" for name in ("argparse", "ast", "typing", "pathlib")]
     return [path.read_text(encoding="utf-8") for path in sources] + [MANY_SCRIPTS] * 20
@@ -30,13 +30,13 @@ def training_texts() -> list[str]:
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """The interpreter of the newest encoder."""
+    """Return the interpreter of the newest encoder."""
     return interpreter("encoder")
 
 
 @pytest.fixture(scope="session")
 def families(shared: Path) -> dict[str, Path]:
-    """A tokenizer.json of each family."""
+    """Return a tokenizer.json of each family."""
 
     def train(folder: Path) -> None:
         (folder / "texts").write_text(json.dumps(training_texts()), encoding="utf-8")
@@ -47,7 +47,7 @@ def families(shared: Path) -> dict[str, Path]:
 
 
 Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
-# What the engine imports, and what takes long of the libraries that read its files.
+# Imports of the engine, and slow imports of the libraries that read its files.
 _ENGINE = "argparse csv gzip hashlib numpy pyarrow.compute pyarrow.csv pyarrow.parquet simdjson tokenizers xxhash"
 MODULES = {
     **dict.fromkeys(("encoder", "encoder-0.23"), tuple(_ENGINE.split())),
@@ -56,19 +56,19 @@ MODULES = {
 
 
 def forks_of(stack: str) -> Stack:
-    """A stack's interpreter whose forks run programs."""
+    """Return a stack's interpreter whose forks run programs."""
     return forking(interpreter(stack), *MODULES[stack])
 
 
 @pytest.fixture(scope="session")
 def engine() -> Stack:
-    """The newest encoder's, for runs that are signalled while they work."""
+    """Return the newest encoder's interpreter, for runs that get signals."""
     return forks_of("encoder")
 
 
 @pytest.fixture(scope="session")
 def tokenize(engine: Stack) -> Tokenize:
-    """Run the engine: tokenize(inputs…, tokenizer=…, out=…, and flags as words); flat files unless told otherwise."""
+    """Return a function that runs the engine: tokenize(inputs…, tokenizer=…, out=…, FLAG=…); flat files by default."""
 
     def run(
         *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
@@ -82,7 +82,7 @@ def tokenize(engine: Stack) -> Tokenize:
 
 
 def in_stack(stack: str, code: str, *arguments: object) -> Any:
-    """What a piece of code prints as JSON, run by the interpreter of a stack."""
+    """Run code with the interpreter of a stack, and return the JSON that it prints."""
     done = forks_of(stack).run("-c", code, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Documents to tokenize, and what lies in an output folder."""
+"""Documents to tokenize, and the contents of output folders."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ def some_texts(count: int = 300) -> list[str]:
 
 
 def big(path: Path, megabytes: float) -> Path:
-    """JSON Lines of documents of very different sizes, one longer than small.py takes whole; its units: 512 KiB."""
+    """Write JSON Lines of very different sizes. The longest is cut by small.py, whose units are 512 KiB."""
     random = Random(3)
     sources = " ".join(some_texts(60)).replace("<|endoftext|>", "")
     with path.open("w", encoding="utf-8") as file:

@@ -1,8 +1,8 @@
-"""Tokenizers of model families: their real normalizers, pre-tokenizers and post-processors, trained small, here.
+"""Small tokenizers of model families, with the real normalizers, pre-tokenizers and post-processors.
 
     python families.py TEXT.json FOLDER
 
-run by an interpreter with tokenizers 0.x, which can train. TEXT.json is a list of texts. Makes FOLDER/NAME.json each.
+It needs an interpreter with tokenizers 0.x, which can train. TEXT.json is a list of texts. It writes FOLDER/NAME.json.
 """
 
 import functools
@@ -33,7 +33,7 @@ def byte_level(tokenizer, special, texts, entries=ENTRIES):
 
 
 def around(tokenizer, single, special):
-    """A post-processor that puts special entries around a text."""
+    """Return a post-processor that puts special entries around a text."""
     ids = [(name, tokenizer.token_to_id(name)) for name in special]
     return processors.TemplateProcessing(single=single, special_tokens=ids)
 
@@ -47,7 +47,7 @@ def gpt2(texts):
 
 
 def roberta(texts):
-    """GPT-2's, with a space put in front, <s> and </s> around, and a mask that takes the blank before it."""
+    """Train GPT-2's with a space in front, <s> and </s> around, and a mask that takes the blank before it."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     byte_level(tokenizer, ["<s>", "<pad>", "</s>", "<unk>"], texts)
@@ -87,7 +87,7 @@ def qwen2(texts):
 
 
 def whisper(texts):
-    """GPT-2's, with four entries in front and one behind."""
+    """Train GPT-2's with four entries in front and one behind."""
     tokenizer = gpt2(texts)
     special = ["<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>"]
     tokenizer.add_special_tokens(special)
@@ -98,7 +98,7 @@ def whisper(texts):
 
 @functools.cache
 def sentencepiece_bpe(texts):
-    """The JSON of BPE over characters with bytes for what is not in the vocabulary, as of SentencePiece."""
+    """Return the JSON of BPE over characters, with bytes for unknown ones, as SentencePiece does it."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     fallback = [f"<0x{byte:02X}>" for byte in range(256)]
     trainer = trainers.BpeTrainer(
@@ -106,7 +106,7 @@ def sentencepiece_bpe(texts):
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "always")
     tokenizer.train_from_iterator(texts, trainer)
-    # Bytes are ordinary entries there, the three others special ones.
+    # In SentencePiece bytes are ordinary entries, and only the first three special.
     spec = json.loads(tokenizer.to_str())
     spec["added_tokens"] = spec["added_tokens"][:3]
     tokenizer = Tokenizer.from_str(json.dumps(spec))
@@ -118,7 +118,7 @@ def sentencepiece_bpe(texts):
 
 
 def llama2(texts):
-    """As it was first converted: the space is put in front and replaced by the normalizer."""
+    """Build the first conversion of Llama 2: the normalizer puts a space in front and replaces spaces."""
     tokenizer = Tokenizer.from_str(sentencepiece_bpe(texts))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)])
     tokenizer.pre_tokenizer = None
@@ -126,7 +126,7 @@ def llama2(texts):
 
 
 def mistral(texts):
-    """As it is converted now: Metaspace, before the first word only, and without splitting."""
+    """Build the current conversion: Metaspace before the first word only, without splitting."""
     tokenizer = Tokenizer.from_str(sentencepiece_bpe(texts))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "first", split=False)
     return tokenizer
@@ -147,7 +147,7 @@ def bert(texts):
 
 
 def unigram(texts, normalizer, pre_tokenizer, special):
-    """Train Unigram, on the last of the texts only: on all it takes longer than the other trainers together."""
+    """Train Unigram on the last texts only: all of them would take longer than the other trainers together."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizer
     tokenizer.decoder = decoders.Metaspace()
@@ -159,7 +159,7 @@ def unigram(texts, normalizer, pre_tokenizer, special):
 
 
 def t5(texts):
-    """Unigram behind Metaspace; its map of characters is NFKC with white space made one blank."""
+    """Train Unigram with Metaspace, NFKC and single blanks."""
     normal = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
     before = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, "always")])
     tokenizer = unigram(texts, normal, before, ["<pad>", "</s>", "<unk>", "<extra_id_0>"])
@@ -184,7 +184,7 @@ def xlnet(texts):
 
 
 def characters(texts):
-    """The tokenizer of the question that began this: NFKC, Metaspace, BPE over characters."""
+    """Train the tokenizer of the first report: NFKC, Metaspace, BPE over characters."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "always")

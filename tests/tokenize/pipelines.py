@@ -1,12 +1,12 @@
-"""Random tokenizer pipelines and texts that try to break cuts: run by a stack's interpreter.
+"""Random tokenizer pipelines and texts that try to break cuts. A stack's interpreter runs it.
 
     python pipelines.py ENGINE FOLDER SEED DOCUMENTS [--through-files] TOKENIZER.json …
 
-Every normalizer, pre-tokenizer and model of the library is drawn, alone and in sequences, with added tokens of every
-flag and post-processors with large ids; the given tokenizer files are drawn as they are and with parts exchanged. Each
-document is encoded whole by the library and in pieces by the engine's rules: with pieces of a few characters, or with
-`--through-files` by the engine itself, from JSON Lines to files of ids, with documents that are long enough to be cut.
-Prints one JSON object with counts, and the first documents with other ids.
+It draws every normalizer, pre-tokenizer and model of the library, alone and in sequences, added tokens with every flag,
+and post-processors with large ids. It also draws the given tokenizer files, unchanged and with exchanged parts. The
+library encodes each document whole, and the engine's rules encode it in pieces of a few characters. With
+`--through-files` the engine itself runs, from JSON Lines to files of ids, on documents that are long enough to be cut.
+It prints a JSON object with counts, and the first documents with wrong ids.
 """
 
 import argparse
@@ -50,7 +50,7 @@ RANGES = (
 
 
 class Pipelines:
-    """Draws tokenizer files. `files`: those that exist, by name; `patterns`: split patterns that are cut at."""
+    """Draws tokenizer files. `files`: real ones by name; `patterns`: split patterns that the engine cuts at."""
 
     def __init__(self, chance, files, patterns):
         self.chance, self.files, self.patterns = chance, files, patterns
@@ -110,7 +110,7 @@ class Pipelines:
         return some[0] if count == 1 else {"type": "Sequence", "pretokenizers": some}
 
     def added(self, first):
-        """Tokens with flags, some with ids that the library will not take."""
+        """Draw tokens with flags, some with ids that the library replaces."""
         chance = self.chance
         contents = chance.sample(ADDED, chance.choice((0, 0, 1, 1, 2, 3, 5)))
         share = {"single_word": 0.2, "lstrip": 0.2, "rstrip": 0.2, "normalized": 0.4, "special": 0.3}
@@ -121,7 +121,7 @@ class Pipelines:
         ]
 
     def characters(self):
-        """A model that shows where words begin: an entry for each character, another one inside a word."""
+        """Return a model that shows where words begin: a character has another entry inside a word."""
         some = sorted({*"".join(FRAGMENTS), *map(chr, range(33, 0x180))})
         entries = ["[UNK]", *some, *(f"##{one}" for one in some)]
         if self.chance.random() < 0.3:
@@ -133,7 +133,7 @@ class Pipelines:
         }  # fmt: skip
 
     def large_ids(self):
-        """A post-processor whose ids are in no vocabulary."""
+        """Return a post-processor whose ids are in no vocabulary."""
         names = {name: {"id": name, "ids": [id], "tokens": [name]} for name, id in (("<b>", 70_000), ("<e>", 3))}
         single = [{"SpecialToken": {"id": "<b>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
         single += [{"SpecialToken": {"id": "<e>", "type_id": 0}}] * self.chance.randrange(2)
@@ -141,14 +141,14 @@ class Pipelines:
         return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": names}
 
     def draw(self):
-        """(name, tokenizer file)."""
+        """Draw a tokenizer file, and return its name and content."""
         chance = self.chance
         name = chance.choice(self.names)
         if len(self.files[name]["model"]["vocab"]) > 50_000 and chance.random() < 0.95:
-            return self.draw()  # it takes long to load
+            return self.draw()  # loading it is slow
         spec = copy.deepcopy(self.files[name])
-        as_it_is = chance.random() < 0.1
-        if not as_it_is:
+        unchanged = chance.random() < 0.1
+        if not unchanged:
             if chance.random() < 0.3:
                 spec["model"], spec["added_tokens"], spec["post_processor"] = self.characters(), [], None
             if chance.random() < 0.7:
@@ -170,14 +170,14 @@ class Pipelines:
         return "".join(parts)
 
     def long_text(self, characters):
-        """A document that is long enough to be cut; hard text stands on both sides of most cuts."""
+        """Return a document that is long enough to be cut, with difficult text around most cuts."""
         parts = [self.text(60) for _ in range(20)]
         size = sum(map(len, parts)) / len(parts)
         return "".join(self.chance.choice(parts) for _ in range(int(characters / size) + 1))
 
 
 def in_pieces(encoder, rules, cutting, text, chance):
-    """The ids of a text in small pieces, fed in small parts, and how many pieces."""
+    """Encode a text in small pieces, fed in small parts; return its ids and the number of pieces."""
     cutter, pieces, at = cutting.Cutter(rules, chance.randint(1, 12)), [], 0
     while at < len(text):
         size = chance.randint(1, 30)
@@ -190,17 +190,17 @@ def in_pieces(encoder, rules, cutting, text, chance):
 
 
 def through_files(engine, path, folder, texts):
-    """Ids of texts by the engine as a command, read back from its files, and how many documents it cut; its words
-    where it refused."""
+    """Run the engine's command on texts; return the ids in its files and the number of documents it cut, or None and
+    its message."""
     source, out = folder / "documents.jsonl", folder / "out"
     source.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     shutil.rmtree(out, ignore_errors=True)
-    words = io.StringIO()
-    with contextlib.redirect_stderr(words), contextlib.redirect_stdout(io.StringIO()):
+    messages = io.StringIO()
+    with contextlib.redirect_stderr(messages), contextlib.redirect_stdout(io.StringIO()):
         flags = [f"--tokenizer={path}", f"--out={out}", "--format=bin", "--workers=1", "--verify"]
         status = engine.run.main([*flags, str(source)])
     if status:
-        return None, words.getvalue().strip()
+        return None, messages.getvalue().strip()
     summary = json.loads((out / "summary.json").read_text())
     records = [engine.records.read_record(one) for one in sorted((out / engine.run.WORK).glob("0*[0-9].json"))]
     numbers = engine.outputs.np.fromfile(out / "tokens.bin", summary["dtype"]).tolist()
@@ -285,7 +285,7 @@ def main():
 
 
 def encodable(tokenizer, text):
-    """Whether the library takes a text at all; it panics at some."""
+    """Return whether the library can encode a text; it panics at some."""
     try:
         tokenizer.encode(text)
     except BaseException as error:

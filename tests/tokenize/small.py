@@ -1,4 +1,4 @@
-"""The engine with units and long documents of an eighth of their size: tests encode an eighth. Run as run.py is."""
+"""The engine with units and long documents of an eighth of their size, so that tests encode less. Run it as run.py."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Which stack takes a tokenizer, and what is said where none does."""
+"""The choice of a stack for a tokenizer, and the message if none can take it."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.slow
-def test_the_newest_that_takes_it(families: dict[str, Path]) -> None:
+def test_newest_encoder_that_takes_a_tokenizer_is_chosen(families: dict[str, Path]) -> None:
     first = encoders.choose(families["gpt2"])
     assert (first.stack, first.why) == ("encoder", "")
     assert first.version.startswith("1.") and first.cuts
@@ -22,7 +22,7 @@ def test_the_newest_that_takes_it(families: dict[str, Path]) -> None:
     assert older.need_per_byte > first.need_per_byte
 
 
-def test_a_release_by_its_beginning() -> None:
+def test_release_is_found_by_its_beginning() -> None:
     assert encoders.of_release("0.23") == encoders.of_release(encoders.release("encoder-0.23")) == "encoder-0.23"
     assert encoders.of_release("1.0") == "encoder"
     for wrong in ("0.2", "2", "0.23.", "x"):
@@ -31,21 +31,21 @@ def test_a_release_by_its_beginning() -> None:
 
 
 @pytest.mark.slow
-def test_none_takes_it(families: dict[str, Path], tmp_path: Path) -> None:
-    wrong = tmp_path / "tokenizer.json"
-    wrong.write_text('{"no": "tokenizer"}', encoding="utf-8")
+def test_tokenizer_that_no_encoder_takes_is_refused(families: dict[str, Path], tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text('{"no": "tokenizer"}', encoding="utf-8")
     with pytest.raises(ValueError, match=r"no tokenizer\.json \(KeyError") as refused:
-        encoders.choose(wrong)
+        encoders.choose(file)
     assert "\n" not in str(refused.value)
-    wrong.write_text(families["gpt2"].read_text(encoding="utf-8").replace('"ByteLevel"', '"New"'), encoding="utf-8")
+    file.write_text(families["gpt2"].read_text(encoding="utf-8").replace('"ByteLevel"', '"New"'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"tokenizers 1\..*cannot take.*; tokenizers 0\.23.*cannot take") as refused:
-        encoders.choose(wrong)
+        encoders.choose(file)
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.slow
-def test_a_file_that_the_newest_encodes_at_random_goes_to_the_other(families: dict[str, Path], tmp_path: Path) -> None:
-    """tokenizers 1.0 takes one of two entries with the same id for a merge, another one in each process."""
+def test_tokenizer_with_a_repeated_id_goes_to_the_older_encoder(families: dict[str, Path], tmp_path: Path) -> None:
+    """If two entries have the same id, tokenizers 1.0 merges into one of them, not the same in each process."""
     spec = json.loads(families["mistral"].read_text(encoding="utf-8"))
     spec["model"]["vocab"] |= {"twice": 7}
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
@@ -54,7 +54,7 @@ def test_a_file_that_the_newest_encodes_at_random_goes_to_the_other(families: di
 
 
 @pytest.mark.slow
-def test_a_long_reason_is_cut(families: dict[str, Path], tmp_path: Path) -> None:
+def test_long_reason_is_cut(families: dict[str, Path], tmp_path: Path) -> None:
     """tokenizers 1.0 lists every byte that a vocabulary lacks."""
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
     spec["model"] |= {"vocab": {letter: number for number, letter in enumerate("abc")}, "merges": []}
@@ -64,9 +64,7 @@ def test_a_long_reason_is_cut(families: dict[str, Path], tmp_path: Path) -> None
     assert len(chosen.why.partition("tokenizer.json: ")[2]) <= 200
 
 
-def test_an_installed_package_has_the_locks_and_builds_in_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_installed_package_has_locks_and_builds_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "_PROJECT", tmp_path)
     monkeypatch.setattr(encoders, "_INSTALLED", ROOT / "envs")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -74,12 +72,12 @@ def test_an_installed_package_has_the_locks_and_builds_in_the_cache(
     assert encoders.place("encoder") == tmp_path / "cache" / "beyond-ram" / "stacks" / "encoder"
     with pytest.raises(ValueError, match="there is no stack 'nothing'"):
         encoders.lock("nothing")
-    carried = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for stack in encoders.STACKS:
-        assert f'"envs/{stack}.txt" = "beyond_ram/tokenize/envs/{stack}.txt"' in carried
+        assert f'"envs/{stack}.txt" = "beyond_ram/tokenize/envs/{stack}.txt"' in pyproject
 
 
-def test_the_command_imports_nothing_heavy() -> None:
+def test_command_imports_nothing_heavy() -> None:
     code = "import sys, beyond_ram.cli, beyond_ram.tokenize; "
     code += "heavy = {'pandas', 'pyarrow', 'numpy', 'pydantic', 'snakemake'}; "
     code += "print(sorted({name.split('.')[0] for name in sys.modules} & heavy))"

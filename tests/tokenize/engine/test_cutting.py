@@ -1,4 +1,4 @@
-"""Documents in pieces have the ids of the whole: what the proof assumes, what it covers, and random attacks on it."""
+"""Documents in pieces have the ids of the whole: assumptions and coverage of the proof, and random attacks on it."""
 
 import itertools
 import json
@@ -38,14 +38,14 @@ def added(text: str, **flags: bool) -> dict[str, Any]:
 
 
 def spec(**parts: Any) -> dict[str, Any]:
-    """A tokenizer file as far as cuts depend on it: BPE behind the split of Llama 3."""
+    """Return the parts of a tokenizer file that cuts depend on: BPE behind the split of Llama 3."""
     model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
     return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
 
 @pytest.mark.slow
-def test_letters_beyond_ascii_are_letters_that_nfc_leaves_alone() -> None:
-    """What the proof takes from Unicode, asked of two of its versions; NFC of later ones is stable by its policy."""
+def test_nfc_does_not_change_letters_beyond_ascii() -> None:
+    """Check the proof's assumptions in two versions of Unicode; its policy keeps NFC stable in later ones."""
     import re
 
     older = unicodedata.ucd_3_2_0
@@ -81,7 +81,7 @@ CUT = {
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_pipelines_that_the_proof_covers(name: str) -> None:
+def test_pipelines_that_the_proof_covers_are_cut(name: str) -> None:
     rules = cutting.rules(CUT[name])
     normalizer = CUT[name].get("normalizer", {"type": None})["type"]
     ascii_only = normalizer not in (None, "NFC")
@@ -92,7 +92,7 @@ def test_pipelines_that_the_proof_covers(name: str) -> None:
     assert not rules.pattern.search("1 x. x! \u0301 x")
 
 
-# The second attack's, and others that rest on the same steps.
+# Pipelines that once gave wrong ids, and others with the same steps.
 NOT_CUT = {
     "bytes before the split": spec(pre_tokenizer=sequence(BYTES, split("Llama 3"))),
     "bytes before Metaspace": spec(pre_tokenizer=sequence(BYTES, {"type": "Metaspace", "replacement": "\u2581"})),
@@ -153,16 +153,16 @@ NOT_CUT = {
 
 
 @pytest.mark.parametrize("name", NOT_CUT)
-def test_pipelines_that_the_proof_does_not_cover(name: str) -> None:
+def test_pipelines_without_a_proof_are_not_cut(name: str) -> None:
     with pytest.raises(cutting.NoCuts):
         cutting.rules(NOT_CUT[name])
 
 
 @pytest.mark.slow
-def test_the_shortest_wrong_ids_of_the_second_attack(
+def test_accent_before_a_line_break_keeps_its_ids(
     families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
-    """NFD makes a mark of a letter's accent, which the pattern takes together with the line break behind it."""
+    """NFD turns a letter's accent into a mark, which the pattern joins with the line break behind it."""
     file = json.loads(families["llama3"].read_text(encoding="utf-8"))
     file["normalizer"] = NFD
     vocabulary = file["model"]["vocab"]
@@ -197,7 +197,7 @@ LONG = {
 
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("part", [1, 64, 1 << 20])
-def test_pieces_are_the_text(name: str, part: int) -> None:
+def test_joined_pieces_are_the_text(name: str, part: int) -> None:
     rules, text = cutting.rules(spec()), LONG[name]
     cutter = cutting.Cutter(rules, 100)
     pieces = [piece for at in range(0, len(text), part) for piece in cutter.feed(text[at : at + part])]
@@ -210,10 +210,10 @@ def test_pieces_are_the_text(name: str, part: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["in pieces", "through files"])
 @pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
-def test_random_pipelines_and_texts(
+def test_random_pipelines_and_texts_keep_their_ids(
     stack: str, how: str, families: dict[str, Path], shared: Path, tmp_path: Path
 ) -> None:
-    """Every document has the ids of the plain library; `BEYOND_RAM_FUZZ` sets how many documents in pieces."""
+    """Every document has the ids of the plain library. `BEYOND_RAM_FUZZ` sets the number of documents."""
     wanted = DOCUMENTS if how == "in pieces" else max(DOCUMENTS // 100, 60)
     flags = [] if how == "in pieces" else ["--through-files"]
     files = [*families.values(), *(released(shared) if how == "through files" else ())]

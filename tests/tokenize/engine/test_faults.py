@@ -1,4 +1,4 @@
-"""Success means a whole and right result: kills, full disks, changed inputs, damaged outputs, two commands at once."""
+"""Success means a complete and right result, also after kills, full disks, changed inputs or damaged outputs."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ FORMATS = ("bin", "datasets", "parquet")
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four units of a worker."""
+    """Write an input of four units."""
     return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
@@ -36,7 +36,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finished(
     source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Path]:
-    """An undisturbed output folder of each format; copied, not changed."""
+    """Make an undisturbed output folder of each format. Tests copy it."""
     folders = {format: tmp_path_factory.mktemp("finished") / format for format in FORMATS}
     for format, out in folders.items():
         assert tokenize(source, tokenizer=families["gpt2"], out=out, format=format).returncode == 0
@@ -57,11 +57,11 @@ def change_a_byte(path: Path, random: Random) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("damage", ["delete", "cut", "one byte"])
-def test_each_damaged_file_is_made_again(
+def test_damaged_output_files_are_made_again(
     damage: str, format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
-    """By the same command, which else finds that all is done: one file of each kind that lies there."""
+    """The same command makes it, for one file of each kind."""
     random, whole = Random(f"{damage} {format}"), files_of(finished[format])
     names = [path.relative_to(finished[format]) for path in all_files(finished[format])]
     names = [name for name in names if name.name != "manifest.json"]
@@ -80,7 +80,7 @@ def test_each_damaged_file_is_made_again(
         shutil.rmtree(out)
 
 
-def test_a_damaged_manifest_is_refused(
+def test_damaged_manifest_is_refused(
     source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     shutil.copytree(finished["bin"], tmp_path / "out")
@@ -89,7 +89,7 @@ def test_a_damaged_manifest_is_refused(
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "damaged" in done.stderr
 
 
-def test_no_planted_link_leads_elsewhere_and_what_a_kill_left_goes(
+def test_planted_links_are_not_followed(
     source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     victim, whole = tmp_path / "victim", files_of(finished["bin"])
@@ -107,7 +107,7 @@ def test_no_planted_link_leads_elsewhere_and_what_a_kill_left_goes(
         assert files_of(out) == whole if done.returncode == 0 else not (out / "summary.json").is_file(), name
 
 
-def test_another_shard_that_is_damaged_is_not_joined(
+def test_damaged_shard_is_not_joined(
     source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -120,7 +120,7 @@ def test_another_shard_that_is_damaged_is_not_joined(
     assert (out / "summary.json").exists()
 
 
-# The engine, with an input that is written over once all units are done.
+# The engine, with an input that changes after all units are done.
 CHANGED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
@@ -138,10 +138,10 @@ sys.exit(run.main(sys.argv[3:]))
 """
 
 
-def test_an_input_that_changes_meanwhile_fails_the_run_for_good(
+def test_input_that_changes_during_the_run_fails_it(
     source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
-    """Also where its time of change was set back."""
+    """Also if the time of its last change is set back."""
     changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
     shutil.copyfile(source, changing)
     command = [str(changing), f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
@@ -159,9 +159,7 @@ def stream(path: Path, texts: list[str | None]) -> bytes:
     return path.read_bytes()
 
 
-def test_an_arrow_stream_without_its_end_is_refused(
-    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_arrow_stream_without_its_end_is_refused(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     path = tmp_path / "a.arrow"
     whole = stream(path, ["some words"] * 30)
     assert tokenize(path, tokenizer=families["gpt2"], out=tmp_path / "whole").returncode == 0
@@ -174,7 +172,7 @@ def test_an_arrow_stream_without_its_end_is_refused(
         assert done.returncode == 2 and "a.arrow" in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def test_a_null_is_refused_wherever_it_stands(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_null_is_refused_anywhere(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     inside = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["x", None]))
     index = pa.DictionaryArray.from_arrays(pa.array([0, None, 0], pa.int32()), pa.array(["x"]))
     for name, array in (("plain", pa.array(["x", None])), ("inside", inside), ("index", index)):
@@ -205,7 +203,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+def test_full_disk_gets_one_line_and_the_same_command_continues(
     format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     needed = sum(path.stat().st_size for path in all_files(finished[format]))
@@ -224,7 +222,7 @@ def remount(folder: Path, size: int) -> None:
     subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
 
 
-def test_random_faults_give_no_false_success(
+def test_random_faults_cause_no_false_success(
     source: Path,
     finished: dict[str, Path],
     families: dict[str, Path],
@@ -232,9 +230,9 @@ def test_random_faults_give_no_false_success(
     engine: Stack,
     tmp_path: Path,
 ) -> None:
-    """After one to three faults in a row, a command that succeeds has made what an undisturbed one makes."""
+    """After one to three faults, a command that succeeds has the output of an undisturbed one."""
     random = Random(FAULTS)
-    kinds, refused = ("kill", "kill", "delete", "byte", "cut", "two at once", "input", "full disk"), 0
+    kinds, refusals = ("kill", "kill", "delete", "byte", "cut", "two at once", "input", "full disk"), 0
     copy = tmp_path / "big.jsonl"
     enough = 200 << 20
     with small_disk(tmp_path / "disk", str(enough)) as disk:
@@ -273,7 +271,7 @@ def test_random_faults_give_no_false_success(
                         file.seek(random.randrange(copy.stat().st_size // 2))
                         file.write(b" ")
                     changed = True
-                    if run.wait(120) == 0:  # it had ended before: then what it made is of the input as it was
+                    if run.wait(120) == 0:  # it ended before the change: its output is of the old input
                         changed = files_of(out) != files_of(finished[format])
                         assert not changed, (number, fault)
                         shutil.copyfile(source, copy)
@@ -283,7 +281,7 @@ def test_random_faults_give_no_false_success(
                     assert changed or 0 in statuses or 2 in statuses, statuses
             done = engine.run(*command)
             if done.returncode:
-                refused += 1
+                refusals += 1
                 assert "Traceback" not in done.stderr, done.stderr
                 if not (changed or "manifest.json: damaged" in done.stderr or "has changed" in done.stderr):
                     pytest.fail(f"fault {number}: {done.stderr}")
@@ -292,4 +290,4 @@ def test_random_faults_give_no_false_success(
                 assert files_of(out) == files_of(finished[format]), f"fault {number}"
                 assert json.loads((out / "summary.json").read_text())["documents"] > 0
             shutil.rmtree(out)
-    assert refused < FAULTS
+    assert refusals < FAULTS

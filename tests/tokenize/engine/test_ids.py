@@ -1,4 +1,4 @@
-"""Ids come from the loaded tokenizer and are never cut down to fit: what the second attack wrote wrongly."""
+"""Ids come from the loaded tokenizer, and are never narrowed into a type that they do not fit."""
 
 import json
 import subprocess
@@ -24,14 +24,14 @@ FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special
 
 
 def large(spec: dict[str, Any], entries: int) -> dict[str, Any]:
-    """A tokenizer file whose vocabulary is filled up to a number of entries."""
+    """Fill a tokenizer file's vocabulary up to a number of entries."""
     vocabulary = spec["model"]["vocab"]
     vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), entries)}
     return spec
 
 
 def token_outside(spec: dict[str, Any], id: int = 5) -> dict[str, Any]:
-    """An added token that the vocabulary lacks, with an id that is taken: the library numbers it anew."""
+    """Add a token that the vocabulary lacks, with a taken id: the library gives it another."""
     spec["added_tokens"].append({"id": id, "content": "<X>", **FLAGS})
     return spec
 
@@ -69,8 +69,8 @@ def test_ids_have_the_width_they_need(case: str, stack: str, families: dict[str,
     assert in_stack(stack, BACK, ENGINE, tmp_path / "out") == in_stack(stack, PLAIN, tokenizer, json.dumps(texts))
 
 
-def test_an_id_that_does_not_fit_is_refused() -> None:
-    """Whatever was expected of the ids: each array is checked before it is narrowed."""
+def test_id_that_does_not_fit_is_refused() -> None:
+    """Each array is checked before it is narrowed."""
     code = "import sys, json; sys.path.insert(0, sys.argv[1]); import numpy as np, outputs, trouble\n"
     code += "refused = []\n"
     code += "for dtype, id in ((np.uint16, 65535), (np.uint16, 65536), (np.int32, 2**31 - 1), (np.int32, 2**31)):\n"
@@ -81,9 +81,7 @@ def test_an_id_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
-def test_the_appended_id_is_the_one_that_the_tokenizer_gives(
-    stack: str, families: dict[str, Path], tmp_path: Path
-) -> None:
+def test_appended_id_comes_from_the_loaded_tokenizer(stack: str, families: dict[str, Path], tmp_path: Path) -> None:
     tokenizer = tmp_path / "tokenizer.json"
     spec = token_outside(json.loads(families["gpt2"].read_text(encoding="utf-8")))
     tokenizer.write_text(json.dumps(spec), encoding="utf-8")
@@ -95,7 +93,7 @@ def test_the_appended_id_is_the_one_that_the_tokenizer_gives(
     assert result == [len(spec["model"]["vocab"]), 0, id]
 
 
-def test_a_model_that_encodes_at_random_is_refused(families: dict[str, Path], tmp_path: Path) -> None:
+def test_model_with_dropout_is_refused(families: dict[str, Path], tmp_path: Path) -> None:
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
     spec["model"]["dropout"] = 0.1
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
@@ -106,7 +104,7 @@ def test_a_model_that_encodes_at_random_is_refused(families: dict[str, Path], tm
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "dropout 0.1" in done.stderr
 
 
-# An engine whose encoder is wrong in documents that are cut: one id too many at each cut.
+# An engine whose encoder adds a wrong id to long documents.
 WRONG = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -124,19 +122,21 @@ sys.exit(run.main(sys.argv[2:]))
 def test_wrong_ids_are_found_in_the_default_share(
     format: str, families: dict[str, Path], engine: Stack, tmp_path: Path
 ) -> None:
-    """Of 400 documents one was cut; it is compared first."""
+    """One of 400 documents is cut, and is compared first."""
     texts = ["some words"] * 200 + ["some words " * 7000] + ["and more"] * 199
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
     out = tmp_path / "out"
     command = [str(tmp_path / "a.jsonl"), f"--tokenizer={families['gpt2']}", f"--out={out}", f"--format={format}"]
-    for attempt in range(2):  # the same command again is no way around it
+    for attempt in range(2):  # the same command fails again
         done = engine.run("-c", WRONG, ENGINE, *command)
         assert done.returncode == 2, (attempt, done.stderr)
         assert "line 201: wrong ids" in done.stderr.splitlines()[-1], done.stderr
         assert not (out / "summary.json").exists()
 
 
-def test_how_much_is_verified(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_verify_share_sets_the_number_of_verified_documents(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
     lines = "".join(json.dumps({"text": f"document {at} " * 20}) + "\n" for at in range(5000))
     (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
     flags: dict[str, Any] = {"tokenizer": families["gpt2"]}

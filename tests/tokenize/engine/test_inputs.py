@@ -1,4 +1,4 @@
-"""Documents out of files: the same whatever the chunks, the spans and the size from which one comes as a stream."""
+"""Documents from files: the same for any chunk size, spans, and size from which a document is streamed."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ TEXTS = st.lists(TEXT, max_size=12)
 
 @pytest.fixture
 def chunk() -> Iterator[Any]:
-    """Set how many bytes are read at once."""
+    """Yield a function that sets how many bytes are read at once."""
     before = inputs.CHUNK
 
     def to(size: int) -> None:
@@ -45,13 +45,13 @@ def chunk() -> Iterator[Any]:
 
 def read(spans: list[Any], huge: int) -> list[str]:
     texts: list[str] = []
-    for one in inputs.read(spans, "text", huge):
-        texts += ["".join(one.pieces)] if isinstance(one, inputs.Stream) else one.texts
+    for batch in inputs.read(spans, "text", huge):
+        texts += ["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts
     return texts
 
 
 def cut(path: Path, places: list[int]) -> list[tuple[str, int, int | None]]:
-    """Spans of a file, cut at these bytes."""
+    """Return the spans of a file that is cut at these bytes."""
     size = path.stat().st_size
     edges = sorted({0, *(place % (size + 1) for place in places)} - {size}) or [0]
     return [(str(path), at, to) for at, to in zip(edges, [*edges[1:], size], strict=True)]
@@ -65,7 +65,7 @@ def cut(path: Path, places: list[int]) -> list[tuple[str, int, int | None]]:
     before=st.sampled_from(({}, {"id": 7, "meta": {"text": "no", "a": ["}", 1.5e3, None]}, "s": 'q"\\'})),
     behind=st.sampled_from(({}, {"z": [[]], "y": "text", "x": "\n" * 40})),
 )  # fmt: skip
-def test_json_lines(
+def test_json_lines_are_read_whole(
     chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, places: list[int],
     ascii: bool, end: str, last: bool, before: dict[str, Any], behind: dict[str, Any],
 ) -> None:  # fmt: skip
@@ -76,15 +76,15 @@ def test_json_lines(
     chunk(size)
     assert read([(str(path), 0, None)], huge) == texts
     assert read(cut(path, places), huge) == texts
-    packed = path.with_suffix(".jsonl.gz")
-    packed.write_bytes(gzip.compress(whole.encode()))
-    assert read([(str(packed), 0, None)], huge) == texts
+    compressed = path.with_suffix(".jsonl.gz")
+    compressed.write_bytes(gzip.compress(whole.encode()))
+    assert read([(str(compressed), 0, None)], huge) == texts
 
 
 @pytest.mark.slow
 @SETTINGS
 @given(texts=TEXTS, huge=st.integers(1, 100), size=st.integers(1, 60), rows=st.integers(1, 5), large=st.booleans())
-def test_tables(
+def test_tables_are_read_whole(
     chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, rows: int, large: bool
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
@@ -104,7 +104,9 @@ def test_tables(
 @pytest.mark.slow
 @SETTINGS
 @given(text=TEXT, huge=st.integers(1, 100), size=st.integers(1, 60))
-def test_text(chunk: Any, tmp_path_factory: pytest.TempPathFactory, text: str, huge: int, size: int) -> None:
+def test_text_files_are_read_whole(
+    chunk: Any, tmp_path_factory: pytest.TempPathFactory, text: str, huge: int, size: int
+) -> None:
     path = tmp_path_factory.getbasetemp() / "one.txt"
     path.write_bytes(text.encode())
     chunk(size)
@@ -119,7 +121,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_wrong_lines_are_refused_both_ways(line: str) -> None:
+def test_malformed_lines_are_refused_whole_and_streamed(line: str) -> None:
     with pytest.raises(json_text.Refused):
         json_text.Lines("text").slow(line.encode())
     for size in (1, 3, 100):
@@ -130,7 +132,7 @@ def test_wrong_lines_are_refused_both_ways(line: str) -> None:
 
 
 def in_chunks(raw: bytes, size: int) -> str | None:
-    """The text of a line that comes in chunks; None where it is refused."""
+    """Read a line in chunks; return its text, or None if it is refused."""
     chunks = (raw[at : at + size] for at in range(0, len(raw), size))
     try:
         return "".join(json_text.Stream(chunks, "text").pieces())
@@ -138,7 +140,7 @@ def in_chunks(raw: bytes, size: int) -> str | None:
         return None
 
 
-def test_a_long_name_is_no_column_without_a_name() -> None:
+def test_long_name_is_not_taken_for_an_empty_name() -> None:
     raw = b'{"' + b"n" * 5000 + b'": "x"}'
     with pytest.raises(json_text.Refused):
         "".join(json_text.Stream(iter((raw,)), "").pieces())
@@ -147,7 +149,7 @@ def test_a_long_name_is_no_column_without_a_name() -> None:
     assert "".join(json_text.Stream(iter((b'{"": "x"}',)), "").pieces()) == "x"
 
 
-def test_a_column_with_a_dot_is_told_from_one_inside_another(tmp_path: Path) -> None:
+def test_column_name_with_a_dot_is_not_a_nested_column(tmp_path: Path) -> None:
     inner = [{"b": "no"}, {"b": "no"}]
     for number, columns in enumerate(({"a": inner, "a.b": ["x", "y"]}, {"a.b": ["x", "y"], "a": inner})):
         path = tmp_path / f"{number}.parquet"
@@ -156,7 +158,7 @@ def test_a_column_with_a_dot_is_told_from_one_inside_another(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "a.txt.gz", "a.txt.zst"])
-def test_a_packed_file_without_a_byte_is_refused(name: str, tmp_path: Path) -> None:
+def test_empty_compressed_file_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / name).touch()
     with pytest.raises(json_text.Refused, match="empty"):
         list(inputs.read([(str(tmp_path / name), 0, None)], "text"))
@@ -185,7 +187,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("case", ODD)
-def test_a_long_line_is_checked_as_a_short_one(case: str) -> None:
+def test_streamed_lines_are_checked_like_whole_ones(case: str) -> None:
     raw, text = ODD[case]
     assert at_once(raw) == text
     assert [in_chunks(raw, size) for size in (1, 2, 7, 1000)] == [text] * 4
@@ -205,30 +207,32 @@ LINES = st.fixed_dictionaries(
     what=st.sampled_from((None, *b'"\\{}[]:, 0a\x00\xff\xc3\n')),
     size=st.integers(1, 40),
 )
-def test_damaged_lines_are_read_alike(row: dict[str, Any], where: float, what: int | None, size: int) -> None:
+def test_damaged_lines_give_the_same_streamed_and_whole(
+    row: dict[str, Any], where: float, what: int | None, size: int
+) -> None:
     raw = bytearray(json.dumps(row, ensure_ascii=False).encode())
     if what is not None:
         raw[int(where * (len(raw) - 1))] = what
     assert in_chunks(bytes(raw), size) == at_once(bytes(raw))
 
 
-def test_a_bad_escape_in_a_long_line_is_refused_at_once() -> None:
-    taken = 0
+def test_bad_escape_in_a_long_line_is_refused_early() -> None:
+    chunks_read = 0
 
     def chunks() -> Iterator[bytes]:
-        nonlocal taken
+        nonlocal chunks_read
         yield b'{"text": "\\x'
         for _ in range(1000):
-            taken += 1
+            chunks_read += 1
             yield b"a" * 100
 
     with pytest.raises(json_text.Refused, match="is not JSON"):
         list(json_text.Stream(chunks(), "text").pieces())
-    assert taken < 5
+    assert chunks_read < 5
 
 
-def test_units_are_of_the_inputs_alone(tmp_path: Path) -> None:
-    """Every byte, row group and batch in one span, in order."""
+def test_units_cover_each_byte_once(tmp_path: Path) -> None:
+    """Each byte is in one span, in order."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "some text"}\n' * 1_600_000)
     small = [tmp_path / f"{number}.txt" for number in range(5)]

@@ -39,7 +39,7 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(texts: list[str], families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
-    """Ids of every text by tokenizers 0.23, whole."""
+    """Return the ids of every whole text by tokenizers 0.23."""
     path = tmp_path_factory.mktemp("oracle") / "texts.json"
     path.write_text(json.dumps(texts), encoding="utf-8")
     rows: list[list[int]] = in_stack("encoder-0.23", ORACLE, families["llama3"], path)
@@ -47,7 +47,7 @@ def expected(texts: list[str], families: dict[str, Path], tmp_path_factory: pyte
 
 
 def write(texts: list[str], kind: str, folder: Path) -> Path:
-    """The texts as a file of one kind."""
+    """Write the texts as a file of one kind."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"data.{kind}"
     table = pa.table({"number": list(range(len(texts))), "text": texts})
@@ -110,7 +110,7 @@ print(json.dumps(found))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_input_gives_the_ids_of_whole_documents(
+def test_ids_are_those_of_whole_documents_for_every_input(
     kind: str, texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -125,7 +125,7 @@ def test_every_input_gives_the_ids_of_whole_documents(
     assert summary(out)["documents"] == len(expected)
 
 
-def test_files_of_text_are_a_document_each(
+def test_each_text_file_is_a_document(
     texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -151,7 +151,7 @@ LENGTHS = LOAD.replace('list(data["input_ids"])', 'list(map(len, data["input_ids
 
 
 @pytest.mark.parametrize("stack", ["current", "june-2023"])
-def test_datasets_opens_its_folder(
+def test_datasets_opens_the_output_folder(
     stack: str, texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -162,7 +162,7 @@ def test_datasets_opens_its_folder(
     assert in_stack(stack, LOAD, out) == expected
 
 
-def test_what_datasets_saved_is_read_in_its_order(
+def test_folder_saved_by_datasets_is_read_in_order(
     texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -176,7 +176,7 @@ def test_what_datasets_saved_is_read_in_its_order(
     assert in_stack("encoder", FLAT, tmp_path / "out" / "tokens") == expected
 
 
-def test_parquet(
+def test_parquet_output_has_the_ids(
     texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -186,10 +186,10 @@ def test_parquet(
     assert rows == expected
 
 
-def test_the_digest_is_that_of_the_ids(
+def test_digest_depends_only_on_the_ids(
     texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
-    """The same for every kind of input and output, and what xxh128sum says of the flat file."""
+    """It is the same for every kind of input and output, and xxh128sum prints it for the flat file."""
     digests = set()
     for kind, format in (("jsonl", "bin"), ("parquet", "bin"), ("arrow", "datasets"), ("csv", "parquet")):
         out = tmp_path / f"{kind}-{format}"
@@ -202,8 +202,10 @@ def test_the_digest_is_that_of_the_ids(
     assert digests == {f"xxh3-128:{digest}"}
 
 
-def test_a_large_document_among_small_ones(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
-    """By every way in, and at every place of a unit; the large one comes in pieces."""
+def test_large_document_among_small_ones_has_its_ids(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """Read it from every kind of input. It is encoded in pieces."""
     source = big(tmp_path / "big.jsonl", 0.75)
     lines = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
     texts = [*lines[1:], lines[0], "behind"]
@@ -225,7 +227,7 @@ def test_a_large_document_among_small_ones(families: dict[str, Path], tokenize: 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four units of a worker, for tests that leave it as it is."""
+    """Write an input of four units. Tests do not change it."""
     return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
@@ -233,17 +235,17 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(
     source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, bytes]:
-    """The flat files of a run over it that nothing interrupts; any number of workers writes the same."""
+    """Return the flat files of an uninterrupted run. Any number of workers writes the same."""
     out = tmp_path_factory.mktemp("whole") / "out"
     assert tokenize(source, tokenizer=families["gpt2"], out=out, workers=2).returncode == 0
     return files_of(out)
 
 
 @pytest.mark.parametrize("format", ["bin", "datasets"])
-def test_killed_at_random_moments(
+def test_kills_at_random_moments_do_not_change_the_output(
     format: str, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
-    """Byte-identical in the end, and no finished unit done again."""
+    """The output is byte-identical in the end, and no finished unit is done again."""
     source = big(tmp_path / "big.jsonl", 14)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
@@ -253,7 +255,7 @@ def test_killed_at_random_moments(
     done_before: dict[Path, int] = {}
     for _ in range(40):
         run = engine.start(*command)
-        # Kill after some more parts, and a random moment: by time alone a loaded machine would not get far.
+        # Kill after some more units and a random moment: after a time alone a busy machine would make no progress.
         wanted, until = len(done_before) + random.randrange(1, 3), time.monotonic() + 60
         records = set(done_before)
         while run.poll() is None and len(records) < wanted and time.monotonic() < until:
@@ -261,7 +263,7 @@ def test_killed_at_random_moments(
             time.sleep(0.002)
         time.sleep(random.random() * 0.005)
         for path, changed in done_before.items():
-            assert path.stat().st_mtime_ns == changed, "a finished part was done again"
+            assert path.stat().st_mtime_ns == changed, "a finished unit was done again"
         if run.poll() is not None:
             assert run.returncode == 0, run.stderr
             break
@@ -280,10 +282,10 @@ KILLS = int(os.environ.get("BEYOND_RAM_KILLS", "1"))
 
 
 @pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
-def test_the_whole_tree_killed_at_any_moment(
+def test_killing_all_processes_does_not_change_the_output(
     format: str, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
-    """Coordinator and workers at once, from start to end; then the same command."""
+    """Kill the coordinator and its workers at once, then run the same command."""
     source = big(tmp_path / "big.jsonl", 3)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     begun = time.monotonic()
@@ -295,7 +297,7 @@ def test_the_whole_tree_killed_at_any_moment(
         out = tmp_path / f"killed-{number}"
         run = engine.start(*command, f"--out={out}", session=True)
         try:
-            run.wait(random.random() * spent)  # this one was done before its moment came
+            run.wait(random.random() * spent)  # it ended before its kill
         except subprocess.TimeoutExpired:
             os.killpg(run.pid, signal.SIGKILL)
             run.wait()
@@ -309,7 +311,7 @@ def test_the_whole_tree_killed_at_any_moment(
     pytest.fail(f"{killed} of {KILLS} kills came before the end")
 
 
-def test_workers_end_with_the_run(families: dict[str, Path], python: Path, tmp_path: Path) -> None:
+def test_workers_end_with_the_coordinator(families: dict[str, Path], python: Path, tmp_path: Path) -> None:
     source = big(tmp_path / "big.jsonl", 24)
     command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
     run = subprocess.Popen([*command, "--workers=6"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -336,7 +338,7 @@ def ignores_ctrl_c(pid: int) -> bool:
     return bool(int(ignored, 16) & 1 << signal.SIGINT - 1)
 
 
-def test_a_worker_that_is_killed_is_told_and_the_same_command_goes_on(
+def test_killed_worker_is_reported_and_the_same_command_continues(
     source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     flags = {"tokenizer": families["gpt2"], "workers": 2}
@@ -354,7 +356,7 @@ def test_a_worker_that_is_killed_is_told_and_the_same_command_goes_on(
     assert files_of(out) == whole
 
 
-# The engine, killed where it would write a file of that name.
+# The engine, killed when it writes a file of that name.
 KILLED_AT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
@@ -372,7 +374,7 @@ run.main(sys.argv[3:])
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["shard-00001.json", "tokens.merged", "summary.json"])
-def test_killed_between_any_two_steps_of_the_end(
+def test_kill_while_finishing_does_not_change_the_output(
     name: str, workers: int, source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize,
     engine: Stack, tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -385,7 +387,7 @@ def test_killed_between_any_two_steps_of_the_end(
     assert files_of(out) == whole
 
 
-def test_shards_at_once(
+def test_simultaneous_shards_write_the_same_as_serial_ones(
     source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     command = [RUN, source, f"--tokenizer={families['gpt2']}", "--format=bin", "--workers=2"]
@@ -400,10 +402,10 @@ def test_shards_at_once(
     assert files_of(tmp_path / "two") == files_of(tmp_path / "one")
 
 
-def test_a_limit_holds_with_what_planning_has_taken(
+def test_memory_limit_includes_the_memory_of_planning(
     families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
-    """A table of many columns and groups takes memory before a worker begins, and each worker has a copy of it."""
+    """Planning a table of many columns and groups takes memory, of which each worker has a copy."""
     table = pa.table({f"column {at}": ["a"] * 600 for at in range(60)} | {"text": ["Some words of text. "] * 600})
     pq.write_table(table, tmp_path / "wide.parquet", row_group_size=1)
     limit = 110 << 20
@@ -415,7 +417,7 @@ def test_a_limit_holds_with_what_planning_has_taken(
         assert "are not enough" in done.stderr and done.returncode == 2
 
 
-def test_the_first_worker_needs_no_process_and_any_number_writes_the_same(
+def test_output_does_not_depend_on_the_number_of_workers(
     source: Path, whole: dict[str, bytes], families: dict[str, Path], engine: Stack, tmp_path: Path
 ) -> None:
     for workers, others in ((1, 0), (2, 1), (4, 3)):
@@ -432,7 +434,7 @@ def test_the_first_worker_needs_no_process_and_any_number_writes_the_same(
         assert files_of(out) == whole
 
 
-def test_ctrl_c_ends_it_at_once_and_the_same_command_goes_on(
+def test_ctrl_c_stops_the_run_and_the_same_command_continues(
     source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     flags = {"tokenizer": families["gpt2"], "workers": 2}
@@ -449,7 +451,7 @@ def test_ctrl_c_ends_it_at_once_and_the_same_command_goes_on(
     assert files_of(out) == whole
 
 
-def test_shards_join(
+def test_last_shard_joins_the_output(
     source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     parts = tmp_path / "parts"
@@ -467,7 +469,7 @@ def test_shards_join(
     assert summary(tmp_path / "rows")["documents"] == totals["documents"] == len(lengths)
 
 
-def test_the_same_again_does_nothing_and_something_else_is_refused(
+def test_same_command_does_nothing_and_a_changed_one_is_refused(
     texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     source, out = write(texts, "jsonl", tmp_path), tmp_path / "out"
@@ -494,7 +496,7 @@ def test_the_same_again_does_nothing_and_something_else_is_refused(
     refused("its size")
 
 
-def test_special_tokens_and_an_entry_behind(
+def test_special_tokens_and_an_appended_entry_are_written(
     texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     source = write(["one", "", "two words"], "jsonl", tmp_path)
@@ -513,7 +515,9 @@ def test_special_tokens_and_an_entry_behind(
     assert done.returncode == 2 and "no such entry" in done.stderr
 
 
-def test_a_vocabulary_too_large_for_two_bytes(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_large_vocabulary_needs_four_bytes_per_id(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
     vocabulary = spec["model"]["vocab"]
     vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), 70_000)}
@@ -558,7 +562,7 @@ def test_bad_input_gets_one_line(case: str, families: dict[str, Path], tokenize:
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
-def test_columns_of_files_that_know_their_types(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_bad_columns_of_parquet_get_one_line(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "numbers.parquet")
     pq.write_table(pa.table({"text": ["x", None]}), tmp_path / "null.parquet")
     pq.write_table(pa.table({"body": ["x"]}), tmp_path / "other.parquet")
@@ -573,17 +577,17 @@ def test_columns_of_files_that_know_their_types(families: dict[str, Path], token
     assert done.returncode == 0, done.stderr
 
 
-def test_nothing_to_read(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_no_input_files_get_one_line(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for given, message in ((tmp_path / "empty", "no file in this folder"), (tmp_path / "*.no", "no such file")):
-        done = tokenize(given, tokenizer=families["gpt2"], out=tmp_path / "out")
+    for pattern, message in ((tmp_path / "empty", "no file in this folder"), (tmp_path / "*.no", "no such file")):
+        done = tokenize(pattern, tokenizer=families["gpt2"], out=tmp_path / "out")
         assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
 
 
-def test_a_document_that_needs_more_memory_than_there_is(
+def test_document_that_cannot_be_cut_needs_memory(
     families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
-    """One that may be cut needs little; one that has no place to cut is refused, with what it would need."""
+    """A document that can be cut needs little memory; another is refused, with the memory it needs."""
     cut, whole = tmp_path / "cut.txt", tmp_path / "whole.txt"
     cut.write_text("some words " * 1_000_000, encoding="utf-8")
     whole.write_text("a" * 11_000_000, encoding="utf-8")
@@ -598,8 +602,10 @@ def test_a_document_that_needs_more_memory_than_there_is(
     assert done.returncode == 2 and "are not enough" in done.stderr, done.stderr
 
 
-def test_fewer_workers_before_it_fails(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
-    """A document that needs more than a worker's share is done when the others have ended."""
+def test_document_too_large_for_two_workers_is_done_by_one(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """A document that needs more than a worker's share is done after the other workers have ended."""
     texts = tmp_path / "texts"
     texts.mkdir()
     for number in range(6):
@@ -612,27 +618,27 @@ def test_fewer_workers_before_it_fails(families: dict[str, Path], tokenize: Toke
     assert files_of(tmp_path / "tight") == files_of(tmp_path / "free")
 
 
-def test_what_failed_before_anything_was_done_is_not_in_the_way(
+def test_run_that_did_nothing_does_not_block_other_settings(
     source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
-    """The command that is put right takes the same folder; once a part is done it is another's."""
+    """The corrected command may use the same folder, until a unit is done there."""
     out = tmp_path / "out"
     flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": out, "format": "datasets"}
     wrong = tokenize(source, **flags, text_column="body")
     assert wrong.returncode == 2 and "no column 'body'" in wrong.stderr, wrong.stderr
     assert tokenize(source, **{**flags, "format": "parquet"}).returncode == 0
-    assert sorted(one.suffix for one in out.glob("data-*")) == [".parquet"] * len(list(out.glob("data-*")))
+    assert sorted(path.suffix for path in out.glob("data-*")) == [".parquet"] * len(list(out.glob("data-*")))
     again = tokenize(source, **flags)
     assert again.returncode == 2 and "was started with other settings" in again.stderr, again.stderr
 
 
-def test_a_run_at_work_is_not_joined(
+def test_second_run_on_the_same_output_is_refused(
     source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     command = [RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
-    # In a session of its own: where a process group holds a stopped process, the kernel hangs up on all of it, tests
-    # included, as soon as one of it ends whose parent is in another group of the session.
+    # In a session of its own: if a process group has a stopped process, the kernel hangs up on the whole group, tests
+    # included, as soon as a member ends whose parent is in another group of the session.
     run = engine.start(*command, session=True)
     try:
         until = time.monotonic() + 60
