@@ -14,7 +14,10 @@ import time
 from types import TracebackType
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# Pause after a mark, so that an outside sampler reads the memory at the mark.
+# A file beside the events, as long as the part of them that the watcher has read, with the memory after it.
+READ = ".read"
+POLL_S, LONGEST_S = 0.001, 5.0
+# Pause after a mark where there is no such file.
 HOLD_S = 0.1
 
 
@@ -38,16 +41,27 @@ class phase:  # noqa: N801 (it reads as a function)
 
 
 def mark(event: str, **fields: object) -> None:
-    """Report an event. If a watcher listens, pause for 0.1 s, so that it samples the memory at this point."""
-    if emit(event, **fields):
+    """Report an event. If a watcher listens, pause until it has sampled the memory at this point."""
+    if (end := _written(event, fields)) is None:
+        return
+    path, began = os.environ[VARIABLE] + READ, time.monotonic()
+    try:
+        while os.stat(path).st_size < end and time.monotonic() < began + LONGEST_S:  # noqa: PTH116 (one file, no imports)
+            time.sleep(POLL_S)
+    except OSError:
         time.sleep(HOLD_S)
 
 
 def emit(event: str, **fields: object) -> bool:
     """Write an event; return whether a watcher listens. An error is printed to standard error, not raised."""
+    return _written(event, fields) is not None
+
+
+def _written(event: str, fields: dict[str, object]) -> int | None:
+    """Write an event; return where it ends in the file, in bytes, 0 after an error. None if no watcher listens."""
     path = os.environ.get(VARIABLE)
     if not path:
-        return False
+        return None
     import json  # only if a watcher listens
 
     try:
@@ -55,8 +69,9 @@ def emit(event: str, **fields: object) -> bool:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             os.write(descriptor, line.encode() + b"\n")  # one write, so that lines of several processes do not mix
+            return os.lseek(descriptor, 0, os.SEEK_CUR)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:
         print(f"the event {event!r} was not recorded: {error}", file=sys.stderr)
-    return True
+        return 0

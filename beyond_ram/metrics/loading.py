@@ -46,7 +46,7 @@ WAYS = {
 """The ways to read without a loader, by order of the rows: in order, shuffled, shuffled within blocks."""
 CEILINGS = tuple(way for ways in WAYS.values() for way in ways)
 
-_IN_PHASE = "read from outside within one interval, while the program pauses for 0.3 s"
+_IN_PHASE = "read from outside 0.3 s later, when nothing moves, while the program waits for the reading"
 _RATES = "geometric mean over repeats that finished, with Student's 95 % interval on the logarithms"
 _LONG = f"; none below {RATE_CPU_S} s, which is too short for a rate"
 _FIRST = "first epoch, from a cold page cache if `page_cache` is cold, without the start of workers"

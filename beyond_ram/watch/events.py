@@ -11,6 +11,8 @@ from .missing import Missing, printable
 from .outfile import OutFile
 
 VARIABLE = "BEYOND_RAM_EVENTS"
+READ = ".read"
+"""Suffix of the file by whose length the watcher shows how much of the events it has read, and the memory after it."""
 # The values of a sample beside an event: the process tree right after the event.
 READINGS = (
     "processes",
@@ -48,11 +50,18 @@ class Reader:
         """Number of bytes read so far."""
         self._rest, self._too_long = b"", False
         self._lines: list[bytes] = []
+        self._shown = 0
 
     def close(self) -> None:
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
+
+    def show(self) -> None:
+        """Let programs that wait at an event go on: it was read, and the memory after it."""
+        if self.at > self._shown:
+            os.truncate(f"{self._path}{READ}", self.at)
+            self._shown = self.at
 
     def new(self) -> list[dict[str, Any]]:
         """The events since the last call, each with `t_s`, from at most 1 MB of lines. A line that is no event is

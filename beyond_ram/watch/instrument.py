@@ -51,6 +51,8 @@ class Instrument:
     ) -> None:
         self.options, self.delivery, self.missing = options, delivery, delivery.missing
         self.counting, self.on_event = counting, on_event
+        self.shows = False
+        """Whether programs may wait until their events are read: nobody else reads these."""
         self.sampler: Sampler | None = None
         self.reader: events.Reader | None = None
         self.log: events.Log | None = None
@@ -110,6 +112,9 @@ class Instrument:
             with self.missing.step("what was to be done at an event"):
                 if self.on_event:
                     self.on_event(event, pid)
+        with self.missing.step("pauses at events"):
+            if self.reader and self.shows:
+                self.reader.show()
         if row and self.line and self.sampler:
             with self.missing.step("the line on the terminal") as step:
                 self.line.show(row, self.sampler, self.ceiling())

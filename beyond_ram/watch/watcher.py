@@ -178,6 +178,7 @@ class _Run:
         raw_events = missing.attempt("events", self._events_file, None)
         environment = self._environment(raw_events)
         weighing = Instrument(options, self.delivery, self.counting, options.on_event)
+        weighing.shows = True
         left: list[dict[str, Any]] = []
         running = Command(self._order(environment, mask), missing)
         try:
@@ -239,6 +240,7 @@ class _Run:
         """Create the file that programs append events to."""
         path = self.delivery.scratch / "events.raw"
         path.touch()
+        path.with_name(path.name + events.READ).touch()
         return path
 
     def _environment(self, raw_events: Path | None) -> dict[str, str]:

@@ -211,7 +211,6 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
                 events.mark("first_batch", first_batch_s=first, **events.own_memory())
                 if lent:
                     lent.keep(batch[0])
-                # Workers have filled their queues and wait: a phase's first reading includes PSS.
                 still("after the first batch")
                 held, held_cpu = time.perf_counter() - before - first, time.thread_time() - held_cpu
     took, used = time.perf_counter() - before - held, cpu_s() - before_cpu - held_cpu
@@ -254,10 +253,11 @@ def rated(loader, account, accounts, how, lent):
 
 
 def still(name):
-    """Begin a phase while nothing moves, long enough to read PSS and USS of all processes."""
-    events.phase(name)
+    """Begin a phase once workers have filled their queues and wait. Its first reading includes PSS and USS of all
+    processes."""
     if os.environ.get(events.VARIABLE):
         time.sleep(STILL_S)
+    events.hold(events.phase(name))
 
 
 class Reading:

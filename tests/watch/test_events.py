@@ -2,11 +2,16 @@
 
 import json
 import os
+import signal
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import beyond_ram
 from beyond_ram.watch import events
+from beyond_ram.watch.instrument import Instrument
 
 from .conftest import Watch
 
@@ -88,6 +93,52 @@ def test_the_helper_of_the_workloads_is_heard_with_a_reading_from_outside(
     assert full["tree"]["anon_bytes"] > 50e6
     assert full["tree"]["pss_bytes"] > 50e6
     assert ",fill," in (tmp_path / "out" / "samples.csv").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["scripts/workloads", "."], ids=["events.py", "beyond_ram"])
+def test_a_program_goes_on_after_a_mark_when_its_memory_was_read_and_not_before(
+    place: str, watched: Watch, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However late the watcher comes on a busy machine."""
+    take = Instrument._take
+
+    def late(instrument: Instrument, new: list[dict[str, Any]]) -> dict[str, Any] | None:
+        time.sleep(0.5 if new else 0)
+        return take(instrument, new)
+
+    monkeypatch.setattr(Instrument, "_take", late)
+    name = "events" if place != "." else "beyond_ram"
+    program = f"import sys, time; sys.path.insert(0, {str(root / place)!r}); from {name} import mark\n"
+    program += "held = bytearray(b'x') * 50_000_000; mark('full'); del held; mark('empty'); print('went on')"
+    with (tmp_path / "output").open("w+") as output:
+        watched(program, stdout=output.fileno(), on_event=lambda event, pid: on_event(event, pid))
+        output.seek(0)
+        assert output.read() == "", "it was killed before it went on"
+    full, empty = (one for one in events_in(tmp_path) if one["event"] in ("full", "empty"))
+    assert full["tree"]["anon_bytes"] > 50e6 > empty["tree"]["anon_bytes"]
+
+
+def on_event(event: dict[str, Any], pid: int) -> None:
+    if event["event"] == "empty":
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_mark_pauses_where_nobody_says_that_it_was_read(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(root / "scripts" / "workloads")
+    monkeypatch.setenv("BEYOND_RAM_EVENTS", str(tmp_path / "said"))
+    import events as of_workloads
+
+    assert of_workloads.mark("x") >= of_workloads.HOLD_S
+    begun = time.monotonic()
+    beyond_ram.mark("y")
+    assert time.monotonic() - begun >= beyond_ram.phases.HOLD_S
+    (tmp_path / "said.read").write_bytes(bytes(1000))
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it was read already"))
+    assert of_workloads.mark("x") < 5
+    beyond_ram.mark("y")
 
 
 def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
