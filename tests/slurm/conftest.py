@@ -1,4 +1,4 @@
-"""A real Slurm for one test session, and the way to run this workflow's Snakemake through it."""
+"""A real Slurm for one test session, and Snakemake calls that use it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLUSTER = Path(__file__).with_name("cluster")
-# The plugin asks Slurm for its jobs ten seconds later each time that none had ended. Here it asks every second.
+# The plugin waits ten seconds longer after each poll in which no job ended. Here it polls every second.
 SNAKEMAKE = """
 import asyncio
 import sys
@@ -30,7 +30,7 @@ main(sys.argv[1:])
 
 @dataclass(frozen=True)
 class Run:
-    """A finished call of Snakemake, with what Slurm itself recorded about its jobs, in the order of submission."""
+    """A finished call of Snakemake, with Slurm's descriptions of its jobs in the order of submission."""
 
     output: str
     jobs: list[dict[str, str]]
@@ -41,7 +41,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Slurm:
-    """The cluster: `snakemake` runs a workflow on it; `env` and `arguments` are there for a call of one's own."""
+    """The cluster. `snakemake` runs a workflow on it; `env` and `arguments` are for other calls."""
 
     directory: Path
     accounting: bool = False
@@ -55,7 +55,7 @@ class Slurm:
 
     @property
     def arguments(self) -> list[str]:
-        """The users' profile, and what only this cluster needs: it has nobody else's load."""
+        """Return the users' profile, and shorter waits, because this cluster has no other users."""
         return [
             f"--workflow-profile={REPOSITORY / 'profiles' / 'slurm'}",
             "--slurm-init-seconds-before-status-checks=1",
@@ -68,11 +68,11 @@ class Slurm:
         return done.stdout
 
     def cluster(self, *command: str) -> None:
-        """Lose a node, or start it again."""
+        """Stop a node, or start it again."""
         self.call(CLUSTER, *command, "--dir", self.directory)
 
     def nodes(self) -> dict[str, str]:
-        """State by node."""
+        """Return the state of each node."""
         return dict(line.split() for line in self.call("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
 
     def snakemake(
@@ -83,9 +83,9 @@ class Slurm:
         status: str = "squeue",
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Run:
-        """Runs to success in `cwd`, or fails the test with the whole output and the logs of the jobs.
+        """Run Snakemake in `cwd`. A failure fails the test, with the whole output and the logs of the jobs.
 
-        `status` is the command that tells what became of jobs; `meanwhile` is called while it runs.
+        `status` is the command that reads the states of jobs; `meanwhile` is called while Snakemake runs.
         """
         command = [sys.executable, "-c", SNAKEMAKE, *arguments, *self.arguments, f"--slurm-status-command={status}"]
         return self.run(command, cwd, timeout, meanwhile)
@@ -94,7 +94,7 @@ class Slurm:
         self, command: list[str | Path], cwd: Path, timeout: float, meanwhile: Callable[[], None] = lambda: None
     ) -> Run:
         with tempfile.TemporaryFile("w+") as stream:
-            environment = {**self.env, "PYTHONPATH": str(cwd)}  # the project in `cwd`, should it be a copy
+            environment = {**self.env, "PYTHONPATH": str(cwd)}  # if `cwd` is a copy of the project
             child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=stream, stderr=subprocess.STDOUT)
             status: int | str
             try:
@@ -115,12 +115,12 @@ class Slurm:
             logs = sorted((cwd / ".snakemake" / "slurm_logs").rglob("*.log"))
             output += "".join(f"\n--- {log.name}\n{log.read_text(errors='replace')}" for log in logs)
             pytest.fail(f"Snakemake's exit status: {status}\n{output}")
-        # What Snakemake does not say on the terminal; its names begin with the time.
+        # The log has what the terminal lacks. Names of logs begin with the time.
         log = max((cwd / ".snakemake" / "log").iterdir()).read_text()
         return Run(output, self.jobs(log))
 
     def jobs(self, log: str) -> list[dict[str, str]]:
-        """What `scontrol show job` says about the jobs of the run that has this log."""
+        """Return the output of `scontrol show job` for the jobs of the run with this log."""
         name = re.search(r"SLURM run ID: (\S+)", log)
         if name is None:  # another executor
             return []
@@ -132,15 +132,17 @@ class Slurm:
         return sorted(matching, key=lambda job: int(job["JobId"]))
 
     def listening(self) -> list[str]:
-        """address:port of every listening socket of the daemons and of the jobs that run now."""
+        """Return address:port of every listening socket of the daemons and running jobs."""
         return re.findall(r"^listens: (\S+)", self.call(CLUSTER, "status", "--dir", self.directory), re.M)
 
 
 @pytest.fixture(scope="session")
 def slurm(request: pytest.FixtureRequest) -> Iterator[Slurm]:
-    """Two nodes, and accounting where a test asks for it and its programs are installed."""
-    asked = any("accounted" in getattr(item, "fixturenames", ()) for item in request.session.items)
-    accounting = asked and all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmdbd", "mariadbd"))
+    """Start two nodes, and accounting if a test needs it and its programs are installed."""
+    needs_accounting = any("accounted" in getattr(item, "fixturenames", ()) for item in request.session.items)
+    accounting = needs_accounting and all(
+        shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmdbd", "mariadbd")
+    )
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
         directory = Path(folder)
         try:
@@ -156,7 +158,7 @@ def slurm(request: pytest.FixtureRequest) -> Iterator[Slurm]:
 
 @pytest.fixture(scope="module")
 def one_node(slurm: Slurm) -> Iterator[Slurm]:
-    """The cluster without its second node, so that jobs have to share the first or wait for it."""
+    """Drain the second node, so that jobs share the first or wait for it."""
     slurm.call("scontrol", "update", "NodeName=node2", "State=DRAIN", "Reason=test")
     yield slurm
     slurm.call("scontrol", "update", "NodeName=node2", "State=RESUME")

@@ -1,4 +1,4 @@
-"""A job of a real Slurm: followed on its node, and told of in a line by its script, its epilog and its task epilog."""
+"""A job of a real Slurm: watching it on its node, and the line that its script, epilog and task epilog print."""
 
 import csv
 import json
@@ -20,17 +20,17 @@ from .conftest import Slurm
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 COMMAND = [str(Path(sys.executable).parent / "beyond-ram")]
-HELD = f"{shlex.quote(sys.executable)} -I -S -c 'import time; held = bytearray(%d_000_000); time.sleep(%g)'"
-ASKED_MB = 500
+HOLD = f"{shlex.quote(sys.executable)} -I -S -c 'import time; held = bytearray(%d_000_000); time.sleep(%g)'"
+REQUESTED_MB = 500
 
 
 def submit(slurm: Slurm, folder: Path, *lines: str) -> str:
     (folder / "job.sh").write_text("\n".join(["#!/bin/bash", *lines, ""]))
-    options = ["--parsable", "-n1", f"--mem={ASKED_MB}", f"--output={folder}/job.out", f"--chdir={folder}"]
+    options = ["--parsable", "-n1", f"--mem={REQUESTED_MB}", f"--output={folder}/job.out", f"--chdir={folder}"]
     return slurm.call("sbatch", *options, folder / "job.sh").strip()
 
 
-def ended(slurm: Slurm, job: str) -> None:
+def wait_until_ended(slurm: Slurm, job: str) -> None:
     deadline = time.monotonic() + 180
     while not re.search(r"JobState=(COMPLETED|FAILED)", description := slurm.call("scontrol", "show", "job", job)):
         assert time.monotonic() < deadline, description
@@ -43,20 +43,18 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
-    """The highest sample of each kind from a time on, in Unix seconds."""
+    """Return the highest sample of each kind from a Unix time on."""
     started_at = record(folder)["started_at"]
     with (folder / "samples.csv").open(newline="") as file:
         later = [line for line in csv.DictReader(file) if started_at + float(line["t_s"]) >= began_at]
     return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes")}
 
 
-def test_a_job_that_is_attached_to_late_is_seen_as_by_who_was_there_from_the_start(
-    one_node: Slurm, tmp_path: Path
-) -> None:
-    """Steps by `srun` included, which are no children of the job's script."""
+def test_late_attachment_has_the_peaks_of_an_early_one(one_node: Slurm, tmp_path: Path) -> None:
+    """This includes steps by `srun`, which are not children of the job's script."""
     slurm = one_node
     job = submit(
-        slurm, tmp_path, HELD % (150, 0.5), "touch attach; sleep 1.5", f"srun {HELD % (90, 1)}", HELD % (60, 1)
+        slurm, tmp_path, HOLD % (150, 0.5), "touch attach; sleep 1.5", f"srun {HOLD % (90, 1)}", HOLD % (60, 1)
     )
     follow = [*COMMAND, "watch", "--slurm", job, "--wait", "30", "--out"]
     first = subprocess.Popen([*follow, str(tmp_path / "first")], env=slurm.env, stderr=subprocess.DEVNULL)
@@ -73,11 +71,11 @@ def test_a_job_that_is_attached_to_late_is_seen_as_by_who_was_there_from_the_sta
     second_record = record(tmp_path / "second")
     assert second_record["attached"]["to"] == {"slurm_job": job}
     assert second_record["attached"]["before"]["cgroup_peak_bytes"] > 150e6
-    assert second_record["peak"]["around"]["limit_bytes"] == ASKED_MB << 20
+    assert second_record["peak"]["around"]["limit_bytes"] == REQUESTED_MB << 20
 
 
-def on_the_page(words: str, others: dict[str, str]) -> list[str]:
-    """The blocks of docs/slurm-admin.md that hold some words, with this environment's command and `others` replaced."""
+def blocks_with(words: str, others: dict[str, str]) -> list[str]:
+    """Return the blocks of docs/slurm-admin.md that contain `words`, with the command and `others` replaced."""
     texts = [block.text for block in blocks(ROOT / "docs" / "slurm-admin.md") if words in block.text]
     for before, after in {**others, "beyond-ram ": f"{shlex.join(COMMAND)} "}.items():
         texts = [text.replace(before, after) for text in texts]
@@ -86,13 +84,13 @@ def on_the_page(words: str, others: dict[str, str]) -> list[str]:
 
 @pytest.fixture
 def administered(one_node: Slurm, tmp_path: Path) -> Iterator[Path]:
-    """The lines of docs/slurm-admin.md in force; where they write to."""
+    """Put the lines of docs/slurm-admin.md into effect, and return the folder that they write to."""
     conf, before = one_node.directory / "slurm.conf", (one_node.directory / "slurm.conf").read_text()
     to = {"/var/spool/beyond-ram": f"{tmp_path}/spool", "/var/log/beyond-ram.log": f"{tmp_path}/epilog.log"}
     to |= {'"$HOME/beyond-ram-jobs.log"': f"{tmp_path}/tasks.log"}
-    [prolog] = on_the_page("setsid", to)
-    [epilog] = on_the_page("--record", to)
-    [task_epilog] = on_the_page("beyond-ram-jobs.log", to)
+    [prolog] = blocks_with("setsid", to)
+    [epilog] = blocks_with("--record", to)
+    [task_epilog] = blocks_with("beyond-ram-jobs.log", to)
     lines = {"Prolog": prolog, "Epilog": epilog, "TaskEpilog": task_epilog}
     for name, line in lines.items():
         script = one_node.directory / name
@@ -113,9 +111,9 @@ def ask_mib(line: str) -> int:
     return int(match[1])
 
 
-def test_lines_of_epilogs_and_of_a_script(administered: Path, one_node: Slurm) -> None:
-    job = submit(one_node, administered, HELD % (200, 3), f"srun {HELD % (100, 1)}", f"{shlex.join(COMMAND)} job")
-    ended(one_node, job)
+def test_epilogs_and_script_print_the_memory_request(administered: Path, one_node: Slurm) -> None:
+    job = submit(one_node, administered, HOLD % (200, 3), f"srun {HOLD % (100, 1)}", f"{shlex.join(COMMAND)} job")
+    wait_until_ended(one_node, job)
     deadline = time.monotonic() + 120
     while not (administered / "epilog.log").exists():
         assert time.monotonic() < deadline
@@ -125,34 +123,34 @@ def test_lines_of_epilogs_and_of_a_script(administered: Path, one_node: Slurm) -
     print(logs, file=sys.stderr)
     for text in logs.values():
         for line in text.splitlines():
-            assert line.startswith(f"beyond-ram: job {job}: asked for {ASKED_MB} MiB; used 2"), line
+            assert line.startswith(f"beyond-ram: job {job}: asked for {REQUESTED_MB} MiB; used 2"), line
             assert 200 < ask_mib(line) < 300
     assert re.search(r"2\d\d MB anonymous, \d+ MB file, 0 MB shared", logs["epilog.log"])
     assert "with page cache" in logs["job.out"]
     assert len(logs["epilog.log"].splitlines()) == 1
 
 
-def test_a_job_that_asks_for_what_it_is_told_to_ask_for_completes(one_node: Slurm, tmp_path: Path) -> None:
-    job = submit(one_node, tmp_path, HELD % (250, 0.5), f"{shlex.join(COMMAND)} job")
-    ended(one_node, job)
+def test_job_completes_with_the_advised_request(one_node: Slurm, tmp_path: Path) -> None:
+    job = submit(one_node, tmp_path, HOLD % (250, 0.5), f"{shlex.join(COMMAND)} job")
+    wait_until_ended(one_node, job)
     mib = ask_mib((tmp_path / "job.out").read_text())
     again = one_node.call(
         "sbatch", "--parsable", "-n1", f"--mem={mib}", f"--output={tmp_path}/again.out", tmp_path / "job.sh"
     ).strip()
-    ended(one_node, again)
+    wait_until_ended(one_node, again)
     assert "JobState=COMPLETED" in one_node.call("scontrol", "show", "job", again)
     assert "killed" not in (tmp_path / "again.out").read_text()
 
 
-def test_the_lines_of_the_page_in_a_script(one_node: Slurm, tmp_path: Path) -> None:
-    """A watcher behind `srun`, and one beside the steps that is told when to stop; both with the job's own python."""
+def test_commands_of_the_page_work_in_a_script(one_node: Slurm, tmp_path: Path) -> None:
+    """One watcher runs behind `srun`, one beside the steps until it is stopped; both watch the job's Python."""
     (tmp_path / "train.py").write_text("import time; held = bytearray(120_000_000); time.sleep(0.5)\n")
-    [behind] = on_the_page("#SBATCH", {"#!/bin/bash\n": "", "#SBATCH --mem=8G\n": ""})
-    [beside] = on_the_page(
+    [behind] = blocks_with("#SBATCH", {"#!/bin/bash\n": "", "#SBATCH --mem=8G\n": ""})
+    [beside] = blocks_with(
         "srun python", {"follower=$!": "follower=$!; sleep 1", "wait $follower": "wait $follower; echo status $?"}
     )
     job = submit(one_node, tmp_path, f"srun {behind.replace('weighed-$SLURM_JOB_ID', 'task')}", beside)
-    ended(one_node, job)
+    wait_until_ended(one_node, job)
     output = (tmp_path / "job.out").read_text()
     assert record(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
     run_record = record(tmp_path / f"weighed-{job}")
@@ -160,4 +158,4 @@ def test_the_lines_of_the_page_in_a_script(one_node: Slurm, tmp_path: Path) -> N
     assert 120e6 < run_record["peak"]["anon_bytes"] < 200e6
     assert "status 0" in output
     assert output.count("ask for") == 2
-    assert f"limit of {ASKED_MB} MiB" in output
+    assert f"limit of {REQUESTED_MB} MiB" in output

@@ -1,6 +1,6 @@
-"""A real Slurm ends a weighing in each of its phases: nothing stays behind or is half believed, a retry is whole.
+"""A real Slurm ends a measurement in each of its phases: no process or partial run is left, and a retry completes.
 
-On each run of the tests weighing/test_ends_with_parent.py holds the same against signals.
+tests/weighing/test_ends_with_parent.py tests the same with signals.
 """
 
 import re
@@ -23,7 +23,7 @@ ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_F
 
 
 def submit(slurm: Slurm, folder: Path) -> str:
-    """A job with a step for each phase, all at one time; its id."""
+    """Submit a job with simultaneous steps, one for each phase, and return its id."""
     steps = [
         f"srun --overlap -n1 --mem={STEP_MB} {shlex.join(weigh(phase))} 2> {phase}.log; echo $? > {phase}.status"
         for phase in PHASES
@@ -41,15 +41,15 @@ def state(slurm: Slurm, job: str) -> str:
     return match[1]
 
 
-def until(true: Callable[[], object], seconds: float, what: Callable[[], str]) -> None:
+def until(true: Callable[[], object], seconds: float, describe: Callable[[], str]) -> None:
     deadline = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < deadline, what()
+        assert time.monotonic() < deadline, describe()
         time.sleep(0.2)
 
 
-def of(folder: Path) -> list[str]:
-    """The processes that work in a folder."""
+def processes_in(folder: Path) -> list[str]:
+    """Return the command lines of processes that work in a folder."""
     command_lines = []
     for entry in Path("/proc").iterdir():
         try:
@@ -60,25 +60,27 @@ def of(folder: Path) -> list[str]:
     return command_lines
 
 
-def reached(folder: Path, describe: Callable[[], str]) -> None:
+def wait_until_reached(folder: Path, describe: Callable[[], str]) -> None:
     for phase in PHASES:
         until((folder / f"{phase}.reached").exists, 180, describe)
 
 
 @pytest.fixture(scope="module")
 def out_of_time(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A job whose time is over as soon as it is in every phase; Slurm looks every 30 s, while the others are tried."""
+    """Start a job whose time ends as soon as it is in every phase. Slurm checks every 30 s, during the other tests."""
     folder = tmp_path_factory.mktemp("time")
     make(folder)
     (folder / "hang").write_text("sleep")
     job = submit(slurm, folder)
-    reached(folder, lambda: f"job {state(slurm, job)}, {of(folder)}, {logs(folder)}")
+    wait_until_reached(folder, lambda: f"job {state(slurm, job)}, {processes_in(folder)}, {logs(folder)}")
     slurm.call("scontrol", "update", f"JobId={job}", "EndTime=now+1")
     return folder, job
 
 
 @pytest.mark.parametrize("how", ["cancelled", "memory", "time"])
-def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, str], how: str) -> None:
+def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(
+    slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, str], how: str
+) -> None:
     folder, job = (tmp_path, "") if how != "time" else out_of_time
     if how != "time":
         make(folder)
@@ -86,17 +88,17 @@ def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, s
         job = submit(slurm, folder)
 
     def describe() -> str:
-        return f"{how}: job {state(slurm, job)}, {of(folder)}, {logs(folder)}"
+        return f"{how}: job {state(slurm, job)}, {processes_in(folder)}, {logs(folder)}"
 
-    reached(folder, describe)
+    wait_until_reached(folder, describe)
     if how == "cancelled":
         slurm.call("scancel", job)
     until(lambda: state(slurm, job) in ENDED, 300, describe)
-    until(lambda: not of(folder), 60, describe)
+    until(lambda: not processes_in(folder), 60, describe)
     assert not list((folder / "runs").rglob("run.json")), describe()
     if how == "memory":
         assert [(folder / f"{phase}.status").read_text().strip() != "0" for phase in PHASES] == [True] * len(PHASES)
-        assert not (folder / "private").exists(), "it was not weighing that was killed, so it tidies up"
+        assert not (folder / "private").exists(), "the measuring process was not killed, and left its private folder"
     assert state(slurm, job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
     (folder / "hang").unlink()
     again = submit(slurm, folder)

@@ -1,4 +1,4 @@
-"""The rounds of a budget on a real Slurm: the runs of a round are submitted together, each with a memory request."""
+"""Rounds of a budget on a real Slurm: the runs of a round are submitted together, each with a memory request."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
 
 RESULTS = "results-rounds"
 ESTIMATE_MB = 900
-BUDGET_S = 1200  # more than three repeats take on a busy machine; the call ends with the first round
+BUDGET_S = 1200  # enough for three repeats on a busy machine; the call ends with the first round
 STACKS = ["tokenizers-alone", "current"]
 METRIC = "tokens_per_cpu_s"
 
 
 @pytest.fixture(scope="module")
 def run(slurm: Slurm, clone: Path, run_in: Callable[..., CompletedProcess[str]]) -> Run:
-    """Two cells with the same tokenizers, and their first round.
+    """Run the first round of two cells with the same tokenizers.
 
-    Two repeats do not decide their question, however close they are: sessions differ by half.
+    Two repeats never decide their question, because the spread of sessions is set to a half.
     """
     words = {"source": "synthetic", "documents": 2, "document_characters": [2000, 6000], "vocabulary": 50}
     noisy = {
@@ -67,7 +67,7 @@ def run(slurm: Slurm, clone: Path, run_in: Callable[..., CompletedProcess[str]])
         spread.write_text(text)
 
 
-def test_the_runs_of_a_round_are_submitted_together_with_a_request_each(run: Run, clone: Path) -> None:
+def test_runs_of_a_round_are_submitted_together_with_requests(run: Run, clone: Path) -> None:
     runs_of_jobs = {
         re.sub(r"\W|_", "", job["Comment"].partition("_wildcards_")[2]): job for job in run.jobs_of("weigh")
     }
@@ -77,4 +77,4 @@ def test_the_runs_of_a_round_are_submitted_together_with_a_request_each(run: Run
     assert max(job["SubmitTime"] for job in jobs) < min(job["EndTime"] for job in jobs)
     requests_mb = [int(match[1]) for job in jobs if (match := re.search(r"mem=(\d+)M", job["TRES"]))]
     assert len(requests_mb) == len(jobs)
-    assert max(requests_mb) < ESTIMATE_MB, "the request of a cell that has run is made from its run"
+    assert max(requests_mb) < ESTIMATE_MB, "a cell that has run still requests the estimate"

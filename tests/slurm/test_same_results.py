@@ -12,7 +12,7 @@ from .conftest import REPOSITORY, Slurm
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
 
 CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
-# The first attempt holds Snakemake and the watcher, and not the program; the second holds all.
+# The first attempt has room for Snakemake and the watcher, the second also for the program.
 PLANTED_MB, SCARCE_MB = 500, 450
 EXPERIMENTS = {
     "growth": {
@@ -43,10 +43,10 @@ EXPERIMENTS = {
 
 
 def config(clone: Path, results: str) -> tuple[str, ...]:
-    """The words that ask for the runs of a results folder."""
+    """Write a config, and return the arguments that request its runs."""
     corpora = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())["corpora"]
-    asked = {"defaults": "none", "results": results, "corpora": corpora, "experiments": EXPERIMENTS}
-    (clone / f"{results}.yaml").write_text(yaml.safe_dump(asked))
+    content = {"defaults": "none", "results": results, "corpora": corpora, "experiments": EXPERIMENTS}
+    (clone / f"{results}.yaml").write_text(yaml.safe_dump(content))
     return (f"{results}/tables/runs.csv", "--configfile", f"{results}.yaml")
 
 
@@ -58,9 +58,7 @@ def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
     return dict(zip(keys, zip(runs["outcome"], ids, strict=True), strict=True))
 
 
-def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_back(
-    one_node: Slurm, clone: Path, run_in: Run
-) -> None:
+def test_slurm_gives_the_same_results_and_retries_a_killed_job(one_node: Slurm, clone: Path, run_in: Run) -> None:
     for stack in ("corpora", "current"):
         link_stack(stack, clone)
     local = run_in("snakemake", "--cores", "2", *config(clone, "results-here"))
@@ -69,7 +67,7 @@ def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_ba
     local_cells, slurm_cells = cells(clone / "results-here"), cells(clone / "results-slurm")
     assert local_cells == slurm_cells
     assert len(local_cells) == 4
-    # The victim was in a group of its own below the job's, so Slurm sees the job fail, and the kernel says why.
+    # The killed process was in a group below the job's, so Slurm reports a failed job, and the kernel gives the reason.
     assert "by SIGKILL, killed for want of memory" in run.output, "no job was killed for memory"
     jobs = [(job["JobState"] == "COMPLETED", "scarce" in job["Comment"]) for job in run.jobs_of("weigh")]
     assert sorted(jobs) == [(False, True), (True, False), (True, True)]

@@ -1,4 +1,4 @@
-"""profiles/slurm through the real plugin on a real Slurm: jobs run, grow after a kill, and measure alone."""
+"""profiles/slurm through the real plugin on a real Slurm: jobs run, get more memory after a kill, and measure alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
-# What Slurm reports for a process that the kernel ended at its memory limit, in place of a signal.
+# Slurm's exit code for a process that the kernel killed at its memory limit.
 OUT_OF_MEMORY = "0:125"
 
 
-# The rules that measure have the names to which the profile gives a node of their own. What `weigh` eats is more than
-# its first attempt may take.
+# The profile gives rules with the names of the measuring ones a node of their own. `weigh` needs more memory than its
+# first attempt gets.
 WORKFLOW = f"""
 localrules: all, ordinary_jobs_are_running
 
@@ -59,13 +59,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(one_node: Slurm, folder: Path) -> Run:
-    """All of it in one call of Snakemake."""
+    """Run the workflow in one call of Snakemake."""
     (folder / "eat.py").write_text("import sys; eaten = b'x' * (500 << 20); sys.exit(len(eaten) != 500 << 20)\n")
     (folder / "Snakefile").write_text(WORKFLOW)
     return one_node.snakemake(cwd=folder)
 
 
-def test_the_terminal_tells_what_failed_and_was_tried_again_and_no_more(run: Run) -> None:
+def test_terminal_shows_failures_and_retries_only(run: Run) -> None:
     lines = run.output.splitlines()
     assert "Failed: weigh (rule weigh)" in lines
     assert "Tried again: weigh" in lines
@@ -82,17 +82,17 @@ def overlap(one: dict[str, str], other: dict[str, str]) -> bool:
 def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
     jobs = {job["JobId"]: job for job in run.jobs_of("ordinary")}
     assert set(jobs) == {(folder / f"ordinary.{number}").read_text().strip() for number in (0, 1)}
-    assert {job["JobState"] for job in jobs.values()} == {"COMPLETED"}, "and no retry was needed"
-    assert all("mem=1000M" in job["TRES"] for job in jobs.values()), "the profile's default request"
+    assert {job["JobState"] for job in jobs.values()} == {"COMPLETED"}, "a job was retried"
+    assert all("mem=1000M" in job["TRES"] for job in jobs.values()), "a job lacks the profile's default request"
 
 
-def test_a_job_killed_for_memory_comes_back_with_more(run: Run, folder: Path) -> None:
+def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> None:
     killed, finished = run.jobs_of("weigh")
     assert (folder / "weighed").exists()
-    # A job of its own for each attempt: the limit of the first would hold for a retry inside it.
+    # Each attempt is a new job: inside the first, its limit would also hold for the retry.
     attempts = [line.split() for line in (folder / "attempts").read_text().splitlines()]
     assert attempts == [["500", killed["JobId"]], ["1000", finished["JobId"]]]
-    # The kill is in a step below the batch script, so the job itself may say only that it failed.
+    # The kill is in a step below the batch script, so the job itself may only be marked as failed.
     assert killed["JobState"] in {"FAILED", "OUT_OF_MEMORY"}
     assert OUT_OF_MEMORY in {killed["DerivedExitCode"], killed["ExitCode"]}
     assert "mem=500M" in killed["TRES"]
@@ -101,7 +101,7 @@ def test_a_job_killed_for_memory_comes_back_with_more(run: Run, folder: Path) ->
     assert "mem=1000M" in finished["TRES"]
 
 
-def test_measuring_jobs_have_the_machine_to_themselves(run: Run) -> None:
+def test_measuring_jobs_run_alone_on_a_node(run: Run) -> None:
     ordinary = run.jobs_of("ordinary")
     measuring = run.jobs_of("weigh") + run.jobs_of("weigh_interrupted")
     assert (len(ordinary), len(measuring)) == (2, 3)
@@ -110,7 +110,7 @@ def test_measuring_jobs_have_the_machine_to_themselves(run: Run) -> None:
         assert job is other or not overlap(job, other), (job["Comment"], other["Comment"])
     for job in measuring:
         assert job["OverSubscribe"] == "NO"
-        # All of the machine's cores, and still no more memory than asked for.
+        # All cores of the machine, but only the requested memory.
         assert int(job["NumCPUs"]) > int(ordinary[0]["NumCPUs"])
     assert all("mem=400M" in job["TRES"] for job in run.jobs_of("weigh_interrupted"))
 
@@ -118,7 +118,7 @@ def test_measuring_jobs_have_the_machine_to_themselves(run: Run) -> None:
 def test_nothing_listens_beyond_loopback(slurm: Slurm, tmp_path: Path) -> None:
     idle = slurm.listening()
     job = slurm.call("sbatch", "--parsable", f"--output={tmp_path}/log", "--wrap=srun sleep 20").strip()
-    # srun opens sockets of its own, on the machine where the job runs.
+    # srun opens more sockets on the machine where the job runs.
     for _ in range(50):
         busy = slurm.listening()
         if len(busy) > len(idle):

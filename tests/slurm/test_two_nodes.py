@@ -1,4 +1,4 @@
-"""Two nodes and `sacct`: one drained and one lost on the way; groups and arrays; each cell is weighed alone."""
+"""Two nodes and `sacct`: draining one and losing the other; groups and arrays; each cell is measured alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIG = {
     },
     "only": ["growth"],
 }
-# Cells that take a second; each says on which node it was.
+# Cells of one second. Each writes the node that it ran on.
 SHORT = """
 rule all:
     input: expand("{kind}/{number}/run.json", kind=config["kind"], number=range(int(config["cells"])))
@@ -44,20 +44,20 @@ rule weigh:
 """
 
 
-class Weighed(NamedTuple):
-    """A cell: where and when it was weighed."""
+class CellRun(NamedTuple):
+    """The node and time of a cell's run."""
 
     node: str
     started_s: float
     ended_s: float
 
 
-def weighed(node: str, record: dict[str, Any]) -> Weighed:
-    return Weighed(node, record["started_at"], record["started_at"] + record["duration_s"])
+def cell_run(node: str, record: dict[str, Any]) -> CellRun:
+    return CellRun(node, record["started_at"], record["started_at"] + record["duration_s"])
 
 
-def together(cells: list[Weighed]) -> list[tuple[Weighed, Weighed]]:
-    """Cells that were weighed on one node at one time."""
+def overlapping(cells: list[CellRun]) -> list[tuple[CellRun, CellRun]]:
+    """Return pairs of cells that ran on one node at the same time."""
     return [
         (one, other)
         for one, other in itertools.combinations(cells, 2)
@@ -73,15 +73,15 @@ def until(true: Callable[[], Any], what: str, seconds: float = 240) -> Any:
     return value
 
 
-def start_again(slurm: Slurm, node: str) -> None:
-    """Bring a node back that was lost, once the controller has seen that it is; then all are there."""
+def restart(slurm: Slurm, node: str) -> None:
+    """Start a lost node after the controller has noticed the loss, and wait until all nodes are idle."""
     until(lambda: slurm.nodes()[node].startswith("down"), f"{node} down")
     slurm.cluster("start", node)
     until(lambda: set(slurm.nodes().values()) == {"idle"}, "all nodes back")
 
 
 class Accounts(NamedTuple):
-    """A line of `sacct`; a job that was requeued has one for each time."""
+    """A line of `sacct`. A requeued job has several."""
 
     job: str
     state: str
@@ -94,21 +94,21 @@ def accounts(slurm: Slurm, *options: str) -> list[Accounts]:
     return [Accounts(*line.split("|")) for line in shown.splitlines()]
 
 
-class Way(NamedTuple):
-    """What happened on the way: a time, and jobs."""
+class Events(NamedTuple):
+    """The events of the run: times and jobs."""
 
     run: Run
     drained_at: str
     drained: str
-    """The job that was on the node that was drained."""
+    """The job on the drained node."""
     back_at: str
     lost: str
-    """The job that was on the node that was lost."""
+    """The job on the lost node."""
 
 
 @pytest.fixture(scope="module")
-def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
-    """Four cells over two nodes. Node 1 is drained while it weighs, and comes back; then node 2 goes off."""
+def events(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Events:
+    """Run four cells on two nodes. Node 1 is drained during a run, and resumed; then node 2 is lost."""
     slurm = accounted
     micro = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())
     (clone / "nodes.yaml").write_text(yaml.safe_dump(CONFIG | {"corpora": micro["corpora"]}))
@@ -131,10 +131,10 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
         moments["drained_at"] = now()
         moments["lost"] = until(lambda: (job := on("node2")) != first and job, "a second cell on node 2")
         until(lambda: not on("node1"), "node 1 empty")
-        time.sleep(2)  # in which a node that is not drained would get the next cell
+        time.sleep(2)  # without draining, the node would get the next cell
         moments["back_at"] = now()
         slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
-        # At once: a fast machine has weighed it before node 1 has a cell again.
+        # At once, before the cell on node 2 ends.
         until((clone / "results-nodes" / "private").exists, "the cell on node 2 that is being weighed")
         assert on("node2") == moments["lost"], "its cell has ended before it was lost"
         slurm.cluster("lose", "node2", "--jobs")
@@ -145,46 +145,46 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
     finally:
         if slurm.nodes()["node1"].startswith("drain"):
             slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
-        start_again(slurm, "node2")
-    return Way(run, **moments)
+        restart(slurm, "node2")
+    return Events(run, **moments)
 
 
-def test_the_workflow_finishes_and_every_cell_is_weighed(way: Way, clone: Path) -> None:
+def test_workflow_finishes_despite_the_lost_node(events: Events, clone: Path) -> None:
     runs = pd.read_csv(clone / "results-nodes" / "tables" / "runs.csv")
     assert sorted(runs["num_files"]) == [2, 3, 5, 6]
     assert set(runs["outcome"]) == {"completed"}
-    assert not (clone / "results-nodes" / "private").exists(), "nothing of the lost run is left"
+    assert not (clone / "results-nodes" / "private").exists(), "the lost run left its private folder"
 
 
-def test_the_job_of_a_lost_node_is_submitted_once_more(way: Way, slurm: Slurm) -> None:
-    states = [(job["JobId"] == way.lost, job["JobState"]) for job in way.run.jobs_of("weigh")]
+def test_job_of_a_lost_node_is_submitted_again(events: Events, slurm: Slurm) -> None:
+    states = [(job["JobId"] == events.lost, job["JobState"]) for job in events.run.jobs_of("weigh")]
     assert sorted(states) == [(False, "COMPLETED")] * 4 + [(True, "NODE_FAIL")]
-    (lost,) = accounts(slurm, "-j", way.lost)
-    assert (lost.state, lost.node) == ("NODE_FAIL", "node2"), "and Slurm has not put it back into the queue beside that"
-    again = way.run.jobs_of("weigh")[-1]
+    (lost,) = accounts(slurm, "-j", events.lost)
+    assert (lost.state, lost.node) == ("NODE_FAIL", "node2"), "Slurm requeued it too"
+    again = events.run.jobs_of("weigh")[-1]
     assert (again["ExcNodeList"], again["NodeList"]) == ("node2", "node1")
 
 
-def test_a_drained_node_ends_its_job_and_gets_no_other(way: Way, slurm: Slurm) -> None:
-    (job,) = accounts(slurm, "-j", way.drained)
+def test_drained_node_finishes_its_job_and_gets_no_other(events: Events, slurm: Slurm) -> None:
+    (job,) = accounts(slurm, "-j", events.drained)
     assert (job.state, job.node) == ("COMPLETED", "node1")
-    ours = {job["JobId"] for job in way.run.jobs}
+    ours = {job["JobId"] for job in events.run.jobs}
     started = [line.start for line in accounts(slurm) if line.job in ours and line.node == "node1"]
-    assert [start for start in started if way.drained_at < start < way.back_at] == []
-    assert [start for start in started if start >= way.back_at], "until it was back"
+    assert [start for start in started if events.drained_at < start < events.back_at] == []
+    assert [start for start in started if start >= events.back_at], "it got no job after it was resumed"
 
 
-def test_no_two_cells_are_weighed_together_on_a_node(way: Way, clone: Path) -> None:
+def test_no_two_cells_run_on_a_node_at_once(events: Events, clone: Path) -> None:
     cells = []
-    for job in way.run.jobs_of("weigh"):
-        if job["JobId"] == way.lost:
+    for job in events.run.jobs_of("weigh"):
+        if job["JobId"] == events.lost:
             continue
         (number,) = (part for part in job["Comment"].split("_") if part.startswith("files~"))
         (path,) = (clone / "results-nodes" / "runs").rglob(f"num_{number}/**/run.json")
-        cells.append(weighed(job["NodeList"], records.record(path.parent)))
+        cells.append(cell_run(job["NodeList"], records.record(path.parent)))
     assert len(cells) == 4
     assert {cell.node for cell in cells} == {"node1", "node2"}
-    assert together(cells) == []
+    assert overlapping(cells) == []
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_no_two_cells_are_weighed_together_on_a_node(way: Way, clone: Path) -> N
         ("arrays", 2, ("--slurm-array-jobs=weigh",), 2),
     ],
 )
-def test_groups_and_arrays_of_short_cells(
+def test_cells_of_groups_and_arrays_run_alone(
     accounted: Slurm, tmp_path: Path, kind: str, cells: int, options: tuple[str, ...], jobs: int
 ) -> None:
     (tmp_path / "Snakefile").write_text(SHORT)
@@ -203,17 +203,17 @@ def test_groups_and_arrays_of_short_cells(
 
 
 def assert_alone(folder: Path, cells: int, jobs: int) -> None:
-    weighed_cells, ids = [], set()
+    cell_runs, ids = [], set()
     for number in range(cells):
         node, job = (folder / str(number) / "node").read_text().split()
-        weighed_cells.append(weighed(node, json.loads((folder / str(number) / "run.json").read_text())))
+        cell_runs.append(cell_run(node, json.loads((folder / str(number) / "run.json").read_text())))
         ids.add(job)
     assert len(ids) == jobs
-    assert together(weighed_cells) == []
-    assert {cell.node for cell in weighed_cells} == {"node1", "node2"}
+    assert overlapping(cell_runs) == []
+    assert {cell.node for cell in cell_runs} == {"node1", "node2"}
 
 
-def test_the_generic_profile_through_sbatch(accounted: Slurm, tmp_path: Path) -> None:
+def test_generic_profile_works_with_sbatch(accounted: Slurm, tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(SHORT)
     profile = REPOSITORY / "profiles" / "generic"
     command = [sys.executable, "-c", SNAKEMAKE, "--config", "kind=generic", "cells=2", f"--workflow-profile={profile}"]
