@@ -1,4 +1,4 @@
-"""The guests: each place is booted once, with the cases of it that were selected."""
+"""The guests. Each place is booted once, with its selected cases."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ def _booted() -> dict[str, dict[str, guest.Result]]:
 
 @pytest.fixture
 def check(request: pytest.FixtureRequest, _booted: dict[str, dict[str, guest.Result]]) -> Check:
-    """Hold a case to how it ended in the guest of its place."""
+    """Return a function that checks the result of a case, which ran in the guest of its place."""
 
     def check_case(place: str, case: str) -> None:
         if reason := guest.missing():

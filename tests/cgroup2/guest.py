@@ -1,7 +1,7 @@
-"""A real kernel with cgroup v2 in QEMU without KVM, over this machine's file system (nothing of it is changed).
+"""A real kernel with cgroup v2 in QEMU without KVM, on this machine's file system, which it does not change.
 
-Two places: `plain`, this machine's own programs as root without systemd, and `systemd`, a small Debian with systemd as
-its first process. Kernel and Debian are made once of Debian's packages, and kept in the user's cache folder.
+There are two places: `plain`, this machine's programs as root without systemd, and `systemd`, a small Debian with
+systemd as its first process. Kernel and Debian are built once from Debian's packages, in the user's cache folder.
 """
 
 import ast
@@ -36,12 +36,12 @@ _UNITS = ("job.service", "job.target")
 _VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 _MEMORY = "3G"
 _DISK_BYTES = 8 << 30  # a sparse file: for page cache of files on a disk
-# The longest boot takes some 40 s, and the cases of a place some minutes: many more beside other tests.
+# The longest boot takes about 40 s, and the cases of a place some minutes, or many more beside other tests.
 _BOOT_S = 1500
 
 
 def missing() -> str | None:
-    """What this machine lacks to boot a guest, or None."""
+    """Return the reason why this machine cannot boot a guest, or None."""
     if os.getuid():
         return "the guest needs root: its file system is served by virtiofsd, its Debian made by debootstrap"
     if not any(Path(path).exists() for path in _VIRTIOFSD):
@@ -51,7 +51,7 @@ def missing() -> str | None:
 
 
 def cases(place: str) -> list[str]:
-    """The cases of a place, as `module.name`, in the order of their modules."""
+    """Return the cases of a place as `module.name`, in the order of their modules."""
     case_names = []
     for file in sorted((HERE / "cases").glob("*.py")):
         tree = ast.parse(file.read_text())
@@ -70,7 +70,7 @@ def _place(tree: ast.Module) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """How a case ended in the guest."""
+    """The result of a case in the guest."""
 
     outcome: str
     """`passed`, `failed` or `skipped`."""
@@ -80,13 +80,13 @@ class Result:
 
 
 def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
-    """Boot the place, run these cases in it, and return how each ended.
+    """Boot the place, run these cases in it, and return their results.
 
-    Raises RuntimeError, with what the guest printed, where it does not boot or does not run all of them.
+    Raises RuntimeError, with the guest's output, if it does not boot or does not run all cases.
     """
     first = [(HERE / name).read_text() for name in ("init", *_UNITS)]
-    kernel = _kept("kernel", _make_kernel, [first, _MODULES])
-    base = _kept("root", _make_root, PACKAGES) if place == "systemd" else None
+    kernel = _cached("kernel", _make_kernel, [first, _MODULES])
+    base = _cached("root", _make_root, PACKAGES) if place == "systemd" else None
     work, descriptor = make_temporary("beyond-ram-guest-", Path("/var/tmp"))
     try:
         (work / "project").write_text(str(PROJECT))
@@ -97,7 +97,7 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
             words += f" base={base} systemd.unit=job.target systemd.show_status=no"
         with (work / "disk").open("wb") as disk:
             disk.truncate(_DISK_BYTES)
-        _said(["mkfs.ext4", "-q", "-F", str(work / "disk")])
+        _output_of(["mkfs.ext4", "-q", "-F", str(work / "disk")])
         with _served(work) as socket:
             status = _run_qemu(kernel, socket, words, work)
         lines = [json.loads(line) for line in results.read_text().splitlines() if line.strip()]
@@ -113,7 +113,7 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
 
 
 def _job(place: str, names: Sequence[str]) -> str:
-    """What the guest runs as root: a shell script."""
+    """Return the shell script that the guest runs as root."""
     python, project = ("/usr/bin/python3", "/project") if place == "systemd" else (sys.executable, str(PROJECT))
     lines = [f"export PATH={os.environ['PATH']}:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8"]
     if "ADVICE" in os.environ:
@@ -122,7 +122,7 @@ def _job(place: str, names: Sequence[str]) -> str:
         lines += [
             "mount -t tmpfs tmpfs /dev/shm 2>/dev/null || { mkdir -p /dev/shm; mount -t tmpfs tmpfs /dev/shm; }",
             "umount -R /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-            # The project may itself lie below /tmp.
+            # The project may be below /tmp.
             f"mkdir /run/project && mount --bind {PROJECT} /run/project && mount -t tmpfs tmpfs /tmp",
             f"mkdir -p {PROJECT} && mount --bind /run/project {PROJECT}; ip link set lo up",
         ]
@@ -139,7 +139,7 @@ def _job(place: str, names: Sequence[str]) -> str:
 
 @contextmanager
 def _served(work: Path) -> Iterator[Path]:
-    """This machine's file system, served to the guest; the socket of the server."""
+    """Serve this machine's file system to the guest, and yield the server's socket."""
     socket = work / "socket"
     server = next(path for path in _VIRTIOFSD if Path(path).exists())
     words = [server, f"--socket-path={socket}", "-o", "source=/", "-o", "cache=always", "-o", "sandbox=chroot"]
@@ -185,9 +185,9 @@ def _run_qemu(kernel: Path, socket: Path, words: str, work: Path) -> int | str:
         process.wait()
 
 
-def _kept(name: str, make: Callable[[Path], None], recipe: object) -> Path:
-    """A folder of the cache, made once, whole or not at all; made anew where its recipe or this machine's release is
-    another."""
+def _cached(name: str, make: Callable[[Path], None], recipe: object) -> Path:
+    """Return a folder of the cache, built once, and again if its recipe or this machine's release changed. A failed
+    build leaves nothing."""
     cache = CACHE
     cache.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(repr(recipe).encode() + Path("/etc/os-release").read_bytes()).hexdigest()
@@ -198,24 +198,24 @@ def _kept(name: str, make: Callable[[Path], None], recipe: object) -> Path:
             return folder
         for old in [*cache.glob(f"{name}-*"), *cache.glob(f".{name}-made-*")]:
             shutil.rmtree(old)
-        made = Path(tempfile.mkdtemp(prefix=f".{name}-made-", dir=cache))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{name}-made-", dir=cache))
         try:
-            made.chmod(0o755)  # Debian's packages are configured by users of their own
-            make(made)
-            made.rename(folder)
+            temporary.chmod(0o755)  # other users configure Debian's packages
+            make(temporary)
+            temporary.rename(folder)
         except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
             raise
     return folder
 
 
 def _make_kernel(folder: Path) -> None:
-    """Debian's kernel for virtual machines, and a first root with its modules."""
-    depends = _said(["apt-cache", "depends", "linux-image-cloud-amd64"])
+    """Download Debian's kernel for virtual machines, and build a first root with its modules."""
+    depends = _output_of(["apt-cache", "depends", "linux-image-cloud-amd64"])
     package = depends.split("Depends: ")[1].split()[0]
-    _said(["apt-get", "download", package], cwd=folder)
+    _output_of(["apt-get", "download", package], cwd=folder)
     (package_file,) = folder.glob("*.deb")
-    _said(["dpkg", "-x", str(package_file), str(folder / "package")])
+    _output_of(["dpkg", "-x", str(package_file), str(folder / "package")])
     package_file.unlink()
     next((folder / "package/boot").glob("vmlinuz-*")).rename(folder / "vmlinuz")
     first = folder / "first"
@@ -230,24 +230,24 @@ def _make_kernel(folder: Path) -> None:
         for file in folder.glob(f"package/lib/modules/*/kernel/{module}.ko"):
             shutil.copy(file, first / "modules")
     shutil.rmtree(folder / "package")
-    _said(["sh", "-c", "cd first && find . | cpio -o -H newc | gzip -1 > ../first.gz"], cwd=folder)
+    _output_of(["sh", "-c", "cd first && find . | cpio -o -H newc | gzip -1 > ../first.gz"], cwd=folder)
 
 
 def _make_root(folder: Path) -> None:
-    """A small Debian of this machine's release, from this machine's own source of packages."""
+    """Build a small Debian of this machine's release, from this machine's source of packages."""
     release = {key: value.strip('"') for key, _, value in (
         line.partition("=") for line in Path("/etc/os-release").read_text().splitlines()
     )}["VERSION_CODENAME"]  # fmt: skip
     chosen = ["Identifier: Packages", f"Codename: {release}", "Origin: Debian"]
-    sites = _said(["apt-get", "indextargets", "--format", "$(REPO_URI)", *chosen]).split()
+    sites = _output_of(["apt-get", "indextargets", "--format", "$(REPO_URI)", *chosen]).split()
     if not sites:
         raise RuntimeError("apt knows no source of Debian's packages")
-    _said(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", release, str(folder), sites[0]])
+    _output_of(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", release, str(folder), sites[0]])
     for file in folder.glob("var/cache/apt/archives/*.deb"):
         file.unlink()
 
 
-def _said(command: Sequence[str], cwd: Path | None = None) -> str:
+def _output_of(command: Sequence[str], cwd: Path | None = None) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")

@@ -1,4 +1,4 @@
-"""Runs cases in the guest, and prints a line of JSON for each: how it ended, what it returned, how long it took."""
+"""Run cases in the guest, and print a line of JSON for each: its outcome, return value and duration."""
 
 import contextlib
 import importlib

@@ -1,4 +1,4 @@
-"""cgroup v2 as root without systemd: every case of `cases/` whose place is `plain`, run in a guest."""
+"""cgroup v2 as root without systemd: run every case of `cases/` with place `plain` in a guest."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from .conftest import Check
 
 @pytest.mark.slow
 @pytest.mark.guest
-@pytest.mark.timeout(1800)  # the first of them makes and boots the guest
+@pytest.mark.timeout(1800)  # the first one builds and boots the guest
 @pytest.mark.parametrize("case", guest.cases("plain"))
 @pytest.mark.parametrize("place", ["plain"])
 def test_case(place: str, case: str, check: Check) -> None:

@@ -1,4 +1,4 @@
-"""cgroup v2 with systemd as the first process: every case of `cases/` whose place is `systemd`, run in a guest."""
+"""cgroup v2 with systemd as the first process: run every case of `cases/` with place `systemd` in a guest."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from .conftest import Check
 
 @pytest.mark.slow
 @pytest.mark.guest
-@pytest.mark.timeout(1800)  # the first of them makes and boots the guest
+@pytest.mark.timeout(1800)  # the first one builds and boots the guest
 @pytest.mark.parametrize("case", guest.cases("systemd"))
 @pytest.mark.parametrize("place", ["systemd"])
 def test_case(place: str, case: str, check: Check) -> None:

@@ -1,9 +1,9 @@
-"""Cases that run inside the guest, by its own interpreter: the standard library and the project only.
+"""Cases that the guest's own interpreter runs. They use only the standard library and the project.
 
-A module names its place (`PLACE`), and each function `case_NAME` is a case. It fails by an exception; what it returns,
-a dictionary of numbers, is printed by the tests. `Skip` says why a case cannot be run.
+A module names its place (`PLACE`), and each function `case_NAME` is a case. It fails by an exception. The tests print
+the numbers that it returns. `Skip` gives the reason why a case cannot run.
 """
 
 
 class Skip(Exception):  # noqa: N818
-    """A need of the case is missing in the guest; the text says which."""
+    """The guest lacks something that the case needs; the text names it."""

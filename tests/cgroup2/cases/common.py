@@ -1,4 +1,4 @@
-"""What the cases of all places share: the command, its record, groups made by hand."""
+"""Shared by all cases: the command, its record, and groups made by hand."""
 
 import json
 import os
@@ -23,12 +23,12 @@ PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
 
 
 def holds(size_bytes: int) -> list[str]:
-    """A command that holds so much memory for a moment."""
+    """Return a command that holds this much memory for a moment."""
     return [*PYTHON, f"import time; held = bytearray({size_bytes}); time.sleep(0.2)"]
 
 
 class Watched:
-    """A call of `beyond-ram watch` that has ended."""
+    """A finished call of `beyond-ram watch`."""
 
     def __init__(self, done: "subprocess.CompletedProcess[str]", out: Path) -> None:
         self.status, self.stderr = done.returncode, done.stderr
@@ -46,15 +46,15 @@ class Watched:
 
 
 def holds_until(end: Path, size_bytes: int) -> list[str]:
-    """A command that holds so much memory, prints a line, and ends when there is a file `end`."""
+    """Return a command that holds this much memory, prints a line, and ends when the file `end` exists."""
     program = f"import os, time; held = bytearray({size_bytes}); print(flush=True)\n"
     return [*PYTHON, f"{program}while not os.path.exists({str(end)!r}): time.sleep(0.1)"]
 
 
 def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None, end: Path | None = None) -> Watched:
-    """Run `beyond-ram watch` to its end, through a `prefix` that runs it elsewhere, or begun in a `group`.
+    """Run `beyond-ram watch` to its end, behind the words of `prefix`, or in a `group`.
 
-    The file `end` is made after some samples, which ends what is watched (`holds_until`).
+    The file `end` is made after some samples, and ends the watched program (`holds_until`).
     """
     out = Path(tempfile.mkdtemp(prefix="out-", dir="/var/tmp"))
     out.chmod(0o777)
@@ -64,7 +64,7 @@ def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None, en
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(run, command, group)
         wait_until(lambda: done.done() or any(out.rglob("samples.csv")), 60)
-        time.sleep(2)  # in which it takes samples; they are written later
+        time.sleep(2)  # it takes samples meanwhile, and writes them later
         end.touch()
         return Watched(done.result(), out)
 
@@ -76,13 +76,13 @@ def run(command: Sequence[str], group: Path | None = None) -> "subprocess.Comple
 
 
 def joining(group: Path | None) -> Callable[[], None] | None:
-    """For `preexec_fn`: enter a group."""
+    """Return a function for `preexec_fn` that enters a group."""
     return None if group is None else lambda: (group / "cgroup.procs").write_text("0") and None  # type: ignore[func-returns-value]
 
 
 @contextmanager
 def made(path: str, **files: str) -> Iterator[Path]:
-    """A group below the root of all, with memory, and with these files written (`memory_max="100M"`)."""
+    """Make a group below the root, with the memory controller, and write these files (`memory_max="100M"`)."""
     folder = ROOT_GROUP
     for name in path.split("/"):
         (folder / "cgroup.subtree_control").write_text("+memory")
@@ -108,7 +108,7 @@ def made(path: str, **files: str) -> Iterator[Path]:
 
 
 def groups_of_ours() -> list[str]:
-    """Groups that the program has made, wherever they are. A group that ends while this looks is passed over."""
+    """Return all groups that the program has made. Groups that end meanwhile are skipped."""
     return [
         str(Path(folder, name))
         for folder, names, _ in os.walk(ROOT_GROUP)
@@ -127,14 +127,14 @@ def wait_until(true: Callable[[], object], within_s: float = 20.0) -> bool:
 
 
 def assert_no_group_is_left() -> None:
-    """Wait for it: a manager removes a scope some time after its last process has ended."""
+    """Wait until no group is left: a manager removes a scope some time after its last process."""
     assert wait_until(lambda: not groups_of_ours()), groups_of_ours()
 
 
-def limited_and_not(mechanism: str, **how: Any) -> dict[str, Any]:
-    """A limit kills what needs more, lets through what needs less; the kernel's own peak and pressure are read.
+def check_limit(mechanism: str, **how: Any) -> dict[str, Any]:
+    """Check that a limit kills a program that needs more and no other, and that the group's peak and pressure are read.
 
-    `how` is for `watch`.
+    `how` are arguments of `watch`.
     """
     more = watch("--memory-limit", "150M", "--", *holds(300 * MB), **how)
     assert (more.status, more.record["outcome"]) == (137, "killed_at_limit"), more.record

@@ -1,4 +1,4 @@
-"""How exact the instrument is on cgroup v2, and what it leaves behind when it is killed."""
+"""How exact the instrument is on cgroup v2, and what a killed one leaves behind."""
 
 import os
 import random
@@ -23,9 +23,9 @@ from .common import BEYOND_RAM, MB, PROJECT, ROOT_GROUP, groups_of_ours, made, r
 
 PLACE = "plain"
 PROGRAMS = PROJECT / "tests/watch/programs"
-# The guest is emulated: to start and to end children takes more CPU time than the tolerance is for.
+# The guest is emulated: starting and ending children takes more CPU time than the tolerance allows.
 SLOW = {"CPU seconds"}
-# With 20 short-lived children: 80 take long in a virtual machine.
+# With 20 short-lived children: 80 are slow in a virtual machine.
 SELF_TEST = f"""
 import dataclasses, sys
 sys.path.insert(0, {str(PROJECT)!r})
@@ -38,11 +38,11 @@ sys.exit(calibration.self_test())
 """
 KILLS = 20
 SUBSET = ("/dev/shm", "forks, a tenth copied", "page cache", "bursts", "SQLite on disk", "a pipeline")
-"""The programs of an ordinary run; with ADVICE in the environment of the tests all of them, which takes minutes."""
+"""The programs of an ordinary run. With ADVICE in the environment all programs run, for minutes."""
 
 
 def case_self_test() -> dict[str, object]:
-    """Every reading is within its tolerance, but for those that slowness explains."""
+    """Every reading is within its tolerance, except those that the slow guest explains."""
     done = run([sys.executable, "-X", "pycache_prefix=/run/pycache", "-c", SELF_TEST])
     print(done.stdout)
     readings = [line for line in done.stdout.splitlines() if re.search(r"  (yes|NO \()", line)]
@@ -53,7 +53,7 @@ def case_self_test() -> dict[str, object]:
 
 
 def _programs() -> Iterator[tuple[str, list[str]]]:
-    """Programs that take memory of every kind, with sizes for a slow machine; {folder} is a folder on disk."""
+    """Yield programs with memory of every kind, in sizes for a slow machine. {folder} is a folder on disk."""
     words = {
         "anonymous memory": ("anonymous.py", 60), "a mapped file": ("file.py", 60, "{folder}"),
         "4 workers share": ("shared.py", 16, 4), "copy on write": ("copied.py", 16, 3), "spikes": ("spikes.py", 20, 8),
@@ -84,11 +84,11 @@ def _programs() -> Iterator[tuple[str, list[str]]]:
     yield "a small command", ["sleep", "0.2"]
 
 
-def case_programs_run_again_under_what_was_asked_for() -> dict[str, object]:
-    """Each is weighed, and completes in a group whose limit is exactly what the advice asks for."""
-    chosen = [one for one in _programs() if "ADVICE" in os.environ or one[0] in SUBSET]
-    with made("weighed") as weighed, made("asked") as asked, ThreadPoolExecutor(3) as pool:
-        results = list(pool.map(lambda one: _again(weighed, asked, *one), chosen))
+def case_programs_complete_under_the_advised_limit() -> dict[str, object]:
+    """Each program completes in a group whose limit is exactly the advised request."""
+    chosen = [program for program in _programs() if "ADVICE" in os.environ or program[0] in SUBSET]
+    with made("weighed") as weighed, made("asked") as limited, ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda program: _run_under_advised_limit(weighed, limited, *program), chosen))
     for name, ask_bytes, status, kills in results:
         print(f"{name}: {ask_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
     assert len(results) >= (30 if "ADVICE" in os.environ else len(SUBSET))
@@ -96,8 +96,13 @@ def case_programs_run_again_under_what_was_asked_for() -> dict[str, object]:
     return {"programs": len(results)}
 
 
-def _again(weighed: Path, asked: Path, name: str, words: Sequence[str]) -> tuple[str, int, int, int]:
-    own, limited = weighed / name.replace(" ", "-").replace("/", "-"), asked / name.replace(" ", "-").replace("/", "-")
+def _run_under_advised_limit(
+    weighed: Path, limited_parent: Path, name: str, words: Sequence[str]
+) -> tuple[str, int, int, int]:
+    own, limited = (
+        weighed / name.replace(" ", "-").replace("/", "-"),
+        limited_parent / name.replace(" ", "-").replace("/", "-"),
+    )
     folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
     for group in (own, limited):
         (group.parent / "cgroup.subtree_control").write_text("+memory")
@@ -113,12 +118,12 @@ def _again(weighed: Path, asked: Path, name: str, words: Sequence[str]) -> tuple
     events = dict(line.split() for line in (limited / "memory.events").read_text().splitlines())
     shutil.rmtree(folder)
     result = name, ask_bytes, done.returncode, int(events["oom_kill"])
-    print(*result, file=sys.stderr, flush=True)  # on the console of the guest, while others go on
+    print(*result, file=sys.stderr, flush=True)  # on the guest's console, at once
     return result
 
 
 def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
-    """The search of the workflow, with `beyond-ram watch` as its probe, against groups made here by plain files."""
+    """Compare the workflow's search, with `beyond-ram watch` as its probe, with groups made by plain files."""
     from beyond_ram.weighing import limit as search
 
     words = [*common.PYTHON, f"held = bytearray({60 * MB})"]
@@ -138,19 +143,19 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
     with made("by-hand") as group:
         enough, killed = 100 * MB, 30 * MB
         while enough > 1.01 * killed:
-            tried = (enough + killed) // 2
-            (group / "memory.max").write_text(str(tried))
+            middle = (enough + killed) // 2
+            (group / "memory.max").write_text(str(middle))
             if run(words, group).returncode == 0:
-                enough = tried
+                enough = middle
             else:
-                killed = tried
+                killed = middle
             (group / "memory.max").write_text("max")
     assert abs(completed_bytes / enough - 1) < 0.03, (completed_bytes, enough)
     return {"search_bytes": completed_bytes, "by_hand_bytes": enough, "probes": len(record["limit"]["probes"])}
 
 
 def case_random_kills_leave_no_group() -> dict[str, object]:
-    """The watcher is killed at any moment, in groups where it is alone, and in the root of all groups."""
+    """The watcher is killed at any moment, alone in a group and in the root group."""
     chosen = random.Random(28)
     with made("kills") as parent:
         (parent / "cgroup.subtree_control").write_text("+memory")
@@ -171,7 +176,7 @@ def case_random_kills_leave_no_group() -> dict[str, object]:
         assert statuses == [-signal.SIGKILL] * KILLS
         gone = wait_until(lambda: not groups_of_ours())
         left = groups_of_ours()
-        # Killed between the making of a group and the start of the guard: the next run in the same place removes it.
+        # After a kill between making a group and starting the guard, the next run in the same place removes the group.
         for group in {Path(folder).parent for folder in left}:
             if group != ROOT_GROUP:
                 (group / "cgroup.subtree_control").write_text("-memory")

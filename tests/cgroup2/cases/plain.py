@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from . import common
-from .common import MB, ROOT_GROUP, groups_of_ours, holds, limited_and_not, made, wait_until, watch
+from .common import MB, ROOT_GROUP, groups_of_ours, holds, check_limit, made, wait_until, watch
 
 PLACE = "plain"
 BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"
@@ -22,15 +22,17 @@ def case_the_kernel_has_cgroup_v2() -> dict[str, object]:
 
 def case_root_group() -> dict[str, object]:
     (ROOT_GROUP / "cgroup.subtree_control").write_text("-memory")
-    outcomes = limited_and_not(BELOW)
-    assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), "the controllers are restored"
+    outcomes = check_limit(BELOW)
+    assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), (
+        "the controllers were not restored"
+    )
     return outcomes
 
 
 def case_alone_in_a_group() -> dict[str, object]:
     with made("alone") as group:
-        outcomes = limited_and_not(BELOW, group=group)
-        assert not (group / "cgroup.subtree_control").read_text().split(), "the controllers are restored"
+        outcomes = check_limit(BELOW, group=group)
+        assert not (group / "cgroup.subtree_control").read_text().split(), "the controllers were not restored"
     return outcomes
 
 
@@ -38,16 +40,16 @@ def case_with_others_in_the_group() -> dict[str, object]:
     with made("shell") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
         try:
-            outcomes = limited_and_not(BESIDE, group=group)
-            assert (group / "cgroup.procs").read_text().split() == [str(other.pid)], "others stay where they are"
+            outcomes = check_limit(BESIDE, group=group)
+            assert (group / "cgroup.procs").read_text().split() == [str(other.pid)], "others were moved"
         finally:
             other.kill()
             other.wait()
     return outcomes
 
 
-def case_a_limit_around_is_not_left() -> None:
-    """Others in a group with a limit: a group beside it would be without that limit."""
+def case_group_with_a_limit_is_not_left() -> None:
+    """Others are in a group with a limit. A group beside it would not have that limit."""
     with made("limited", memory_max="400M") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
         try:
@@ -55,7 +57,7 @@ def case_a_limit_around_is_not_left() -> None:
             assert refused.status == 2
             assert len(refused.stderr.splitlines()) == 1
             assert "memory.max" in refused.stderr
-            assert "mkdir" in refused.stderr, "the line has the command that would help"
+            assert "mkdir" in refused.stderr, "the line lacks the command that would help"
             weighed = watch("--", *holds(100 * MB), group=group)
             around = weighed.record["peak"]["around"]
             assert weighed.status == 0
@@ -70,8 +72,8 @@ def case_a_limit_around_is_not_left() -> None:
             other.wait()
 
 
-def case_the_command_that_is_advised_makes_room() -> dict[str, object]:
-    """As in a container whose group is writable: the own group is all that is seen, and holds a shell."""
+def case_advised_command_makes_room() -> dict[str, object]:
+    """As in a container with a writable group: only the own group is visible, and a shell is in it."""
     with made("container", memory_max="600M") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
         try:
@@ -79,14 +81,14 @@ def case_the_command_that_is_advised_makes_room() -> dict[str, object]:
             assert refused.status == 2
             command = refused.stderr.partition("to make room for one: ")[2]
             subprocess.run(["sh", "-ec", command], check=True)
-            return limited_and_not(BESIDE, group=group / "shell")
+            return check_limit(BESIDE, group=group / "shell")
         finally:
             other.kill()
             other.wait()
 
 
 def case_a_limit_within_a_limit() -> None:
-    """What an inner limit kills is no kill of the outer one."""
+    """A kill at the inner limit is not a kill at the outer one."""
     inner = [*common.BEYOND_RAM, "watch", "--memory-limit", "100M", "--", *holds(300 * MB)]
     outer = watch("--memory-limit", "500M", "--", *inner)
     assert "killed_at_limit" in outer.stderr.splitlines()[0]
@@ -94,14 +96,14 @@ def case_a_limit_within_a_limit() -> None:
     assert not groups_of_ours()
 
 
-def case_what_is_limited_dies_as_a_whole() -> None:
+def case_kill_at_the_limit_ends_all_processes() -> None:
     program = f"import os, signal; os.fork() or bytearray({300 * MB}); signal.pause()"
     result = watch("--memory-limit", "150M", "--", *common.PYTHON, program)
     assert result.record["outcome"] == "killed_at_limit"
     assert not result.record["left_running"]
 
 
-def case_what_outlives_the_command_goes_on() -> None:
+def case_background_process_survives_the_command() -> None:
     result = watch("--memory-limit", "150M", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo")
     (left,) = result.record["left_running"]
     try:
@@ -116,7 +118,7 @@ def case_a_group_of_a_killed_run_is_removed_by_the_next() -> None:
         words = [*common.BEYOND_RAM, "watch", "--memory-limit", "1G", "--", "sleep", "1000"]
         running = subprocess.Popen(words, preexec_fn=common.joining(group), stderr=subprocess.DEVNULL)
         assert wait_until(lambda: list(group.glob("*-command*/")) and _pids(group))
-        (group / "cgroup.kill").write_text("1")  # watcher, guard and command at once: nobody is left to tidy up
+        (group / "cgroup.kill").write_text("1")  # watcher, guard and command at once: none can clean up
         running.wait()
         assert wait_until(lambda: not _pids(group))
         assert groups_of_ours()
@@ -127,7 +129,7 @@ def case_a_group_of_a_killed_run_is_removed_by_the_next() -> None:
 
 
 def _pids(group: Path) -> list[str]:
-    """Processes in the group and below. A group that ends while this looks is passed over."""
+    """Return the processes in the group and below. Groups that end meanwhile are skipped."""
     pids: list[str] = []
     for folder, _, _ in os.walk(group):
         with contextlib.suppress(OSError):
@@ -135,8 +137,8 @@ def _pids(group: Path) -> list[str]:
     return pids
 
 
-def case_the_group_that_is_given() -> None:
-    """--cgroup: its peak, its kills, its limit, whoever is in it."""
+def case_given_group() -> None:
+    """`--cgroup` reads the peak, kills and limit of a group of others."""
     with made("pod", memory_max="300M") as group:
         end = Path("/var/tmp/end-of-given")
         running = subprocess.Popen(
@@ -152,6 +154,6 @@ def case_the_group_that_is_given() -> None:
         assert peak["cgroup"]["version"] == 2
         assert 150 * MB < peak["cgroup_bytes"] < 200 * MB
         assert peak["around"]["limit_bytes"] == 300 << 20
-        assert peak["around"]["kills"] == 0, "it was killed before"
+        assert peak["around"]["kills"] == 0, "an earlier kill was counted"
         assert result.record["attached"]["before"]["cgroup_peak_bytes"] > 280 << 20
         assert "cgroup      none" not in result.stderr

@@ -1,4 +1,4 @@
-"""Time of waiting for memory, by the command's own group."""
+"""The time that a command's own group waited for memory."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from .common import PYTHON, watch
 PLACE = "plain"
 
 
-def case_the_group_says_how_long_it_waited() -> dict[str, object]:
+def case_pressure_of_the_group() -> dict[str, object]:
     data = Path("/var/tmp/read-again")
     data.write_bytes(bytes(60_000_000))
     descriptor = os.open(data, os.O_RDWR)

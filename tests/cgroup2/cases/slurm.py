@@ -1,4 +1,4 @@
-"""Below a step of Slurm, whose daemons run here with its plugin cgroup/v2."""
+"""Below a step of Slurm, whose daemons run in the guest with the plugin cgroup/v2."""
 
 import os
 import subprocess
@@ -39,8 +39,8 @@ AllowedSwapSpace=0
 
 @cache
 def _up() -> None:
-    """Start Slurm's daemons. Raises Skip where they do not come up."""
-    # slurmd resolves its name to an address that is not the loopback's, and the guest has no network card.
+    """Start Slurm's daemons. Raises Skip if they do not come up."""
+    # slurmd needs its name to resolve to an address other than loopback's, and the guest has no network card.
     for command in ("hostname node1", "ip link set lo up", "ip address add 10.99.0.1/32 dev lo"):
         subprocess.run(command.split(), check=True)
     Path("/etc/hosts").write_text("127.0.0.1 localhost\n10.99.0.1 node1\n")
@@ -73,7 +73,7 @@ def _worker() -> list[str]:
 
 
 def case_step_of_a_user() -> None:
-    """Its group is Slurm's: no limit below it, but its limit, its peak and its kills are read."""
+    """The group is Slurm's: no limit can be set below it, but its limit, peak and kills are read."""
     refused = watch("--memory-limit", "150M", "--", "true", prefix=_step(300, _worker()))
     assert refused.status == 2
     assert "sbatch --mem" in refused.stderr
@@ -97,9 +97,9 @@ def case_attach_to_a_job() -> None:
     words = [*_step(300, _worker()), *common.holds_until(end, 150 * MB)]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        asked = ["squeue", "-h", "-t", "R", "-o", "%A"]
-        assert wait_until(lambda: subprocess.run(asked, capture_output=True).stdout.strip())
-        job = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        squeue = ["squeue", "-h", "-t", "R", "-o", "%A"]
+        assert wait_until(lambda: subprocess.run(squeue, capture_output=True).stdout.strip())
+        job = subprocess.run(squeue, capture_output=True, text=True, check=True).stdout.strip()
         result = watch("--slurm", job, "--wait", "10", end=end)
         assert result.status == 0
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20

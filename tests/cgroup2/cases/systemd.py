@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from . import common
-from .common import MB, holds, limited_and_not, made, wait_until, watch
+from .common import MB, holds, check_limit, made, wait_until, watch
 
 PLACE = "systemd"
 BELOW = "cgroup v2, child of the own group"
@@ -18,26 +18,26 @@ REFUSED = "beyond-ram: no memory limit can be set here: "
 
 @cache
 def user(name: str) -> int:
-    """The id of an ordinary user."""
+    """Create an ordinary user, and return its id."""
     subprocess.run(["useradd", "-m", "-s", "/bin/bash", name], check=True)
     return int(subprocess.run(["id", "-u", name], capture_output=True, text=True, check=True).stdout)
 
 
 def linger(name: str) -> None:
-    """Have the user's manager run without a session."""
+    """Start the user's manager without a session."""
     subprocess.run(["loginctl", "enable-linger", name], check=True)
     assert wait_until(Path(f"/run/user/{user(name)}/bus").exists, 60)
 
 
 def session(name: str = "worker") -> list[str]:
-    """A session as ssh or a login gives it."""
+    """Return a command that starts a session, as ssh or a login does."""
     user(name)
     service = ["systemd-run", "-q", "--wait", "--pipe", f"--uid={name}", "-p", "PAMName=login"]
     return [*service, "-p", f"WorkingDirectory=/home/{name}", "-p", f"Environment=PATH={os.environ['PATH']}"]
 
 
 def becoming(name: str) -> list[str]:
-    """Another user without a session and without a variable of one."""
+    """Return a command that becomes another user, without a session and its variables."""
     user(name)
     words = ["setpriv", f"--reuid={name}", f"--regid={name}", "--init-groups", "env", "-u", "XDG_RUNTIME_DIR"]
     return [*words, f"HOME=/home/{name}"]
@@ -53,17 +53,17 @@ def case_user_session() -> dict[str, object]:
     """The README's command, as an ordinary user, with nothing to configure."""
     done = watch("--memory-limit", "2G", "--", *holds(50 * MB), prefix=session())
     assert (done.status, done.mechanism) == (0, USERS)
-    return limited_and_not(USERS, prefix=session())
+    return check_limit(USERS, prefix=session())
 
 
 def case_user_session_by_a_shell() -> dict[str, object]:
-    return limited_and_not(USERS, prefix=[*session(), "bash", "-c", '"$@"; exit $?', "bash"])
+    return check_limit(USERS, prefix=[*session(), "bash", "-c", '"$@"; exit $?', "bash"])
 
 
 def case_user_with_a_manager_and_no_session() -> dict[str, object]:
     prefix = becoming("lingering")
     linger("lingering")
-    return limited_and_not(USERS, prefix=prefix)
+    return check_limit(USERS, prefix=prefix)
 
 
 def case_root_in_a_delegated_scope() -> None:
@@ -88,13 +88,15 @@ def case_user_without_a_manager_is_refused() -> None:
     assert "loginctl enable-linger" in refused.stderr
     weighed = watch("--", *holds(100 * MB), prefix=prefix)
     assert weighed.status == 0
-    assert weighed.record["peak"]["around"]["version"] == 2, "what the own group knows is read all the same"
+    assert weighed.record["peak"]["around"]["version"] == 2, "the own group was not read"
     linger("nobodys")
-    assert watch("--memory-limit", "150M", "--", "true", prefix=prefix).mechanism == USERS, "what was advised helps"
+    assert watch("--memory-limit", "150M", "--", "true", prefix=prefix).mechanism == USERS, (
+        "the advised command did not help"
+    )
 
 
 def case_user_leaves_no_limit() -> None:
-    """A user with a manager, in a group of root's with a limit: a scope of the user's would be without it."""
+    """A user with a manager is in a group of root with a limit. A scope of the user would not have that limit."""
     prefix = ["systemd-run", "-q", "--scope", "-p", "MemoryMax=400M", *becoming("lingering")]
     linger("lingering")
     refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
@@ -103,24 +105,24 @@ def case_user_leaves_no_limit() -> None:
 
 
 def case_service_of_root() -> dict[str, object]:
-    """In the group of the service are its shell, and the runner of these cases."""
-    return limited_and_not(SYSTEMS)
+    """The service's group has its shell, and the runner of these cases."""
+    return check_limit(SYSTEMS)
 
 
 def case_service_that_is_the_watcher() -> dict[str, object]:
-    """Systemd ends a whole service of which the kernel has killed something, where it is not told otherwise."""
-    return limited_and_not(SYSTEMS, prefix=["systemd-run", "-q", "--wait", "--pipe"])
+    """By default systemd ends a whole service after the kernel killed one of its processes."""
+    return check_limit(SYSTEMS, prefix=["systemd-run", "-q", "--wait", "--pipe"])
 
 
 def case_root_shell() -> dict[str, object]:
-    """A session of root's, as ssh gives it, with its shell."""
+    """A session of root with its shell, as by ssh."""
     login = ["systemd-run", "-q", "--wait", "--pipe", "-p", "PAMName=login"]
     login += ["-p", f"Environment=PATH={os.environ['PATH']}"]
-    return limited_and_not(SYSTEMS, prefix=[*login, "bash", "-c", '"$@"; exit $?', "bash"])
+    return check_limit(SYSTEMS, prefix=[*login, "bash", "-c", '"$@"; exit $?', "bash"])
 
 
 def case_the_peak_of_a_service() -> None:
-    """--cgroup of a service that runs: its peak and its limit."""
+    """`--cgroup` reads the peak and limit of a running service."""
     unit = ["systemd-run", "-q", "--unit=held", "-p", "MemoryMax=300M", "-p", "MemoryAccounting=yes"]
     end = Path("/var/tmp/end-of-service")
     subprocess.run([*unit, *common.holds_until(end, 150 * MB)], check=True)
@@ -134,7 +136,7 @@ def case_the_peak_of_a_service() -> None:
 
 
 def _container(group: Path, mode: str, who: Sequence[str] = (), shell: str = '"$@"') -> list[str]:
-    """What a runtime does: enters the group from outside, then a namespace of groups with its mount of them."""
+    """Do what a runtime does: enter the group from outside, then a cgroup namespace with its own mount."""
     mounts = {
         "read-only": "umount -R /sys/fs/cgroup; mount -t cgroup2 -o ro,nosuid,nodev,noexec cgroup /sys/fs/cgroup",
         "writable": "umount -R /sys/fs/cgroup; mount -t cgroup2 cgroup /sys/fs/cgroup",
@@ -152,7 +154,7 @@ def _pod(**files: str) -> AbstractContextManager[Path]:
 
 def case_container_with_a_writable_group() -> dict[str, object]:
     with _pod(memory_max="600M") as group:
-        outcomes = limited_and_not(BELOW, prefix=_container(group, "writable"))
+        outcomes = check_limit(BELOW, prefix=_container(group, "writable"))
         assert not (group / "cgroup.subtree_control").read_text().split()
     return outcomes
 
@@ -163,11 +165,11 @@ def case_container_with_a_writable_group_of_a_user() -> dict[str, object]:
         for name in (".", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
             os.chown(group / name, number, number)
         who = ["setpriv", "--reuid=contained", "--regid=contained", "--init-groups"]
-        return limited_and_not(BELOW, prefix=_container(group, "writable", who))
+        return check_limit(BELOW, prefix=_container(group, "writable", who))
 
 
 def case_container_with_a_read_only_group() -> None:
-    """No limit, but what the group knows: its limit, its peak, its kills."""
+    """No limit can be set, but the group's limit, peak and kills are read."""
     with _pod(memory_max="400M", memory_swap_max="0") as group:
         prefix = _container(group, "read-only")
         refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
@@ -186,7 +188,7 @@ def case_container_with_a_read_only_group() -> None:
 
 
 def case_container_with_the_tree_of_its_host() -> None:
-    """/proc/self/cgroup says `/`, and what is mounted there is not the own group."""
+    """/proc/self/cgroup has `/`, and the mount there is not the own group."""
     with _pod(memory_max="400M") as group:
         weighed = watch("--", *holds(50 * MB), prefix=_container(group, "host's"))
         around = weighed.record["peak"]["around"]
@@ -195,14 +197,14 @@ def case_container_with_the_tree_of_its_host() -> None:
 
 
 def case_pod_limit_around_a_container() -> None:
-    """The pod's limit kills, not the container's: seen inside as a kill without an `oom` of its own."""
+    """The pod's limit kills, not the container's: the container has a kill without an `oom` event."""
     with _pod(memory_max="500M", memory_swap_max="0") as group:
         (group.parent / "memory.max").write_text("200M")
         weighed = watch("--", *holds(400 * MB), prefix=_container(group, "read-only"))
         assert weighed.record["killed_for_memory"]
         limited = watch("--memory-limit", "450M", "--", *holds(400 * MB), prefix=_container(group, "writable"))
         assert limited.record["killed_for_memory"]
-        assert limited.record["outcome"] == "failed", "it was not this limit"
+        assert limited.record["outcome"] == "failed", "it was blamed on the wrong limit"
         (group.parent / "memory.max").write_text("max")
 
 
