@@ -36,6 +36,9 @@ MEASUREMENT = re.compile(
     rf"(?<=\| )[\u2212~-]?{NUMBER}(?:[.,±% ]|to|and|{NUMBER})*(?<=\d\d|\.\d)(?= \|)",
 )
 
+# What cog makes in a page, with the lines that say how.
+BLOCK = re.compile(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->", re.S)
+
 # A line of table `runs`.
 RUN = {"experiment": "scan", "stack": "current", "rep": 1, "outcome": "completed", "completed_work": True}
 RUN |= {"cpu_count": 2, "machine_memory_bytes": 8e9, "kernel": "6.1", "architecture": "x86_64", "cgroup_version": 2}
@@ -157,13 +160,20 @@ def changed(table: pd.DataFrame) -> pd.DataFrame:
 def test_a_changed_table_is_noticed(
     path: Path, renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(DOCS / "measured", tmp_path / "measured")
-    monkeypatch.setattr(renew.measured, "FOLDER", tmp_path / "measured")
-    quoting = [page for page in PAGES if f'"{path.parent.name}' in page.read_text()]
-    quoting.sort(key=lambda page: f'"{path.parent.name}/{path.stem}"' not in page.read_text())
-    copy = tmp_path / "measured" / path.relative_to(DOCS / "measured")
-    changed(renew.measured.read(path)).to_csv(copy, index=False)
-    assert any(stale(renew, page) for page in quoting)
+    folder, name = path.parent.name, f"{path.parent.name}/{path.stem}"
+    shutil.copytree(DOCS / "measured" / folder, tmp_path / folder)
+    monkeypatch.setattr(renew.measured, "FOLDER", tmp_path)
+    changed(renew.measured.read(path)).to_csv(tmp_path / f"{name}.csv", index=False)
+    quoting = [block for page in PAGES for block in BLOCK.findall(page.read_text()) if folder in block]
+    naming = [block for block in quoting if f'"{name}"' in block]
+    assert any(not renders_as(renew, blocks, tmp_path) for blocks in (naming, quoting))
+
+
+def renders_as(renew: ModuleType, blocks: list[str], folder: Path) -> bool:
+    """Whether some blocks are as their tables give them."""
+    page = folder / "blocks.md"
+    page.write_text("\n\n".join(blocks))
+    return not renew.pages("--check", files=[page])
 
 
 def test_tables_are_taken_from_a_results_folder(

@@ -118,19 +118,35 @@ def new_page(
 
 @pytest.fixture(scope="module")
 def left_open() -> dict[str, Any]:
-    """Pages that stay open from test to test."""
+    """Pages that stay open from test to test, by size."""
     return {}
 
 
 @pytest.fixture
-def phone(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator[Any]:
-    """The report on a phone, opened once for all that only look at it. An error that it logs fails who looks."""
-    if "phone" not in left_open:
-        faults: list[str] = []
-        left_open["phone"] = (new_page(browser, page_file, faults, "phone"), faults)
-    page, faults = left_open["phone"]
-    yield page
-    assert not faults
+def left(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator[Opened]:
+    """The report of one size, opened once for all tests that leave it as it was. A logged error fails the test."""
+    taken = []
+
+    def page_of(size: str) -> Any:
+        if size not in left_open:
+            faults: list[str] = []
+            left_open[size] = (new_page(browser, page_file, faults, size), faults)
+        page, faults = left_open[size]
+        taken.append(faults)
+        return page
+
+    yield page_of
+    assert not any(taken)
+
+
+@pytest.fixture
+def phone(left: Opened) -> Any:
+    return left("phone")
+
+
+@pytest.fixture
+def desktop(left: Opened) -> Any:
+    return left("desktop")
 
 
 def foreign(url: str, path: Path) -> bool:
@@ -194,8 +210,8 @@ def test_what_is_planted_is_shown_and_does_nothing(page_file: Path, opened: Open
     assert "no such cell" in page.locator("#cell").inner_text()
 
 
-def test_a_filter_leaves_what_is_of_the_stack(page_file: Path, opened: Opened) -> None:
-    page = opened(page_file)
+def test_a_filter_leaves_what_is_of_the_stack(desktop: Any) -> None:
+    page = desktop
     go(page, "cells")
     assert page.locator("#cells tbody tr").count() == 4
     page.select_option("#filters [name=stack]", "current")
@@ -229,9 +245,10 @@ def test_a_table_of_many_cells_is_unpacked_where_it_is_shown(
     assert "509" in page.locator("#cell").inner_text()
 
 
-def test_bars_of_a_finding_are_as_long_as_their_values(page_file: Path, opened: Opened) -> None:
-    page = opened(page_file)
-    for width in (1280, 360):
+def test_bars_of_a_finding_are_as_long_as_their_values(desktop: Any) -> None:
+    page = desktop
+    go(page, "overview")
+    for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         drawn = page.evaluate("""() => [...document.querySelectorAll('#overview dl.bars')].map(
             list => [...list.querySelectorAll('.bar')].map(
@@ -242,8 +259,8 @@ def test_bars_of_a_finding_are_as_long_as_their_values(page_file: Path, opened: 
             assert all(abs(pixels - longest * percent / 100) <= 2 for pixels, percent in bars)
 
 
-def test_hovering_tells_values_and_a_point_leads_to_its_cell(page_file: Path, opened: Opened) -> None:
-    page = opened(page_file)
+def test_hovering_tells_values_and_a_point_leads_to_its_cell(desktop: Any) -> None:
+    page = desktop
     go(page, "cell")
     page.locator("#cell .chart svg:visible").first.hover()
     assert "MB" in page.locator("#cell .reading").first.inner_text()
@@ -255,8 +272,8 @@ def test_hovering_tells_values_and_a_point_leads_to_its_cell(page_file: Path, op
     page.wait_for_selector("#cell .chart svg:visible")
 
 
-def test_a_drawing_tells_values_too_and_is_enlarged(page_file: Path, opened: Opened) -> None:
-    page = opened(page_file)
+def test_a_drawing_tells_values_too_and_is_enlarged(desktop: Any) -> None:
+    page = desktop
     go(page, "figures")
     assert page.locator("#figure-one use title").all_text_contents() == [
         f"{PLANTED}; {values}" for values in ("1; 3", "2; 4")
@@ -370,30 +387,33 @@ def test_tables_have_the_colour_of_the_page(page_file: Path, opened: Opened) -> 
     assert page.evaluate(colour, ".dt-container") == page.evaluate(colour, "body")
 
 
-def test_a_list_of_files_has_space_between_them(page_file: Path, opened: Opened) -> None:
-    page = opened(page_file)
+def test_a_list_of_files_has_space_between_them(desktop: Any) -> None:
+    page = desktop
     go(page, "cell")
     assert "samples.csv, events.jsonl, run.json." in page.locator("#cell").inner_text()
 
 
-def test_a_figure_is_whole_on_a_phone(page_file: Path, opened: Opened) -> None:
-    page = opened(page_file, "phone", place="figures")
+def test_a_figure_is_whole_on_a_phone(phone: Any) -> None:
+    page = phone
+    go(page, "figures")
     assert page.evaluate("document.querySelector('#figures .paper svg').getBoundingClientRect().right") <= 360
 
 
 # What a theme can change. All else of a view is the same in both, and page.css gives a phone no colours of its own.
 OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+VIOLATIONS = {"resultTypes": ["violations"]}
 
 
 @pytest.mark.parametrize("size", [*SIZES])
-def test_axe_finds_nothing_serious(page_file: Path, opened: Opened, size: str) -> None:
+def test_axe_finds_nothing_serious(left: Opened, size: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = opened(page_file, size)
-    for theme, options in (("light", None), *([("dark", OF_COLOURS)] if size == "desktop" else [])):
+    page = left(size)
+    themes = {"dark": VIOLATIONS | OF_COLOURS, "light": VIOLATIONS}
+    for theme in themes if size == "desktop" else ["light"]:
         page.emulate_media(color_scheme=theme)
         for view in (*VIEWS, "cell"):
             go(page, view)
-            violations = axe.run(page, options=options).response["violations"]
+            violations = axe.run(page, options=themes[theme]).response["violations"]
             serious = [one for one in violations if one["impact"] in ("serious", "critical")]
             assert not [(theme, view, one["id"], one["nodes"][0]["html"][:300]) for one in serious]
 
