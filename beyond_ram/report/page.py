@@ -15,6 +15,8 @@ from .packed import datatables, packed_json, plotly
 
 TEMPLATES = Path(str(resources.files(__package__).joinpath("templates")))
 _MOST = 5000
+MANY_LINES = 1000
+"""A table with more lines is packed, and unpacked where it is shown."""
 
 
 def sources() -> list[Path]:
@@ -46,6 +48,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined, autoescape=True, finalize=_shown,
     )  # fmt: skip
     environment.filters |= {"number": number, "packed": packed_json}
+    environment.tests["many"] = lambda lines: lines > MANY_LINES
     return environment
 
 
