@@ -38,6 +38,8 @@ settings.register_profile("long", max_examples=2000)
 
 # Folders that share what takes long to make: a cluster, a token dataset with its stack, a copy of the project.
 FOLDERS = ("slurm", "workloads", "rules")
+# Their tests wait more than they compute, so they start early, beside those that compute.
+WAITING = ("weighing", "watch", "bisect", "atlas")
 
 
 def scope_of(file: str) -> str:
@@ -79,7 +81,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, those of FOLDERS before others, so that no process is left alone at the end.
+    """Files with slow tests come first, FOLDERS and WAITING before others, so that no process is left alone at the end.
 
     Before these, files with tests that are alone: such a test waits for all that others are at, and they for it.
 
@@ -92,8 +94,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     alone = {item.path for item in items if item.get_closest_marker("alone")}
 
     def place(item: pytest.Item) -> tuple[bool, bool, int]:
-        scope = scope_of(item.nodeid.partition("::")[0])
-        return item.path not in alone, item.path not in slow, ([*FOLDERS, scope].index(scope))
+        folder, first = item.nodeid.split("/")[1], [*FOLDERS, *WAITING]
+        return item.path not in alone, item.path not in slow, [*first, folder].index(folder)
 
     items.sort(key=place)
 

@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import pandas as pd
 import pyarrow
 import pytest
 import yaml
+from snakemake.cli import get_argument_parser
 
 from beyond_ram import experiment
 from beyond_ram.cli import COMMANDS
@@ -48,11 +50,18 @@ COMMAND_LINE = re.compile(r"(?<![/\w])beyond-ram (?!beyond-ram)([a-z]+)((?:(?! -
 
 def of(*languages: str) -> list[pytest.ParameterSet]:
     """The blocks of some languages, as parameters with the marks that they need."""
-    return [
-        pytest.param(block, id=str(block), marks=[pytest.mark.slow] if is_slow(block) else [])
-        for block in BLOCKS
-        if block.language in languages
-    ]
+    return [pytest.param(block, id=str(block), marks=marks(block)) for block in BLOCKS if block.language in languages]
+
+
+def marks(block: Block) -> list[pytest.MarkDecorator]:
+    """A plan takes seconds: those beyond README's are made end to end."""
+    late = is_plan(block) and block.page != ROOT / "README.md"
+    return [*[pytest.mark.slow] * is_slow(block), *[pytest.mark.end_to_end] * late]
+
+
+def is_plan(block: Block) -> bool:
+    """Whether a block only calls Snakemake, as a dry run: no later block needs it."""
+    return block.note("planned") is not None and all("snakemake " in line for line in block.text.splitlines())
 
 
 def is_slow(block: Block) -> bool:
@@ -104,7 +113,7 @@ class Place:
         """Do what the page says up to a block; what is slow only for a block that is slow too."""
         for other in BLOCKS:
             before = other.page == block.page and other.line < block.line and other.language in (*SHELL, "python")
-            wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block)
+            wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block) and not is_plan(other)
             if other not in self.done and (wanted or other == block):
                 untouched = other.note("planned") and not self.done and "mine" not in other.text
                 planned = self.plans.get(other.text) if untouched else None
@@ -243,6 +252,23 @@ def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None
     assert done.returncode == 0, f"{block}\n{block.text}{done.stdout[-2000:]}{done.stderr[-3000:]}"
     if block.note("planned"):
         assert re.search(r"^total +[1-9]", done.stdout + done.stderr, re.MULTILINE), "nothing is planned"
+
+
+@pytest.mark.slow
+def test_calls_of_snakemake_name_existing_targets_options_and_files(places: Callable[[Path], Place]) -> None:
+    """Their plans are made end to end."""
+    place = places(ROOT / "README.md")
+    listed = subprocess.run(
+        ["snakemake", "--list-target-rules"], cwd=place.folder, env=os.environ | {"PATH": place.path},
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    calls = [line.partition("snakemake ")[2] for block in BLOCKS if is_plan(block) for line in block.text.splitlines()]
+    assert calls
+    for call in calls:
+        options = get_argument_parser().parse_args(shlex.split(call, comments=True))
+        assert {*options.targets} <= {*listed}, call
+        files = [*(options.configfile or ()), *filter(None, [options.workflow_profile])]
+        assert all((ROOT / file).exists() for file in files), call
 
 
 @pytest.mark.slow

@@ -75,6 +75,7 @@ def test_without_it_nothing_follows(project: Path, snakemake: Snakemake, config:
     assert not (project / RESULTS / "report.html").exists()
 
 
+@pytest.mark.end_to_end
 def test_what_was_asked_for_by_name_is_not_tried_again(project: Path, snakemake: Snakemake, config: Path) -> None:
     bad, table = f"{RESULTS}/runs/{BAD}/run.json", f"{RESULTS}/tables/runs.csv"
     words = ("--keep-going", "--configfile", str(config))

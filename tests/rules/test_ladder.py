@@ -39,6 +39,7 @@ def config(clone: Path, versions: list[str]) -> str:
     return str(file)
 
 
+@pytest.mark.end_to_end
 def test_a_ladder_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
     words = ("snakemake", "--cores", "2", "results-varied/tables/ladders.csv", "--configfile")
 

@@ -65,6 +65,7 @@ def run(one_node: Slurm, folder: Path) -> Run:
     return one_node.snakemake(cwd=folder)
 
 
+@pytest.mark.end_to_end
 def test_terminal_shows_failures_and_retries_only(run: Run) -> None:
     lines = run.output.splitlines()
     assert "Failed: weigh (rule weigh)" in lines
@@ -79,6 +80,7 @@ def overlap(one: dict[str, str], other: dict[str, str]) -> bool:
     return one["StartTime"] < other["EndTime"] and other["StartTime"] < one["EndTime"]
 
 
+@pytest.mark.end_to_end
 def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
     jobs = {job["JobId"]: job for job in run.jobs_of("ordinary")}
     assert set(jobs) == {(folder / f"ordinary.{number}").read_text().strip() for number in (0, 1)}
@@ -86,6 +88,7 @@ def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
     assert all("mem=1000M" in job["TRES"] for job in jobs.values()), "a job lacks the profile's default request"
 
 
+@pytest.mark.end_to_end
 def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> None:
     killed, finished = run.jobs_of("weigh")
     assert (folder / "weighed").exists()
@@ -101,6 +104,7 @@ def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> N
     assert "mem=1000M" in finished["TRES"]
 
 
+@pytest.mark.end_to_end
 def test_measuring_jobs_run_alone_on_a_node(run: Run) -> None:
     ordinary = run.jobs_of("ordinary")
     measuring = run.jobs_of("weigh") + run.jobs_of("weigh_interrupted")
