@@ -1,7 +1,7 @@
-"""Wheels with a known fault: a release as its index has it, with one file of Python changed.
+"""Wheels with a known fault: a release with one changed Python file.
 
-`python -m tests.gate.patched FAULT DIR` writes one into DIR and prints its name. With `none` nothing is changed but the
-archive is written anew as well.
+`python -m tests.gate.patched FAULT DIR` writes one into DIR and prints its name. `none` changes no file, but also
+rewrites the archive.
 """
 
 import base64
@@ -15,7 +15,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Fault:
-    """What is put into a wheel."""
+    """Code that is added to a file of a wheel."""
 
     package: str
     file: str
@@ -34,7 +34,7 @@ def _map(self, *args, **kwargs):
 
 Dataset.map = _map
 """
-# A tenth of the processor time that the process has used so far, once more.
+# Spends another tenth of the CPU time that the process has used so far.
 _SLOWER = """
 
 _beyond_ram_map = Dataset.map
@@ -97,7 +97,7 @@ def _iter(self):
 IterableDataset.__iter__ = _iter
 """
 
-# What each batch leaves behind, or each row of it.
+# Each batch leaves memory behind, in proportion to its rows or not.
 _SLOW_LEAK = """
 
 _beyond_ram_left = []
@@ -125,7 +125,7 @@ FAULTS = {
 
 
 def patched(name: str, version: str, out: Path) -> Path:
-    """The wheel of a release with a fault in it, under its own name."""
+    """Return the wheel of a release with a fault in it, under its own name."""
     fault = FAULTS[name]
     out.mkdir(parents=True, exist_ok=True)
     fresh = out / "as-released"
@@ -144,8 +144,8 @@ def patched(name: str, version: str, out: Path) -> Path:
     ]
     subprocess.run(command, check=True)
     (wheel,) = fresh.glob(f"{fault.package}-{version}-*.whl")
-    made = out / wheel.name
-    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as after:
+    target = out / wheel.name
+    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as after:
         record = next(entry for entry in before.namelist() if entry.endswith(".dist-info/RECORD"))
         for entry in before.infolist():
             content = before.read(entry)
@@ -158,7 +158,7 @@ def patched(name: str, version: str, out: Path) -> Path:
         lines = before.read(record).decode().splitlines()
         lines = [changed if line.startswith(f"{fault.file},") else line for line in lines]
         after.writestr(record, "\n".join(lines) + "\n")
-    return made
+    return target
 
 
 if __name__ == "__main__":

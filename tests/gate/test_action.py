@@ -1,4 +1,4 @@
-"""The composite action: its steps run as a runner would run them, on a cell that takes a moment."""
+"""The composite action: its steps run as on a runner, on a short cell."""
 
 import json
 import os
@@ -25,23 +25,23 @@ def action(root: Path) -> dict[str, Any]:
     return content
 
 
-def test_every_input_is_used_and_every_step_says_its_shell(action: dict[str, Any]) -> None:
+def test_inputs_are_used_and_steps_name_their_shell(action: dict[str, Any]) -> None:
     assert action["runs"]["using"] == "composite"
     text = json.dumps(action["runs"])
     assert set(re.findall(r"inputs\.(\w+)", text)) == set(action["inputs"]) == set(NAMES)
     for step in action["runs"]["steps"]:
         assert ("run" in step) != ("uses" in step)
         assert "run" not in step or step["shell"] == "bash"
-        # What a pull request can name goes through the environment, never into the text of a script.
+        # Names from a pull request go through the environment, never into the text of a script.
         assert "${{" not in step.get("run", "")
 
 
 def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str, str]) -> "list[tuple[str, int, str]]":
-    """The name, exit status and output of each `run:` step, up to one that fails."""
-    given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
+    """Return the name, exit status and output of each `run:` step, up to one that fails."""
+    values = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
     context = {"github.action_path": str(clone), "runner.temp": str(place)}
     context |= {"github.event.pull_request.head.sha || github.sha": "abc", "github.token": ""}
-    context |= {f"inputs.{name}": value for name, value in given.items()}
+    context |= {f"inputs.{name}": value for name, value in values.items()}
     done = []
     for step in action["runs"]["steps"]:
         if "run" not in step:
@@ -51,13 +51,13 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
             for name, value in step.get("env", {}).items()
         }
         files = {"GITHUB_OUTPUT": str(place / "output"), "GITHUB_STEP_SUMMARY": str(place / "summary")}
-        left = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
-        # As after setup-python, and without the environment of the tests.
-        outside = [folder for folder in left["PATH"].split(":") if not folder.startswith(sys.prefix)]
-        left["PATH"] = ":".join([str(Path(getattr(sys, "_base_executable", sys.executable)).parent), *outside])
+        outer = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        # The PATH after setup-python, without the environment of the tests.
+        outside = [folder for folder in outer["PATH"].split(":") if not folder.startswith(sys.prefix)]
+        outer["PATH"] = ":".join([str(Path(getattr(sys, "_base_executable", sys.executable)).parent), *outside])
         ran = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            env=left | own | files, cwd=place, capture_output=True, text=True, check=False,
+            env=outer | own | files, cwd=place, capture_output=True, text=True, check=False,
         )  # fmt: skip
         done.append((step["name"], ran.returncode, ran.stdout + ran.stderr))
         if ran.returncode:
@@ -67,7 +67,7 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
+def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
     done = run_steps(action, tmp_path, clone, inputs)
@@ -77,10 +77,10 @@ def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path
     assert (tmp_path / "output").read_text() == "verdict=same\n"
     summary = (tmp_path / "summary").read_text()
     assert [name in summary.splitlines()[0] for name in ("fsspec==2026.7.0", "fsspec==2026.6.0")] == [True, True]
-    made = json.loads((tmp_path / "beyond-ram-gate" / "gate.json").read_text())
-    assert {(line["metric"], line["verdict"]) for line in made["changes"]} == {("run_failed", "same")}
+    result = json.loads((tmp_path / "beyond-ram-gate" / "gate.json").read_text())
+    assert {(line["metric"], line["verdict"]) for line in result["changes"]} == {("run_failed", "same")}
     (tmp_path / "output").unlink()
-    # One repeat decides nothing: a warning that says what would have been seen, and no silent pass.
+    # One repeat decides nothing: there is a warning with the smallest leak that would have been found.
     done = run_steps(action, tmp_path, clone, inputs | {"budget": "0.001"})
     assert done[-1][:2] == ("Measure", 0)
     assert "::warning title=beyond-ram gate is undecided::" in done[-1][2]

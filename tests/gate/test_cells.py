@@ -1,4 +1,4 @@
-"""The cells of a gate: shipped sets stay valid, and what is chosen has the package."""
+"""The cells of a gate: shipped sets are valid, and chosen cells have the package."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def experiments(root: Path, out: Path, wanted: list[str], *packages: str, folder
 
 
 @pytest.mark.parametrize("name", ["tokenize", "load", "stream", "read", "files"])
-def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: str) -> None:
+def test_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: str) -> None:
     assert name in shipped(root)
     choice = choose([name], ["datasets", "tokenizers", "huggingface-hub"], tmp_path, root, root)
     assert choice.cells
@@ -22,7 +22,7 @@ def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: 
 
 
 @pytest.mark.slow
-def test_by_default_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:
+def test_default_is_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:
     assert experiments(root, tmp_path, [], "datasets") == [
         "gate-load",
         "gate-read",
@@ -37,7 +37,7 @@ def test_by_default_every_cell_whose_stack_has_the_package(root: Path, tmp_path:
         choose([], ["no-such-package"], tmp_path, root, root)
 
 
-def test_a_file_of_ones_own_is_taken_whole(root: Path, tmp_path: Path) -> None:
+def test_all_cells_of_an_own_file_are_chosen(root: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "defaults: none\nexperiments:\n  mine: {workload: scan, matrix: {stack: [current], size_mb: [20]}}\n"
     )

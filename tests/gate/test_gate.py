@@ -1,4 +1,4 @@
-"""The whole gate, on wheels with a known fault: the metric, the cell and the size."""
+"""The whole gate on wheels with a known fault: it finds the metric, the cell and the size."""
 
 import json
 from pathlib import Path
@@ -16,11 +16,11 @@ from ..conftest import ROOT, lend_bytecode
 from .patched import patched
 
 RELEASE = "5.2.0"
-BUDGET_MIN = 20  # more than the repeats take on a busy machine
+BUDGET_MIN = 20  # enough for the repeats on a busy machine
 
 
 def gate(fault: str, cells: str, stack: str, folder: Path) -> tuple[int, dict[str, Any]]:
-    """The exit status and gate.json of a wheel with a fault against the release."""
+    """Compare a wheel with a fault with the release; return the exit status and gate.json."""
     sides = {name: patched(name, RELEASE, folder / name) for name in ("none", fault)}
     lend_bytecode(stack, folder / "out" / "stacks")
     mark(folder / "out")
@@ -31,8 +31,8 @@ def gate(fault: str, cells: str, stack: str, folder: Path) -> tuple[int, dict[st
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_a_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "AT", (2, 2))  # two repeats show it, where others of its metrics need many
+def test_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "AT", (2, 2))  # two repeats show it; other metrics need many
     leaked = 2e8  # of 2,000 batches
     cells = yaml.safe_load((ROOT / "config/gate/tokenize.yaml").read_text()) | {"only": ["gate-batches"]}
     (tmp_path / "batches.yaml").write_text(yaml.safe_dump(cells))
@@ -41,14 +41,14 @@ def test_a_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.
     worse = {(line["cell"], line["metric"]): line for line in result["changes"] if line["verdict"] == "worse"}
     line = worse["gate-batches", "grown_anon_bytes"]
     assert line["candidate"] - line["baseline"] == pytest.approx(leaked, rel=0.1)
-    floor = next(one for one in result["smallest_leaks"] if one["cell"] == "gate-batches")
+    floor = next(leak for leak in result["smallest_leaks"] if leak["cell"] == "gate-batches")
     assert floor["bytes"] < leaked
     assert floor["batches"] == floor["rows"] == 2000
 
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lost_row_is_found_in_its_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, result = gate("row", "stream", "stream-current", tmp_path)
     assert (status, result["verdict"]) == (1, "worse")
     (line,) = [line for line in result["changes"] if line["verdict"] == "worse"]
@@ -57,14 +57,14 @@ def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.Cap
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 10
     assert METRICS["rows_at_fault"].label in lines[1]
-    hashes = [one["sha256"] for one in result["requirements"]]
+    hashes = [digest["sha256"] for digest in result["requirements"]]
     assert len(set(hashes)) == 2
-    assert all(len(one) == 64 for one in hashes)
+    assert all(len(digest) == 64 for digest in hashes)
 
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_a_leak_and_a_request_of_each_worker_are_found_with_their_size(
+def test_leaks_and_requests_of_workers_are_found_with_their_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedule, "AT", (2, 3))
@@ -74,7 +74,7 @@ def test_a_leak_and_a_request_of_each_worker_are_found_with_their_size(
     worse = {line["metric"]: line for line in result["changes"] if line["verdict"] == "worse"}
     assert {"worker_grown_anon_bytes", "requests_metadata"} <= set(worse)
     assert {line["cell"] for line in worse.values()} == {"gate-stream"}
-    leak, asked = worse["worker_grown_anon_bytes"], worse["requests_metadata"]
+    leak, requests = worse["worker_grown_anon_bytes"], worse["requests_metadata"]
     assert 45e6 < leak["candidate"] - leak["baseline"] < 60e6
-    assert asked["candidate"] - asked["baseline"] == pytest.approx(2), "one of each of two workers"
+    assert requests["candidate"] - requests["baseline"] == pytest.approx(2), "each of two workers sends one"
     assert (tmp_path / "summary.md").read_text() == (tmp_path / "out" / "gate.md").read_text()

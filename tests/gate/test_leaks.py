@@ -1,4 +1,4 @@
-"""The smallest leak that a gate would have seen: from noise and threshold, a batch and a row."""
+"""The smallest leak that a gate would have found, from noise and threshold, per batch and per row."""
 
 import json
 import threading
@@ -21,7 +21,7 @@ def with_growth(grown: float, **more: Any) -> dict[str, Any]:
     return SAME | ROWS | {"grown": grown} | more
 
 
-def test_the_threshold_is_the_floor_of_a_quiet_cell() -> None:
+def test_smallest_leak_of_a_quiet_cell_is_the_threshold() -> None:
     (floor,) = gate((with_growth(20.0), with_growth(20.0))).smallest_leaks
     entry = floor.as_json()
     assert entry["bytes"] == LEAST["bytes"]
@@ -31,7 +31,7 @@ def test_the_threshold_is_the_floor_of_a_quiet_cell() -> None:
 
 
 @pytest.mark.slow
-def test_the_most_sensitive_cell_is_named_and_json_has_all() -> None:
+def test_most_sensitive_cell_is_named_and_json_has_all() -> None:
     few = (with_growth(20.0, rows=10), with_growth(20.0, rows=10))
     result = gate(few, (with_growth(20.0), with_growth(20.0)))
     assert result.leak in result.lines()
@@ -42,29 +42,29 @@ def test_the_most_sensitive_cell_is_named_and_json_has_all() -> None:
     assert result.leak in result.markdown()
 
 
-def test_a_cell_that_would_have_shown_no_leak_is_named() -> None:
+def test_cell_that_shows_no_leak_is_named() -> None:
     result = gate((with_growth(20.0), with_growth(20.0)), (with_growth(20.0, rows=0), with_growth(20.0, rows=0)))
     assert result.leak.index("cell-0") < result.leak.index("cell-1")
     assert "cell-1" not in gate((with_growth(20.0), with_growth(20.0))).leak
 
 
-def test_one_repeat_and_a_cell_without_rows_show_no_leak() -> None:
+def test_one_repeat_and_cells_without_rows_have_no_smallest_leak() -> None:
     assert not gate((with_growth(20.0), with_growth(20.0)), n=1).smallest_leaks
     assert not gate((SAME, SAME)).smallest_leaks
     small = with_growth(20.0, machine_memory_bytes=1e6)
-    assert not gate((small, small)).smallest_leaks, "a leak beyond the machine's memory is no answer"
+    assert not gate((small, small)).smallest_leaks, "the leak is larger than the machine's memory"
     assert gate((SAME, SAME)).leak in gate((SAME, SAME)).lines()
 
 
 @pytest.fixture
 def hub() -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
-    """An address that takes checks, and what came."""
-    came: list[tuple[str, dict[str, Any]]] = []
+    """Serve an address for checks; yield it, and a list of the requests."""
+    requests: list[tuple[str, dict[str, Any]]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            came.append((self.path, body))
+            requests.append((self.path, body))
             self.send_response(201 if self.headers["Authorization"] == "Bearer good" else 403)
             self.end_headers()
 
@@ -73,18 +73,18 @@ def hub() -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", came
+    yield f"http://127.0.0.1:{server.server_port}", requests
     server.shutdown()
     server.server_close()
 
 
 @pytest.mark.slow
-def test_an_undecided_gate_is_a_neutral_check(tmp_path: Path, hub: tuple[str, list[tuple[str, Any]]]) -> None:
-    address, came = hub
+def test_undecided_gate_is_a_neutral_check(tmp_path: Path, hub: tuple[str, list[tuple[str, Any]]]) -> None:
+    address, requests = hub
     (tmp_path / "gate.md").write_text("**beyond-ram gate: undecided**\n\nsummary\n")
     runner = {"GITHUB_API_URL": address, "GITHUB_REPOSITORY": "me/mine", "HEAD_SHA": "abc", "TOKEN": "good"}
     check_run.made(tmp_path, runner)
-    ((path, body),) = came
+    ((path, body),) = requests
     assert path == "/repos/me/mine/check-runs"
     assert (body["conclusion"], body["head_sha"]) == ("neutral", "abc")
     assert "summary" in body["output"]["summary"]

@@ -1,4 +1,4 @@
-"""The order of a gate's runs, and when it ends; the runs themselves are simulated."""
+"""The order and the end of a gate's runs, which are simulated."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,11 +41,11 @@ def gate(value: Callable[[str, str, int], dict[str, Any]], budget_s: float = 100
     return decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now, seed=1), runs  # type: ignore[arg-type]
 
 
-def test_both_sides_of_a_cell_are_neighbours_and_each_begins_half_of_the_time() -> None:
+def test_both_sides_of_a_cell_run_in_turn_in_alternating_order() -> None:
     rng = np.random.default_rng(1)
     _, runs = gate(lambda *_: {"grown_anon_bytes": 1e8 * (1 + 0.001 * rng.normal())})
     repeats = [repeat for _, _, repeat in runs.done]
-    assert repeats == sorted(repeats), "a repeat of every cell comes before the next of any"
+    assert repeats == sorted(repeats), "a cell was repeated before the others had run"
     pairs = list(zip(runs.done[::2], runs.done[1::2], strict=True))
     assert all(first[0] == second[0] and {first[1], second[1]} == {"baseline", "candidate"} for first, second in pairs)
     begins = {(cell, repeat): side for (cell, side, repeat), _ in pairs if repeat}
@@ -53,7 +53,7 @@ def test_both_sides_of_a_cell_are_neighbours_and_each_begins_half_of_the_time() 
         assert begins[cell, 1] != begins[cell, 2]
 
 
-def test_each_side_of_a_stack_runs_once_unmeasured() -> None:
+def test_each_side_of_a_stack_has_one_unmeasured_run() -> None:
     _, runs = gate(lambda *_: {"token_count": 5.0})
     unmeasured = [(cell, side) for cell, side, repeat in runs.done if not repeat]
     assert len({cell for cell, _ in unmeasured}) == 1
@@ -61,7 +61,7 @@ def test_each_side_of_a_stack_runs_once_unmeasured() -> None:
 
 
 @pytest.mark.slow
-def test_a_cell_that_is_decided_is_not_weighed_further() -> None:
+def test_decided_cell_is_not_measured_again() -> None:
     rng = np.random.default_rng(1)
 
     def value(cell: str, side: str, _: int) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_a_cell_that_is_decided_is_not_weighed_further() -> None:
     assert table.loc[("first", "token_count"), "verdict"] == "worse"
 
 
-def test_the_budget_ends_it_before_a_repeat_that_would_not_fit() -> None:
+def test_gate_ends_before_a_repeat_that_exceeds_the_budget() -> None:
     rng = np.random.default_rng(1)
     result, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=19)
     assert max(repeat for _, _, repeat in runs.done) == 4
@@ -83,7 +83,7 @@ def test_the_budget_ends_it_before_a_repeat_that_would_not_fit() -> None:
     assert "undecided" in set(changes(result.comparisons)["verdict"])
 
 
-def test_a_candidate_that_fails_is_decided_with_two_repeats() -> None:
+def test_failing_candidate_is_decided_with_two_repeats() -> None:
     def value(_: str, side: str, __: int) -> dict[str, Any]:
         if side == "baseline":
             return {"grown_anon_bytes": 1e8}
@@ -97,7 +97,7 @@ def test_a_candidate_that_fails_is_decided_with_two_repeats() -> None:
 
 
 @pytest.mark.parametrize("budget_s", [0.5, 1000])
-def test_what_is_not_applicable_on_a_side_ends_too(budget_s: float) -> None:
+def test_gate_ends_if_a_side_is_not_applicable(budget_s: float) -> None:
     def value(_: str, side: str, __: int) -> dict[str, Any]:
         if side == "baseline":
             return {"grown_anon_bytes": 1e8}

@@ -1,4 +1,4 @@
-"""A gate over scripts, with a made-up package from an index on this machine."""
+"""A gate over scripts, with a made-up package from a local index."""
 
 import json
 
@@ -16,14 +16,14 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint
 
 
 @pytest.mark.slow
-def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
+def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
     sizes = {"1.0": (20, "a"), "1.1": (90, "b")}
     wheels = [
         served.wheel(tmp_path, "stairs", version, BODY.format(mb=mb, answer=answer))
         for version, (mb, answer) in sizes.items()
     ]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(schedule, "AT", (2, 2))  # two repeats show it, where others of its metrics need many
+    monkeypatch.setattr(schedule, "AT", (2, 2))  # two repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
     with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
@@ -31,13 +31,13 @@ def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
         assert main(["gate", *words, "--budget", "1", "--out", "found"]) == 1
     report = json.loads((tmp_path / "found/gate.json").read_text())
-    worse = {one["metric"] for one in report["changes"] if one["verdict"] == "worse"}
+    worse = {change["metric"] for change in report["changes"] if change["verdict"] == "worse"}
     assert {"end_anon_bytes", "peak_anon_upper_bound_bytes"} <= worse
     assert "the answer" in report["differs_beside"]["case-1"]
 
 
 @pytest.mark.slow
-def test_scripts_are_chosen_by_what_they_require(tmp_path, monkeypatch):
+def test_scripts_are_chosen_by_their_requirements(tmp_path, monkeypatch):
     wheels = {name: [served.wheel(tmp_path, name, version, "") for version in ("1.0", "1.1")]
               for name in ("stairs", "beside")}  # fmt: skip
     script, stack = tmp_path / "case.py", tmp_path / "mine.txt"
@@ -50,18 +50,18 @@ def test_scripts_are_chosen_by_what_they_require(tmp_path, monkeypatch):
     with served.index({name: served.page(name, files) for name, files in wheels.items()}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
-        made = cells.of_scripts([script], ["stairs"], tmp_path / "out", stack)
-        asked = {"stairs": "stairs==1.1"}
-        variants.exchange("case", asked, tmp_path / "out/envs", tmp_path / "candidate.txt")
+        chosen = cells.of_scripts([script], ["stairs"], tmp_path / "out", stack)
+        requirements = {"stairs": "stairs==1.1"}
+        variants.exchange("case", requirements, tmp_path / "out/envs", tmp_path / "candidate.txt")
         several = cells.of_scripts([other, block], ["stairs"], tmp_path / "several")
         with pytest.raises(ConfigError, match="none of these scripts requires stairs"):
             cells.of_scripts([other], ["stairs"], tmp_path / "none")
     assert (several.bases, several.left_out) == (["block"], ("other.py",))
-    assert made.bases == ["case"]
+    assert chosen.bases == ["case"]
     assert pins((tmp_path / "candidate.txt").read_text()) == {"beside": "1.0", "stairs": "1.1"}
 
 
-def test_bad_scripts_are_one_line(tmp_path, monkeypatch, capfd):
+def test_bad_scripts_get_one_line(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = ["gate", "--baseline", "a==1", "--candidate", "a==2", "--script", "none.py"]
     assert main(words) == 2 and capfd.readouterr().err == "beyond-ram: there is no file none.py\n"

@@ -1,4 +1,4 @@
-"""The two sides of a base stack, by real resolutions: a wheel in place of a release, all other pins kept."""
+"""The two sides of a base stack, by real resolutions: a wheel replaces a release, and all other pins stay."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ __all__ = ["checkout"]
 
 @pytest.fixture
 def envs(tmp_path: Path) -> Path:
-    """A base stack of two packages."""
+    """Create a base stack of two packages."""
     folder = tmp_path / "envs"
     folder.mkdir()
     (folder / "small.in").write_text("dill\nmy-library\n")
@@ -25,54 +25,59 @@ def envs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_wheel_takes_the_place_of_a_release_and_the_rest_stays(checkout: Path, envs: Path, tmp_path: Path) -> None:
-    asked = requirement(str(checkout), tmp_path / "wheels")
-    sides = both(["small"], {"baseline": [asked], "candidate": [asked]}, tmp_path / "out", envs)
+def test_wheel_replaces_a_release_and_other_pins_stay(checkout: Path, envs: Path, tmp_path: Path) -> None:
+    my_library = requirement(str(checkout), tmp_path / "wheels")
+    sides = both(["small"], {"baseline": [my_library], "candidate": [my_library]}, tmp_path / "out", envs)
     side = sides["small", "candidate"]
     lock = side.lock.read_text()
     assert (side.stack, side.moved) == ("small.candidate", None)
     assert "dill==0.3.8" in lock
-    assert f"--hash=sha256:{asked.sha256}" in lock
+    assert f"--hash=sha256:{my_library.sha256}" in lock
     assert (
         tmp_path / "out" / "stacks" / "small.candidate" / "lib" / "python3.11" / "site-packages" / "my_library.py"
     ).exists()
-    assert apart(sides["small", "baseline"], side, [asked]) == ""
-    assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout is as it was"
+    assert apart(sides["small", "baseline"], side, [my_library]) == ""
+    assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout was changed"
     with pytest.raises(StackError, match="candidate on small: cannot be installed: "):
-        wanted = {"baseline": [asked], "candidate": [asked, requirement("dill==99", tmp_path)]}
+        wanted = {"baseline": [my_library], "candidate": [my_library, requirement("dill==99", tmp_path)]}
         locked("small", "candidate", wanted, tmp_path / "out", envs)
 
 
 @pytest.mark.slow
-def test_the_candidate_is_resolved_from_the_baselines_lock(root: Path, tmp_path: Path) -> None:
-    """pyarrow 20 makes datasets and others move. 21 could do with newer ones: they stay, and pyarrow differs alone."""
-    asked = {
+def test_candidate_is_resolved_from_the_baselines_lock(root: Path, tmp_path: Path) -> None:
+    """pyarrow 20 makes datasets and others move. 21 allows newer ones, but they stay, and only pyarrow differs."""
+    requirements = {
         side: [requirement(f"pyarrow=={version}", tmp_path)]
         for side, version in (("baseline", "20.0.0"), ("candidate", "21.0.0"))
     }
-    before, after = (locked("current", side, asked, tmp_path, root / "envs") for side in ("baseline", "candidate"))
+    before, after = (
+        locked("current", side, requirements, tmp_path, root / "envs") for side in ("baseline", "candidate")
+    )
     assert before.moved is not None
     assert "datasets " in before.moved
     assert after.moved is None
-    assert [str(one) for one in differences(before.lock.read_text(), after.lock.read_text())] == [
+    assert [str(difference) for difference in differences(before.lock.read_text(), after.lock.read_text())] == [
         "pyarrow 20.0.0 to 21.0.0"
     ]
 
 
 @pytest.mark.slow
-def test_what_the_baseline_alone_asks_for_is_the_base_stacks_in_the_candidate(tmp_path: Path) -> None:
+def test_pins_of_only_the_baseline_do_not_change_the_candidate(tmp_path: Path) -> None:
     (tmp_path / "small.in").write_text("click\nxxhash\n")
     (tmp_path / "small.txt").write_text("click==8.1.7\nxxhash==3.5.0\n")
-    asked = {"baseline": [requirement("xxhash==3.4.1", tmp_path)], "candidate": [requirement("click==8.1.8", tmp_path)]}
-    before, after = (locked("small", side, asked, tmp_path, tmp_path) for side in ("baseline", "candidate"))
+    requirements = {
+        "baseline": [requirement("xxhash==3.4.1", tmp_path)],
+        "candidate": [requirement("click==8.1.8", tmp_path)],
+    }
+    before, after = (locked("small", side, requirements, tmp_path, tmp_path) for side in ("baseline", "candidate"))
     assert pins(before.lock.read_text()) == {"click": "8.1.7", "xxhash": "3.4.1"}
     assert pins(after.lock.read_text()) == {"click": "8.1.8", "xxhash": "3.5.0"}
 
 
-def test_what_differs_beside_what_was_asked_for_is_named(tmp_path: Path) -> None:
+def test_other_differences_of_the_sides_are_listed(tmp_path: Path) -> None:
     sides = []
     for name, text in (("a", "one==1\ntwo==1\nthree==1\n"), ("b", "one==2\ntwo==2\nfour==1\n")):
         (tmp_path / name).write_text(text)
         sides.append(Side(name, tmp_path / name, "python", None))
-    asked = [Requirement("one==2", "one", "one==2")]
-    assert apart(*sides, asked) == "four none to 1, three 1 to none, two 1 to 2"
+    requirements = [Requirement("one==2", "one", "one==2")]
+    assert apart(*sides, requirements) == "four none to 1, three 1 to none, two 1 to 2"

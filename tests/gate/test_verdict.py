@@ -1,4 +1,4 @@
-"""What a gate says: ten lines, worst first; JSON, Markdown and JUnit that agree with each other."""
+"""The result of a gate: ten lines, worst first; JSON, Markdown and JUnit agree with each other."""
 
 import json
 from typing import Any
@@ -18,19 +18,19 @@ PAIRS = [("base.baseline", "base.candidate")]
 
 
 def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any) -> Gate:
-    """Of cells with values for both sides."""
+    """Build a gate from cells with values for both sides."""
     lines = []
     for number, (before, after) in enumerate(cells):
         for side, values in (("baseline", before), ("candidate", after)):
             fields = {"experiment": f"cell-{number}", "cpu_count": 2, "machine_memory_bytes": 8e9}
             lines += runs(stack=f"base.{side}", n=n, **fields | values)
     table = pd.DataFrame(lines)
-    asked = {
+    requirements = {
         "baseline": [Requirement("mine==1", "mine", "mine==1")],
         "candidate": [Requirement("./mine", "mine", "", "abc", "2")],
     }
     return Gate(
-        asked,
+        requirements,
         table,
         look(None, table, PAIRS),
         90.0,
@@ -43,12 +43,12 @@ def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any
 SAME: dict[str, Any] = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
 
 
-def test_nothing_worse_needs_everything_decided() -> None:
+def test_same_needs_every_metric_decided() -> None:
     assert gate((SAME, SAME)).verdict == "same"
     assert gate((SAME, SAME), n=1).verdict == "undecided"
 
 
-def test_worse_comes_first_and_is_the_same_everywhere() -> None:
+def test_worst_change_comes_first_in_every_format() -> None:
     result = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
     assert result.verdict == "worse"
     lines = result.lines()
@@ -58,14 +58,14 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
     assert "1.5" in lines[1]
     assert lines[2].startswith(f"better: {label}, cell-2")
     assert [part in lines[-1] for part in ("3 cells", "18 runs", "1.5 of 10 minutes")] == [True] * 3
-    made = json.loads(json.dumps(result.as_json(), allow_nan=False))
-    first = made["changes"][0]
-    assert (made["verdict"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
+    content = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    first = content["changes"][0]
+    assert (content["verdict"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
     assert first["low"] < first["ratio"] < first["high"]
     assert first["ratio"] == pytest.approx(1.5, rel=0.01)
-    assert made["requirements"][1]["sha256"] == "abc"
-    assert made["n"] == {"base.baseline": 3, "base.candidate": 3}
-    assert (type(made["machine"]["machine_memory_bytes"]), made["machine"]["cpu_count"]) == (int, 2)
+    assert content["requirements"][1]["sha256"] == "abc"
+    assert content["n"] == {"base.baseline": 3, "base.candidate": 3}
+    assert (type(content["machine"]["machine_memory_bytes"]), content["machine"]["cpu_count"]) == (int, 2)
     markdown = result.markdown()
     assert lines[0] in markdown.splitlines()[0]
     assert markdown.index("<details>") > markdown.index(lines[1])
@@ -76,16 +76,16 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
 
 
 @pytest.mark.slow
-def test_ten_lines_are_the_most() -> None:
+def test_output_has_at_most_ten_lines() -> None:
     result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
     assert len(result.lines()) == 10
     assert result.lines()[-4] == "and 10 more"
     assert "other 1 to 2" in result.lines()[-3]
     assert all("other 1 to 2" in why for why in result.changes["why"])
-    assert result.markdown().count("other 1 to 2") == len(result.changes) + 2, "and twice for all"
+    assert result.markdown().count("other 1 to 2") == len(result.changes) + 2, "once a change, and twice for all"
 
 
-def test_what_says_nothing_is_said_and_nothing_is_claimed() -> None:
+def test_cells_that_fail_on_a_side_are_listed_and_undecided() -> None:
     gone = {"outcome": "not_applicable", "run_failed": None, "grown": float("nan"), "reason": "no such axis"}
     result = gate((SAME, SAME), (SAME, SAME | gone))
     assert result.verdict == "undecided"
@@ -95,7 +95,7 @@ def test_what_says_nothing_is_said_and_nothing_is_claimed() -> None:
     assert (result.verdict, result.lines()[1]) == ("undecided", "cell-0: fails on both sides: boom")
 
 
-def test_a_clock_alone_never_makes_it_undecided() -> None:
+def test_wall_clock_alone_does_not_make_it_undecided() -> None:
     clock = {"workload": "stream", "requests_data": 7.0, "run_failed": 0.0, "rows": 5}
     result = gate((clock, clock))
     lines = result.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0])

@@ -1,4 +1,4 @@
-"""What pip takes as a requirement: releases as they are, all else as a wheel by its hash."""
+"""Requirements of a gate: releases stay lines, and everything else becomes a wheel with its hash."""
 
 import hashlib
 import subprocess
@@ -28,7 +28,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A library's checkout that can be built."""
+    """Create a library's checkout that can be built."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "backend.py").write_text(BACKEND)
@@ -38,12 +38,12 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def kept(requirement: Requirement) -> Path:
-    """The wheel of a requirement, from its line in the lock."""
+def wheel_of(requirement: Requirement) -> Path:
+    """Return the wheel of a requirement, from its line in the lock."""
     return Path(requirement.line.removeprefix("my-library @ file://"))
 
 
-def test_a_release_is_a_line_as_it_was_asked_for(tmp_path: Path) -> None:
+def test_release_stays_a_line(tmp_path: Path) -> None:
     release = requirement("Ruamel.yaml==0.18", tmp_path)
     assert (release.package, release.line, release.sha256) == ("ruamel-yaml", "Ruamel.yaml==0.18", None)
     assert requirement("datasets", tmp_path).package == "datasets"
@@ -51,7 +51,7 @@ def test_a_release_is_a_line_as_it_was_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "text",
     [
         "tokenizers==0.21 --hash=x",
         "tokenizers --hash=sha256:00",
@@ -64,19 +64,19 @@ def test_a_release_is_a_line_as_it_was_asked_for(tmp_path: Path) -> None:
         "tokenizers=0.21",
     ],
 )
-def test_an_option_or_a_second_word_is_no_part_of_a_requirement(asked: str, tmp_path: Path) -> None:
+def test_options_and_second_words_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is no requirement"):
-        requirement(asked, tmp_path)
+        requirement(text, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "asked", ["datasets >= 4, != 4.1.*", "datasets [audio,vision] ~=4.0", "datasets==4.0; python_version > '3.9'"]
+    "text", ["datasets >= 4, != 4.1.*", "datasets [audio,vision] ~=4.0", "datasets==4.0; python_version > '3.9'"]
 )
-def test_versions_extras_and_markers_are_taken(asked: str, tmp_path: Path) -> None:
-    assert requirement(asked, tmp_path).line == asked
+def test_versions_extras_and_markers_are_accepted(text: str, tmp_path: Path) -> None:
+    assert requirement(text, tmp_path).line == text
 
 
-def test_a_wheel_is_kept_by_its_hash(tmp_path: Path) -> None:
+def test_wheel_is_copied_under_its_hash(tmp_path: Path) -> None:
     wheel = tmp_path / "my_library-1.2-py3-none-any.whl"
     wheel.write_bytes(b"first")
     first = requirement(str(wheel), tmp_path / "wheels")
@@ -84,23 +84,23 @@ def test_a_wheel_is_kept_by_its_hash(tmp_path: Path) -> None:
     second = requirement(str(wheel), tmp_path / "wheels")
     assert (first.package, first.version) == ("my-library", "1.2")
     assert first.sha256 == hashlib.sha256(b"first").hexdigest() != second.sha256
-    assert kept(first).read_bytes() == b"first"
+    assert wheel_of(first).read_bytes() == b"first"
 
 
 @pytest.mark.slow
-def test_a_checkout_and_its_git_address_are_built_by_pip(checkout: Path, tmp_path: Path) -> None:
+def test_checkout_and_git_address_are_built(checkout: Path, tmp_path: Path) -> None:
     git = ["git", "-C", str(checkout), "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "one"]):
         subprocess.run([*git, *words], check=True)
-    for asked in (str(checkout), f"my-library @ git+file://{checkout}"):
-        build = requirement(asked, tmp_path / "wheels")
-        assert (build.package, build.version, build.asked) == ("my-library", "1.2", asked)
-        assert build.sha256 == hashlib.sha256(kept(build).read_bytes()).hexdigest()
-        assert "my_library.py" in zipfile.ZipFile(kept(build)).namelist()
+    for text in (str(checkout), f"my-library @ git+file://{checkout}"):
+        build = requirement(text, tmp_path / "wheels")
+        assert (build.package, build.version, build.asked) == ("my-library", "1.2", text)
+        assert build.sha256 == hashlib.sha256(wheel_of(build).read_bytes()).hexdigest()
+        assert "my_library.py" in zipfile.ZipFile(wheel_of(build)).namelist()
 
 
 @pytest.mark.slow
-def test_what_cannot_be_built_or_read_is_told_in_one_line(
+def test_bad_wheels_and_failed_builds_get_one_line(
     checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (checkout / "backend.py").write_text("def build_wheel(*_):\n    raise SystemExit('no compiler here')\n")
