@@ -1,4 +1,4 @@
-"""A package index on this machine, with a package that is made up: each release runs a body of its own."""
+"""A local package index with made-up packages. Each release has its own code."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,7 @@ JSON = "application/vnd.pypi.simple.v1+json"
 
 
 def wheel(folder, name, version, body, tag="py3-none-any", metadata=""):
-    """A wheel with one module."""
+    """Write a wheel with one module."""
     path = folder / f"{name}-{version}-{tag}.whl"
     info = f"{name}-{version}.dist-info"
     files = {
@@ -27,20 +27,20 @@ def wheel(folder, name, version, body, tag="py3-none-any", metadata=""):
 
 
 def page(name, wheels, yanked=(), times=True):
-    """The page of a package, as JSON."""
+    """Return the index page of a package, as JSON."""
     files = []
     for number, path in enumerate(wheels):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        one = {"filename": path.name, "url": f"/files/{path.name}", "hashes": {"sha256": digest}}
-        one |= {"size": path.stat().st_size, "yanked": path.name.split("-")[1] in yanked}
-        files.append(one | ({"upload-time": f"2024-{number + 1:02}-01T00:00:00Z"} if times else {}))
+        entry = {"filename": path.name, "url": f"/files/{path.name}", "hashes": {"sha256": digest}}
+        entry |= {"size": path.stat().st_size, "yanked": path.name.split("-")[1] in yanked}
+        files.append(entry | ({"upload-time": f"2024-{number + 1:02}-01T00:00:00Z"} if times else {}))
     versions = [path.name.split("-")[1] for path in wheels]
     return {"meta": {"api-version": "1.1"}, "name": name, "versions": versions, "files": files}
 
 
 @contextlib.contextmanager
 def index(pages, folder):
-    """The address of an index with some pages; files are those of the folder."""
+    """Serve an index with these pages and the files of a folder, and yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

@@ -1,4 +1,4 @@
-"""`beyond-ram bisect`, whole: a script with releases of a made-up package from an index on this machine."""
+"""`beyond-ram bisect` on a script and releases of a made-up package from a local index."""
 
 import json
 
@@ -13,7 +13,7 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with the script; the index has eight releases, of which one is yanked and one a prerelease."""
+    """Create a folder with the script, and an index with eight releases: one is yanked and one a prerelease."""
     sizes = {"1.0": 10, "1.1": 10, "1.2": 10, "1.3rc1": 60, "1.3": 60, "1.4": 60, "1.5": 60, "1.6": 10}
     wheels = [
         served.wheel(tmp_path, "stairs", version, BODY.format(mb=size, answer="b" if version >= "1.5" else "a"),
@@ -34,10 +34,10 @@ def bisect(place, *more):
 
 
 @pytest.mark.slow
-def test_steps_up_and_down_are_found_with_a_yanked_release_and_a_prerelease(place, capfd):
+def test_steps_up_and_down_are_found(place, capfd):
     status, result = bisect(place, "--good", "1.0", "--bad", "1.6", "--metric", "end", "answer")
     assert status == 0
-    steps = [(one["from_version"], one["to_version"], one["metric"]) for one in result["steps"]]
+    steps = [(step["from_version"], step["to_version"], step["metric"]) for step in result["steps"]]
     assert steps == [
         ("1.2", "1.3", "end_anon_bytes"),
         ("1.4", "1.5", "answer"),
@@ -53,7 +53,7 @@ def test_steps_up_and_down_are_found_with_a_yanked_release_and_a_prerelease(plac
 
 
 @pytest.mark.slow
-def test_an_outcome_under_a_limit_and_a_clean_no_step(place):
+def test_step_of_the_outcome_and_no_step_are_found(place):
     ends = ("--good", "1.1", "--bad", "1.4")
     status, result = bisect(place, *ends, "--metric", "outcome", "--memory-limit", "45M")
     assert status == 0
@@ -65,7 +65,7 @@ def test_an_outcome_under_a_limit_and_a_clean_no_step(place):
 
 
 @pytest.mark.slow
-def test_a_script_without_metadata_runs_with_the_versions_of_a_stack(tmp_path, monkeypatch, capfd):
+def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypatch, capfd):
     wheels = {name: [served.wheel(tmp_path, name, version, BODY.format(mb=mb, answer="a"))
                      for version, mb in (("1.0", 10), ("1.1", 60), ("1.2", 60))]
               for name in ("stairs", "beside")}  # fmt: skip
@@ -77,14 +77,14 @@ def test_a_script_without_metadata_runs_with_the_versions_of_a_stack(tmp_path, m
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
         status, result = bisect(tmp_path, "--good", "1.0", "--bad", "1.2", "--metric", "end", "--stack", "mine.txt")
     assert status == 0
-    assert [(one["from_version"], one["to_version"]) for one in result["steps"]] == [("1.0", "1.1")]
+    assert [(step["from_version"], step["to_version"]) for step in result["steps"]] == [("1.0", "1.1")]
     locks = [path.read_text() for path in (tmp_path / "found/locks").iterdir()]
     assert locks and all("beside==1.0" in lock for lock in locks)
     assert "why case.py --stack mine.txt --with stairs==1.0" in capfd.readouterr().out
 
 
 @pytest.mark.slow
-def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
+def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
     (place / "case.py").write_text(SCRIPT + "open(__file__, 'a').write('# more')\n")
     assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.6", "--out", "steps"]) == 2
     assert "case.py has changed" in capfd.readouterr().err.splitlines()[-1]
@@ -101,7 +101,7 @@ def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
         (["--good", "1.0", "--bad", "1.1", "--metric", "paek"], "did you mean 'peak'"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, message):
+def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):
     assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "found"]) == 2
     last = capfd.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("beyond-ram: ") and message in last and not (place / "found").exists()

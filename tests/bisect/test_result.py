@@ -1,9 +1,9 @@
-"""The result of a search in words."""
+"""The text of a search's result."""
 
 from beyond_ram.bisect.result import moved
 
 
-def test_a_package_that_had_to_move_with_many_releases_is_one_line():
+def test_moved_package_gets_one_line_for_all_releases():
     locks = ["", "core 2.41 to 2.9, types 4 to 3", "core 2.41 to 2.10", "core 2.41 to 2.33"]
     assert moved(locks) == [
         "had to move: core 2.41 to 2.9, …, 2.33, with 3 of 4 releases",

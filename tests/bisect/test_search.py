@@ -1,4 +1,4 @@
-"""The search for steps, on runs that are made up: no process is started."""
+"""The search for steps, on simulated runs."""
 
 import itertools
 import random
@@ -12,7 +12,7 @@ MB = 1e6
 
 
 class Fake:
-    """A script whose values are functions of the release's number."""
+    """A simulated script whose values are functions of the release's number."""
 
     def __init__(self, end=lambda n: 100 * MB, wall=lambda n: 2.0, outcome=lambda n: "completed", answer=lambda n: "a",
                  noise=(0.002, 0.08), missing=(), seed=0):  # fmt: skip
@@ -47,18 +47,18 @@ def count(bisection):
 
 
 @pytest.mark.parametrize("at", [1, 7, 20, 39])
-def test_a_step_is_found_between_its_neighbours(at):
+def test_step_is_found_between_neighbouring_releases(at):
     bisection = search(Fake(end=lambda n: (150 if n >= at else 100) * MB))
     assert steps(bisection) == [(f"1.{at - 1}", f"1.{at}")]
     assert not bisection.open() and count(bisection) < 40
 
 
-def test_a_staircase_and_a_return():
+def test_several_steps_and_a_return_are_found():
     bisection = search(Fake(end=lambda n: (100 + 50 * (n >= 9) + 60 * (n >= 23) - 110 * (n >= 31)) * MB))
     assert steps(bisection) == [("1.8", "1.9"), ("1.22", "1.23"), ("1.30", "1.31")]
 
 
-def test_wall_clock_counts():
+def test_step_of_the_wall_clock_is_found():
     bisection = search(Fake(wall=lambda n: 7.0 if n >= 17 else 2.0), 24)
     assert steps(bisection, WALL) == [("1.16", "1.17")] and steps(bisection) == []
 
@@ -70,13 +70,13 @@ def test_outcomes_and_answers_are_bisected():
     assert steps(other, ANSWER) == [("1.32", "1.33")]
 
 
-def test_answers_that_differ_from_run_to_run_are_not_compared():
+def test_random_answers_are_not_compared():
     numbers = itertools.count()
     bisection = search(Fake(answer=lambda n: str(next(numbers))), 5)
     assert not bisection.answers_agree and steps(bisection, ANSWER) == []
 
 
-def test_releases_that_cannot_be_installed_are_passed_over():
+def test_releases_that_cannot_be_installed_are_skipped():
     bisection = search(Fake(end=lambda n: (150 if n >= 20 else 100) * MB, missing=(18, 19, 20)))
     assert steps(bisection) == [("1.17", "1.21")] and {"1.19", "1.20"} & bisection.skipped.keys()
 
@@ -87,27 +87,27 @@ def test_quiet_releases_cost_two_runs():
 
 
 @pytest.mark.slow
-def test_where_nothing_changes_it_is_silent():
-    """Of 100 searches over releases that are all alike, at most 5 name a step."""
-    named = sum(bool(search(Fake(seed=seed, noise=(0.02, 0.15)), 2, budget_s=500).steps()) for seed in range(100))
-    assert named <= 5
+def test_equal_releases_rarely_give_a_step():
+    """At most 5 of 100 searches over equal releases find a step."""
+    false_steps = sum(bool(search(Fake(seed=seed, noise=(0.02, 0.15)), 2, budget_s=500).steps()) for seed in range(100))
+    assert false_steps <= 5
 
 
-def test_a_step_of_one_yanked_release_is_found_between_those_that_ran():
+def test_yanked_releases_run_after_their_neighbours():
     bad = Fake(end=lambda n: (150 if n == 17 else 100) * MB)
-    assert steps(search(bad)) == [], "1.17 is not among those that run first"
+    assert steps(search(bad)) == [], "1.17 was among the first releases"
     bisection = search(bad, yanked=["1.17", "1.30"])
     assert steps(bisection) == [("1.16", "1.17"), ("1.17", "1.18")] and "1.30" in bisection.runs
 
 
-def test_a_budget_without_time_for_yanked_releases_leaves_the_answer_as_it_is():
+def test_budget_may_leave_out_yanked_releases():
     clock = itertools.count(0, 1)
     bisection = Search([f"1.{n}" for n in range(40)], [END], Fake(), ["1.17"])
     bisection.run(18.5, seed=1, clock=lambda: next(clock))
     assert "1.17" not in bisection.runs and not bisection.out_of_budget and not bisection.open()
 
 
-def test_a_budget_ends_it():
+def test_budget_ends_the_search():
     slow = Fake(end=lambda n: (150 if n >= 20 else 100) * MB)
     clock = itertools.count(0, 100)
     bisection = Search([f"1.{n}" for n in range(40)], [END], slow)
