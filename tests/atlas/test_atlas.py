@@ -1,4 +1,4 @@
-"""`beyond-ram atlas`, whole: a case with releases of a made-up package from an index on this machine."""
+"""`beyond-ram atlas` on a case and releases of a made-up package from a local index."""
 
 import os
 import shutil
@@ -44,10 +44,10 @@ def runs(place):
 
 
 @pytest.mark.slow
-def test_a_step_is_confirmed_and_a_new_release_adds_its_own_cells(place, capfd):
+def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     folder, pages, wheels = place
     assert atlas() == 0
-    (step,) = [one for one in tables.read(folder / "out" / tables.STEPS) if one["metric"] == "end_anon_bytes"]
+    (step,) = [line for line in tables.read(folder / "out" / tables.STEPS) if line["metric"] == "end_anon_bytes"]
     assert (step["from_version"], step["to_version"], step["state"]) == ("1.0.0", "1.1.0", "confirmed")
     first = runs(folder)
     cells = [path for path in first if "/atlas/" in str(path)]
@@ -73,14 +73,14 @@ def test_a_step_is_confirmed_and_a_new_release_adds_its_own_cells(place, capfd):
     ("words", "message"),
     [(["--library", "stair"], "did you mean 'stairs'"), (["--case", "none"], "no case has it")],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, message):
+def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):
     assert atlas(*words) == 2
     last = capfd.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("beyond-ram: ") and message in last and not (place[0] / "out").exists()
 
 
 @pytest.mark.slow
-def test_a_case_without_requirements_is_refused(place, capfd):
+def test_case_without_requirements_is_refused(place, capfd):
     (place[0] / "cases/plain.py").write_text("print(1)\n")
     assert atlas() == 2
     assert "dependencies" in capfd.readouterr().err and not (place[0] / "out").exists()

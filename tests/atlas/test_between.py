@@ -1,4 +1,4 @@
-"""What lies between two locks."""
+"""Changes between two locks."""
 
 import pytest
 
@@ -39,14 +39,14 @@ def inside(change):
     return [(step["from_version"], step["to_version"]) for step in change.steps]
 
 
-def test_confirmed_steps_between_two_versions_by_case_with_the_largest_library_first(folder):
+def test_changes_are_confirmed_steps_with_the_largest_first(folder):
     one, two = changes(folder, {"one": "1.0", "two": "3.0"}, {"one": "1.10", "two": "3.1"})
     assert (one.library, two.library) == ("one", "two")
     assert [case.name for case in one.cases] == ["reads"] and not one.unchanged
     assert inside(one) == [("1.0", "1.1"), ("1.2", "1.10")] and inside(two) == [("3.0", "3.1")]
 
 
-def test_steps_that_were_not_run_again_are_listed_if_their_interval_excludes_1(folder):
+def test_unrepeated_steps_are_listed_if_their_interval_excludes_1(folder):
     steps = tables.read(folder / tables.STEPS)
     likely, wide, false = (step("one", "1.0", "1.1", 1.5, "not repeated") for _ in range(3))
     steps += [likely, wide | {"low": 0.7, "high": 3.2}, false | {"false": True}]
@@ -54,7 +54,7 @@ def test_steps_that_were_not_run_again_are_listed_if_their_interval_excludes_1(f
     assert one.cases[0].unrepeated == [likely]
 
 
-def test_a_step_that_is_taken_back_is_shown_with_both_ends(folder):
+def test_reverted_step_is_shown_with_both_ends(folder):
     sizes = {"1.0": 100e6, "1.1": 150e6, "1.2": 150e6, "1.10": 37e6}
     lines = [cell("one", version, end_anon_bytes=size) for version, size in sizes.items()]
     tables.replace_lines(folder / tables.CELLS, lines, tables.CELL_COLUMNS, [("one", "reads")])
@@ -63,19 +63,19 @@ def test_a_step_that_is_taken_back_is_shown_with_both_ends(folder):
     assert (old["version"], new["version"]) == ("1.0", "1.10")
     assert (float(old["end_anon_bytes"]), float(new["end_anon_bytes"])) == (100e6, 37e6)
     (earlier,) = changes(folder, {"one": "0.9"}, {"one": "1.10"})
-    assert earlier.cases[0].ends["end_anon_bytes"][0]["version"] == "1.0", "the oldest that has run"
+    assert earlier.cases[0].ends["end_anon_bytes"][0]["version"] == "1.0", "the oldest release that ran"
     (within,) = changes(folder, {"one": "1.3"}, {"one": "1.5"})
-    assert within.cases[0].partly and not within.cases[0].ends, "only 1.2 has run up to both"
+    assert within.cases[0].partly and not within.cases[0].ends, "only 1.2 ran up to both ends"
 
 
-def test_a_version_inside_of_a_step_and_ends_that_were_not_run(folder):
+def test_version_inside_of_a_step_and_unmeasured_ends_are_listed(folder):
     (one,) = changes(folder, {"one": "0.9"}, {"one": "1.5"})
     assert inside(one) == [("1.0", "1.1")]
     assert [one["to_version"] for one in one.cases[0].partly] == ["1.10"]
     assert one.not_run == [("0.9", "1.0")]
 
 
-def test_cases_without_a_step_by_the_releases_that_they_ran_with(folder):
+def test_cases_without_a_step_are_grouped_by_their_releases(folder):
     cells = tables.read(folder / tables.CELLS)
     cells += [cell("one", version) | {"case": "writes"} for version in ("1.1", "1.2")]
     cells += [cell("one", "1.2") | {"case": "sorts"}]
@@ -87,12 +87,12 @@ def test_cases_without_a_step_by_the_releases_that_they_ran_with(folder):
 @pytest.mark.parametrize(
     ("old", "new", "ran"), [("1.10", "2.0", {}), ("0.1", "0.9", {}), ("1.1", "2.0", {("1.1", "1.10"): ["reads"]})]
 )
-def test_what_ran_of_the_range_of_two_locks(folder, old, new, ran):
+def test_measured_range_between_two_locks(folder, old, new, ran):
     (one,) = between.changes({"one": old}, {"one": new}, tables.read(folder / tables.CELLS), [])
     assert one.unchanged == ran and not one.cases
 
 
-def test_an_older_version_turns_its_steps_and_an_equal_one_has_none(folder):
+def test_downgrade_inverts_steps_and_equal_versions_have_none(folder):
     (one,) = changes(folder, {"one": "1.10", "two": "3.1"}, {"one": "1.0", "two": "3.1"})
     assert inside(one) == [("1.10", "1.2"), ("1.1", "1.0")]
     first = one.cases[0].steps[0]
@@ -100,24 +100,24 @@ def test_an_older_version_turns_its_steps_and_an_equal_one_has_none(folder):
     assert [float(first[name]) for name in ("ratio", "low", "high")] == pytest.approx([4, 4 / 1.1, 4 / 0.9])
 
 
-def test_packages_that_moved_with_a_turned_step_are_turned_too(folder):
+def test_downgrade_inverts_the_packages_that_moved(folder):
     steps = [step("one", "1.2", "1.10", 0.25) | {"moved": "a 1 to 2, b none to 3"}]
     (one,) = between.changes({"one": "1.10"}, {"one": "1.2"}, tables.read(folder / tables.CELLS), steps)
     assert one.cases[0].steps[0]["moved"] == "a 2 to 1, b 3 to none"
 
 
-def test_locks_are_read_and_newest_is_what_was_run(folder):
+def test_newest_is_the_newest_measured_release(folder):
     mine, theirs = str(folder / "mine.txt"), str(folder / "theirs.txt")
     (folder / "mine.txt").write_text("one==1.0 \\\n    --hash=sha256:00\nOther==7\ntwo==3.1\nmine==1\n")
     (folder / "theirs.txt").write_text("one==1.1\nother==8\ntheirs==1\ntwo==3.1\n")
     newest = between.compare(mine, "newest", folder)
-    assert [(one.library, one.before, one.after) for one in newest.changes] == [("one", "1.0", "1.10")]
+    assert [(change.library, change.before, change.after) for change in newest.changes] == [("one", "1.0", "1.10")]
     assert newest.same == ["two"] and not newest.others and not newest.only
     compared = between.compare(mine, theirs, folder)
     assert compared.others == ["other 7 → 8"] and compared.only == {mine: ["mine"], theirs: ["theirs"]}
 
 
-def test_the_text_has_every_step_below_its_case_and_explains_its_signs(folder):
+def test_text_lists_steps_by_case_and_explains_its_signs(folder):
     (folder / "mine.txt").write_text("one==1.0\ntwo==3.1\n")
     (folder / "theirs.txt").write_text("one==1.5\ntwo==7.0\n")
     compared = between.compare(str(folder / "mine.txt"), str(folder / "theirs.txt"), folder)
@@ -131,18 +131,18 @@ def test_the_text_has_every_step_below_its_case_and_explains_its_signs(folder):
 
 
 @pytest.mark.parametrize(("name", "content", "message"), [("no.txt", None, "no file"), ("a.txt", "hello", "no lock")])
-def test_what_is_no_lock_is_refused(folder, name, content, message):
+def test_files_that_are_no_locks_are_refused(folder, name, content, message):
     if content:
         (folder / name).write_text(content)
     with pytest.raises(ValueError, match=message):
         between.compare(str(folder / name), "newest", folder)
 
 
-def test_lines_of_other_cases_stay_and_those_of_gone_cases_leave(folder):
+def test_lines_of_other_cases_stay_and_of_removed_cases_go(folder):
     path = folder / tables.STEPS
     tables.replace_lines(
         path, [step("one", "1.1", "1.2", 3.0)], tables.STEP_COLUMNS, [("one", "reads"), ("two", "writes")]
     )
-    assert [(one["library"], one["case"], one["to_version"]) for one in tables.read(path)] == [
+    assert [(line["library"], line["case"], line["to_version"]) for line in tables.read(path)] == [
         ("one", "reads", "1.2"), ("two", "writes", "3.1"),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ SIZES = {"1.8": 400e6, "1.9": 200e6, "1.9.1": 200e6, "1.10": 100e6}
 
 
 @pytest.fixture
-def made(tmp_path):
+def page_text(tmp_path):
     cells = [
         {"library": "one", "case": case, "title": "", "version": version, "date": "2026-01-01", "outcome": "completed",
          "runs": 2, "end_anon_bytes": SIZES[version]}
@@ -25,15 +25,15 @@ def made(tmp_path):
     return (tmp_path / page.PAGE).read_text()
 
 
-def test_columns_are_in_the_order_of_releases_if_cases_ran_with_different_ones(made):
-    grid = made.partition('<table class="grid">')[2].partition("</table>")[0]
+def test_columns_are_in_the_order_of_releases(page_text):
+    grid = page_text.partition('<table class="grid">')[2].partition("</table>")[0]
     assert re.findall(r"<th scope=\"col\">([^<]+)<small>", grid) == ["1.8", "1.9", "1.9.1", "1.10"]
     rows = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in grid.partition("<tbody>")[2].split("</tr>")[:-1]]
     assert rows == [["-", "2.00", "-", "1.00", "100 MB"], ["4.00", "2.00", "2.00", "1.00", "100 MB"]]
 
 
-def test_a_curve_goes_through_the_releases_in_their_order(made):
-    curves = re.findall(r"<svg.*?</svg>", made, re.S)
+def test_curve_goes_through_releases_in_order(page_text):
+    curves = re.findall(r"<svg.*?</svg>", page_text, re.S)
     assert [re.findall(r"<title>([^:]+):", curve) for curve in curves] == [list(versions) for versions in RUN.values()]
     across = [float(x) for x in re.findall(r"cx=\"([\d.]+)\"", curves[-1])]
     assert across == sorted(across)

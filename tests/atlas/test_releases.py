@@ -1,4 +1,4 @@
-"""The rule for releases."""
+"""The rule that chooses releases."""
 
 from datetime import UTC, datetime
 
@@ -17,15 +17,15 @@ UNTIL = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 def texts(listed, months=12.0):
-    return [[one.text for one in stage] for stage in chosen(listed, months, UNTIL)]
+    return [[chosen_release.text for chosen_release in stage] for stage in chosen(listed, months, UNTIL)]
 
 
-def test_newest_patch_of_each_series_first_then_the_first_of_each():
-    listed = [release(one) for one in ("1.10.0", "1.9.0", "1.9.2", "1.9.1", "2.0", "1.10.1")]
+def test_newest_patch_of_each_series_comes_before_the_first():
+    listed = [release(text) for text in ("1.10.0", "1.9.0", "1.9.2", "1.9.1", "2.0", "1.10.1")]
     assert texts(listed) == [["1.9.2", "1.10.1", "2.0"], ["1.9.0", "1.10.0"]]
 
 
-def test_only_final_releases_in_time_that_can_be_installed():
+def test_only_recent_final_installable_releases_are_chosen():
     listed = [
         release("1.0", "2025-01-01"), release("1.1", "2025-05-01"), release("1.1.1", "2025-07-01"),
         release("1.2", yanked=True), release("1.3", missing="has no wheel"), release("1.4rc1"),
@@ -34,5 +34,5 @@ def test_only_final_releases_in_time_that_can_be_installed():
     assert texts(listed) == [["1.1.1"], []]
 
 
-def test_an_index_without_times_gives_all():
+def test_index_without_times_gives_all_releases():
     assert texts([release("1.0", None), release("1.1", None)]) == [["1.0", "1.1"], []]

@@ -1,4 +1,4 @@
-"""Steps between releases, on runs that are made up."""
+"""Steps between releases, on simulated runs."""
 
 import itertools
 import random
@@ -14,7 +14,7 @@ VERSIONS = ["1.0", "1.1", "1.2", "1.3"]
 
 
 class Fake:
-    """Runs whose memory is given by version, in MB, with noise."""
+    """Simulated runs with noise. Memory depends on the version, in MB."""
 
     def __init__(self, sizes, noise=0.002, outcomes=None, seed=0, label=False):
         self.by_label = label
@@ -30,7 +30,7 @@ class Fake:
         return Run(number, outcome, "a", values if outcome == "completed" else {}, at, at + 5)
 
 
-def passed(fake, versions=VERSIONS):
+def first_steps(fake, versions=VERSIONS):
     labels = [*versions, versions[-1] + AGAIN]
     runs = {label: [] for label in labels}
     for number in (1, 2):
@@ -39,58 +39,58 @@ def passed(fake, versions=VERSIONS):
     return steps.neighbours(runs, labels)
 
 
-def named(step_list):
-    return {(one.interval.metric, one.interval.first, one.interval.second) for one in step_list}
+def keys(step_list):
+    return {(step.interval.metric, step.interval.first, step.interval.second) for step in step_list}
 
 
 SIZES = {"1.0": 100, "1.1": 100, "1.2": 160, "1.3": 160}
 
 
-def test_a_step_is_seen_between_neighbours_and_confirmed():
+def test_step_between_neighbours_is_confirmed():
     fake = Fake(SIZES)
-    end_steps = [step for step in passed(fake) if step.interval.metric == END]
-    assert named(end_steps) == {(END, "1.1", "1.2")}
+    end_steps = [step for step in first_steps(fake) if step.interval.metric == END]
+    assert keys(end_steps) == {(END, "1.1", "1.2")}
     fake.order.clear()
-    (seen,) = steps.repeat(end_steps, fake, seed=1)
-    assert seen.state == steps.CONFIRMED and 1.5 < seen.repeated.decision.ratio < 1.7
+    (repeated,) = steps.repeat(end_steps, fake, seed=1)
+    assert repeated.state == steps.CONFIRMED and 1.5 < repeated.repeated.decision.ratio < 1.7
     assert fake.order[:3] == ["1.2", "1.1", "1.1" + AGAIN]
 
 
-def test_a_step_that_is_not_seen_again_is_not_confirmed():
-    (end_step,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
-    (seen,) = steps.repeat([end_step], Fake(dict.fromkeys(VERSIONS, 100)), seed=1)
-    assert seen.state == steps.REFUTED and seen.repeated is None
+def test_step_that_is_not_repeated_is_refuted():
+    (end_step,) = [step for step in first_steps(Fake(SIZES)) if step.interval.metric == END]
+    (repeated,) = steps.repeat([end_step], Fake(dict.fromkeys(VERSIONS, 100)), seed=1)
+    assert repeated.state == steps.REFUTED and repeated.repeated is None
     (turned,) = steps.repeat([end_step], Fake(SIZES | {"1.1": 160, "1.2": 100}), seed=1)
     assert turned.state == steps.REFUTED
 
 
-def test_what_differs_between_two_names_of_one_release_confirms_nothing():
+def test_step_is_refuted_if_one_release_differs_from_itself():
     class Bistable(Fake):
         def __call__(self, label, number):
             self.sizes = SIZES | ({"1.1": 130} if AGAIN in label else {"1.1": 100})
             return super().__call__(label, number)
 
-    (end_step,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
-    (seen,) = steps.repeat([end_step], Bistable(SIZES), seed=1)
-    assert seen.state == steps.REFUTED
+    (end_step,) = [step for step in first_steps(Fake(SIZES)) if step.interval.metric == END]
+    (repeated,) = steps.repeat([end_step], Bistable(SIZES), seed=1)
+    assert repeated.state == steps.REFUTED
 
 
-def test_a_false_step_is_repeated_like_any_other():
-    seen_once = passed(Fake({"1.3": 100, "1.3@again": 160}, label=True), ["1.3"])
+def test_false_step_is_repeated_like_any_other():
+    seen_once = first_steps(Fake({"1.3": 100, "1.3@again": 160}, label=True), ["1.3"])
     (false,) = [step for step in seen_once if step.interval.metric == END]
     assert steps.is_false(false)
     fake = Fake(SIZES)
-    (seen,) = steps.repeat([false], fake, seed=1)
-    assert seen.state == steps.REFUTED and len(set(fake.order)) == 3
+    (repeated,) = steps.repeat([false], fake, seed=1)
+    assert repeated.state == steps.REFUTED and len(set(fake.order)) == 3
 
 
-def test_a_release_that_fails_is_a_step_of_the_outcome():
-    all_steps = passed(Fake(SIZES | {"1.2": 100, "1.3": 100}, outcomes={"1.0": "failed: ImportError"}))
-    assert named(all_steps) == {(OUTCOME, "1.0", "1.1")}
+def test_failing_release_is_a_step_of_the_outcome():
+    all_steps = first_steps(Fake(SIZES | {"1.2": 100, "1.3": 100}, outcomes={"1.0": "failed: ImportError"}))
+    assert keys(all_steps) == {(OUTCOME, "1.0", "1.1")}
 
 
 @pytest.mark.slow
-def test_releases_that_are_alike_give_no_step():
-    """Of 20 cases, at most one names a step."""
+def test_equal_releases_rarely_give_a_step():
+    """At most 2 of 30 cases have a step."""
     alike = dict.fromkeys(VERSIONS, 100)
-    assert sum(bool(passed(Fake(alike, noise=0.02, seed=seed))) for seed in range(30)) <= 2
+    assert sum(bool(first_steps(Fake(alike, noise=0.02, seed=seed))) for seed in range(30)) <= 2
