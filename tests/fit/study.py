@@ -1,10 +1,10 @@
-"""How good `beyond-ram fit` is: twelve programs, predictions from small runs against runs at 8 times the size.
+"""Accuracy of `beyond-ram fit`: predictions for twelve programs, compared with runs at 8 times the size.
 
     uv run python tests/fit/study.py PYTHON FOLDER [NAME…]
 
 PYTHON is the interpreter of the stack `loaders` (`uv run beyond-ram stack build envs/loaders.txt .stacks/loaders`).
-FOLDER holds the data and all runs; a second call goes on. It writes settings.csv (a line a setting) and programs.csv (a
-line a program) there. Takes half an hour on 2 cores.
+FOLDER holds the data and all runs, which a second call uses again. It writes settings.csv (a line a setting) and
+programs.csv (a line a program) there. It takes half an hour on 2 cores.
 """
 
 import json
@@ -22,7 +22,7 @@ from beyond_ram.fit.runs import Runs
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMES = 8
-# What varies, from where small runs begin, and a budget that divides the settings.
+# The factors, the growing size, and a budget for which some settings fit.
 STUDIED = {
     "objects": (["workers=0,2,4", "batch=16,256"], "rows=1250..160k", "700M"),
     "memmap": (["workers=0,2,4", "batch=16,256"], "rows=500..64k", "700M"),
@@ -40,14 +40,19 @@ STUDIED = {
 
 
 def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
-    """Fit one program, run every setting at full size, and hold the one against the other."""
+    """Fit one program, run every setting at full size, and compare both."""
     vary, grow, budget = STUDIED[name]
     names = [text.partition("=")[0] for text in (*vary, grow)]
-    command = [python, str(PROGRAMS / f"{name}.py"), str(folder / "data"), *(f"{one}={{{one}}}" for one in names)]
+    command = [
+        python,
+        str(PROGRAMS / f"{name}.py"),
+        str(folder / "data"),
+        *(f"{factor}={{{factor}}}" for factor in names),
+    ]
     plan = factors.plan(command, vary, [grow])
     target, out = plan.growth.target, folder / name
     words = [sys.executable, "-m", "beyond_ram", "fit", "--budget", budget, "--grow", grow, "--out", str(out)]
-    words += [word for one in vary for word in ("--vary", one)]
+    words += [word for factor in vary for word in ("--vary", factor)]
     words += ["--largest", str(target // TIMES), "--confirm", "--", *command]
     began = time.monotonic()
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -59,9 +64,9 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
     full = Runs(plan, folder / "full" / name, lambda line: print(f"{name}, {line}", flush=True))
     lines = []
     for setting in fit["settings"]:
-        values = tuple(setting[one] for one in plan.varied)
-        run = full.get(Point(values, target))
-        line = {"program": name, "setting": full.name(Point(values, None)), "times_as_far": TIMES}
+        setting_values = tuple(setting[factor] for factor in plan.varied)
+        run = full.get(Point(setting_values, target))
+        line = {"program": name, "setting": full.name(Point(setting_values, None)), "times_as_far": TIMES}
         line |= {key: setting[key] for key in ("predicted_bytes", "low", "high", "fits", "ask_bytes", "seconds")}
         line |= {"kept_bytes": run.kept_bytes, "took_s": run.seconds}
         line["inside"] = None if setting["low"] is None else setting["low"] <= run.kept_bytes <= setting["high"]
@@ -90,7 +95,7 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
 
 
 def total(programs: list[dict]) -> dict:
-    """A line of sums over all programs."""
+    """Return a line of sums over all programs."""
     counted = [name for name, value in programs[0].items() if isinstance(value, int | float)]
     sums = {name: sum(program[name] or 0 for program in programs) for name in counted}
     limited = [program["completed_under_limit"] for program in programs if program["yes"]]

@@ -1,4 +1,4 @@
-"""What a prediction becomes: the memory to ask for, and whether it fits."""
+"""The answer from a prediction: the memory to request, and whether a setting fits."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from beyond_ram.fit.runs import Run, Runs
 
 
 def line(budget_mib: int, mapped_mib: int) -> Line:
-    """The line of one setting that keeps 99 to 101 MiB."""
+    """Return the line of a setting that keeps 99 to 101 MiB."""
     kept = Prediction(100 * MIB, 99 * MIB, 101 * MIB)
     model = SimpleNamespace(predict=lambda setting, size: kept, readings=[])
     plan = Plan(("true", "{n}"), {"n": (1,)}, None)
@@ -24,19 +24,19 @@ def line(budget_mib: int, mapped_mib: int) -> Line:
     return only
 
 
-def test_mapped_files_have_room_beside_the_upper_end_of_the_interval() -> None:
+def test_request_adds_mapped_files_to_the_upper_bound() -> None:
     without = line(1000, 0).ask_bytes
     assert without is not None and without >= 101 * MIB
     assert line(1000, 40).ask_bytes == without + 40 * MIB
 
 
-def test_it_fits_where_all_that_is_asked_for_does_and_not_where_even_the_lower_end_does_not() -> None:
-    asked = (line(1000, 40).ask_bytes or 0) // MIB
-    assert [line(budget, 40).fits for budget in (asked, asked - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
+def test_fits_compares_request_and_lower_bound_with_the_budget() -> None:
+    request = (line(1000, 40).ask_bytes or 0) // MIB
+    assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
 
 
-def sizes_run(kept_mb: Callable[[float], float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[Point]:
-    """The runs of a fit with 100 to 800 rows at most, of a program that keeps so much."""
+def points_run(kept_mb: Callable[[float], float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[Point]:
+    """Return the runs of a fit with 100 to 800 rows, for a program that keeps this much memory."""
 
     def run(self: Runs, point: Point, about: str = "") -> Run:
         kept = int(1e6 * kept_mb((point.size or 0) * point.setting[0]))
@@ -47,15 +47,13 @@ def sizes_run(kept_mb: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
     return {one.point for one in answer.answer(plan, 10**12, 600, tmp_path, 800, lambda line: None).runs}
 
 
-def test_where_no_number_can_be_given_all_settings_are_run_at_the_size_of_the_unseen_run(
+def test_without_a_prediction_all_settings_run_at_the_largest_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     whole = set(design.points({"width": (1, 2)}, [100, 200, 400, 800]))
-    assert whole <= sizes_run(lambda cells: 20 + cells**2 / 1e4, monkeypatch, tmp_path)
+    assert whole <= points_run(lambda cells: 20 + cells**2 / 1e4, monkeypatch, tmp_path)
 
 
-def test_where_every_setting_has_a_number_only_the_unseen_run_has_the_largest_size(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    points = sizes_run(lambda cells: 20 + cells / 10, monkeypatch, tmp_path)
+def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    points = points_run(lambda cells: 20 + cells / 10, monkeypatch, tmp_path)
     assert sum(point.size == 800 for point in points) == 1

@@ -1,4 +1,4 @@
-"""What may vary is read from the command line, and refused in one line."""
+"""Factors on the command line: parsing, and refusals in one line."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from beyond_ram.fit.factors import plan
 COMMAND = ["python", "train.py", "--workers", "{workers}", "--rows={rows}"]
 
 
-def test_a_command_takes_its_values() -> None:
+def test_values_are_put_into_the_command() -> None:
     parsed = plan(COMMAND, ["workers=4,0,2"], ["rows=100k..2.5M"])
     assert parsed.varied == {"workers": (0, 2, 4)}
     assert parsed.growth
@@ -15,13 +15,13 @@ def test_a_command_takes_its_values() -> None:
     assert parsed.words((2,), 200_000) == ["python", "train.py", "--workers", "2", "--rows=200000"]
 
 
-def test_braces_of_a_script_are_its_own() -> None:
+def test_other_braces_stay_unchanged() -> None:
     script = ["sh", "-c", "for n in 1; do echo ${HOME} {other} {rows}; done"]
     assert plan(script, [], ["rows=1..2"]).words((), 1)[-1] == "for n in 1; do echo ${HOME} {other} 1; done"
 
 
 @pytest.mark.parametrize(
-    ("command", "vary", "grow", "named"),
+    ("command", "vary", "grow", "phrase"),
     [
         (["true", "{workers}"], ["workers=0", "batch=1,2"], [], "batch"),
         (["true", "{workers}", "--b={batch}"], ["workers=0"], [], "batch"),
@@ -37,9 +37,7 @@ def test_braces_of_a_script_are_its_own() -> None:
         ([], ["workers=1"], [], "program"),
     ],
 )
-def test_what_does_not_go_together_is_one_line(
-    command: list[str], vary: list[str], grow: list[str], named: str
-) -> None:
-    with pytest.raises(ValueError, match=named) as error:
+def test_bad_factors_get_one_line(command: list[str], vary: list[str], grow: list[str], phrase: str) -> None:
+    with pytest.raises(ValueError, match=phrase) as error:
         plan(command, vary, grow)
     assert "\n" not in str(error.value)

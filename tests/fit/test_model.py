@@ -1,4 +1,4 @@
-"""The model on memory that is made of known parts: what it predicts holds, and what it cannot know it does not say."""
+"""The model on memory with known parts: its predictions hold, and it makes none where memory bends."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ Kept = Callable[[int, int, float], float]
 
 
 def copied(workers: int, batch: int, rows: float) -> float:
-    """Objects in the parent that workers copy, and batches on their way."""
+    """Return the memory of objects that workers copy from their parent, and of batches in flight."""
     return 150e6 + 60e6 * workers + 500 * rows + 120 * rows * workers + 1e4 * batch * max(1, 2 * workers)
 
 
@@ -28,7 +28,7 @@ def mapped(workers: int, batch: int, rows: float) -> float:
 
 
 def level(workers: int, batch: int, rows: float) -> float:
-    """A buffer that is full within the small runs, at a size of its own for each setting."""
+    """Return the memory of a buffer that is full within the small runs, at another size for each setting."""
     return 80e6 + 40e6 * (workers > 0) + min(rows, 100 * batch + 20_000) * 2_000
 
 
@@ -54,40 +54,40 @@ def predictions(kept: Kept, seed: int) -> list[tuple[Prediction, float]]:
 
 
 @pytest.mark.parametrize("kept", [copied, mapped])
-def test_what_is_predicted_at_eight_times_the_size_holds(kept: Kept) -> None:
-    pairs = [one for seed in range(5) for one in predictions(kept, seed)]
+def test_predictions_at_eight_times_the_size_hold(kept: Kept) -> None:
+    pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
     numbers = [(predicted, truth) for predicted, truth in pairs if predicted.is_number]
     assert len(numbers) > len(pairs) / 2
     assert np.mean([predicted.holds(truth) for predicted, truth in numbers]) >= LEVEL
 
 
 @pytest.mark.parametrize("kept", [level, squared])
-def test_what_bends_is_held_or_has_no_number(kept: Kept) -> None:
-    pairs = [one for seed in range(5) for one in predictions(kept, seed)]
+def test_memory_that_bends_is_predicted_rightly_or_not_at_all(kept: Kept) -> None:
+    pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
     assert all(predicted.holds(truth) for predicted, truth in pairs if predicted.is_number)
 
 
-def test_growth_with_the_square_has_no_number() -> None:
+def test_squared_growth_is_not_predicted() -> None:
     assert not any(predicted.is_number for predicted, _ in predictions(squared, 0))
 
 
-def test_a_level_that_was_reached_is_not_carried_on() -> None:
+def test_growth_up_to_a_level_is_not_extrapolated() -> None:
     def full(workers: int, batch: int, rows: float) -> float:
         return 100e6 + 20e6 * workers + min(rows, 20_000) * 2_000
 
     every = [predicted for predicted, _ in predictions(full, 0)]
-    assert all(one.is_number and one.high < 1.5 * full(4, 256, TARGET) for one in every)
+    assert all(prediction.is_number and prediction.high < 1.5 * full(4, 256, TARGET) for prediction in every)
 
 
-def test_the_interval_is_wider_the_further_it_is() -> None:
+def test_interval_widens_with_the_distance() -> None:
     model = fitted(NAMES, readings(copied, 0))
-    shares = [model.predict((2, 64), size) for size in (TARGET / TIMES, TARGET, 4 * TARGET)]
-    widths = [(one.high - one.low) / one.value for one in shares]
+    predictions_by_size = [model.predict((2, 64), size) for size in (TARGET / TIMES, TARGET, 4 * TARGET)]
+    widths = [(prediction.high - prediction.low) / prediction.value for prediction in predictions_by_size]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1] / 2
 
 
-def test_a_setting_with_steady_slopes_of_its_own_has_a_narrow_interval() -> None:
+def test_setting_with_steady_slopes_has_a_narrow_interval() -> None:
     def bends(workers: int, batch: int, rows: float) -> float:
         return copied(0, batch, rows) + 2 * workers * rows**1.5
 
@@ -97,14 +97,14 @@ def test_a_setting_with_steady_slopes_of_its_own_has_a_narrow_interval() -> None
     assert steady.is_number and steady.holds(bends(0, 16, TARGET))
 
 
-def test_parts_name_what_grows() -> None:
+def test_shares_name_the_growing_parts() -> None:
     shares = fitted(NAMES, readings(copied, 0)).shares((4, 256), TARGET, "rows")
     growing = sum(value for name, value in shares.items() if "rows" in name)
     assert growing == pytest.approx((500 + 120 * 4) * TARGET, rel=0.15)
     assert sum(shares.values()) == pytest.approx(fitted(NAMES, readings(copied, 0)).predict((4, 256), TARGET).value)
 
 
-def test_less_kept_from_more_input_is_a_doubt() -> None:
+def test_falling_memory_is_a_doubt() -> None:
     rising = [Reading((0,), size, 1e8 + 100 * size) for size in (1e5, 2e5, 4e5)]
     assert doubts(rising) is None
     assert "400,000" in str(doubts([*rising[:2], Reading((0,), 4e5, 6e7)]))
@@ -116,19 +116,19 @@ def test_time_may_fall_with_workers() -> None:
 
     varied = {"workers": (1, 2, 4, 8)}
     runs = [
-        Reading(one.setting, one.size or 0, seconds(one.setting, one.size or 0))
-        for one in points(varied, [1000 * 100, 200_000, 400_000])
+        Reading(point.setting, point.size or 0, seconds(point.setting, point.size or 0))
+        for point in points(varied, [1000 * 100, 200_000, 400_000])
     ]
     model = fitted(["workers"], runs, shrinks=True)
     times = [model.predict((workers,), 6_400_000).value for workers in (1, 2, 4, 8)]
     assert times == pytest.approx([seconds((workers,), 6_400_000) for workers in (1, 2, 4, 8)], rel=0.2)
 
 
-def test_one_reading_is_no_error() -> None:
+def test_model_accepts_one_reading() -> None:
     model = Model(["workers"], [Reading((0,), 1, 1e8)])
     assert model.predict((0,), 1).holds(1e8)
 
 
-def test_sizes_that_few_runs_have(sizes: Sequence[float] = (1e4, 2e4, 4e4)) -> None:
+def test_three_sizes_are_enough_without_factors(sizes: Sequence[float] = (1e4, 2e4, 4e4)) -> None:
     model = fitted([], [Reading((), size, 5e7 + 1_000 * size) for size in sizes])
     assert model.predict((), 3.2e5).holds(5e7 + 1_000 * 3.2e5)
