@@ -1,4 +1,4 @@
-"""Generated repositories: every row once, the same bytes every time, laid out as the config asks."""
+"""Generated Parquet repositories: every row once, the same bytes every time, the layout of the config."""
 
 import json
 import sys
@@ -48,7 +48,7 @@ def test_rows_are_numbered_and_whole(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> None:
+def test_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         make(root, tmp_path / name)
     make(root, tmp_path / "c", seed=2)
@@ -58,7 +58,7 @@ def test_the_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_folders_and_configurations(root: Path, tmp_path: Path) -> None:
+def test_files_are_spread_over_folders_and_configurations(root: Path, tmp_path: Path) -> None:
     manifest = make(root, tmp_path / "r", files=12, folders=2, configs=3)
     assert (manifest["config"], manifest["rows"], manifest["files"]) == ("config-000", 24, 4)
     folder = tmp_path / "r" / "datasets" / "local" / "n"

@@ -16,7 +16,7 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
 
 
 def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) -> dict[str, Any]:
-    """A repository as its rule makes it; its manifest."""
+    """Make a repository as its rule does, and return its manifest."""
     program = ROOT / "scripts" / "repositories" / f"{spec['source']}.py"
     spec_file = out.with_name(f"{out.name}.json")
     spec_file.parent.mkdir(parents=True, exist_ok=True)
