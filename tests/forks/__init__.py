@@ -1,9 +1,9 @@
-"""Snakemake and the scripts of its rules as forks of one process that has imported what they import.
+"""Snakemake and the scripts of its rules as forks of one process that has already imported their libraries.
 
-Imports are three of the four seconds of a plan, and most of a table. The commands `snakemake`, and
-`python` for the scripts of its rules, are a small client. It hands its words, folder, environment and open files to
-that process, which forks a child for it. The child imports the project's own modules, from the caller's PYTHONPATH.
-Tests of signals, of terminals and of a Snakemake that is killed call the real command, and so does .ci/run.
+Imports take three of the four seconds of a plan, and most of the time of a table. Here the commands `snakemake`, and
+`python` for scripts of rules, are a small client. It sends its arguments, folder, environment and open files to
+that process, which forks a child for it. The child imports the project's own modules from the caller's PYTHONPATH.
+Tests of signals, terminals and a killed Snakemake call the real command, and so does .ci/run.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-# Programs below it look for a process of the name `snakemake` (beyond_ram/callers.py).
+# Programs below it look for a process with the name `snakemake` (beyond_ram/callers.py).
 SERVER = Path(__file__).parent / "snakemake"
 # `-IS`: without site-packages an interpreter starts in 15 ms.
 CLIENT = f"""#!{sys.executable} -IS
@@ -41,7 +41,7 @@ def start(folder: Path, owner: int) -> None:
     for name in ("snakemake", "python"):
         (folder / name).write_text(CLIENT)
         (folder / name).chmod(0o755)
-    # Not in Snakemake's own environment: each call brings its own.
+    # Without PYTHONPATH: each call has its own.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Programs of a stack as forks of one process that has imported what takes long: the caller's side."""
+"""Programs of a stack as forks of one process that has already done the slow imports: the caller's side."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ _STARTED: "list[Stack]" = []
 
 
 class Fork:
-    """A running program. Used as a `subprocess.Popen` is."""
+    """A running program, with the interface of `subprocess.Popen`."""
 
     def __init__(self, stack: "Stack", pid: int, words: list[str], files: tuple[Path, Path]) -> None:
         self.stack, self.pid, self.args, self.files = stack, pid, words, files
@@ -56,7 +56,7 @@ class Fork:
 
 
 class Stack:
-    """An interpreter that has imported some modules. `environment` is what they are imported with: without a Hub."""
+    """An interpreter that has imported some modules, with the variables of `environment` and without a Hub."""
 
     def __init__(self, python: Path, *modules: str, environment: Mapping[str, str] | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="beyond-ram-forks-")
@@ -82,14 +82,14 @@ class Stack:
     def start(
         self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None, session: bool = False
     ) -> Fork:
-        """Start a program, or `-c` and its text, with the words behind it."""
+        """Start a program, or code after `-c`, with its arguments."""
         self._count += 1
         files = tuple(Path(self._folder.name) / f"{self._count}.{name}" for name in ("out", "err"))
-        given = list(map(str, words))
+        arguments = list(map(str, words))
         folder, environment = str(cwd or Path.cwd()), dict(os.environ if env is None else env)
-        pid = self.ask([given, folder, environment, list(map(str, files)), session])
+        pid = self.ask([arguments, folder, environment, list(map(str, files)), session])
         self._running.add(pid)
-        return Fork(self, pid, given, (files[0], files[1]))
+        return Fork(self, pid, arguments, (files[0], files[1]))
 
     def run(
         self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
