@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from . import common
-from .common import MB, ROOT_GROUP, groups_of_ours, holds, check_limit, made, wait_until, watch
+from .common import MB, ROOT_GROUP, check_limit, groups_of_ours, holds, made, wait_until, watch
 
 PLACE = "plain"
 BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"

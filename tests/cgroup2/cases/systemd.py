@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from . import common
-from .common import MB, holds, check_limit, made, wait_until, watch
+from .common import MB, check_limit, holds, made, wait_until, watch
 
 PLACE = "systemd"
 BELOW = "cgroup v2, child of the own group"
