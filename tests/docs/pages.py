@@ -1,12 +1,12 @@
-"""The pages, and the blocks of code in them. Indented code is shell; a fence names its language.
+"""Pages and their code blocks. Indented code is shell; a fence names its language.
 
-A comment above a block, `<!-- KEY: VALUE -->`, is not seen by a reader:
+A comment above a block, `<!-- KEY: VALUE -->`, is invisible to readers:
 
     not run    why its commands are not run
     planned    why its calls of snakemake are dry runs
-    slow       what takes so long
-    until      what a command that goes on says, once it is ready; it is interrupted then
-    given      Python that comes before a block of Python
+    slow       why it takes long
+    until      output of a command that does not end, once it is ready; it is interrupted then
+    given      Python that runs before a block of Python
     stack      the stack whose interpreter runs a block of Python
 """
 
@@ -31,7 +31,7 @@ class Block:
     page: Path
     line: int
     language: str
-    """`sh` where it is indented; empty where a fence says nothing."""
+    """`sh` if indented; empty if a fence names no language."""
     text: str
     notes: tuple[tuple[str, str], ...] = ()
 
@@ -53,6 +53,6 @@ def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
 
 
 def spans(page: Path) -> Iterator[str]:
-    """What stands in backticks in the text of a page."""
+    """Inline code in the text of a page."""
     for token in MarkdownIt().enable("table").parse(page.read_text()):
         yield from (child.content for child in token.children or () if child.type == "code_inline")

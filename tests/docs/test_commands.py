@@ -1,6 +1,6 @@
-"""Every command, config and piece of Python on the pages is run, where a reader would have what it speaks of.
+"""Every command, config and piece of Python on the pages is run, beside the files that a reader would have.
 
-What stands above a block (see `pages.py`) says what is not run, and why.
+Comments above a block (see `pages.py`) say what is not run, and why.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from ..conftest import ROOT, interpreter, project_files
 from .pages import NOTES, PAGES, Block, blocks, spans
 
 SHELL, KNOWN = ("sh", "bash"), ("sh", "bash", "yaml", "python", "text")
-# Its commands are run by test_tutorial.py, which also holds what they print against the page.
+# test_tutorial.py runs its commands and compares their output with the page.
 ELSEWHERE = ("tutorial.md",)
 BLOCKS = [block for page in PAGES for block in blocks(page) if page.name not in ELSEWHERE]
 BIN = Path(sys.executable).parent
-# `uv run` as it is in an environment that is made already.
+# `uv run` in an environment that exists already.
 STAND_INS = {
     "uv": f"""[ "$1" = run ] || exec {BIN}/uv "$@"
 shift
@@ -44,12 +44,12 @@ while true; do case "$1" in --project | --group) shift 2;; *) exec "$@";; esac; 
     "pip": '[ "$*" = "install uv" ] || [ "$*" = "install PATH/TO/beyond-ram" ]',
 }
 SECONDS = 120
-# A call of the command up to its end, the command that it watches, or the next line that is none of its own.
+# A call of the command, up to its end, the command that it watches, or the next line that is not part of it.
 COMMAND_LINE = re.compile(r"(?<![/\w])beyond-ram (?!beyond-ram)([a-z]+)((?:(?! -- |[;|&]|\n\S).)*)", re.DOTALL)
 
 
-def of(*languages: str) -> list[pytest.ParameterSet]:
-    """The blocks of some languages, as parameters with the marks that they need."""
+def blocks_in(*languages: str) -> list[pytest.ParameterSet]:
+    """The blocks in these languages, as parameters with their marks."""
     return [pytest.param(block, id=str(block), marks=marks(block)) for block in BLOCKS if block.language in languages]
 
 
@@ -68,16 +68,16 @@ def is_slow(block: Block) -> bool:
     return any(block.note(key) is not None for key in ("slow", "planned", "stack"))
 
 
-def skip_what_is_not_run(block: Block) -> None:
+def skip_if_not_run(block: Block) -> None:
     if reason := block.note("not run"):
         pytest.skip(f"{block}: {reason}")
 
 
 class Place:
-    """A checkout with what a reader of one page has beside it. Blocks are run in the order of the page, once."""
+    """A checkout with the files of a reader of one page. Blocks run once, in the order of the page."""
 
     plans: dict[str, "subprocess.CompletedProcess[str]"]
-    """Dry runs in a checkout in which nothing was done yet: the same words plan the same, whatever the page."""
+    """Dry runs in an untouched checkout, by their commands; they are the same for every page."""
 
     def __init__(
         self,
@@ -109,8 +109,8 @@ class Place:
         environment = os.environ | {"PATH": f"{self.stand_ins}:{self.path}", "PYTHONPATH": str(self.folder)}
         return environment | planned | {"PYTEST_ADDOPTS": "-n 0"}  # the checkout's own settings start three processes
 
-    def read(self, block: Block) -> "subprocess.CompletedProcess[str]":
-        """Do what the page says up to a block; what is slow only for a block that is slow too."""
+    def run_up_to(self, block: Block) -> "subprocess.CompletedProcess[str]":
+        """Run the blocks of the page up to this one; slow ones only if it is slow too."""
         for other in BLOCKS:
             before = other.page == block.page and other.line < block.line and other.language in (*SHELL, "python")
             wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block) and not is_plan(other)
@@ -123,9 +123,9 @@ class Place:
         return self.done[block]
 
     def binaries(self) -> Path:
-        """The corpus that the page of corpora makes by hand."""
+        """The corpus that docs/corpora.md makes by hand."""
         (block,) = (block for block in BLOCKS if "--out my-binaries" in block.text)
-        self.read(block)
+        self.run_up_to(block)
         return self.folder / "my-binaries"
 
     def run(self, block: Block) -> "subprocess.CompletedProcess[str]":
@@ -150,12 +150,12 @@ class Place:
             command, cwd=self.folder, env=self.environment(block), stdin=subprocess.DEVNULL, timeout=SECONDS,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if block.note("planned"):  # a reader would have the runs now: of another lock, where a stack was upgraded
+        if block.note("planned"):  # a reader would have the runs now, under the new lock of an upgraded stack
             earlier_runs(self.folder)
         return done
 
     def until(self, command: list[str], ready: str, block: Block) -> "subprocess.CompletedProcess[str]":
-        """Run a command that goes on until it is interrupted, and interrupt it once it is ready."""
+        """Run a command that does not end, and interrupt it once it is ready."""
         command = [*command[:-1], f"exec {command[-1].removeprefix('uv run ')}"]
         with subprocess.Popen(
             command, cwd=self.folder, env=self.environment(block), stdin=subprocess.DEVNULL,
@@ -171,12 +171,12 @@ class Place:
 
 
 def needed_stacks(block: Block) -> list[str]:
-    """Stacks that a command builds where they are missing, and that are made once for all tests."""
+    """Stacks that a command would build if missing; tests make them once."""
     return ["encoder", "encoder-0.23"] if "beyond-ram tokenize " in block.text else []
 
 
-def belongings(folder: Path) -> None:
-    """What the pages take for granted: a program, tests, text, a tokenizer, token ids, a loader, earlier runs."""
+def write_readers_files(folder: Path) -> None:
+    """Write the files that pages assume: a program, tests, text, a tokenizer, token ids, a loader, earlier runs."""
     (folder / "train.py").write_text("import time\nheld = bytearray(30_000_000)\ntime.sleep(0.2)\n")
     (folder / "tests").mkdir()
     (folder / "tests" / "test_mine.py").write_text("def test_mine():\n    pass\n")
@@ -212,43 +212,43 @@ def belongings(folder: Path) -> None:
 
 
 def earlier_runs(folder: Path) -> None:
-    """A run of stack `current` as it is now, where there is none."""
+    """Write a run of stack `current` under its lock, if there is none."""
     if not any((folder / "results" / "runs").glob("**/stack~current/**/run.json")):
         write_run_of_lock(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
 
 
 def byte_characters() -> list[str]:
-    """What a byte-level tokenizer writes for each byte."""
-    shown = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    """The character of a byte-level tokenizer for each byte."""
+    printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
     others = iter(range(256, 512))
-    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
+    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
 
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Callable[[Path], Place]]:
-    """The place of a page: a copy of one checkout with all that readers have."""
-    made: dict[Path, Place] = {}
+    """The place of a page: a copy of one checkout with the files of a reader."""
+    copies: dict[Path, Place] = {}
     plans: dict[str, subprocess.CompletedProcess[str]] = {}
     checkout = tmp_path_factory.mktemp("checkout")
     for name in project_files():
         if not name.startswith("tests/"):
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
-    belongings(checkout)
+    write_readers_files(checkout)
 
     def place(page: Path) -> Place:
-        if page not in made:
-            made[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans, path)
-        return made[page]
+        if page not in copies:
+            copies[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans, path)
+        return copies[page]
 
     yield place
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", of(*SHELL))
+@pytest.mark.parametrize("block", blocks_in(*SHELL))
 def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None:
-    skip_what_is_not_run(block)
-    done = places(block.page).read(block)
+    skip_if_not_run(block)
+    done = places(block.page).run_up_to(block)
     assert done.returncode == 0, f"{block}\n{block.text}{done.stdout[-2000:]}{done.stderr[-3000:]}"
     if block.note("planned"):
         assert re.search(r"^total +[1-9]", done.stdout + done.stderr, re.MULTILINE), "nothing is planned"
@@ -272,19 +272,19 @@ def test_calls_of_snakemake_name_existing_targets_options_and_files(places: Call
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", of("python"))
+@pytest.mark.parametrize("block", blocks_in("python"))
 def test_python_is_run(block: Block, places: Callable[[Path], Place]) -> None:
     compile(block.text, str(block), "exec")
-    skip_what_is_not_run(block)
-    done = places(block.page).read(block)
+    skip_if_not_run(block)
+    done = places(block.page).run_up_to(block)
     assert done.returncode == 0, f"{block}\n{block.text}{done.stderr[-3000:]}"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", of("yaml"))
+@pytest.mark.parametrize("block", blocks_in("yaml"))
 def test_a_config_is_accepted(block: Block, readers: Place) -> None:
-    """As the workflow checks it, over config.yaml; or, of a workflow of GitHub, by what the action takes."""
-    skip_what_is_not_run(block)
+    """By the workflow, over config.yaml; a workflow of GitHub by the inputs of the action."""
+    skip_if_not_run(block)
     content = yaml.safe_load(block.text)
     if "jobs" in content:
         steps = [step for job in content["jobs"].values() for step in job["steps"] if "with" in step]
@@ -294,15 +294,15 @@ def test_a_config_is_accepted(block: Block, readers: Place) -> None:
         return
     mine = readers.folder / "mine.yaml"
     mine.write_text(block.text)
-    given = {"folder": str(readers.folder)}
-    config, files = experiment.merge.read([ROOT / "config.yaml"], [mine], given, experiment.content_of)
-    checked = experiment.load(config, files, readers.folder, given)
+    overrides = {"folder": str(readers.folder)}
+    config, files = experiment.merge.read([ROOT / "config.yaml"], [mine], overrides, experiment.content_of)
+    checked = experiment.load(config, files, readers.folder, overrides)
     assert content.keys() <= checked.model_dump().keys()
 
 
 @pytest.fixture(scope="module")
 def readers(places: Callable[[Path], Place]) -> Place:
-    """Where configs are checked: with the stack `mine` that some name."""
+    """The place where configs are checked, with stack `mine`, which some of them name."""
     place = places(Path("configs"))
     for end in ("in", "txt", "yaml"):
         shutil.copy(place.folder / "envs" / f"current.{end}", place.folder / "envs" / f"mine.{end}")
@@ -310,7 +310,7 @@ def readers(places: Callable[[Path], Place]) -> Place:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_block_says_what_it_is(page: Path) -> None:
+def test_blocks_name_a_known_language(page: Path) -> None:
     page_blocks = list(blocks(page))
     unknown = [block for block in page_blocks if block.language not in KNOWN and not block.language.startswith("{")]
     assert not unknown, f"{unknown[0]}: one of {', '.join(KNOWN)}"
@@ -318,21 +318,21 @@ def test_a_block_says_what_it_is(page: Path) -> None:
 
 
 def flags_of(command: str) -> set[str]:
-    """The options of `beyond-ram COMMAND`, of all that it has below."""
+    """The options of `beyond-ram COMMAND` and of its subcommands."""
     parser = argparse.ArgumentParser()
     importlib.import_module(f"beyond_ram.cli.{command}").add_to(parser.add_subparsers())
-    flags, left = set[str](), [parser]
-    while left:
-        for action in left.pop()._actions:
+    flags, parsers = set[str](), [parser]
+    while parsers:
+        for action in parsers.pop()._actions:
             flags |= {*action.option_strings}
-            left += action.choices.values() if isinstance(action, argparse._SubParsersAction) else ()
+            parsers += action.choices.values() if isinstance(action, argparse._SubParsersAction) else ()
     return flags
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_names_of_the_command_line_is_there(page: Path) -> None:
-    """In its text too, and in what is not run: commands, and the options that follow them."""
+def test_commands_and_options_on_a_page_exist(page: Path) -> None:
+    """Also in text, and in blocks that are not run."""
     wrong = []
     for text in (*spans(page), *(block.text for block in blocks(page))):
         for command, rest in COMMAND_LINE.findall(text):

@@ -1,4 +1,4 @@
-"""What is generated from the model of the config is right, and the shipped configs follow it."""
+"""Schema and page generated from the config's model, and shipped configs that follow it."""
 
 import importlib
 import json
@@ -39,15 +39,15 @@ def test_shipped_configs_follow_the_schema_and_name_it(path: Path) -> None:
     jsonschema.validate(yaml.safe_load(text), json.loads(schema.read_text()))
 
 
-def test_every_key_says_what_it_means() -> None:
+def test_every_key_has_a_description() -> None:
     described = json.loads(SCHEMA.read_text())
-    silent = [
+    undescribed = [
         f"{name}.{key}"
         for name, part in {"Config": described, **described["$defs"]}.items()
         for key, field in part["properties"].items()
         if "description" not in field and "const" not in field
     ]
-    assert not silent
+    assert not undescribed
 
 
 def sections(page: str) -> dict[str, dict[str, str]]:
@@ -67,7 +67,7 @@ def sections(page: str) -> dict[str, dict[str, str]]:
         ("Every experiment", "Workload", "workload", "Experiment"),
     ],
 )
-def test_what_all_have_is_said_once_and_the_rest_where_it_belongs(
+def test_common_keys_are_described_once_and_others_with_their_kind(
     every: str, heading: str, kind: str, ending: str, described: ModuleType
 ) -> None:
     tables, parts = sections("\n" + described.keys()), json.loads(SCHEMA.read_text())["$defs"]
@@ -79,7 +79,7 @@ def test_what_all_have_is_said_once_and_the_rest_where_it_belongs(
         matrix = fields.get("matrix", {}).get("$ref", "").rpartition("/")[2]
         fields |= parts[matrix]["properties"] if matrix else {}
         own = tables[f"{heading} `{fields[kind]['const']}`"]
-        assert not {*own.values()} & {*common.values()}, "said twice"
+        assert not {*own.values()} & {*common.values()}, "described twice"
         lines = common | own
         assert {*lines} == {*fields} - {kind, "matrix"}
         for key, line in lines.items():
@@ -87,7 +87,7 @@ def test_what_all_have_is_said_once_and_the_rest_where_it_belongs(
             assert f"| `{json.dumps(fields[key].get('default'))}` |" in line or "| required |" in line
 
 
-def test_a_default_that_only_one_workload_has_stands_there(described: ModuleType) -> None:
+def test_default_of_one_workload_is_described_there(described: ModuleType) -> None:
     tables = sections("\n" + described.keys())
     assert "| `null` |" in tables["Every experiment"]["timeout_s"]
     assert "| `600` |" in tables["Workload `hub-files`"]["timeout_s"]

@@ -14,7 +14,7 @@ def manifests() -> list[dict[str, Any]]:
     return [yaml.safe_load(block.text) for block in blocks(ROOT / "docs" / "kubernetes.md") if block.language == "yaml"]
 
 
-def test_there_is_a_sidecar_and_an_ephemeral_container() -> None:
+def test_page_has_a_sidecar_and_an_ephemeral_container() -> None:
     sidecar, ephemeral = (manifest["spec"] for manifest in manifests())
     assert sidecar["shareProcessNamespace"] is True
     assert len(sidecar["containers"]) == 2

@@ -1,4 +1,4 @@
-"""Every measured number of the pages is made of a table that ships: none is typed, and no table changes unnoticed."""
+"""Every measured number on the pages comes from a shipped table: none is typed, and no table changes unnoticed."""
 
 import csv
 import importlib
@@ -47,7 +47,7 @@ RUN |= {"commit": "abc", "lock_sha256": "ab23456789", "started_at": 0.0, "durati
 
 @pytest.fixture
 def renew(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """docs/renew.py, as it is when it is run."""
+    """Module docs/renew.py."""
     monkeypatch.syspath_prepend(str(DOCS))
     yield importlib.import_module("renew")
     for name in ("renew", "measured", "described"):
@@ -55,12 +55,12 @@ def renew(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 def stale(renew: ModuleType, *pages: Path) -> bool:
-    """Whether a page differs from what its tables give."""
+    """Whether a page differs from its tables."""
     return bool(renew.pages("--check", files=pages))
 
 
 def prose(text: str) -> str:
-    """A page without what is made of tables, and without code and comments."""
+    """A page without generated blocks, code and comments."""
     text = re.sub(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->|^```.*?^```|<!--.*?-->", "", text, flags=re.S | re.M)
     return re.sub(r"^ {4}.*$|`[^`]*`", "", text, flags=re.M)
 
@@ -78,7 +78,7 @@ def allowed(page: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_pages_are_as_their_tables(renew: ModuleType) -> None:
+def test_pages_match_their_tables(renew: ModuleType) -> None:
     assert not stale(renew, *PAGES), "uv run python docs/renew.py"
 
 
@@ -88,14 +88,14 @@ def test_no_measured_number_is_typed(page: Path) -> None:
     assert [one for one in typed(page.read_text()) if one not in permitted] == []
 
 
-def test_what_may_be_typed_still_is() -> None:
+def test_allowed_numbers_are_still_on_the_page() -> None:
     typed_by_page = {name(page): typed(page.read_text()) for page in PAGES}
     assert [(page, one) for page in typed_by_page for one in allowed(page) if one not in typed_by_page[page]] == []
 
 
-def test_a_typed_number_is_seen() -> None:
-    made = "<!-- [[[cog x ]]] -->\n9 MB\n<!-- [[[end]]] -->\n"
-    assert typed(f"It took 12.5 MB,\n`7 MB`, and 1 to 4 % (n = 3).\n\n    8 MB\n\n{made}") == [
+def test_typed_number_is_detected() -> None:
+    generated = "<!-- [[[cog x ]]] -->\n9 MB\n<!-- [[[end]]] -->\n"
+    assert typed(f"It took 12.5 MB,\n`7 MB`, and 1 to 4 % (n = 3).\n\n    8 MB\n\n{generated}") == [
         "12.5 MB",
         "1 to 4 %",
         "n = 3",
@@ -103,7 +103,7 @@ def test_a_typed_number_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seen"),
+    ("text", "measurement"),
     [
         ("34 to 36 million tokens per CPU-second", "34 to 36 million tokens"),
         ("is ten times as fast", "ten times"),
@@ -115,26 +115,26 @@ def test_a_typed_number_is_seen() -> None:
         ("| Arrow | 0.88, 0.89, 0.90 | fast |", "0.88, 0.89, 0.90"),
     ],
 )
-def test_one_in_other_words_is_seen_too(text: str, seen: str) -> None:
-    assert typed(text) == [seen]
+def test_other_forms_of_a_measurement_are_detected(text: str, measurement: str) -> None:
+    assert typed(text) == [measurement]
 
 
 @pytest.mark.parametrize(
     "text", ["exits with 3", "| failed | 3 | 0 |", "needs Linux 5.9", "<!-- 3 MB -->", "one at a time"]
 )
-def test_what_is_no_measurement_is_none(text: str) -> None:
+def test_other_numbers_are_not_detected(text: str) -> None:
     assert typed(text) == []
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_line_of_a_table_has_a_field_for_each_column(path: Path) -> None:
-    """One with more of them would silently move all columns."""
+    """A longer line would silently move all columns."""
     head, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
     assert lines
     assert {len(line) for line in lines} == {len(head)}
 
 
-def test_a_set_says_where_it_is_from() -> None:
+def test_sets_have_provenance_and_are_small() -> None:
     for folder in {path.parent for path in TABLES}:
         provenance = yaml.safe_load((folder / "provenance.yaml").read_text())
         assert {"command", "commit", "date", "machine"} <= {*provenance}, folder.name
@@ -142,7 +142,7 @@ def test_a_set_says_where_it_is_from() -> None:
 
 
 @pytest.mark.parametrize("path", [*TABLES, *(DOCS / "measured").glob("*/*.html")], ids=lambda path: path.name)
-def test_nothing_that_ships_names_a_folder_of_the_machine(path: Path) -> None:
+def test_shipped_files_name_no_folder_of_the_machine(path: Path) -> None:
     assert re.findall(r"(?<![\w.~…-])/(?:tmp|root|home|work)/[^\s,]*", path.read_text()) == []
 
 
@@ -206,15 +206,15 @@ def test_tables_are_taken_from_a_results_folder(
     }
 
 
-def test_what_gates_found_is_taken(renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_gates_are_taken(renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, taken = tmp_path / "gates" / "one", tmp_path / "taken"
     gate.mkdir(parents=True)
     taken.mkdir()
     monkeypatch.setattr(renew.measured, "FOLDER", taken)
-    asked = [{"side": side, "asked": f"pyarrow=={version}"} for side, version in (("baseline", 20), ("candidate", 21))]
+    sides = [{"side": side, "asked": f"pyarrow=={version}"} for side, version in (("baseline", 20), ("candidate", 21))]
     change = {"metric": "peak_anon_bytes", "baseline": 1e8, "candidate": 2e8, "n": 3, "low": 1.5, "high": 2.5}
     changes = [change | {"ratio": 2.0, "difference": None, "verdict": verdict} for verdict in ("worse", "same")]
-    (gate / "gate.json").write_text(json.dumps({"requirements": asked, "changes": changes, "weighing_s": 90}))
+    (gate / "gate.json").write_text(json.dumps({"requirements": sides, "changes": changes, "weighing_s": 90}))
     (gate / "runs.csv").write_text(f"{','.join(RUN)}\n{','.join(map(str, RUN.values()))}\n")
     assert renew.main(["gate", str(tmp_path / "gates")]) == 0
     [line] = pd.read_csv(taken / "gate" / "changes.csv").to_dict("records")
@@ -222,7 +222,7 @@ def test_what_gates_found_is_taken(renew: ModuleType, tmp_path: Path, monkeypatc
     assert (line["ratio"], line["ratio_low"], line["ratio_high"]) == (2.0, 1.5, 2.5)
 
 
-def test_what_cannot_be_taken_gets_one_line(renew: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_missing_results_get_one_line(renew: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert renew.main(["default", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
     assert renew.main(["nonesuch", str(tmp_path)]) == 2

@@ -1,4 +1,4 @@
-"""What is found of a page: its blocks in order, with the comments above them, and what stands in backticks."""
+"""The parser of pages: blocks in order, with the comments above them, and inline code."""
 
 from pathlib import Path
 

@@ -11,7 +11,7 @@ from ..conftest import ROOT
 
 @pytest.mark.slow
 @pytest.mark.parametrize("builder", ["dummy", pytest.param("html", marks=pytest.mark.end_to_end)])
-def test_it_is_built_without_a_warning(tmp_path: Path, builder: str) -> None:
+def test_site_is_built_without_a_warning(tmp_path: Path, builder: str) -> None:
     """`dummy` reads all pages and follows all links, in half of the time; only `html` writes the site."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder, "-d", tmp_path / "read"]
     done = subprocess.run([*command, ROOT / "docs", tmp_path / "site"], capture_output=True, text=True)

@@ -22,7 +22,7 @@ NO_PROSE = re.compile(
 
 
 def prose(page: Path) -> str:
-    """The text of a page, with its line breaks, without what is no prose."""
+    """The prose of a page, with its line breaks."""
     return NO_PROSE.sub(lambda match: "\n" * match[0].count("\n") or " CODE ", page.read_text(encoding="utf-8"))
 
 

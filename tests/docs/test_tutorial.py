@@ -1,4 +1,4 @@
-"""The tutorial: its commands are run in turn, and say what the page says, but for the numbers."""
+"""The tutorial: its commands run in turn and print what the page quotes, but for the numbers."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ NUMBER = r"\d[\d,.]*"
 
 
 def steps() -> list[tuple[str, list[str]]]:
-    """Each command of the page, and the lines that it is said to print."""
+    """Each command of the page, and the quoted lines of its output."""
     blocks: list[tuple[str, list[str]]] = []
     for line in PAGE.read_text().splitlines():
         if line.startswith("    $ "):
@@ -30,27 +30,27 @@ def without_numbers(line: str) -> str:
 
 def missing(quoted: list[str], printed: list[str]) -> list[str]:
     """Quoted lines that are not printed in this order."""
-    left, absent = iter(printed), []
+    remaining, absent = iter(printed), []
     for line in quoted:
-        if line != "…" and not any(without_numbers(one) == without_numbers(line) for one in left):
+        if line != "…" and not any(without_numbers(one) == without_numbers(line) for one in remaining):
             absent.append(line)
     return absent
 
 
 @pytest.mark.cgroup
 @pytest.mark.slow
-@pytest.mark.end_to_end  # its commands watch for seconds each; tests/watch has what they do
+@pytest.mark.end_to_end  # its commands run for seconds each; tests/watch tests what they do
 @needs_group
-def test_every_command_says_what_the_page_says(clone: Path, run_in: Run) -> None:
-    asked = []
+def test_every_command_prints_what_the_page_quotes(clone: Path, run_in: Run) -> None:
+    requested = []
     for command, quoted in steps():
         done = run_in(*shlex.split(command))
         printed = [*done.stdout.splitlines(), *done.stderr.splitlines()]
         assert not missing(quoted, printed), f"{command}\n{done.stdout}{done.stderr}"
-        asked += [int(size) for size in re.findall(r"^ask for +--mem=(\d+)M", done.stderr, re.M)]
+        requested += [int(size) for size in re.findall(r"^ask for +--mem=(\d+)M", done.stderr, re.M)]
         limit = re.search(r"--memory-limit (\d+)M", command)
         if limit and "--packed" in command:
-            assert min(asked) <= int(limit[1]), "the limit is what was asked for, or a little more"
-    needed, one_worker, packed = asked[:3]
+            assert min(requested) <= int(limit[1]), "the limit is at least the request"
+    needed, one_worker, packed = requested[:3]
     assert needed > one_worker > packed
     assert (clone / "tutorial.html").stat().st_size > 0

@@ -1,4 +1,4 @@
-"""Every figure, drawn with data and without, and what their captions say of known lines."""
+"""Every figure with data and without, and captions of known lines."""
 
 import functools
 import math
@@ -20,7 +20,7 @@ from ..analysis import opposite
 from ..analysis.by_hand import Run, sparked, streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
-# Runs that are no files.
+# Cells of hand-made runs.
 RUNS: dict[str, dict[str, Any]] = {
     "tokenised": {
         "experiment": "growth", "stack": "current", "corpus": "c", "mode": "basic", "shards": 1, "num_files": 2,
@@ -30,22 +30,22 @@ RUNS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def kept(root: Path, name: str) -> pd.DataFrame:
-    """The kept table of that name; of a table without a kept one, what the kept runs make."""
+def stored_table(root: Path, name: str) -> pd.DataFrame:
+    """The stored table of that name, or else the table that recorded runs make."""
     file = root / "tests/data/tables" / f"{name}.csv"
-    return pd.read_csv(file) if file.exists() else made_of_kept_runs()[name]
+    return pd.read_csv(file) if file.exists() else tables_of_recorded_runs()[name]
 
 
 @functools.cache
-def made_of_kept_runs() -> dict[str, pd.DataFrame]:
+def tables_of_recorded_runs() -> dict[str, pd.DataFrame]:
     return opposite.tables_of(opposite.study())
 
 
-def given(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
-    """The tables that a figure asks for, from the data of the tests, whole or without a line."""
+def tables_for(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
+    """The tables that a figure needs, from test data, whole or without a line."""
     needs = outputs.parameters(script, "plot")
     names = [name for name in needs if name not in outputs.RUNS]
-    tables = {name: kept(root, name) for name in names}
+    tables = {name: stored_table(root, name) for name in names}
     return {name: table if lines else table.head(0) for name, table in tables.items()} | {
         "records": [],
         "samples": None,
@@ -59,14 +59,14 @@ def plotted(script: Path, arguments: dict[str, Any]) -> figures.Drawn:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_figure_without_data_says_why_and_is_not_drawn(root: Path, script: Path) -> None:
-    reason = plotted(script, given(root, script, lines=False))
+def test_figure_without_data_is_a_reason(root: Path, script: Path) -> None:
+    reason = plotted(script, tables_for(root, script, lines=False))
     assert isinstance(reason, str)
     assert reason
 
 
-def with_what_the_data_lack(arguments: dict[str, Any]) -> dict[str, Any]:
-    """No run of the data has Spark's Java, or loads from a cold page cache; and their files are not kept."""
+def with_missing_data(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Add what test data lack: Spark, loads from a cold page cache, records and samples."""
     if "spark" in arguments:
         arguments["spark"] = spark(sparked())
     if "loaders" in arguments:
@@ -90,23 +90,21 @@ def run(name: str) -> Run:
 
 
 class Sampled:
-    """Samples that are no file."""
+    """Hand-made samples."""
 
     def of(self, _: int) -> pd.DataFrame:
         return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
 
 
-# Millimetres of one column of a page, and the least that is read there, in points.
+# Width of a column of a page in millimetres, and the smallest legible font there in points.
 COLUMN_MM, READ_POINTS = 85, 4.5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_figure_is_drawn_with_a_caption_and_every_word_is_read_in_one_column(
-    root: Path, tmp_path: Path, script: Path
-) -> None:
+def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path: Path, script: Path) -> None:
     before = plt.get_fignums()
-    drawn = plotted(script, with_what_the_data_lack(given(root, script, lines=True)))
+    drawn = plotted(script, with_missing_data(tables_for(root, script, lines=True)))
     assert not isinstance(drawn, str), drawn
     figure, caption = drawn
     assert figure.legends or any(axes.has_data() or axes.patches for axes in figure.axes)
@@ -121,16 +119,16 @@ def test_a_figure_is_drawn_with_a_caption_and_every_word_is_read_in_one_column(
     assert {text: round(points, 1) for text, points in small.items() if points < READ_POINTS} == {}
 
 
-def test_a_stack_of_which_no_effect_is_known_is_drawn_beside_others(root: Path) -> None:
+def test_stack_without_known_effects_is_drawn_beside_others(root: Path) -> None:
     script = root / "scripts/figures/what_helps.py"
-    remedies = given(root, script, lines=True)["remedies"].astype({"stack": "str"})
+    remedies = tables_for(root, script, lines=True)["remedies"].astype({"stack": "str"})
     silent = remedies.assign(stack="other", ratio=float("nan"), low=float("nan"), high=float("nan"), effect="not run")
     drawn = plotted(script, {"remedies": pd.concat([remedies, silent.assign(reason="not here")])})
     assert not isinstance(drawn, str)
     plt.close(drawn[0])
 
 
-def test_the_verdict_behind_a_bar_is_that_of_the_largest_input(root: Path, tmp_path: Path) -> None:
+def test_bar_has_the_verdict_of_the_largest_input(root: Path, tmp_path: Path) -> None:
     cells = [{"experiment": "e", "stack": "s", "num_files": files, "workers": float("nan")} for files in (1, 9)]
     cells += [{"experiment": "forked", "stack": "s", "num_files": 1, "workers": 4}]
     owned = {"rep": 1, "rung": 1, "owner": "tokenizer"}
@@ -155,7 +153,7 @@ def owned(owner: str, rep: int, mb: float, grown: float) -> dict[str, Any]:
     return {"experiment": "e", "stack": "s", "num_files": 1, "anon_grown_bytes": grown * 1e6, **released}
 
 
-def test_what_came_free_with_nobody_is_not_said_to_have_come_free_with_an_owner(root: Path, tmp_path: Path) -> None:
+def test_residue_is_labelled_as_not_released(root: Path, tmp_path: Path) -> None:
     lines = [
         owned(owner, rep, mb * rep, 100 * rep) for rep in (1, 2, 3) for owner, mb in (("list", 30), ("residue", 70))
     ]
@@ -180,7 +178,7 @@ def test_a_percent_sign_stays_with_its_number(inches: float) -> None:
     assert not any(line.startswith("%") for line in figures.fill(text, inches).split("\n"))
 
 
-def test_the_marks_of_runs_have_their_median_and_none_hides_another() -> None:
+def test_dots_have_a_median_and_do_not_hide_each_other() -> None:
     figure, axes = plt.subplots()
     figures.dots(axes, 1, [5.0, 5.0, 9.0], "k", "{:.0f}")
     median, marks = axes.lines
@@ -192,10 +190,10 @@ def test_the_marks_of_runs_have_their_median_and_none_hides_another() -> None:
     assert (figures.counts([2, 2]), figures.counts([3, 1])) == ("n = 2", "n = 1 to 3")
 
 
-def drawn(root: Path, name: str, *records: Run) -> str:
-    """The caption of a figure that was drawn."""
-    given = {"streaming": streaming(records), "comparisons": comparisons(runs(records), [])}
-    drawing = plotted(root / "scripts" / "figures" / f"{name}.py", given)
+def caption_of(root: Path, name: str, *records: Run) -> str:
+    """The caption of a drawn figure."""
+    tables = {"streaming": streaming(records), "comparisons": comparisons(runs(records), [])}
+    drawing = plotted(root / "scripts" / "figures" / f"{name}.py", tables)
     assert not isinstance(drawing, str), drawing
     plt.close(drawing[0])
     return " ".join(drawing[1].split())
@@ -236,8 +234,8 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         ),
     ],
 )
-def test_a_caption_says_what_the_runs_say(root: Path, name: str, phrase: str) -> None:
-    caption = drawn(
+def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -> None:
+    caption = caption_of(
         root,
         name,
         streamed("a", {"tree": {"main": 60}}, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
@@ -248,20 +246,20 @@ def test_a_caption_says_what_the_runs_say(root: Path, name: str, phrase: str) ->
     assert phrase in caption
 
 
-def test_how_sure_a_break_even_is_comes_from_the_repeats(root: Path) -> None:
+def test_range_of_a_break_even_comes_from_the_repeats(root: Path) -> None:
     def both(rep: int, epoch_s: float) -> list[Run]:
         streams = streamed("a", None, rep, resolved_s=1.0, epoch_s=(epoch_s, epoch_s), epochs=2)
         return [streams, streamed("a", None, rep, resolved_s=4.0, epoch_s=(0.5, 0.5), epochs=2, mode="download")]
 
-    caption = drawn(root, "break_even", *both(1, 2.0), *both(2, 3.0))
+    caption = caption_of(root, "break_even", *both(1, 2.0), *both(2, 3.0))
     assert "page cache was not recorded" in " ".join(caption.split())
     assert "from epoch 2 on (by the repeats from 2, to 3)" in caption
-    reversed_ = drawn(root, "break_even", *both(1, 0.2), *both(2, 0.3))
+    reversed_ = caption_of(root, "break_even", *both(1, 0.2), *both(2, 0.3))
     assert "never (by all repeats, extrapolated from 2)" in reversed_
 
 
 @pytest.mark.slow
-def test_a_gain_has_a_colour_only_where_it_is_shown(root: Path) -> None:
+def test_gain_has_a_colour_only_if_confirmed(root: Path) -> None:
     def colours(*repeats: tuple[float, float]) -> set[tuple[float, ...]]:
         sides = [
             streamed("a", None, rep, epoch_s=(took,), buffering=how)
@@ -280,8 +278,8 @@ def test_a_gain_has_a_colour_only_where_it_is_shown(root: Path) -> None:
     assert colours(*[(2.0 + rep / 1000, 1.0 + rep / 900) for rep in range(6)]) != none
 
 
-def test_of_many_cells_the_highest_are_drawn_and_the_caption_says_so(root: Path) -> None:
-    """Ten thousand lines have as many labels, and a figure of them megabytes."""
+def test_only_the_highest_of_many_cells_are_drawn(root: Path) -> None:
+    """A figure of ten thousand lines with labels would take megabytes."""
     records, lines = [], []
     for size in range(1, 31):
         cell = {"experiment": "e", "stack": "s", "corpus": "c", "num_files": size, "rep": 1}
@@ -300,7 +298,7 @@ def test_of_many_cells_the_highest_are_drawn_and_the_caption_says_so(root: Path)
     assert caption.count("decides nothing") == 12
 
 
-def test_epochs_are_drawn_with_each_page_once_and_the_caption_says_of_what_and_how_many(root: Path) -> None:
+def test_epochs_are_drawn_with_each_memory_page_counted_once(root: Path) -> None:
     axes = {"experiment": "e", "stack": "s", "tokens": "t", "epochs": 2, "rep": 1}
 
     def loaded(loader: str, epochs: int, **reading: float) -> Run:

@@ -16,7 +16,7 @@ KEPT = sorted((ROOT / "tests/data/tables").glob("*.csv"))
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_every_column_is_an_axis_or_measured_or_identifies(path: Path) -> None:
+def test_every_column_is_an_axis_a_metric_or_identifying(path: Path) -> None:
     with path.open() as file:
         names = next(csv.reader(file))
     unknown = [
@@ -33,7 +33,7 @@ def test_every_column_is_an_axis_or_measured_or_identifies(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_a_table_has_every_column_that_is_said_to_be_in_it(path: Path) -> None:
+def test_tables_have_all_registered_columns(path: Path) -> None:
     with path.open() as file:
         names = set(next(csv.reader(file)))
     registered = {name for entry in COLUMNS if path.stem in entry.tables for name in entry.columns}
@@ -47,12 +47,12 @@ def test_a_column_has_one_meaning_in_a_table_and_is_no_axis() -> None:
 
 
 def test_a_time_or_a_rate_means_one_thing_in_all_tables() -> None:
-    """So that two tables with a column of one name can be put side by side."""
+    """Tables with a column of one name can then be read side by side."""
     named = Counter(name for entry in COLUMNS if entry.unit == "s" or "/" in entry.unit for name in entry.columns)
     assert not [twice for twice, times in named.items() if times > 1]
 
 
-def test_the_first_batch_is_waited_for_from_the_call_that_opens_the_data() -> None:
+def test_time_to_first_batch_starts_with_opening_the_data() -> None:
     record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     streams = [{"event": "resolved", "duration_s": 1.0}, {"event": "first_batch", "duration_s": 1.5}]
     loads = [{"event": "baseline", "opened_s": 2.0}, {"event": "first_batch", "first_batch_s": 0.25}]
@@ -61,10 +61,10 @@ def test_the_first_batch_is_waited_for_from_the_call_that_opens_the_data() -> No
     assert derive(record, loads, "loaders")["time_to_first_batch_s"] == 2.25
     assert derive(record, loads, "loaders")["epoch_first_batch_s"] == 0.25
     resumed = [*streams, {"event": "resumed"}]
-    assert derive(record, resumed, "streaming")["time_to_first_batch_s"] is None, "the killed process had it"
+    assert derive(record, resumed, "streaming")["time_to_first_batch_s"] is None, "it was in the killed process"
 
 
-def test_rows_per_second_are_those_of_the_last_epoch_that_finished() -> None:
+def test_rows_per_second_are_of_the_last_finished_epoch() -> None:
     record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     epochs = [{"event": "epoch", "rows_delivered": 8, "duration_s": took, "finished": True} for took in (4, 2)]
     broken = {"event": "epoch", "rows_delivered": 1, "duration_s": 9, "finished": False}
@@ -74,7 +74,7 @@ def test_rows_per_second_are_those_of_the_last_epoch_that_finished() -> None:
     assert derive(record, loaded, "loaders")["rows_per_s"] == 4
 
 
-def test_the_endpoints_work_is_taken_out_as_far_as_it_is_known() -> None:
+def test_known_work_of_the_endpoint_is_subtracted() -> None:
     def took(cpu: float, busy: float) -> dict[str, float]:
         return {"cpu_s": cpu, "busy_s": busy, "injected_s": 0.1}
 
@@ -96,28 +96,28 @@ def test_the_endpoints_work_is_taken_out_as_far_as_it_is_known() -> None:
     assert kept["endpoint_cpu_s"] is kept["rows_per_s_without_endpoint"] is None
 
 
-def test_columns_are_of_tables_that_there_are_and_say_all_about_themselves() -> None:
+def test_columns_name_existing_tables_and_are_documented() -> None:
     for entry in COLUMNS:
         assert entry.tables
         assert all((ROOT / source("table", table)).exists() for table in entry.tables), entry.key
         assert all((entry.label, entry.unit, entry.derivation, entry.trust)), entry.key
-        assert "|" not in f"{entry.label}{entry.unit}{entry.derivation}{entry.trust}", "it is a cell of a table in docs"
+        assert "|" not in f"{entry.label}{entry.unit}{entry.derivation}{entry.trust}", "docs show it in a table cell"
 
 
-def test_the_ends_of_an_interval_mean_what_its_middle_means() -> None:
+def test_interval_ends_have_the_metric_of_their_middle() -> None:
     assert column("growth", "anon_slope_mb_per_gb_low") is column("growth", "anon_slope_mb_per_gb")
     assert column("loaders", "rows_per_s_high") is column("streaming", "rows_per_s_max") is METRICS["rows_per_s"]
     assert column("runs", "colour_low") is None
 
 
-def test_metrics_are_read_off_a_run_that_has_nothing() -> None:
+def test_all_metrics_of_an_empty_run_are_none() -> None:
     nothing = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     assert {entry.key: entry.derive(nothing, []) for entry in COLUMNS if isinstance(entry, Metric)} == dict.fromkeys(
         entry.key for entry in COLUMNS if isinstance(entry, Metric)
     )
 
 
-def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any() -> None:
+def test_account_of_rows_is_of_one_epoch_with_the_worst_faults() -> None:
     record = {"work": {"rows_delivered": 9, "rows_missing": 5}, "peak": {}}
     epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
     values = derive(record, epochs, "streaming")
@@ -126,7 +126,7 @@ def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any()
     assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"
 
 
-def test_a_run_has_a_share_of_the_fastest_way_that_it_measured() -> None:
+def test_share_of_limit_is_of_the_fastest_measured_way() -> None:
     record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     warm = {"event": "epoch", "epoch": 1, "rows_delivered": 100, "cpu_s": 1.0}
     ways = {"random": 100, "memmap_random": 200, "memmap": 900}

@@ -1,4 +1,4 @@
-"""Metrics of a run, from marks and peaks made by hand."""
+"""Metrics of a run, from hand-made marks and peaks."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_growth_is_since_the_imports_as_in_the_teardown() -> None:
     assert derived["baseline_anon_bytes"] == 92
 
 
-def test_what_was_not_measured_is_missing_and_not_zero() -> None:
+def test_unmeasured_values_are_none_not_zero() -> None:
     derived = derive(record(work={}), [{"t_s": 0, "event": "start"}])
     assert derived["end_anon_bytes"] is None
     assert derived["grown_anon_bytes"] is None
@@ -39,6 +39,6 @@ def test_a_child_that_was_just_forked_is_not_counted_twice() -> None:
 
     kept = {"basis": "group", "at_kept": {"anon_bytes": 302}}
     assert once(processes=2, kept=kept) == 302
-    assert once(processes=1, kept=kept) == 447  # of one process the largest sample is the peak
+    assert once(processes=1, kept=kept) == 447  # the largest sample of one process is the peak
     assert once(processes=2, kept=None) is None
-    assert once() is None  # kept from before
+    assert once() is None  # an older run

@@ -1,4 +1,4 @@
-"""Runs, tables and figures to damage and to plant things in, and the workflow's own scripts to read them."""
+"""Runs, tables and figures to damage or to plant text in, and the workflow's scripts that read them."""
 
 import runpy
 import shutil
@@ -21,25 +21,25 @@ AXES |= {"writer_batch_size": 100, "num_proc": 0, "cache": "cold"}
 Script = Callable[..., Any]
 
 
-class Given(dict[str, Any]):
-    """The inputs of a rule, by name, in both ways that Snakemake gives them."""
+class Inputs(dict[str, Any]):
+    """The inputs of a rule, by key and by attribute, as in Snakemake."""
 
     __getattr__ = dict.__getitem__
 
 
-def drawing(root: Path, name: str, **given: Any) -> dict[str, Any]:
-    """What the rule of a figure gives `figure.py`, beside its folder and outputs."""
+def drawing(root: Path, name: str, **inputs: Any) -> dict[str, Any]:
+    """What the rule of a figure passes to `figure.py`, except its folder and outputs."""
     path = root / "scripts" / "figures" / f"{name}.py"
     params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], claimed=[], questions=[])
-    return {"params": params, "script": str(path), **given}
+    return {"params": params, "script": str(path), **inputs}
 
 
 @pytest.fixture(scope="session")
 def script(root: Path) -> Script:
-    """Run a script of the workflow as Snakemake does, with what a rule gives it."""
+    """Run a script of the workflow as a rule of Snakemake does."""
 
-    def run(name: str, folder: Path, output: Any, params: Any = None, **given: Any) -> None:
-        snakemake = SimpleNamespace(log=[str(folder / "log")], input=Given(**given), output=output, params=params)
+    def run(name: str, folder: Path, output: Any, params: Any = None, **inputs: Any) -> None:
+        snakemake = SimpleNamespace(log=[str(folder / "log")], input=Inputs(**inputs), output=output, params=params)
         runpy.run_path(str(root / "scripts" / f"{name}.py"), init_globals={"snakemake": snakemake})
 
     return run
@@ -49,8 +49,8 @@ def script(root: Path) -> Script:
 def report(script: Script) -> Script:
     """The report of tables and runs: the text of the page that the rule's script makes."""
 
-    def made(folder: Path, tokenised: list[Path], given: dict[str, pd.DataFrame], **more: Any) -> str:
-        written = given if "runs" in given else given | {"runs": runs(tables.read_runs(tokenised))}
+    def make(folder: Path, tokenised: list[Path], extra: dict[str, pd.DataFrame], **more: Any) -> str:
+        written = extra if "runs" in extra else extra | {"runs": runs(tables.read_runs(tokenised))}
         for name, table in written.items():
             tables.write(table, folder / f"{name}.csv", folder / f"{name}.parquet")
         params = {
@@ -62,7 +62,8 @@ def report(script: Script) -> Script:
             "locks": {},
             "lost": [],
         }
-        svg, collected, samples = more.pop("svg", []), *(more.pop("of", None) or gathered(folder, tokenised)).values()
+        svg, files = more.pop("svg", []), more.pop("files", None) or gathered(folder, tokenised)
+        collected, samples = files.values()
         script(
             "report",
             folder,
@@ -74,11 +75,11 @@ def report(script: Script) -> Script:
         )
         return (folder / "report.html").read_text()
 
-    return made
+    return make
 
 
 def gathered(folder: Path, run_jsons: list[Path]) -> dict[str, list[str]]:
-    """What runs left, collected, as inputs of a table or figure."""
+    """Runs and samples, collected, as inputs of a table or figure."""
     files = {kind: str(folder / f"{kind}.parquet") for kind in ("collected", "samples")}
     collected.collect(run_jsons, **{"runs": files["collected"], "samples": files["samples"]})
     return {kind: [file] for kind, file in files.items()}
@@ -101,6 +102,6 @@ def weighed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tokenised(weighed_once: Path, tmp_path: Path) -> list[Path]:
-    """run.json of two runs of different input that look as if they had tokenised; a copy to damage."""
+    """run.json of two runs with different inputs that seem to have tokenised; a copy that a test may damage."""
     shutil.copytree(weighed_once, tmp_path / "runs")
     return sorted((tmp_path / "runs").rglob("run.json"))

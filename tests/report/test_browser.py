@@ -1,4 +1,4 @@
-"""The report in a browser: opened from a file, with what a person and their tools do with it."""
+"""The report in a browser, opened from a file: what people and their tools do with it."""
 
 import importlib
 import os
@@ -31,10 +31,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 VIEWS = ("overview", "findings", "figures", "changes", "cells")
 SIZES = {"desktop": (1280, 800), "phone": (360, 740)}
 PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
-# How far things have moved that nobody has moved, as browsers count it.
+# Unexpected layout shifts, as browsers count them.
 SHIFTED = """window.shifted = 0; new PerformanceObserver(list => list.getEntries().forEach(entry => {
 if (!entry.hadRecentInput) window.shifted += entry.value; })).observe({type: 'layout-shift', buffered: true})"""
-# When a plot answers the mouse.
 Opened = Callable[..., Any]
 
 
@@ -57,38 +56,38 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
-    """A report of real runs of two stacks, one cell of which names something that is markup."""
+    """A report of real runs of two stacks, with planted markup."""
     folder = tmp_path_factory.mktemp("report")
-    made = []
+    paths = []
     for stack, seconds in (("june-2023", 0.3), ("current", 0.1)):
         for number in (1, 2):
             for rep in (1, 2):
                 cell = Cell("growth", tuple({**AXES, "stack": stack, "num_files": number}.items()), rep)
-                made.append(weighed(folder / "runs", cell, seconds, {"bytes_in": number * 10_000_000}) / "run.json")
-    records = tables.read_runs(made)
+                paths.append(weighed(folder / "runs", cell, seconds, {"bytes_in": number * 10_000_000}) / "run.json")
+    records = tables.read_runs(paths)
     for record, _ in records:
         record["reason"] = PLANTED
     run_table = runs(records)
     compared = comparisons(run_table, [("june-2023", "current")])
-    one = figure(folder, "one")
+    files = figure(folder, "one")
     drawing, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], "o", label=PLANTED)
-    figures.save(drawing, "Two points.", svg=one.svg, png=one.png, caption_file=one.caption)
+    figures.save(drawing, "Two points.", svg=files.svg, png=files.png, caption_file=files.caption)
     verdict = {"experiment": "growth", "stack": "june-2023", "verdict": "held", "owner": "tokenizer", "n": 2}
     verdict |= {"sentence": PLANTED, "evidence": "none"}
     verdict |= dict.fromkeys(("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high"), 9e8)
     verdict |= {"imported_anon_bytes": 9e7}
     verdicts = pd.DataFrame([verdict, verdict | {"stack": "current", "verdict": "undecided"}])
-    given = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "verdicts": verdicts}
+    extra = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "verdicts": verdicts}
     differ = {"before": "june-2023", "after": "current", "package": "fsspec", "from_version": "1", "to_version": "2"}
-    given |= {"stack_differences": pd.DataFrame([differ | {"requested": False}])}
-    report(folder, made, given, svg=[one.svg], figures=[("One figure", "A chapter", ["growth"])])
+    extra |= {"stack_differences": pd.DataFrame([differ | {"requested": False}])}
+    report(folder, paths, extra, svg=[files.svg], figures=[("One figure", "A chapter", ["growth"])])
     return folder / "report.html"
 
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Opened]:
-    """Open a page from its file. What it logs as an error, asks of anyone and pops up is a failure at the end."""
+    """Open a page from its file. Logged errors, requests to others and dialogs fail the test at its end."""
     contexts, faults = list[Any](), list[str]()
 
     def open_page(path: Path, size: str = "desktop", theme: str = "light", place: str = "") -> Any:
@@ -110,7 +109,7 @@ def new_page(
     page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("dialog", lambda dialog: (faults.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda asked: faults.append(asked.url) if foreign(asked.url, path) else None)
+    page.on("request", lambda request: faults.append(request.url) if foreign(request.url, path) else None)
     page.add_init_script(SHIFTED)
     page.goto(f"file://{path}#{place}")
     page.wait_for_load_state("load")
@@ -155,14 +154,14 @@ def foreign(url: str, path: Path) -> bool:
     return not (url.partition("#")[0] == f"file://{path}" or url.startswith(("data:", "blob:null/", "blob:file:")))
 
 
-def test_changes_say_what_else_differs(page_file: Path) -> None:
-    made = page_file.read_text()
-    _, _, changed = made.partition('id="changes"')
+def test_changes_list_other_packages_that_differ(page_file: Path) -> None:
+    text = page_file.read_text()
+    _, _, changed = text.partition('id="changes"')
     assert "june-2023 and current: 1 package: fsspec 1 to 2." in " ".join(changed.split("<table")[0].split())
 
 
 def go(page: Any, view: str) -> None:
-    """Show a view, and wait until it stands."""
+    """Show a view, and wait until it is drawn."""
     if view == "cell":
         view = page.locator("#cells tbody a").first.get_attribute("href").lstrip("#")
     page.evaluate("place => { location.hash = place; }", view)
@@ -175,7 +174,7 @@ def go(page: Any, view: str) -> None:
 
 
 def point_at(page: Any, mark: str, shown: str) -> None:
-    """Hold the mouse over a mark until something is shown: a plot may still move while it is made."""
+    """Hold the mouse over a mark until `shown` appears; a plot may move while it is drawn."""
     for _ in range(20):
         page.locator(mark).first.scroll_into_view_if_needed()
         box = page.locator(mark).first.bounding_box()
@@ -187,7 +186,7 @@ def point_at(page: Any, mark: str, shown: str) -> None:
     raise AssertionError(f"nothing is shown beside {mark}")
 
 
-def test_it_opens_from_a_file_on_the_strongest_findings(page_file: Path, opened: Opened) -> None:
+def test_report_opens_on_the_strongest_findings(page_file: Path, opened: Opened) -> None:
     page = opened(page_file)
     assert page.locator(".view:visible").count() == 1
     shown = page.locator("#overview").inner_text()
@@ -202,7 +201,7 @@ def test_it_opens_from_a_file_on_the_strongest_findings(page_file: Path, opened:
     assert page.evaluate("window.shifted") < 0.1
 
 
-def test_what_is_planted_is_shown_and_does_nothing(page_file: Path, opened: Opened) -> None:
+def test_planted_markup_is_shown_as_text(page_file: Path, opened: Opened) -> None:
     page = opened(page_file)
     go(page, "findings")
     assert PLANTED in page.locator("#findings").inner_text()
@@ -211,7 +210,7 @@ def test_what_is_planted_is_shown_and_does_nothing(page_file: Path, opened: Open
     assert "no such cell" in page.locator("#cell").inner_text()
 
 
-def test_a_filter_leaves_what_is_of_the_stack(desktop: Any) -> None:
+def test_filter_leaves_only_the_chosen_stack(desktop: Any) -> None:
     page = desktop
     go(page, "cells")
     assert page.locator("#cells tbody tr").count() == 4
@@ -225,14 +224,14 @@ def test_a_filter_leaves_what_is_of_the_stack(desktop: Any) -> None:
     page.wait_for_selector("#findings h2:has-text('tokenizer held most')")
 
 
-def test_a_table_of_many_cells_is_unpacked_where_it_is_shown(
+def test_table_of_many_cells_is_unpacked_when_shown(
     tmp_path: Path, report: Script, opened: Opened, weighed_once: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their lines are not in the page that is opened first, and are filtered, searched and linked as all others are."""
+    """The first view does not contain its lines; they are filtered, searched and linked as in small tables."""
     monkeypatch.setattr(page_module, "MANY_LINES", 100)
     sources = [Source(path.parent) for path in weighed_once.rglob("run.json")]
     axes = [AXES | {"stack": stack, "num_files": number} for stack in ("june-2023", "current") for number in range(60)]
-    cells = [Cell("growth", tuple(one.items()), 1) for one in axes]
+    cells = [Cell("growth", tuple(fields.items()), 1) for fields in axes]
     report(tmp_path, copies(sources, tmp_path / "runs", cells), {})
     page = opened(tmp_path / "report.html")
     assert page.locator("#cells tbody tr").count() == 1
@@ -261,7 +260,7 @@ def test_bars_of_a_finding_are_as_long_as_their_values(desktop: Any) -> None:
             assert all(abs(pixels - longest * percent / 100) <= 2 for pixels, percent in bars)
 
 
-def test_hovering_tells_values_and_a_point_leads_to_its_cell(desktop: Any) -> None:
+def test_hovering_shows_values_and_a_click_opens_the_cell(desktop: Any) -> None:
     page = desktop
     go(page, "cell")
     page.locator("#cell .chart svg:visible").first.hover()
@@ -274,7 +273,7 @@ def test_hovering_tells_values_and_a_point_leads_to_its_cell(desktop: Any) -> No
     page.wait_for_selector("#cell .chart svg:visible")
 
 
-def test_a_drawing_tells_values_too_and_is_enlarged(desktop: Any) -> None:
+def test_figure_shows_values_and_is_enlarged(desktop: Any) -> None:
     page = desktop
     go(page, "figures")
     assert page.locator("#figure-one use title").all_text_contents() == [
@@ -322,7 +321,7 @@ def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened)
     sentence = "a sentence of many words " * 8
     claim = {"holds": "holds", "class": "holds", "measured": "2", "interval": "1 to 3", "decides": "1 to 4", "n": "2"}
     lines = [{"claim": "c", "claimed": "2", "summary": "1 holds", "lines": [claim | {"conditions": sentence}]}]
-    given: dict[str, dict[str, Any]] = {
+    contents: dict[str, dict[str, Any]] = {
         "claims": {"claims": lines, "source": "A post"},
         "pareto": {
             "groups": [
@@ -331,14 +330,14 @@ def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened)
             "unranked": [sentence],
         },
     }
-    for name, values in given.items():
+    for name, values in contents.items():
         pages.write(str(root / f"report/{name}.html.jinja"), str(tmp_path / f"{name}.html"), **values)
         page = opened(tmp_path / f"{name}.html", "phone")
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         assert page.evaluate("document.querySelector('tr:last-child').offsetHeight") < 8 * 24
 
 
-# Whether the boxes of two of some elements share a point that is seen.
+# Whether the boxes of any two of these elements overlap.
 OVERLAP = """names => {
   const boxes = [...document.querySelectorAll(names)].map(one => one.getBoundingClientRect());
   const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -348,9 +347,7 @@ EXPLORED = "title => document.querySelector('#explorer .xtitle')?.textContent.re
 
 
 @pytest.mark.parametrize("size", [*SIZES])
-def test_names_of_phases_of_a_watched_run_do_not_reach_into_each_other(
-    tmp_path: Path, opened: Opened, size: str
-) -> None:
+def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path: Path, opened: Opened, size: str) -> None:
     program = "import time; from beyond_ram.phases import phase\n"
     program += "for n in range(8):\n with phase(f'epoch {n}'): time.sleep(0.1)"
     html = str(tmp_path / "run.html")
@@ -361,7 +358,7 @@ def test_names_of_phases_of_a_watched_run_do_not_reach_into_each_other(
     assert not page.evaluate(OVERLAP, f"figure:first-of-type {names}[y='18.0']")
 
 
-def test_the_explorer_fits_a_phone_and_says_its_colours_above(phone: Any) -> None:
+def test_explorer_fits_a_phone_with_its_legend_above(phone: Any) -> None:
     page = phone
     go(page, "cells")
     for number in range(page.locator("#metric option").count()):
@@ -377,7 +374,7 @@ def test_the_explorer_fits_a_phone_and_says_its_colours_above(phone: Any) -> Non
     )
 
 
-def test_heads_of_tables_are_low_on_a_phone(phone: Any) -> None:
+def test_table_headers_are_low_on_a_phone(phone: Any) -> None:
     go(phone, "cells")
     assert phone.locator("#cells thead").bounding_box()["height"] < 6 * 24
 
@@ -401,8 +398,8 @@ def test_a_figure_is_whole_on_a_phone(phone: Any) -> None:
     assert page.evaluate("document.querySelector('#figures .paper svg').getBoundingClientRect().right") <= 360
 
 
-# What a theme can change. All else of a view is the same in both, and page.css gives a phone no colours of its own.
-OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# Rules on colours. Nothing else of a view depends on the theme, and page.css gives a phone no colours of its own.
+COLOUR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 VIOLATIONS = {"resultTypes": ["violations"]}
 
 
@@ -410,7 +407,7 @@ VIOLATIONS = {"resultTypes": ["violations"]}
 def test_axe_finds_nothing_serious(left: Opened, size: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = left(size)
-    themes = {"dark": VIOLATIONS | OF_COLOURS, "light": VIOLATIONS}
+    themes = {"dark": VIOLATIONS | COLOUR_RULES, "light": VIOLATIONS}
     for theme in themes if size == "desktop" else ["light"]:
         page.emulate_media(color_scheme=theme)
         for view in (*VIEWS, "cell"):
@@ -431,7 +428,7 @@ def test_the_theme_is_switched_and_paper_stays_light(page_file: Path, opened: Op
     assert page.locator("section.view:visible").count() == len(VIEWS)
 
 
-def test_without_scripts_everything_is_there(page_file: Path, browser: Any) -> None:
+def test_all_views_are_visible_without_scripts(page_file: Path, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"file://{page_file}")
@@ -441,8 +438,8 @@ def test_without_scripts_everything_is_there(page_file: Path, browser: Any) -> N
 
 @pytest.mark.usefixtures("browser")
 @pytest.mark.end_to_end  # two browsers of its own, one of them slowed down
-def test_what_a_report_takes_is_measured(page_file: Path, tmp_path: Path, root: Path) -> None:
-    """By docs/paint.py, whose tables docs/report.md shows."""
+def test_paint_measures_a_report(page_file: Path, tmp_path: Path, root: Path) -> None:
+    """docs/paint.py makes the tables of docs/report.md."""
     paint = root / "docs" / "paint.py"
     command = [sys.executable, str(paint), str(page_file), "--repeats", "1", "--out", str(tmp_path)]
     subprocess.run(command, check=True, timeout=300)
@@ -454,7 +451,7 @@ def test_what_a_report_takes_is_measured(page_file: Path, tmp_path: Path, root: 
     assert pd.read_csv(tmp_path / "sizes.csv").to_dict("records") == [sizes]
 
 
-def test_repeats_of_what_a_report_takes_are_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paint_puts_repeats_into_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(root / "docs"))
     twice = importlib.import_module("paint").summed([("phone_4", "loaded, ms", value) for value in (10.0, 30.0)])
     assert twice.to_dict("records") == [

@@ -11,7 +11,7 @@ from beyond_ram.analysis.claims import claims
 from beyond_ram.analysis.runs import runs
 
 
-def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) -> None:
+def test_page_of_claims_states_where_each_holds(root: Path, tmp_path: Path) -> None:
     shared = {"experiment": "requests", "stack": "s", "source": "A post", "n": 2, "claimed": 10.0}
     lines = [
         {
@@ -34,7 +34,7 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
         },
         {"claim": "fewer", "conditions": "near", "measured": 3.0, "low": 3.0, "high": 3.0, "holds": "partly"},
     ]
-    # Of two repeats, corrected for all that is asked: no ratio that anybody could use.
+    # A corrected interval of two repeats, too wide to be useful.
     lines[1] |= {"low_corrected": 2e-9, "high_corrected": 7.7e12}
     tables.write(pd.DataFrame([shared | line for line in lines]), tmp_path / "c.csv", tmp_path / "c.parquet")
     page = page_of_claims(root, tmp_path)
@@ -47,15 +47,15 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
     assert "exact" in page
 
 
-def test_no_claims_are_a_page_that_says_so(root: Path, tmp_path: Path) -> None:
+def test_page_without_claims_gives_the_reason(root: Path, tmp_path: Path) -> None:
     tables.write(claims(runs([])), tmp_path / "c.csv", tmp_path / "c.parquet")
     assert "Not run: no experiment of this config streams." in page_of_claims(root, tmp_path)
 
 
 def page_of_claims(root: Path, folder: Path) -> str:
-    given = {"table": str(folder / "c.parquet"), "template": str(root / "report/claims.html.jinja")}
-    asked = SimpleNamespace(name="claims", tables=[])
-    made, log = [str(folder / "claims.html")], [str(folder / "log")]
-    snakemake = SimpleNamespace(log=log, input=given, output=made, params=asked)
+    inputs = {"table": str(folder / "c.parquet"), "template": str(root / "report/claims.html.jinja")}
+    params = SimpleNamespace(name="claims", tables=[])
+    output, log = [str(folder / "claims.html")], [str(folder / "log")]
+    snakemake = SimpleNamespace(log=log, input=inputs, output=output, params=params)
     runpy.run_path(str(root / "scripts/page.py"), init_globals={"snakemake": snakemake})
     return (folder / "claims.html").read_text()

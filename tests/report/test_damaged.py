@@ -1,4 +1,4 @@
-"""A script of the workflow that reads something damaged says so in one line, and leaves no half of its output."""
+"""Scripts of the workflow refuse damaged input in one line, and leave no partial output."""
 
 import os
 import subprocess
@@ -16,36 +16,36 @@ from .conftest import Script, drawing, figure, gathered
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
-def test_nothing_is_collected_of_half_of_the_samples(tokenised: list[Path], script: Script, spoil: object) -> None:
+def test_cut_samples_are_not_collected(tokenised: list[Path], script: Script, spoil: object) -> None:
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
-    made = [str(folder / "made.runs.parquet"), str(folder / "made.samples.parquet")]
+    outputs = [str(folder / "made.runs.parquet"), str(folder / "made.samples.parquet")]
     params = SimpleNamespace(lost=[])
-    script("collect", folder, made, params, run_jsons=tokenised)
-    for path in made:
+    script("collect", folder, outputs, params, run_jsons=tokenised)
+    for path in outputs:
         Path(path).unlink()
     spoil(samples)  # type: ignore[operator]
     with pytest.raises(SystemExit, match=str(samples)):
-        script("collect", folder, made, params, run_jsons=tokenised)
+        script("collect", folder, outputs, params, run_jsons=tokenised)
     assert not list(folder.glob("*made*"))
     assert (folder / "log").read_text().startswith(f"{samples}: ")
     assert (folder / "log").read_text().count("\n") == 1
 
 
 @pytest.mark.parametrize("kind", ["collected", "samples"])
-def test_no_report_is_made_of_half_of_what_was_collected(
+def test_no_report_is_made_from_cut_collected_files(
     tokenised: list[Path], tmp_path: Path, report: Script, kind: str
 ) -> None:
-    of = gathered(tmp_path, tokenised)
-    cut(Path(of[kind][0]))
-    with pytest.raises(SystemExit, match=rf"^{of[kind][0]}: cut"):
-        report(tmp_path, tokenised, {}, of=of)
+    files = gathered(tmp_path, tokenised)
+    cut(Path(files[kind][0]))
+    with pytest.raises(SystemExit, match=rf"^{files[kind][0]}: cut"):
+        report(tmp_path, tokenised, {}, files=files)
     assert not list(tmp_path.glob("*report.html"))
 
 
 @pytest.mark.parametrize(
     "content", ["", "<svg", "<html/>", "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"]
 )
-def test_no_report_is_made_of_a_drawing_that_is_none(
+def test_no_report_is_made_from_an_invalid_drawing(
     tokenised: list[Path], tmp_path: Path, report: Script, content: str
 ) -> None:
     (tmp_path / "one.svg").write_text(content)
@@ -56,16 +56,16 @@ def test_no_report_is_made_of_a_drawing_that_is_none(
 
 
 @pytest.mark.slow
-def test_no_figure_is_drawn_from_half_of_what_was_collected(tokenised: list[Path], root: Path, script: Script) -> None:
+def test_no_figure_is_drawn_from_cut_collected_files(tokenised: list[Path], root: Path, script: Script) -> None:
     folder = tokenised[1].parents[12]
-    made, given = figure(folder, "memory_over_time"), gathered(folder, tokenised)
-    script("figure", folder, made, **drawing(root, "memory_over_time", **given))
-    assert "Peak of anonymous memory" in Path(made.caption).read_text()
-    for path in vars(made).values():
+    outputs, inputs = figure(folder, "memory_over_time"), gathered(folder, tokenised)
+    script("figure", folder, outputs, **drawing(root, "memory_over_time", **inputs))
+    assert "Peak of anonymous memory" in Path(outputs.caption).read_text()
+    for path in vars(outputs).values():
         Path(path).unlink()
-    cut(Path(given["samples"][0]))
-    with pytest.raises(SystemExit, match=f"{given['samples'][0]}: cut"):
-        script("figure", folder, made, **drawing(root, "memory_over_time", **given))
+    cut(Path(inputs["samples"][0]))
+    with pytest.raises(SystemExit, match=f"{inputs['samples'][0]}: cut"):
+        script("figure", folder, outputs, **drawing(root, "memory_over_time", **inputs))
     assert not list(folder.glob("*memory_over_time*"))
 
 
@@ -93,11 +93,11 @@ def written(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["cut", "empty", "text", "another table", "foreign", "missing", "tail only"])
-def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, root: Path, script: Script, kind: str) -> None:
+def test_damaged_or_foreign_table_is_refused(written: Path, root: Path, script: Script, kind: str) -> None:
     content = written.read_bytes()
     if kind == "cut":
         written.write_bytes(content[: len(content) // 2])
-    elif kind == "tail only":  # the footer of a whole file, and what it points to is gone
+    elif kind == "tail only":  # the footer of a whole file, without its data
         written.write_bytes(b"PAR1" + content[-2000:])
     elif kind in ("empty", "text"):
         written.write_text("a\n1\n" if kind == "text" else "")
@@ -108,12 +108,12 @@ def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, root: P
         pd.DataFrame({"experiment": ["e"], "stack": ["s"]}).to_parquet(written)
     else:
         written.unlink()
-    made = figure(written.parent, "break_even")
+    outputs = figure(written.parent, "break_even")
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
-        script("figure", written.parent, made, **drawing(root, "break_even", streaming=str(written)))
+        script("figure", written.parent, outputs, **drawing(root, "break_even", streaming=str(written)))
     page = SimpleNamespace(page=str(written.parent / "report.html"), brief=str(written.parent / "summary.txt"))
     params = SimpleNamespace(figures=[], left_out=[], pages=[], configfiles=[], folder=None, locks={}, lost=[])
     with pytest.raises(SystemExit, match=rf"^{written}: "):
         script("report", written.parent, page, params, tables=[str(written)], svg=[], runs=[])
-    left = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}
-    assert not left
+    leftovers = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}
+    assert not leftovers

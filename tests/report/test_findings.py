@@ -1,4 +1,4 @@
-"""Findings in the report: what the command under one does, and which are small."""
+"""Findings in the report: the command below a finding, and which findings are small."""
 
 import html
 import re
@@ -15,7 +15,7 @@ KEPT = "current@01234567"
 
 
 def page(folder: Path, report: Script, tokenised: list[Path], locks: dict[str, str], strength: float = 2.0) -> str:
-    """The page of a renewed stack that keeps less than the kept one."""
+    """The findings of a page on which the renewed stack keeps less than the kept one."""
     slope = {"anon_slope_mb_per_gb": 9000.0, "anon_slope_mb_per_gb_low": 8000.0, "anon_slope_mb_per_gb_high": 9999.0}
     shared = {"anon_shape": "straight", "anon_intercept_mb": 99.0, "readings_of": "documents", "n": 16, "runs": 2}
     shared |= {"bytes_in_min": 2e6, "bytes_in_max": 4e7, "gb_over_largest": 25.0, "anon_level_mb": None}
@@ -24,24 +24,24 @@ def page(folder: Path, report: Script, tokenised: list[Path], locks: dict[str, s
     ends = {"difference_mb_per_gb": -8910.0, "difference_low": -9500.0, "difference_high": -8500.0}
     now = kept | {"stack": "current", "against": KEPT, "difference_result": "better", "difference_strength": strength}
     lines = [kept | {"difference_strength": None}, now | ends | {key: value / 100 for key, value in slope.items()}]
-    made = report(folder, tokenised, {"growth": pd.DataFrame(lines)}, locks=locks)
-    return html.unescape(made.partition('id="findings"')[2].partition('id="figures"')[0])
+    text = report(folder, tokenised, {"growth": pd.DataFrame(lines)}, locks=locks)
+    return html.unescape(text.partition('id="findings"')[2].partition('id="figures"')[0])
 
 
 @pytest.mark.slow
-def test_a_lock_that_is_gone_is_not_said_to_be_weighed(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
-    made = page(tmp_path, report, tokenised, {})
-    assert re.search(f"current keeps 8.91 MB less .* than {KEPT}", made)
-    assert len(re.findall("<code>(.*)</code>", made)) == 1
-    assert made.count(KEPT) > 1, "the kept runs are named"
+def test_removed_lock_has_no_command(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
+    text = page(tmp_path, report, tokenised, {})
+    assert re.search(f"current keeps 8.91 MB less .* than {KEPT}", text)
+    assert len(re.findall("<code>(.*)</code>", text)) == 1
+    assert text.count(KEPT) > 1, "the kept runs are named"
 
 
 @pytest.mark.slow
-def test_what_is_not_surely_as_much_as_the_stated_share_is_under_further_ones(
+def test_findings_below_the_stated_share_are_further_findings(
     tmp_path: Path, report: Script, tokenised: list[Path]
 ) -> None:
-    made = page(tmp_path, report, tokenised, {}, strength=0.04)
-    large, _, small = made.partition("<summary>Further findings: 1</summary>")
+    text = page(tmp_path, report, tokenised, {}, strength=0.04)
+    large, _, small = text.partition("<summary>Further findings: 1</summary>")
     assert "current keeps" not in large
     assert "5%" in large
     assert "5%" in small
@@ -50,7 +50,7 @@ def test_what_is_not_surely_as_much_as_the_stated_share_is_under_further_ones(
 
 
 @pytest.mark.slow
-def test_a_terminal_ends_with_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
+def test_terminal_summary_has_at_most_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
     page(tmp_path, report, tokenised, {})
     lines = (tmp_path / "summary.txt").read_text().splitlines()
     assert len(lines) <= 10
@@ -61,15 +61,15 @@ def test_a_terminal_ends_with_ten_lines(tmp_path: Path, report: Script, tokenise
 
 
 @pytest.mark.slow
-def test_a_kept_lock_is_weighed_by_the_command_that_says_so(
+def test_stated_command_measures_the_kept_lock(
     tmp_path: Path, root: Path, report: Script, tokenised: list[Path], clone: Path, run_in: Run
 ) -> None:
     lock = tmp_path / "old lock.txt"
     shutil.copy(root / "envs/current.txt", lock)
-    of_today, again = re.findall("<code>(.*)</code>", page(tmp_path, report, tokenised, {KEPT: str(lock)}))
-    assert lock.name not in of_today
+    current, kept = re.findall("<code>(.*)</code>", page(tmp_path, report, tokenised, {KEPT: str(lock)}))
+    assert lock.name not in current
     try:
-        done = run_in("bash", "-c", again.replace("uv run snakemake", "snakemake --dry-run"))
+        done = run_in("bash", "-c", kept.replace("uv run snakemake", "snakemake --dry-run"))
     finally:
         for ending in ("in", "txt"):
             (clone / f"envs/current-01234567.{ending}").unlink(missing_ok=True)

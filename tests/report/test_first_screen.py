@@ -15,7 +15,7 @@ CELLS: list[dict[str, Any]] = [
 
 
 class Runs:
-    """Two runs, a cell each."""
+    """Two runs, one per cell."""
 
     folders = ("one", "two")
 
@@ -44,7 +44,7 @@ def drawn(*findings: Finding, limits: pd.DataFrame | None = None) -> Picture | N
     return picture(findings, places, Runs(), Samples(), limits)  # type: ignore[arg-type]
 
 
-def test_both_sides_of_the_strongest_finding_about_memory_are_drawn_with_limits() -> None:
+def test_strongest_memory_finding_is_drawn_with_both_sides_and_limits() -> None:
     shown = drawn(
         difference("tokens_per_cpu_s", CELLS[1]),
         difference("grown_anon_bytes", CELLS[1]),
@@ -58,7 +58,7 @@ def test_both_sides_of_the_strongest_finding_about_memory_are_drawn_with_limits(
     assert "smallest limit that completed" in shown.svg
 
 
-def test_a_finding_whose_runs_are_elsewhere_is_not_drawn() -> None:
+def test_finding_without_its_runs_is_not_drawn() -> None:
     elsewhere = difference("grown_anon_bytes", {**CELLS[1], "num_files": 9})
     assert drawn(elsewhere) is None
     speed = drawn(elsewhere, difference("tokens_per_cpu_s", CELLS[1]))
@@ -66,7 +66,7 @@ def test_a_finding_whose_runs_are_elsewhere_is_not_drawn() -> None:
     assert speed.number == 2
 
 
-def test_a_version_step_is_not_drawn_from_the_stack_that_was_varied() -> None:
+def test_version_step_is_not_drawn() -> None:
     step = Finding(
         kind="version step", subject="library 2.0", baseline="1.0",
         effects=(Effect("grown_anon_bytes", 1.0, 2.0, ratio=2.0),),

@@ -1,4 +1,4 @@
-"""What is planted in records, tables, samples and captions reaches pages and figures as text, and as nothing else."""
+"""Text planted in records, tables, samples and captions reaches pages and figures as text only."""
 
 import os
 import re
@@ -36,7 +36,7 @@ PLANTED = {
     "a template": "{{ 7919 * 104729 }}{% for x in () %}{# x #}",
     "a formula": r"$\frac{$ and $x_$",
     "control": "a\x00\x07\x1b[31mb\x85\u2028\u202ec\ud800d",
-    "long": "0123456789" * 100_000,  # more than three times what a page may be longer by
+    "long": "0123456789" * 100_000,  # over three times the length by which a page may grow
 }
 QUICK = ("script", "attribute", "a template")
 KINDS = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in PLANTED]
@@ -66,12 +66,12 @@ Harmless = dict[str, tuple[Structure, int]]
 
 @pytest.fixture(scope="module")
 def harmless() -> Harmless:
-    """Pages with nothing planted, and their lengths, each made once for all that is planted."""
+    """Pages without planted text and their lengths, each made once."""
     return {}
 
 
 def without(harmless: Harmless, name: str, render: Callable[[str], str]) -> tuple[Structure, int]:
-    """A page with nothing planted."""
+    """A page without planted text, and its length."""
     if name not in harmless:
         page = render(HARMLESS)
         harmless[name] = Structure(page), len(page)
@@ -79,7 +79,7 @@ def without(harmless: Harmless, name: str, render: Callable[[str], str]) -> tupl
 
 
 def same_but_for_text(harmless_page: tuple[Structure, int], page: str, shown: str) -> None:
-    """A page with something planted has the elements, attributes and links of one without, and shows it as text."""
+    """Check that planted text changes no element, attribute or link, and is shown."""
     harmless, length = harmless_page
     structure = Structure(page)
     assert structure.elements == harmless.elements
@@ -90,7 +90,7 @@ def same_but_for_text(harmless_page: tuple[Structure, int], page: str, shown: st
     assert "829348951" not in page
 
 
-def seen(planted: str) -> str:
+def shown_text(planted: str) -> str:
     return text.plain(planted, 100)[:90]
 
 
@@ -101,7 +101,7 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script, harmless: Harmless) -> None:
+def test_planted_text_in_tables(kind: str, tmp_path: Path, root: Path, script: Script, harmless: Harmless) -> None:
     def pareto(planted: str) -> str:
         texts = dict.fromkeys(
             ("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "lends", "ranked_by", "chosen_for"),
@@ -117,11 +117,11 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script, harmle
             "leaner_than": 0,
             "without_rate": 0,
         }
-        given, page = written(tmp_path, "pareto", line | texts), tmp_path / "pareto.html"
+        table, page = written(tmp_path, "pareto", line | texts), tmp_path / "pareto.html"
         template = str(root / "report/pareto.html.jinja")
         loaders = written(tmp_path, "loaders", line | texts | {"outcome": "completed", "account": planted})
         params = SimpleNamespace(name="pareto", tables=["loaders"])
-        script("page", tmp_path, [str(page)], params, table=given, loaders=loaders, template=template)
+        script("page", tmp_path, [str(page)], params, table=table, loaders=loaders, template=template)
         return page.read_text()
 
     def claims(planted: str) -> str:
@@ -135,22 +135,24 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script, harmle
             "high_corrected": 3.0,
             "n": 3,
         }
-        given, page = written(tmp_path, "claims", line | texts), tmp_path / "claims.html"
+        table, page = written(tmp_path, "claims", line | texts), tmp_path / "claims.html"
         params, template = SimpleNamespace(name="claims", tables=[]), str(root / "report/claims.html.jinja")
-        script("page", tmp_path, [str(page)], params, table=given, template=template)
+        script("page", tmp_path, [str(page)], params, table=table, template=template)
         return page.read_text()
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()  # Parquet takes no lone surrogate
-    same_but_for_text(without(harmless, "pareto", pareto), pareto(planted), seen(planted))
-    same_but_for_text(without(harmless, "claims", claims), claims(planted), seen(planted)[1:])
+    same_but_for_text(without(harmless, "pareto", pareto), pareto(planted), shown_text(planted))
+    same_but_for_text(without(harmless, "claims", claims), claims(planted), shown_text(planted)[1:])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_the_report(kind: str, tmp_path: Path, report: Script, tokenised: list[Path], harmless: Harmless) -> None:
-    """In captions, figures, records and their tables, and in findings: nothing of it is more than text."""
+def test_planted_text_in_the_report(
+    kind: str, tmp_path: Path, report: Script, tokenised: list[Path], harmless: Harmless
+) -> None:
+    """In captions, figures, records and their tables, and in findings."""
 
-    def made(planted: str) -> str:
+    def render(planted: str) -> str:
         figures.theme()
         drawing_files = figure(tmp_path, "one")
         drawing, _ = plt.subplots()
@@ -165,17 +167,17 @@ def test_in_the_report(kind: str, tmp_path: Path, report: Script, tokenised: lis
         verdict |= {"evidence": planted, "n": 2} | dict.fromkeys(
             ("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high", "imported_anon_bytes"), 9e7
         )
-        given = {"runs": runs(records), "verdicts": pd.DataFrame([verdict])}
+        extra = {"runs": runs(records), "verdicts": pd.DataFrame([verdict])}
         shown = [(planted[:500], planted[:500], ["growth"])]
-        return report(tmp_path, tokenised, given, svg=[drawing_files.svg], figures=shown, left_out=[planted[:500]])
+        return report(tmp_path, tokenised, extra, svg=[drawing_files.svg], figures=shown, left_out=[planted[:500]])
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()
-    page, (plain, _) = Structure(made(planted)), without(harmless, "report", made)
-    # What is packed is no markup here; it is looked at below.
+    page, (plain, _) = Structure(render(planted)), without(harmless, "report", render)
+    # Packed content is no markup here; tests below check it.
     assert page.elements == plain.elements
     assert [link for link in page.links if link.startswith(("http", "//", "javascript"))] == []
     assert len(page.links) == len(plain.links)
-    assert " ".join(seen(planted)[:50].split()) in " ".join(page.text.split())
+    assert " ".join(shown_text(planted)[:50].split()) in " ".join(page.text.split())
     assert "829348951" not in page.text
 
 
@@ -187,7 +189,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def planted_in(run: Run, planted: str) -> Run:
-    """The run with what is planted in its command, provenance, reason, phases and events."""
+    """The run with planted text in its command, provenance, reason, phases and events."""
     provenance = run.record["provenance"] | {"kernel": planted, planted[:200]: planted}
     phases = [{**run.record["phases"][0], "phase": planted}]
     missing = [{"what": planted, "why": planted}]
@@ -198,7 +200,7 @@ def planted_in(run: Run, planted: str) -> Run:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run, harmless: Harmless) -> None:
+def test_planted_text_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run, harmless: Harmless) -> None:
     def cell(planted: str) -> str:
         view = run_of_page.view(planted_in(run, planted), planted, tmp_path / "page.html")
         named = {"title": planted, "axes": [(planted, planted)], "requests": [], "limits": []}
@@ -208,37 +210,37 @@ def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run, harmless: 
     (plain, length), made = without(harmless, "cell", cell), cell(PLANTED[kind])
     page = Structure(made)
     assert page.elements == plain.elements
-    assert " ".join(seen(PLANTED[kind])[:50].split()) in " ".join(page.text.split())
+    assert " ".join(shown_text(PLANTED[kind])[:50].split()) in " ".join(page.text.split())
     assert len(made) < length + 300_000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_labels(kind: str, tmp_path: Path) -> None:
+def test_planted_text_in_labels(kind: str, tmp_path: Path) -> None:
     figures.theme()
-    planted, made = PLANTED[kind], figure(tmp_path, "one")
+    planted, files = PLANTED[kind], figure(tmp_path, "one")
     drawing, axes = plt.subplots()
     axes.plot([1, 100], [1, 1000], label=planted)
     axes.set(title=planted, ylabel=planted, yscale="log")
     axes.set_xticks([1, 100], [text.plain(planted, 50)] * 2)
     axes.annotate(planted, (1, 10))
     axes.legend()
-    figures.save(drawing, planted, svg=made.svg, png=made.png, caption_file=made.caption)
-    assert plt.imread(made.png).shape[0] < 5000
-    svg = ET.parse(made.svg).getroot()
+    figures.save(drawing, planted, svg=files.svg, png=files.png, caption_file=files.caption)
+    assert plt.imread(files.png).shape[0] < 5000
+    svg = ET.parse(files.svg).getroot()
     tags = {element.tag.rpartition("}")[2] for element in svg.iter()}
     assert tags <= {"svg", "metadata", "RDF", "Work", "type", "date", "format", "creator", "Agent", "title", "defs"} | {
         "style", "g", "path", "use", "text", "tspan", "clipPath", "rect"
     }  # fmt: skip
     assert not [name for element in svg.iter() for name in element.attrib if name.lower().startswith("on")]
-    assert " ".join(seen(planted)[:40].split()) in " ".join("".join(svg.itertext()).split())
+    assert " ".join(shown_text(planted)[:40].split()) in " ".join("".join(svg.itertext()).split())
     assert "1,000" in "".join(svg.itertext())
-    assert pages.caption(made.caption)
+    assert pages.caption(files.caption)
 
 
 @pytest.mark.slow
-def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, root: Path, script: Script) -> None:
-    made = figure(tmp_path, "memory_over_time")
+def test_planted_text_in_samples(tokenised: list[Path], tmp_path: Path, root: Path, script: Script) -> None:
+    files = figure(tmp_path, "memory_over_time")
     samples = tokenised[1].with_name("samples.csv")
     head, *lines = samples.read_text().splitlines()
     assert head.startswith("t_s,phase,")
@@ -247,26 +249,26 @@ def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, root: Pa
     evenly = [line.split(",", 2)[2] for line in lines]
     lines = [f"{0.1 * n:.1f},{phases[2 * n // len(lines)]},{rest}" for n, rest in enumerate(evenly)]
     samples.write_text("\n".join([head, *lines, ""]))
-    script("figure", tmp_path, made, **drawing(root, "memory_over_time", **gathered(tmp_path, tokenised)))
-    shown = "".join(ET.parse(made.svg).getroot().itertext())
+    script("figure", tmp_path, files, **drawing(root, "memory_over_time", **gathered(tmp_path, tokenised)))
+    shown = "".join(ET.parse(files.svg).getroot().itertext())
     assert all(phase in shown for phase in phases)
 
 
 @pytest.mark.parametrize("kind", ["a file", "raw", "a link", "a template"])
-def test_a_caption_that_was_written_over_is_refused(kind: str, tmp_path: Path) -> None:
+def test_overwritten_caption_is_refused(kind: str, tmp_path: Path) -> None:
     (tmp_path / "one.rst").write_text(PLANTED[kind])
     with pytest.raises(DamagedError, match=r"one\.rst: holds markup that no caption has"):
         pages.caption(tmp_path / "one.rst")
 
 
 @pytest.mark.slow
-def test_in_the_report_that_snakemake_makes(tmp_path: Path, path: str) -> None:
-    made = figure(tmp_path, "one")
+def test_planted_text_in_snakemakes_report(tmp_path: Path, path: str) -> None:
+    files = figure(tmp_path, "one")
     planted = " and ".join(planted for kind, planted in PLANTED.items() if kind not in ("long", "control"))
     drawing, _ = plt.subplots()
-    figures.save(drawing, planted, svg=made.svg, png=made.png, caption_file=made.caption)
+    figures.save(drawing, planted, svg=files.svg, png=files.png, caption_file=files.caption)
     (tmp_path / "Snakefile").write_text(
-        f"rule one:\n    output: report('two.svg', caption='{made.caption}')\n    shell: 'cp one.svg two.svg'\n"
+        f"rule one:\n    output: report('two.svg', caption='{files.caption}')\n    shell: 'cp one.svg two.svg'\n"
     )
     environment = {**os.environ, "PATH": path}
     for more in (["--cores", "1"], ["--report", "report.html"]):

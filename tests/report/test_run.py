@@ -1,4 +1,4 @@
-"""What the page of a run says of one process, and of several."""
+"""The page of a run, with one process and with several."""
 
 import json
 import re
@@ -21,7 +21,7 @@ def run(**peak: object) -> Run:
 
 
 @pytest.mark.parametrize("several", [True, False])
-def test_sums_over_several_processes_are_said_to_be_sums(*, several: bool) -> None:
+def test_sums_over_processes_are_labelled_as_sums(*, several: bool) -> None:
     summary = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", Path("page.html"))["summary"])
     assert ("RSS, peak, summed over processes" in summary) is several
     assert summary["PSS, highest of 2 readings"] == "400.0 MB"
@@ -29,7 +29,7 @@ def test_sums_over_several_processes_are_said_to_be_sums(*, several: bool) -> No
     assert summary.get("anonymous, peak, each page once") == ("302.0 MB" if several else None)
 
 
-def test_the_list_of_cells_counts_each_page_once_or_says_that_it_does_not() -> None:
+def test_list_of_cells_counts_pages_once_or_flags_a_sum() -> None:
     assert _anon([run(kept=KEPT), run(processes=1, anon_bytes=304 * MB)]) == {"peak_anon": 303.0, "anon_summed": False}
     assert _anon([run(kept=None)]) == {"peak_anon": 447.0, "anon_summed": True}
     assert _anon([]) == {"peak_anon": None, "anon_summed": False}

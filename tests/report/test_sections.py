@@ -1,4 +1,4 @@
-"""What sections of the report say of lines of tables."""
+"""Sections of the report, from lines of tables."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ LOADED = {
         (None, "774</td>"),
     ],
 )
-def test_pss_above_what_the_group_held_says_so(
+def test_pss_above_the_peak_of_the_group_is_explained(
     root: Path, tmp_path: Path, cgroup_peak_bytes: float | None, expected: str
 ) -> None:
     groups = list(sections.pareto(pd.DataFrame([LOADED | {"peak_cgroup_bytes": cgroup_peak_bytes}])))
@@ -46,7 +46,7 @@ def test_counts_of_conditions_agree_with_their_verbs() -> None:
     assert claim["summary"] == "Of 5 conditions: 2 hold; 2 do not hold; 1 undecided"
 
 
-def test_holders_are_listed_by_cell_or_a_reason_is() -> None:
+def test_holders_or_a_reason_are_listed_by_cell() -> None:
     shared = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
     table = pd.DataFrame([
         shared | {"script": "a", "holder": "rows", "kind": "name", "type": "list of 9", "released_bytes": 9e6,
@@ -63,7 +63,7 @@ def test_holders_are_listed_by_cell_or_a_reason_is() -> None:
     assert first["tags"]["stack"] == ["s"] and "a" in first["title"]
 
 
-def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:
+def test_name_shared_by_experiment_and_stack_appears_once() -> None:
     assert named("loaders", "loaders", "no workers", "") == ["loaders", "no workers"]
     table = pd.DataFrame([{"experiment": "loaders", "stack": "loaders", "workers": n} for n in (0, 2)])
     assert cell_labels(table).tolist() == ["loaders: no workers", "loaders: 2 workers"]
@@ -71,11 +71,11 @@ def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", finding_sources())
-def test_a_finding_is_of_the_stacks_that_it_speaks_of(name: str) -> None:
-    """A finding without them would stay whatever stack is chosen."""
-    made = report("original")
-    for finding in finding_sources()[name](made):
-        run_stacks = made["runs"]["stack"].unique()
+def test_finding_is_tagged_with_the_stacks_of_its_title(name: str) -> None:
+    """Without the tags it would stay whatever stack a reader chooses."""
+    tables = report("original")
+    for finding in finding_sources()[name](tables):
+        run_stacks = tables["runs"]["stack"].unique()
         stacks = {
             stack for stack in run_stacks if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", finding.title)
         }
@@ -83,7 +83,7 @@ def test_a_finding_is_of_the_stacks_that_it_speaks_of(name: str) -> None:
 
 
 def test_no_template_prints_two_values_side_by_side(root: Path) -> None:
-    """Blanks at the ends of what is printed are cut: `a` and ` reader` would be one word."""
+    """Templates cut blanks at the ends of values: `a` and ` reader` would be one word."""
     templates = [*root.glob("beyond_ram/report/templates/*.jinja"), *root.glob("report/*.jinja")]
     assert len(templates) > 5
     assert not [path.name for path in templates if "}}{{" in path.read_text()]

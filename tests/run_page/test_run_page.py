@@ -1,4 +1,4 @@
-"""The page of watched runs: what it draws, what it says, that nothing in a run is markup, that nothing is imported."""
+"""The page of watched runs: charts and text, no markup from runs, no imports of packages."""
 
 import html
 import json
@@ -68,17 +68,17 @@ def test_kept_memory_and_the_group_come_first_with_their_peaks(run: Run) -> None
     assert highest(kinds["RSS"]) == pytest.approx(run.record["peak"]["rss_bytes"] / 1e6, abs=0.01)
 
 
-def test_limit_and_ask_are_lines(run: Run) -> None:
+def test_limit_and_memory_request_are_lines(run: Run) -> None:
     limited = Run(run.folder, {**run.record, "memory_limit_bytes": 123 << 20}, run.samples, run.events)
     shown = page.html({"one": limited}, None)
-    asked = run.asked
-    assert asked
+    request = run.asked
+    assert request
     assert shown.count('class="mark limit"') == shown.count('class="mark ask"') == 2  # for wide and for narrow windows
     assert f"limit: {advice.mem(123 << 20)}" in shown
-    assert f"#SBATCH --mem={advice.mem(asked.ask_bytes)}" in shown
+    assert f"#SBATCH --mem={advice.mem(request.ask_bytes)}" in shown
 
 
-def test_a_limit_far_above_does_not_press_the_lines_flat(run: Run) -> None:
+def test_limit_far_above_is_text_and_not_a_line(run: Run) -> None:
     limited = Run(run.folder, {**run.record, "memory_limit_bytes": 64 << 30}, run.samples, run.events)
     shown = page.html({"one": limited}, None)
     assert 'class="mark limit"' not in shown
@@ -98,8 +98,8 @@ def test_why_held_by_and_forks_are_text(run: Run) -> None:
         assert part in text
 
 
-def test_what_is_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
-    def made(planted: str) -> str:
+def test_markup_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
+    def page_with(planted: str) -> str:
         record = {**run.record, "command": [planted], "reason": planted, "provenance": {"versions": {planted: planted}}}
         record["phases"] = [{**run.record["phases"][0], "phase": planted}]
         held_by = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
@@ -107,10 +107,10 @@ def test_what_is_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
         other = Run(run.folder, record, run.samples, [])
         return page.html({planted: other, "two": other}, tmp_path / "page.html")
 
-    planted, harmless = Page(made(PLANTED)), Page(made("harmless"))
+    planted, harmless = Page(page_with(PLANTED)), Page(page_with("harmless"))
     assert planted.elements == harmless.elements
     assert "onerror=alert(1)" in planted.text
-    assert "\u202e" not in made(PLANTED)
+    assert "\u202e" not in page_with(PLANTED)
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ sys.exit(code)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["watch", "show"])
-def test_nothing_that_is_installed_is_imported(command: str, run: Run, tmp_path: Path) -> None:
+def test_no_installed_package_is_imported(command: str, run: Run, tmp_path: Path) -> None:
     words = {
         "watch": ["watch", "--html", "page.html", "--", sys.executable, "-c", "pass"],
         "show": ["show", str(run.folder), "--html", "page.html"],
@@ -180,7 +180,7 @@ def test_nothing_that_is_installed_is_imported(command: str, run: Run, tmp_path:
     assert html.unescape((tmp_path / "page.html").read_text()).count("<svg") >= 2
 
 
-def test_a_run_that_ran_already_is_read(run: Run, tmp_path: Path) -> None:
+def test_run_that_was_attached_to_is_read(run: Run, tmp_path: Path) -> None:
     for name in ("samples.csv", "events.jsonl"):
         (tmp_path / name).write_bytes((run.folder / name).read_bytes())
     record: dict[str, Any] = {**run.record, "completed_work": None, "outcome": "ended"}
