@@ -1,4 +1,4 @@
-"""The corpus programs, run as a user runs them: by the interpreter of the stack `corpora`."""
+"""The corpus programs, run by the interpreter of the stack `corpora`, as users run them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..conftest import ROOT, forking, interpreter
 from ..forks.stacks import Stack
 
 PROGRAMS = ROOT / "scripts" / "corpora"
-# What the programs import that takes long.
+# Slow imports of the programs.
 MODULES = ("pyarrow.csv", "pyarrow.parquet", "tokenizers")
 
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """The interpreter that prepares corpora."""
+    """Return the interpreter that prepares corpora."""
     return interpreter("corpora")
 
 
@@ -62,16 +62,16 @@ class Programs:
 
     @staticmethod
     def leftovers(out: Path) -> list[str]:
-        """Temporary names beside `out`."""
+        """Return temporary names beside `out`."""
         return [path.name for path in out.parent.glob(f".{out.name}.*")]
 
     def program(self, spec: dict[str, Any], name: str) -> list[str]:
-        """The program of a source, but for where to."""
+        """Return the command of a source's program, without its output folder."""
         program = str(PROGRAMS / f"{spec['source']}.py")
         return [str(self.python), "-B", program, "--name", name, "--spec", str(self.spec_file(spec))]
 
     def spec_file(self, spec: dict[str, Any]) -> Path:
-        """A spec as its rule hands it over, in a file."""
+        """Write a spec into a file, as its rule does."""
         text = json.dumps(spec)
         path = self.work / f"spec-{zlib.crc32(text.encode())}.json"
         path.write_text(text)
@@ -79,7 +79,7 @@ class Programs:
 
     @staticmethod
     def made(out: Path, program: list[str]) -> list[str]:
-        """A program as its rule runs it: it fills an empty folder, which then takes the place of `out`."""
+        """Return the command by which a rule runs a program: it fills an empty folder, which then replaces `out`."""
         return [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", *program]
 
     def command(self, spec: dict[str, Any], out: Path) -> list[str]:
@@ -91,22 +91,22 @@ class Programs:
         return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
 
     def by_rule(self, spec: dict[str, Any], name: str = "corpus") -> Prepared:
-        """A corpus as its rule makes it, or a failing test."""
+        """Make a corpus as its rule does, or fail the test."""
         out = self.work / name
         done = self.run(self.command(spec, out))
         assert done.returncode == 0, done.stderr
-        assert not self.leftovers(out), "temporary folders are gone after a good end"
+        assert not self.leftovers(out), "temporary folders are left"
         return Prepared(out, done.stderr)
 
     def forked(self, program: str, *words: object, **env: str) -> subprocess.CompletedProcess[str]:
-        """A program alone, as a fork of an interpreter that has imported its libraries."""
+        """Run a program alone, as a fork of an interpreter that has imported its libraries."""
         environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", **env}
         environment.pop("HF_HUB_OFFLINE", None)
         stack = self.stack or forking(self.python, *MODULES)
         return stack.run(PROGRAMS / program, *words, cwd=self.work, env=environment)
 
     def prepare(self, spec: dict[str, Any], name: str = "corpus", **env: str) -> Prepared:
-        """A corpus by its program alone, or a failing test."""
+        """Make a corpus with its program alone, or fail the test."""
         out = self.work / name
         words = ("--name", name, "--spec", self.spec_file(spec), "--out", out)
         done = self.forked(f"{spec['source']}.py", *words, **env)
@@ -114,7 +114,7 @@ class Programs:
         return Prepared(out, done.stderr)
 
     def high_water_mark(self, spec: dict[str, Any]) -> int:
-        """VmHWM in bytes of preparing a corpus. Not ru_maxrss, which a child inherits."""
+        """Return VmHWM of preparing a corpus, in bytes. A child would inherit ru_maxrss."""
         command = [*self.program(spec, "weighed"), "--out", str(self.work / "weighed")]
         code = (
             "import os, runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0])\n"
@@ -129,7 +129,7 @@ class Programs:
         return int(done.stdout) * 1024
 
     def refused(self, spec: dict[str, Any], **env: str) -> str:
-        """The one line that a bad spec gets."""
+        """Return the one line that a bad spec gets."""
         self._refused += 1
         words = ("--name", "refused", "--spec", self.spec_file(spec), "--out", self.work / f"refused-{self._refused}")
         done = self.forked(f"{spec['source']}.py", *words, **env)
@@ -138,7 +138,7 @@ class Programs:
         return line
 
     def tokenizer(self, spec: dict[str, Any], corpus: Path, out: Path, **env: str) -> subprocess.CompletedProcess[str]:
-        """`tokenizer.py` alone, which ends well."""
+        """Run `tokenizer.py` alone, or fail the test."""
         done = self.forked("tokenizer.py", "--spec", self.spec_file(spec), "--corpus", corpus, "--out", out, **env)
         assert done.returncode == 0, done.stderr
         return done
@@ -159,11 +159,11 @@ class Programs:
 
 @pytest.fixture(scope="session")
 def programs_in(python: Path) -> Callable[[Path], Programs]:
-    """The programs, for any working folder."""
+    """Return a function that gives the programs for a working folder."""
     return lambda work: Programs(python, work)
 
 
 @pytest.fixture
 def programs(python: Path, tmp_path: Path) -> Programs:
-    """The programs, in a folder of the test's own."""
+    """Return the programs in the test's folder."""
     return Programs(python, tmp_path)

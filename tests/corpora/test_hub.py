@@ -1,4 +1,4 @@
-"""The source `hub`, with the real clients, against the local endpoint."""
+"""The source `hub` with the real clients and the local endpoint."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def hub(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]
 
 @pytest.fixture(scope="module")
 def stack(python: Path, hub: Hub) -> Stack:
-    """The clients, which take the address of the Hub when they are imported."""
+    """Start an interpreter with the clients, which read the Hub's address when they are imported."""
     environment = {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
     return Stack(python, "datasets", environment=environment)
 
@@ -85,7 +85,7 @@ def test_rows_of_a_streamed_dataset_become_documents(programs: Programs, env: di
         assert SECRET not in path.read_text(encoding="utf-8")
 
 
-def test_config_columns_and_label_names(programs: Programs, hub: Hub, env: dict[str, str]) -> None:
+def test_config_columns_and_label_names_are_used(programs: Programs, hub: Hub, env: dict[str, str]) -> None:
     spec = {"source": "hub", "id": "org/tables", "config": "en", "text_column": "body", "label_column": "label"}
     with urlopen(f"{hub.url}/api/datasets/org/tables") as answer:
         commit = json.load(answer)["sha"]
@@ -112,7 +112,7 @@ def test_mistakes_get_one_line(programs: Programs, env: dict[str, str]) -> None:
         assert SECRET not in line
 
 
-def test_a_hub_that_does_not_answer_gets_one_line(programs: Programs, env: dict[str, str]) -> None:
+def test_unreachable_hub_gets_one_line(programs: Programs, env: dict[str, str]) -> None:
     # Port 9 (discard): nothing listens there.
     out = programs.work / "refused"
     command = programs.command({"source": "hub", "id": "org/lines"}, out)

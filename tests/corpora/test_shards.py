@@ -1,4 +1,4 @@
-"""What holds for every corpus: the manifest tells the truth, and a corpus is there whole or not at all."""
+"""Rules for every corpus: its manifest is right, and it appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .conftest import Programs
 
 SMALL = {"source": "synthetic", "documents": 7, "document_characters": [50, 500], "documents_per_file": 3, "seed": 1}
-# Hours of work: whoever starts it has to end it.
+# Hours of work: a test must end it.
 ENDLESS = {"source": "synthetic", "documents": 10**9, "document_characters": 10**6}
 
 
 @pytest.mark.slow
-def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
+def test_manifest_counts_the_content_of_the_files(programs: Programs) -> None:
     corpus = programs.by_rule(SMALL)
     manifest = corpus.manifest
     assert (manifest["name"], manifest["source"], manifest["spec"]) == ("corpus", "synthetic", SMALL)
@@ -56,7 +56,7 @@ def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_run_replaces_the_first(programs: Programs) -> None:
+def test_second_run_replaces_the_first(programs: Programs) -> None:
     first = programs.by_rule(SMALL).manifest
     second = programs.by_rule({**SMALL, "documents": 2}).manifest
     assert len(first["files"]) == 3
@@ -65,7 +65,7 @@ def test_a_second_run_replaces_the_first(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_a_refused_run_leaves_the_old_corpus(programs: Programs) -> None:
+def test_refused_run_keeps_the_old_corpus(programs: Programs) -> None:
     before = programs.by_rule(SMALL).manifest
     nothing = {"source": "files", "glob": "nothing/*"}
     done = programs.run(programs.command(nothing, programs.work / "corpus"))
@@ -74,7 +74,7 @@ def test_a_refused_run_leaves_the_old_corpus(programs: Programs) -> None:
 
 
 def wait_for_output(process: subprocess.Popen[str], work: Path) -> None:
-    """Returns once the program has written a file of its corpus."""
+    """Wait until the program has written a file of its corpus."""
     while not list(work.glob(".corpus.making-*/corpus/files/*.jsonl")):
         assert process.poll() is None
 
@@ -96,17 +96,17 @@ def alive(group: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, number: signal.Signals) -> None:
+def test_killed_run_leaves_no_corpus(programs: Programs, number: signal.Signals) -> None:
     out = programs.work / "corpus"
-    # A shell that starts pytest in the background has it ignore SIGINT, and what it starts inherits that.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(programs.command(ENDLESS, out), preexec_fn=heed, start_new_session=True)
+    # If a shell starts pytest in the background, pytest and its children ignore SIGINT.
+    reset_sigint = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(programs.command(ENDLESS, out), preexec_fn=reset_sigint, start_new_session=True)
     try:
         wait_for_output(process, programs.work)
         process.send_signal(number)
         process.wait(timeout=60)
         assert not out.exists()
-        # Only KILL gives no chance to clean up, and leaves the program running: its folder is not taken from it.
+        # Only SIGKILL prevents cleaning up. The program goes on, and its folder stays.
         assert bool(programs.leftovers(out)) == (number == signal.SIGKILL)
         assert programs.run(programs.command(SMALL, out)).returncode == 0
         assert bool(programs.leftovers(out)) == (number == signal.SIGKILL)
@@ -114,11 +114,11 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, num
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     wait_until(lambda: not alive(process.pid))
-    assert programs.by_rule(SMALL).manifest["documents"] == 7, "the next run removes what is left"
+    assert programs.by_rule(SMALL).manifest["documents"] == 7, "the next run failed"
 
 
 @pytest.mark.slow
-def test_other_mistakes_of_the_command_line_get_one_line(programs: Programs) -> None:
+def test_other_mistakes_on_the_command_line_get_one_line(programs: Programs) -> None:
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
     command[command.index("--spec") + 1] = str(programs.work / "none.json")
@@ -131,7 +131,7 @@ def test_other_mistakes_of_the_command_line_get_one_line(programs: Programs) -> 
 
 
 @pytest.mark.slow
-def test_a_program_by_itself_writes_into_an_empty_folder_only(programs: Programs) -> None:
+def test_program_alone_writes_only_into_an_empty_folder(programs: Programs) -> None:
     folder = programs.work / "mine"
     folder.mkdir()
     (folder / "precious.txt").write_text("here")
@@ -141,7 +141,7 @@ def test_a_program_by_itself_writes_into_an_empty_folder_only(programs: Programs
     assert [path.name for path in folder.iterdir()] == ["precious.txt"]
 
 
-# What a library does too late, after all files are closed, as threads of Arrow do.
+# A library that aborts after all files are closed, as threads of Arrow do.
 LATE = """
 import atexit, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -156,6 +156,6 @@ shards.exit_with(work, "corpus")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("end", "status", "line"), [("whole", 0, ""), ("refused", 2, "corpus: two words\n")])
-def test_a_library_that_aborts_as_the_interpreter_ends_takes_no_corpus_away(end: str, status: int, line: str) -> None:
+def test_library_that_aborts_at_exit_does_not_fail_the_corpus(end: str, status: int, line: str) -> None:
     done = subprocess.run([sys.executable, "-c", LATE, str(PROGRAMS), end], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, line)

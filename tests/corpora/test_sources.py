@@ -1,4 +1,4 @@
-"""The sources that need nobody else: binaries, python, synthetic, files."""
+"""The sources that need no server: binaries, python, synthetic, files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sizes_mb(manifest: dict[str, Any]) -> list[float]:
 
 
 @pytest.mark.slow
-def test_binaries_have_the_recorded_profile_from_the_first_20_documents_on(programs: Programs) -> None:
+def test_first_20_binaries_have_the_recorded_profile(programs: Programs) -> None:
     corpus = programs.prepare(BINARIES)
     sizes = sizes_mb(corpus.manifest)
     assert quantiles(sizes, n=4) == pytest.approx([0.35, 0.85, 2.55], rel=0.15)
@@ -36,11 +36,11 @@ def test_binaries_have_the_recorded_profile_from_the_first_20_documents_on(progr
     assert all(len(row["text"].encode()) == 3 * len(row["text"]) for row in rows)
     used = set().union(*(row["text"] for row in rows))
     assert used == {chr(0x2A00 + byte) for byte in range(256)}
-    assert len({row["label"] for row in rows}) > 3, "a prefix comes from several libraries"
+    assert len({row["label"] for row in rows}) > 3, "few libraries are among the first documents"
 
 
 @pytest.mark.slow
-def test_a_document_is_the_bytes_of_the_library_that_its_label_names(programs: Programs) -> None:
+def test_label_names_the_library_of_a_document(programs: Programs) -> None:
     row = programs.prepare({**BINARIES, "documents": 1}).rows()[0]
     content = bytes(ord(character) - 0x2A00 for character in row["text"])
     site_packages = next((programs.python.parent.parent / "lib").glob("python3*/site-packages"))
@@ -48,7 +48,7 @@ def test_a_document_is_the_bytes_of_the_library_that_its_label_names(programs: P
 
 
 @pytest.mark.slow
-def test_binaries_depend_on_the_seed_and_asking_for_more_adds_to_the_end(programs: Programs) -> None:
+def test_binaries_depend_on_the_seed_and_more_are_appended(programs: Programs) -> None:
     few = programs.prepare({**BINARIES, "documents": 3}, "few").digests()
     more = programs.prepare({**BINARIES, "documents": 5}, "more").digests()
     other = programs.prepare({**BINARIES, "documents": 3, "seed": 1}, "other").digests()
@@ -57,7 +57,7 @@ def test_binaries_depend_on_the_seed_and_asking_for_more_adds_to_the_end(program
 
 
 @pytest.mark.slow
-def test_all_673_documents_fit_and_too_many_are_refused(programs: Programs) -> None:
+def test_673_binaries_are_available_and_more_are_refused(programs: Programs) -> None:
     line = programs.refused({**BINARIES, "documents": 100_000})
     assert '"documents" is 100000' in line
     assert int(line.rsplit(" ", 1)[1]) >= 673
@@ -74,8 +74,8 @@ def test_all_673_documents_fit_and_too_many_are_refused(programs: Programs) -> N
 
 
 @pytest.mark.slow
-def test_binaries_take_only_what_the_wheels_list(programs: Programs) -> None:
-    """A library that somebody left in the folder belongs to no wheel, and must not change the corpus."""
+def test_binaries_are_only_files_listed_in_wheels(programs: Programs) -> None:
+    """A library in the folder that belongs to no wheel must not change the corpus."""
     site_packages = programs.work / "site-packages"
     (site_packages / "wheel").mkdir(parents=True)
     (site_packages / "wheel-1.0.dist-info").mkdir()
@@ -103,7 +103,7 @@ def test_binaries_take_only_what_the_wheels_list(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_python_sources(programs: Programs) -> None:
+def test_python_sources_are_sorted_modules(programs: Programs) -> None:
     corpus = programs.prepare({"source": "python", "documents": 45})
     assert [file["documents"] for file in corpus.manifest["files"]] == [20, 20, 5]
     rows = corpus.rows()
@@ -141,14 +141,14 @@ def test_synthetic_text_without_white_space(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_ten_times_the_text_takes_no_more_memory(programs: Programs) -> None:
+def test_ten_times_the_text_needs_no_more_memory(programs: Programs) -> None:
     spec = {"source": "synthetic", "document_characters": 20_000, "documents_per_file": 100}
     small, large = (programs.high_water_mark({**spec, "documents": documents}) for documents in (200, 2000))
     assert large == pytest.approx(small, rel=0.03)
 
 
 @pytest.mark.slow
-def test_a_parquet_file_of_one_row_group_is_read_by_page(programs: Programs) -> None:
+def test_parquet_file_with_one_row_group_is_read_by_page(programs: Programs) -> None:
     code = (
         "import os, sys, pyarrow as pa, pyarrow.parquet as pq\n"
         "table = pa.table({'text': [os.urandom(12_500).hex() for _ in range(int(sys.argv[1]))]})\n"
@@ -180,7 +180,7 @@ pq.write_table(pa.table({"text": [1, 2]}), f"{folder}/numbers.parquet")
 
 @pytest.fixture(scope="module")
 def tables(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same three rows in every format."""
+    """Write the same three rows in every format."""
     folder = tmp_path_factory.mktemp("tables")
     subprocess.run([str(python), "-c", WRITE_TABLES, json.dumps(TABLE), str(folder)], check=True, capture_output=True)
     lines = "".join(json.dumps(row) + "\n" for row in TABLE)
@@ -217,7 +217,7 @@ def test_every_format_gives_the_same_documents(programs: Programs, tables: Path,
 
 
 @pytest.mark.slow
-def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Programs) -> None:
+def test_each_text_file_is_a_document_in_order_of_paths(programs: Programs) -> None:
     for name in ("b/2.txt", "a.txt", "b/10.txt"):
         path = programs.work / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,7 +232,7 @@ def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Pr
 
 
 @pytest.mark.slow
-def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tables: Path) -> None:
+def test_mistakes_in_files_get_one_line_with_their_place(programs: Programs, tables: Path) -> None:
     def refusal(**spec: object) -> str:
         return programs.refused({"source": "files", **spec})
 

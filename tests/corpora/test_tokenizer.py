@@ -1,4 +1,4 @@
-"""Tokenizers: trained the same every time, and read the same by every stack."""
+"""Tokenizers: training gives the same bytes every time, and every stack reads them alike."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(programs_in: Callable[[Path], Programs], work: Path) -> dict[str, Path]:
-    """Two small corpora, each with its tokenizer, by name."""
+def tokenizers(programs_in: Callable[[Path], Programs], work: Path) -> dict[str, Path]:
+    """Make two small corpora with a tokenizer each, and return the tokenizers' folders by name."""
     programs = programs_in(work)
     programs.prepare({"source": "binaries", "documents": 1}, "binaries")
     programs.prepare({"source": "python", "documents": 100}, "python")
@@ -61,8 +61,8 @@ def parsed(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8")))
 
 
-def test_the_recorded_profile(made: dict[str, Path]) -> None:
-    tokenizer = parsed(made["binaries"])
+def test_trained_tokenizer_has_the_recorded_profile(tokenizers: dict[str, Path]) -> None:
+    tokenizer = parsed(tokenizers["binaries"])
     assert tokenizer["normalizer"] == {"type": "NFKC"}
     assert tokenizer["pre_tokenizer"] == {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True}
     assert tokenizer["truncation"] is None
@@ -72,53 +72,51 @@ def test_the_recorded_profile(made: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("name", ["binaries", "python"])
-def test_the_same_corpus_gives_the_same_bytes(programs: Programs, made: dict[str, Path], name: str) -> None:
-    spec = json.loads((made[name] / "manifest.json").read_text())["spec"]
+def test_same_corpus_gives_the_same_bytes(programs: Programs, tokenizers: dict[str, Path], name: str) -> None:
+    spec = json.loads((tokenizers[name] / "manifest.json").read_text())["spec"]
     out = programs.work / "again"
-    programs.tokenizer(spec, made[name].parent, out, TOKENIZERS_PARALLELISM="true", RAYON_NUM_THREADS="4")
-    for path in made[name].iterdir():
+    programs.tokenizer(spec, tokenizers[name].parent, out, TOKENIZERS_PARALLELISM="true", RAYON_NUM_THREADS="4")
+    for path in tokenizers[name].iterdir():
         assert (out / path.name).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.slow
-def test_the_oldest_and_the_newest_stack_read_them_and_give_equal_ids(made: dict[str, Path]) -> None:
-    words = [str(path) for folder in made.values() for path in (folder, folder.parent / "files" / "000000.jsonl")]
-    seen = {}
+def test_oldest_and_newest_stack_give_equal_ids(tokenizers: dict[str, Path]) -> None:
+    words = [str(path) for folder in tokenizers.values() for path in (folder, folder.parent / "files" / "000000.jsonl")]
+    facts_by_stack = {}
     for stack in STACKS:
         command = [str(interpreter(stack)), "-W", "ignore", "-c", ENCODE, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        seen[stack] = dict(zip(made, map(json.loads, done.stdout.splitlines()), strict=True))
-    assert seen["june-2023"] == seen["current"]
+        facts_by_stack[stack] = dict(zip(tokenizers, map(json.loads, done.stdout.splitlines()), strict=True))
+    assert facts_by_stack["june-2023"] == facts_by_stack["current"]
     for name, entries in (("binaries", 4102), ("python", 8192)):
-        facts = seen["current"][name]
+        facts = facts_by_stack["current"][name]
         assert (facts["model_max_length"], facts["entries"], facts["unknown"]) == (4096, entries, 0)
         assert facts["tokens"] > 10_000
         assert set(facts["special"]) == {f"{kind}_token" for kind in ("unk", "pad", "mask", "bos", "eos", "cls")}
 
 
-def test_a_local_tokenizer_is_copied(programs: Programs, made: dict[str, Path]) -> None:
+def test_local_tokenizer_is_copied(programs: Programs, tokenizers: dict[str, Path]) -> None:
     out = programs.work / "copy"
-    programs.tokenizer({"path": str(made["binaries"])}, programs.work, out)
-    assert parsed(out) == parsed(made["binaries"])
+    programs.tokenizer({"path": str(tokenizers["binaries"])}, programs.work, out)
+    assert parsed(out) == parsed(tokenizers["binaries"])
     assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": True}}
 
 
-def test_a_tokenizer_json_alone_is_made_one_that_every_transformers_opens(
-    programs: Programs, made: dict[str, Path]
-) -> None:
+def test_bare_tokenizer_json_gets_a_config_for_transformers(programs: Programs, tokenizers: dict[str, Path]) -> None:
     alone, out = programs.work / "alone", programs.work / "from alone"
     alone.mkdir()
-    (alone / "tokenizer.json").write_bytes((made["binaries"] / "tokenizer.json").read_bytes())
+    (alone / "tokenizer.json").write_bytes((tokenizers["binaries"] / "tokenizer.json").read_bytes())
     programs.tokenizer({"path": str(alone)}, programs.work, out)
     assert json.loads((out / "tokenizer_config.json").read_text()) == {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
-def test_a_file_of_a_newer_release_is_taken_but_said_to_be_newer(programs: Programs, made: dict[str, Path]) -> None:
+def test_tokenizer_of_a_newer_release_gets_a_warning(programs: Programs, tokenizers: dict[str, Path]) -> None:
     newer = programs.work / "newer"
     newer.mkdir()
     code = "import sys; from tokenizers import Tokenizer; Tokenizer.from_file(sys.argv[1]).save(sys.argv[2])"
-    files = [str(made["binaries"] / "tokenizer.json"), str(newer / "tokenizer.json")]
+    files = [str(tokenizers["binaries"] / "tokenizer.json"), str(newer / "tokenizer.json")]
     subprocess.run([str(interpreter("current")), "-c", code, *files], check=True)
     out = programs.work / "copy"
     done = programs.tokenizer({"path": str(newer)}, programs.work, out)
@@ -126,10 +124,10 @@ def test_a_file_of_a_newer_release_is_taken_but_said_to_be_newer(programs: Progr
     assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": False}}
 
 
-def test_only_the_tokenizer_of_a_model_is_fetched(programs: Programs, made: dict[str, Path]) -> None:
+def test_only_the_tokenizer_of_a_model_is_downloaded(programs: Programs, tokenizers: dict[str, Path]) -> None:
     model = programs.work / "root" / "models" / "org" / "model"
     model.mkdir(parents=True)
-    for path in made["python"].iterdir():
+    for path in tokenizers["python"].iterdir():
         if path.name != "manifest.json":
             (model / path.name).write_bytes(path.read_bytes())
     (model / "model.safetensors").write_bytes(b"0" * 1000)
@@ -143,7 +141,7 @@ def test_only_the_tokenizer_of_a_model_is_fetched(programs: Programs, made: dict
             programs.run(command, **env), programs.work / "none"
         )
         assert not [request.path for request in hub.requests if "safetensors" in request.path]
-    assert parsed(out) == parsed(made["python"])
+    assert parsed(out) == parsed(tokenizers["python"])
     assert len(json.loads((out / "manifest.json").read_text())["notes"]["commit"]) == 40
 
 
