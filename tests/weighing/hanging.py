@@ -1,4 +1,4 @@
-"""A weighing that stops in the phase that its cell names, to be ended there in every way; and who is still there."""
+"""A measurement that stops in the phase that its cell names, so that tests can end it there; and its processes."""
 
 import os
 import sys
@@ -9,10 +9,10 @@ from beyond_ram.watch import procfs
 
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "envs" / "current.txt"
-# Prepared, run unweighed for its caches, weighed, checked; then git is asked for the commit, and the record written.
+# Prepare, run unmeasured for the caches, measure, check; then ask git for the commit and write the record.
 PHASES = ("prepare", "first", "weighed", "check", "record")
-# Where the file `hang` is: sleeps, with a child in a session of its own, and neither hears SIGTERM; or, told to eat,
-# takes memory without an end.
+# If the file `hang` exists: sleep, with a child in another session, both ignoring SIGTERM; or, if it says `eat`, take
+# memory.
 _STOP = """
 def stop(phase):
     (pathlib.Path.cwd() / f"{phase}.reached").touch()
@@ -29,7 +29,7 @@ import os, pathlib, signal, subprocess, sys, time
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 phase = "prepare" if "--prepare" in sys.argv else "check" if "--check" in sys.argv else "first"
 phase = "weighed" if "BEYOND_RAM_EVENTS" in os.environ else phase
-# In a folder that somebody else has used, this fails.
+# This fails in a folder that another run used.
 (pathlib.Path(given["--work-dir"]) / phase).touch(exist_ok=False)
 if phase == given["--case"] and (pathlib.Path.cwd() / "hang").exists():
     stop(phase)
@@ -46,7 +46,7 @@ print("0123456789ab")
 
 
 def make(folder: Path) -> None:
-    """The program, and the git that `environment` puts first, in a folder."""
+    """Write the program, and the git that `environment` puts first, into a folder."""
     (folder / "program.py").write_text(_PROGRAM)
     (folder / "bin").mkdir()
     (folder / "bin" / "git").write_text(_GIT)
@@ -63,7 +63,7 @@ def cell(phase: str) -> str:
 
 
 def weigh(phase: str) -> list[str]:
-    """The command, to be run in the folder."""
+    """Return the command, which must run in the folder."""
     job = Job(path=cell(phase), workload="planted", program="program.py", arguments=("--case", phase))
     job = job.but(prepared=True, warmed=True, page_cache="kept", checked=True)
     command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--python", sys.executable]
@@ -75,7 +75,7 @@ def logs(folder: Path) -> str:
 
 
 def living(processes: dict[int, bytes]) -> list[str]:
-    """The processes that still run, told from others of the same number by when they began."""
+    """Return the processes that still run. Their start tells them from others with the same id."""
     return [f"{pid} {procfs.name(pid)}" for pid, began in processes.items() if began_at(pid) == began]
 
 

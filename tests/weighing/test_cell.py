@@ -1,4 +1,4 @@
-"""What ends a run decides whether it is a result."""
+"""Whether a run is a result depends on how it ended."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from beyond_ram.weighing.limit import weigh_limit
 from ..watch.conftest import needs_group
 
 ROOT = Path(__file__).parents[2]
-# Does its shards and its work; a `pid` tells where it is to be ended from outside: it waits there for some time.
+# Does its shards and its work. `--stops` names the place where it writes its pid and waits to be killed.
 PROGRAM = f"""
 import os, pathlib, signal, sys, time
 sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
@@ -57,8 +57,8 @@ def setting(tmp_path: Path) -> Callable[..., Setting]:
     (tmp_path / "program.py").write_text(PROGRAM)
 
     def make(stops: str, cache: str = "cold", *, interrupted: bool = False) -> Setting:
-        given = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
-        job = Job(path=path_of(cache), workload="planted", program=str(tmp_path / "program.py"), arguments=given)
+        arguments = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
+        job = Job(path=path_of(cache), workload="planted", program=str(tmp_path / "program.py"), arguments=arguments)
         job = job.but(stop_after=2 if cache == "interrupted" else None)
         return Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
 
@@ -66,7 +66,7 @@ def setting(tmp_path: Path) -> Callable[..., Setting]:
 
 
 def end(pid: Path, number: signal.Signals) -> threading.Thread:
-    """End the process that writes its id into a file."""
+    """Start a thread that kills the process which writes its id into a file."""
 
     def once_told() -> None:
         until = time.monotonic() + 30
@@ -89,10 +89,10 @@ def record_of(folder: Path, cache: str = "cold") -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("stops", ["before", "after"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_what_was_ended_from_outside_is_no_result(
+def test_run_killed_from_outside_is_no_result(
     setting: Callable[..., Setting], tmp_path: Path, stops: str, number: signal.Signals
 ) -> None:
-    """Also after its work: the teardown that follows is weighed too."""
+    """Also after its work, because the teardown is measured too."""
     thread = end(tmp_path / "pid", number)
     with pytest.raises(WeighingError, match=f"{path_of('cold')}: ended from outside, by {number.name}"):
         weigh(setting(stops), tmp_path / "runs")
@@ -103,7 +103,7 @@ def test_what_was_ended_from_outside_is_no_result(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("stops", "status", "number"), [("crash", None, "SIGSEGV"), ("status", 3, None)])
-def test_what_failed_by_itself_after_its_work_is_one(
+def test_run_that_fails_after_its_work_is_a_result(
     setting: Callable[..., Setting], tmp_path: Path, stops: str, status: int | None, number: str | None
 ) -> None:
     weigh(setting(stops), tmp_path / "runs")
@@ -117,9 +117,7 @@ def test_what_failed_by_itself_after_its_work_is_one(
 
 
 @pytest.mark.slow
-def test_an_interruption_is_one_and_a_rerun_that_was_ended_from_outside_is_not(
-    setting: Callable[..., Setting], tmp_path: Path
-) -> None:
+def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting: Callable[..., Setting], tmp_path: Path) -> None:
     both = [setting("after", cache, interrupted=True) for cache in ("interrupted", "rerun")]
     thread = end(tmp_path / "pid", signal.SIGKILL)
     with pytest.raises(WeighingError, match=f"{path_of('rerun')}: ended from outside, by SIGKILL"):
@@ -136,14 +134,14 @@ def test_an_interruption_is_one_and_a_rerun_that_was_ended_from_outside_is_not(
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_limit_is_not_moved_by_what_was_ended_from_outside(
+def test_probe_killed_from_outside_ends_the_limit_search(
     setting: Callable[..., Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     probes = []
 
-    def probe(of: Setting, *how: Any) -> dict[str, Any]:
-        probes.append(of)
-        return once(of if len(probes) > 1 else setting("before"), *how)
+    def probe(probed: Setting, *how: Any) -> dict[str, Any]:
+        probes.append(probed)
+        return once(probed if len(probes) > 1 else setting("before"), *how)
 
     once = probing._probe
     monkeypatch.setattr(probing, "_probe", probe)

@@ -1,4 +1,4 @@
-"""However a Snakemake ends, what it weighed ends with it, and a rerun never shares a private folder."""
+"""All measuring processes end with their Snakemake, and a rerun never shares a private folder."""
 
 import os
 import shlex
@@ -50,7 +50,7 @@ def until(true: Callable[[], object], seconds: float, what: str) -> None:
 
 @pytest.fixture
 def processes() -> Iterator[dict[int, bytes]]:
-    """What the test has started, ended by their ids afterwards."""
+    """Collect the processes that a test starts, and kill them afterwards."""
     started: dict[int, bytes] = {}
     yield started
     for pid, began in started.items():
@@ -59,7 +59,7 @@ def processes() -> Iterator[dict[int, bytes]]:
 
 
 @pytest.mark.slow
-def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
+def test_every_phase_ends_with_a_killed_snakemake_and_reruns(
     folder: Path, processes: dict[int, bytes], path: str
 ) -> None:
     (folder / "hang").write_text("sleep")
@@ -85,7 +85,7 @@ def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
     assert not (folder / "private").exists(), "private folders are left"
 
 
-def test_a_second_one_is_refused_and_names_who_holds_the_folder(folder: Path, processes: dict[int, bytes]) -> None:
+def test_second_measurement_is_refused_with_the_first_ones_pid(folder: Path, processes: dict[int, bytes]) -> None:
     (folder / "hang").write_text("sleep")
     first = subprocess.Popen(weigh("first"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "first.reached").exists, 60, "the first was not reached")
@@ -102,7 +102,7 @@ def test_a_second_one_is_refused_and_names_who_holds_the_folder(folder: Path, pr
     assert not (folder / "private").exists(), "its private folder is left"
 
 
-def test_a_lock_whose_holder_was_killed_holds_nobody_up(folder: Path, processes: dict[int, bytes]) -> None:
+def test_lock_of_a_killed_measurement_is_released(folder: Path, processes: dict[int, bytes]) -> None:
     (folder / "hang").write_text("sleep")
     first = subprocess.Popen(weigh("check"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "check.reached").exists, 60, "the check was not reached")
@@ -115,7 +115,7 @@ def test_a_lock_whose_holder_was_killed_holds_nobody_up(folder: Path, processes:
     assert not living(processes)
 
 
-def test_an_endpoint_is_gone_with_the_weighing_beside_which_it_ran(tmp_path: Path, processes: dict[int, bytes]) -> None:
+def test_endpoint_ends_with_its_killed_measurement(tmp_path: Path, processes: dict[int, bytes]) -> None:
     (tmp_path / "repository").mkdir()
     code = """
 import pathlib, sys, time
@@ -132,7 +132,7 @@ with serving(Served(repository="repository"), here / "repository", here, sys.exe
     assert weighing.stdout
     host, _, port = weighing.stdout.readline().strip().removeprefix("http://").partition(":")
     processes |= below(weighing.pid)
-    with socket.create_connection((host, int(port))):  # a client that is still there holds no server up
+    with socket.create_connection((host, int(port))):  # an open connection does not keep the server alive
         weighing.kill()
         weighing.communicate()
         until(lambda: not living(processes), 60, f"left running: {living(processes)}")

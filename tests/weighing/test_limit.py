@@ -1,4 +1,4 @@
-"""The smallest limit, found with real limits, of programs whose need is known."""
+"""The smallest limit of programs whose need is known, found with real limits."""
 
 import json
 import random
@@ -23,8 +23,8 @@ MB = 1_000_000
 
 def weigh(folder: Path, workload: str, speed_share: float | None = None, **axes: Any) -> dict[str, Any]:
     matrix = {"stack": ["current"]} | {axis: [value] for axis, value in axes.items()}
-    asked = {"workload": workload, "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
-    experiment = WORKLOADS[workload].model_validate(asked)
+    settings = {"workload": workload, "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
+    experiment = WORKLOADS[workload].model_validate(settings)
     (cell,) = experiment.cells("limits")
     job = experiment.job(cell, SimpleNamespace())  # type: ignore[arg-type]
     job = job.but(program=str(ROOT / job.program))
@@ -36,7 +36,7 @@ def weigh(folder: Path, workload: str, speed_share: float | None = None, **axes:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path) -> None:
+def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path: Path) -> None:
     record = weigh(tmp_path, "planted", case="list", size_mb=80, epochs=1)
     limit = record["limit"]
     assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["killed_at_bytes"]
@@ -51,7 +51,7 @@ def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_group_the_limit_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(limit_bytes: int | None = None) -> groups.Group:
         raise groups.GroupError("the memory controller is not delegated to us")
 
@@ -64,7 +64,7 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_run_that_is_too_slow_is_not_said_to_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_run_is_timed_out_not_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(_: Setting, limit_bytes: int, __: float) -> dict[str, Any]:
         outcome = "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed"
         measured = {"duration_s": 1.0, "major_faults": 0, "completed_work": outcome == "completed"}
@@ -78,9 +78,7 @@ def test_a_run_that_is_too_slow_is_not_said_to_be_killed(tmp_path: Path, monkeyp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kept_from_mb", [20, 24])
-def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_from_mb: int
-) -> None:
+def test_speed_is_decided_from_noisy_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_from_mb: int) -> None:
     noise = random.Random(1)
 
     def probe(_: Setting, limit_bytes: int | None, __: float | None) -> dict[str, Any]:
@@ -107,10 +105,10 @@ def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_mapped_files_need_no_room_and_a_limit_keeps_the_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above.
+def test_mapped_files_need_no_room_below_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pair of runs a limit and coarse steps are enough here: the tests above test the search.
 
-    A busy machine makes no run three times slower than the one before it.
+    A busy machine does not make a run three times slower than the previous one.
     """
     monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
     monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 1.0)
@@ -119,5 +117,5 @@ def test_mapped_files_need_no_room_and_a_limit_keeps_the_speed(tmp_path: Path, m
     assert limit["completed_at_bytes"] < 50 * MB < 60 * MB < record["peak"]["rss_bytes"]
     assert limits([(record, [])]).iloc[0]["error_rss"] > 0.5
     assert limit["completed_at_bytes"] <= limit["speed_kept_at_bytes"] <= 1.5 * record["peak"]["rss_bytes"]
-    assert {one["limit_bytes"] for one in limit["speed_probes"]} >= {limit["completed_at_bytes"]}
+    assert {probe["limit_bytes"] for probe in limit["speed_probes"]} >= {limit["completed_at_bytes"]}
     assert not (tmp_path / "private").exists(), "private folders are left"

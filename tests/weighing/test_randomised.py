@@ -1,4 +1,4 @@
-"""What a session would fix is drawn for every run, and its record says how."""
+"""Each run draws what a session would fix, and its record has the seed."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ events.emit("work", rows=1)
 """
 
 
-def test_the_seed_gives_the_variables() -> None:
+def test_seed_gives_the_variables() -> None:
     drawn = [randomised.environment(seed) for seed in range(200)]
     assert drawn == [randomised.environment(seed) for seed in range(200)]
     assert len({variables["PYTHONHASHSEED"] for variables in drawn}) == 200
@@ -32,7 +32,7 @@ def test_the_seed_gives_the_variables() -> None:
 
 
 @pytest.mark.slow
-def test_each_run_draws_and_its_record_says_what(tmp_path: Path) -> None:
+def test_each_run_draws_a_seed_and_records_it(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     records: list[dict[str, Any]] = []
     for repeat in (1, 2):

@@ -1,4 +1,4 @@
-"""Remedies that a run is given."""
+"""Remedies of a run."""
 
 from pathlib import Path
 

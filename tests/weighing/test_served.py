@@ -1,4 +1,4 @@
-"""The endpoint beside a run: there while it runs, gone afterwards; its log joined with the process tree."""
+"""The endpoint beside a run: it runs as long as the run, and its log is joined with the process tree."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from ..repositories.test_webdataset import TARS, repository
 LOCAL = Served(repository="n")
 
 
-def asked(t_s: float, pid: int | None, endpoint: str = "resolve", method: str = "GET", **more: Any) -> dict[str, Any]:
+def logged(t_s: float, pid: int | None, endpoint: str = "resolve", method: str = "GET", **more: Any) -> dict[str, Any]:
     fields = {"path": "/datasets/l/n/resolve/main/a.parquet", "range": "", "status": 206, "bytes_sent": 10, "fault": ""}
     times = {"t_s": 0.0, "monotonic_s": 100.0 + t_s, "duration_s": 0.5, "in_flight": 1}
     return {**fields, **times, "pid": pid, "endpoint": endpoint, "method": method, **more}
 
 
-# The program's clock said 101 when the watcher's time was 1: the run began at 100.
+# The program's clock was 101 when the watcher's time was 1: the run began at 100.
 EVENTS = [
     {"t_s": 1.0, "event": "provenance", "pid": 1, "clock_s": 101.0},
     {"t_s": 1.1, "event": "worker", "pid": 2, "worker": 0},
@@ -44,15 +44,15 @@ EVENTS = [
 
 def test_requests_are_counted_by_kind_and_role() -> None:
     requests = [
-        asked(1.5, 1, "info"),
-        asked(2.0, 1, method="HEAD", bytes_sent=0),
-        asked(2.0, 1, path="/datasets/l/n/resolve/main/README.md", status=200),
-        asked(2.2, 2),
-        asked(2.4, 2, endpoint="cdn"),
-        asked(3.5, 3, status=302),
-        asked(4.5, None, status=500, fault="error-500"),
-        asked(5.5, 1, endpoint="reconstruction", path="/v2/reconstructions/x", status=200),
-        asked(6.5, 1, endpoint="xorb", path="/xorbs/x"),
+        logged(1.5, 1, "info"),
+        logged(2.0, 1, method="HEAD", bytes_sent=0),
+        logged(2.0, 1, path="/datasets/l/n/resolve/main/README.md", status=200),
+        logged(2.2, 2),
+        logged(2.4, 2, endpoint="cdn"),
+        logged(3.5, 3, status=302),
+        logged(4.5, None, status=500, fault="error-500"),
+        logged(5.5, 1, endpoint="reconstruction", path="/v2/reconstructions/x", status=200),
+        logged(6.5, 1, endpoint="xorb", path="/xorbs/x"),
     ]
     summary = served.summary(requests, 1, EVENTS)
     assert summary["requests"] == {
@@ -71,12 +71,12 @@ def test_requests_are_counted_by_kind_and_role() -> None:
 
 
 def metered(t_s: float, duration_s: float, cpu_s: float, used_s: float, **more: Any) -> dict[str, Any]:
-    """A request whose answer took so much of the endpoint's CPU, after so much before it, and was busy all the time."""
+    """Return a request that used this much of the endpoint's CPU time, after `cpu_s` of earlier requests."""
     sums = [{"cpu_s": at, "busy_s": at, "injected_s": 0.0} for at in (cpu_s, cpu_s + used_s)]
-    return asked(t_s, 1, duration_s=duration_s, before=sums[0], after=sums[1], **more)
+    return logged(t_s, 1, duration_s=duration_s, before=sums[0], after=sums[1], **more)
 
 
-def test_the_endpoints_own_work_is_told_for_each_phase() -> None:
+def test_endpoints_own_work_is_split_by_phase() -> None:
     events = [
         *EVENTS[:2],
         {"t_s": 3.0, "event": "resolved", "duration_s": 1.0},
@@ -84,7 +84,11 @@ def test_the_endpoints_own_work_is_told_for_each_phase() -> None:
         {"t_s": 6.0, "event": "epoch", "duration_s": 2.9, "finished": True},
         {"t_s": 9.0, "event": "epoch", "duration_s": 1.0, "finished": True},
     ]
-    requests = [metered(2.5, 0.2, 7.0, 0.1), metered(4.0, 1.0, 7.1, 0.4), metered(5.5, 0.1, 7.5, 0.1)]
+    requests = [
+        metered(2.5, 0.2, 7.0, 0.1),
+        metered(4.0, 1.0, 7.1, 0.4),
+        metered(5.5, 0.1, 7.5, 0.1),
+    ]
     own_work = served.own_work(requests, events)
     assert own_work["run"]["cpu_s"] == pytest.approx(0.6)
     assert own_work["run"]["duration_s"] == pytest.approx(3.1), "from 2.5 to 5.6"
@@ -94,21 +98,21 @@ def test_the_endpoints_own_work_is_told_for_each_phase() -> None:
     assert served.summary(requests, 1, events)["endpoint"] == own_work
 
 
-def test_a_server_without_a_meter_tells_no_work() -> None:
-    assert served.own_work([asked(1.5, 1)], EVENTS) == {}
-    assert "endpoint" not in served.summary([asked(1.5, 1)], 1, EVENTS)
-    assert served.own_work([metered(2.5, 0.2, 7.0, 0.1)], []) == {}, "its clock is not tied to the run's"
+def test_server_without_a_meter_has_no_work() -> None:
+    assert served.own_work([logged(1.5, 1)], EVENTS) == {}
+    assert "endpoint" not in served.summary([logged(1.5, 1)], 1, EVENTS)
+    assert served.own_work([metered(2.5, 0.2, 7.0, 0.1)], []) == {}, "its clock cannot be related to the run's"
 
 
-def test_the_log_stands_on_the_time_axis_of_the_run() -> None:
-    assert served.joined([asked(2.5, 1)], 1, EVENTS)[0]["t_s"] == 2.5
+def test_times_of_the_log_are_those_of_the_run() -> None:
+    assert served.joined([logged(2.5, 1)], 1, EVENTS)[0]["t_s"] == 2.5
 
 
-def test_requests_that_touch_are_not_at_once() -> None:
-    assert served.summary([asked(1.0, 1), asked(1.5, 1)], 1, EVENTS)["in_flight_max"] == 1
+def test_consecutive_requests_are_not_simultaneous() -> None:
+    assert served.summary([logged(1.0, 1), logged(1.5, 1)], 1, EVENTS)["in_flight_max"] == 1
 
 
-def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
+def test_conditions_become_flags_of_the_endpoint() -> None:
     flags = served._conditions(
         {"page_size": 7, "latency_ms": 20, "bandwidth_mb_per_s": 5, "redirect": "yes", "fault": "error-500-every-3"}
     )
@@ -128,7 +132,7 @@ def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
 
 
 @pytest.mark.slow
-def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endpoint_serves_and_logs_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = tmp_path / "root" / "datasets" / "local" / "n"
     repository.mkdir(parents=True)
     (repository / "README.md").write_text("hello")
@@ -154,10 +158,8 @@ def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The token for it is the relay's alone: the run has another, which opens nothing but this relay."""
+def test_other_hub_is_reached_through_a_relay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the relay has the Hub's token. The run has another, which is valid for this relay only."""
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
         monkeypatch.setenv(name, "hf_secret")
     monkeypatch.setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")
@@ -168,26 +170,26 @@ def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
         Hub(tmp_path) as other,
         served.serving(LOCAL.model_copy(update={"endpoint": other.url}), tmp_path, work, sys.executable) as endpoint,
     ):
-        given = {**os.environ, **endpoint.environment}
-        assert "hf_secret" not in given.values()
-        assert "HF_HUB_DISABLE_IMPLICIT_TOKEN" not in given
-        assert given["HF_ENDPOINT"] not in (other.url, "")
-        assert given["HF_TOKEN"] == given["HUGGING_FACE_HUB_TOKEN"]
-        address = f"{given['HF_ENDPOINT']}/api/datasets/l/n"
+        variables = {**os.environ, **endpoint.environment}
+        assert "hf_secret" not in variables.values()
+        assert "HF_HUB_DISABLE_IMPLICIT_TOKEN" not in variables
+        assert variables["HF_ENDPOINT"] not in (other.url, "")
+        assert variables["HF_TOKEN"] == variables["HUGGING_FACE_HUB_TOKEN"]
+        address = f"{variables['HF_ENDPOINT']}/api/datasets/l/n"
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(address, timeout=10)
-        asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {given['HF_TOKEN']}"})
-        urllib.request.urlopen(asked, timeout=10).read()
+        authorized = urllib.request.Request(address, headers={"Authorization": f"Bearer {variables['HF_TOKEN']}"})
+        urllib.request.urlopen(authorized, timeout=10).read()
         assert len(other.requests) == 1
     assert [(request["endpoint"], request["status"]) for request in endpoint.requests()] == [
         ("info", 401),
         ("info", 200),
     ]
-    assert given["HF_TOKEN"] not in (work / "requests.jsonl").read_text()
+    assert variables["HF_TOKEN"] not in (work / "requests.jsonl").read_text()
 
 
 @pytest.mark.slow
-def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
+def test_endpoint_that_does_not_start_fails_the_run(tmp_path: Path) -> None:
     with (
         pytest.raises(served.ServingError, match="the endpoint did not start"),
         served.serving(LOCAL, tmp_path / "missing", tmp_path, sys.executable),
@@ -195,7 +197,7 @@ def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
         pass
 
 
-def the_endpoint() -> int:
+def endpoint_pid() -> int:
     below = procfs.descendants(os.getpid())
     (pid,) = [pid for pid in below if b"beyond_ram.hub" in (procfs.read(pid, "cmdline") or b"")]
     return pid
@@ -203,15 +205,15 @@ def the_endpoint() -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_endpoint_that_was_ended_is_not_the_clients_fault(tmp_path: Path, number: signal.Signals) -> None:
-    """Else that its client gave up would be the result."""
+def test_killed_endpoint_fails_the_run(tmp_path: Path, number: signal.Signals) -> None:
+    """Otherwise the result would be that the client gave up."""
     (tmp_path / "root" / "datasets" / "local" / "n").mkdir(parents=True)
     with (
         pytest.raises(served.ServingError, match="the endpoint ended before the run, with s"),
         served.serving(LOCAL, tmp_path / "root", tmp_path, sys.executable) as endpoint,
     ):
         assert endpoint.lives()
-        os.kill(the_endpoint(), number)
+        os.kill(endpoint_pid(), number)
         until = time.monotonic() + 10
         while endpoint.lives() and time.monotonic() < until:
             time.sleep(0.01)
@@ -225,8 +227,8 @@ def test_an_endpoint_that_was_ended_is_not_the_clients_fault(tmp_path: Path, num
         ("guard", "the guard process was killed"),
     ],
 )
-def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) -> None:
-    """Clients ask again for minutes."""
+def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) -> None:
+    """Clients retry for minutes."""
     (tmp_path / "n" / "datasets").mkdir(parents=True)
     (tmp_path / "n" / "manifest.json").write_text("{}")
     program = tmp_path / "program.py"
@@ -239,7 +241,7 @@ def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) 
     def kill() -> None:
         while not (tmp_path / "waits").exists():
             time.sleep(0.01)
-        pid = the_endpoint()
+        pid = endpoint_pid()
         os.kill(pid if whose == "endpoint" else psutil.Process(pid).ppid(), signal.SIGKILL)
         killed.append(time.monotonic())
 
@@ -260,16 +262,16 @@ def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) 
         ({"mode": ["s3"]}, "s3 has a storage of its own"),
     ],
 )
-def test_another_hub_has_its_own_conditions(matrix: dict[str, list[object]], fault: str, root: Path) -> None:
-    named = {"stack": ["current"], "repository": ["real"], **matrix}
-    experiment = {"workload": "stream", "endpoint": "https://huggingface.co", "matrix": named}
+def test_conditions_are_refused_for_another_hub(matrix: dict[str, list[object]], fault: str, root: Path) -> None:
+    axes = {"stack": ["current"], "repository": ["real"], **matrix}
+    experiment = {"workload": "stream", "endpoint": "https://huggingface.co", "matrix": axes}
     repositories = {"real": {"source": "hub", "id": "stanfordnlp/imdb"}}
     with pytest.raises(ConfigError, match=fault):
         load({"corpora": {}, "repositories": repositories, "experiments": {"x": experiment}}, root=root)
 
 
 @pytest.mark.slow
-def test_a_run_that_pushes_has_a_copy(tmp_path: Path) -> None:
+def test_pushing_run_gets_a_copy_of_the_repository(tmp_path: Path) -> None:
     repository(TARS, tmp_path / "root")
     before = {path: path.read_bytes() for path in (tmp_path / "root").rglob("*") if path.is_file()}
     copy = served.copied(tmp_path / "root", tmp_path / "copy")

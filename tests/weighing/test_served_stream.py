@@ -1,4 +1,4 @@
-"""Real clients, weighed beside an endpoint: every row once, every request with the process that made it."""
+"""Real clients, measured with an endpoint: every row comes once, and every request has the process that sent it."""
 
 import csv
 import json
@@ -27,19 +27,19 @@ def python() -> Path:
     return interpreter("stream-current")
 
 
-def made(root: Path, tmp_path: Path) -> Path:
+def make_repository(root: Path, tmp_path: Path) -> Path:
     make(root, tmp_path / "n", files=6, rows_per_file=50, row_group_rows=20, row_bytes=100)
     return tmp_path / "n"
 
 
-def weighed(
+def weigh_stream(
     root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: Any
 ) -> tuple[dict[str, Any], Path]:
     matrix = AXES | {axis: [value] for axis, value in axes.items()}
     kind = WORKLOADS["stream"]
     experiment = kind.model_validate({"workload": "stream", "timeout_s": 120, "endpoint": endpoint, "matrix": matrix})
     (cell,) = experiment.cells("x")
-    repository = tmp_path / "n" if endpoint else made(root, tmp_path)
+    repository = tmp_path / "n" if endpoint else make_repository(root, tmp_path)
     job = experiment.job(cell, SimpleNamespace(of=lambda *_: str(repository)))  # type: ignore[arg-type]
     job = job.but(program=str(root / job.program))
     weigh(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
@@ -49,11 +49,9 @@ def weighed(
     return json.loads((out / "run.json").read_text()), out
 
 
-def test_shuffled_shards_come_whole_to_two_workers_under_faults_and_redirects(
-    root: Path, python: Path, tmp_path: Path
-) -> None:
+def test_two_workers_get_every_row_despite_faults_and_redirects(root: Path, python: Path, tmp_path: Path) -> None:
     shuffled = {"shuffle_buffer": 10, "input_shards": 3, "epochs": 2}
-    record, out = weighed(root, python, tmp_path, redirect="yes", fault="drop-every-4", **shuffled)
+    record, out = weigh_stream(root, python, tmp_path, redirect="yes", fault="drop-every-4", **shuffled)
     work = record["work"]
     assert record["outcome"] == "completed"
     assert work["rows"] == 600
@@ -74,46 +72,46 @@ def test_shuffled_shards_come_whole_to_two_workers_under_faults_and_redirects(
     assert len(lines) == sum(n for roles in work["requests"].values() for n in roles.values())
     assert sum(int(line["bytes_sent"]) for line in lines) == work["bytes_received"]
     roles = Counter(line["role"] for line in lines)
-    # The process of a connection that is gone at once may be missed.
+    # The process of a short connection may be missed.
     assert roles.pop("unknown", 0) <= 0.1 * len(lines), roles
     assert roles.keys() == {"main", "worker"}
     assert all(0 < float(line["t_s"]) < record["duration_s"] for line in lines)
 
 
-def test_a_download_by_xet(root: Path, python: Path, tmp_path: Path) -> None:
-    record, _ = weighed(root, python, tmp_path, mode="download", workers=0, xet="yes")
+def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path) -> None:
+    record, _ = weigh_stream(root, python, tmp_path, mode="download", workers=0, xet="yes")
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_delivered"], work["rows_missing"], work["rows_wrong"]) == (300, 0, 0)
     assert work["requests"]["xorb"]
     assert "data" not in work["requests"]
     assert work["data_bytes_received"] > 0
-    assert not (tmp_path / "n" / ".xet").exists(), "the repository is an input of other runs"
+    assert not (tmp_path / "n" / ".xet").exists(), "the repository, an input of other runs, was changed"
 
 
-def test_a_killed_process_is_resumed_from_another_hub_with_a_token_that_is_none_of_its(
+def test_killed_run_resumes_from_another_hub(
     root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without loss; and neither token stands in what the run leaves behind."""
+    """No row is lost, and no file of the run has one of the tokens."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    with Hub(made(root, tmp_path), conditions=Conditions(redirect=True)) as hub:
-        record, out = weighed(root, python, tmp_path, endpoint=hub.url, mode="resume", workers=0)
+    with Hub(make_repository(root, tmp_path), conditions=Conditions(redirect=True)) as hub:
+        record, out = weigh_stream(root, python, tmp_path, endpoint=hub.url, mode="resume", workers=0)
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
     assert work["requests_failed"] == 0
-    assert not with_a_token(out)
+    assert not files_with_a_token(out)
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_workers_read_another_hub_with_the_token_and_leave_it_nowhere(
+def test_workers_read_another_hub_and_write_no_token(
     start: str, root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What asks without the relay's token has status 401."""
+    """A request without the relay's token gets status 401."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    with Hub(made(root, tmp_path)) as hub:
-        record, out = weighed(root, python, tmp_path, endpoint=hub.url, start=start)
-        assert hub.requests, "it is the other Hub that answered"
+    with Hub(make_repository(root, tmp_path)) as hub:
+        record, out = weigh_stream(root, python, tmp_path, endpoint=hub.url, start=start)
+        assert hub.requests, "the other Hub got no request"
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
@@ -122,11 +120,11 @@ def test_workers_read_another_hub_with_the_token_and_leave_it_nowhere(
         lines = list(csv.DictReader(file))
     assert {line["role"] for line in lines if line["kind"] == "data"} >= {"worker"}
     assert not {"401", "403"} & {line["status"] for line in lines}
-    assert not with_a_token(out)
+    assert not files_with_a_token(out)
 
 
-def with_a_token(out: Path) -> list[str]:
-    """The files of a run in which the token for the other Hub stands, or the relay's."""
+def files_with_a_token(out: Path) -> list[str]:
+    """Return the files of a run that contain the other Hub's token or the relay's."""
     texts = {path.name: path.read_text() for path in out.rglob("*") if path.is_file()}
     assert texts.keys() >= {"run.json", "events.jsonl", "samples.csv", "requests.csv"}
     return [name for name, text in texts.items() if "hf_secret" in text or "relay_" in text]

@@ -1,4 +1,4 @@
-"""What a run needs and is not what it was made as is refused in one line, before anything is weighed."""
+"""Damaged inputs of a run are refused in one line before it is measured."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from . import hanging
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gone", "empty", "no program", "fails"])
-def test_an_environment_without_a_working_interpreter(tmp_path: Path, kind: str) -> None:
+def test_broken_interpreter_gets_one_line(tmp_path: Path, kind: str) -> None:
     hanging.make(tmp_path)
     python = tmp_path / "stack" / "bin" / "python"
     python.parent.mkdir(parents=True)
@@ -34,7 +34,7 @@ def test_an_environment_without_a_working_interpreter(tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize("damage", ["deleted", "cut", "longer", "none"])
-def test_an_environment_with_a_damaged_package(tmp_path: Path, damage: str) -> None:
+def test_damaged_package_is_refused(tmp_path: Path, damage: str) -> None:
     packages = tmp_path / "stack/lib/python3.11/site-packages"
     (packages / "one-1.0.dist-info").mkdir(parents=True)
     (packages / "one.py").write_text("one = 1\n")
@@ -59,7 +59,7 @@ def test_an_environment_with_a_damaged_package(tmp_path: Path, damage: str) -> N
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    """A job with a corpus of one file, and a repository of one."""
+    """Create a job with a corpus of one file and a repository of one file."""
     file, shard = tmp_path / "corpus/files/000000.jsonl", tmp_path / "repository/datasets/local/few/data/a.parquet"
     for path in (file, shard):
         path.parent.mkdir(parents=True)
@@ -68,15 +68,15 @@ def job(tmp_path: Path) -> Job:
     files = [{"path": "files/000000.jsonl", "file_bytes": 100}]
     (tmp_path / "corpus/manifest.json").write_text(json.dumps({"files": files}))
     (tmp_path / "repository/manifest.json").write_text(json.dumps({"bytes": 100}))
-    made = Job(path=hanging.cell("any"), workload="planted", program="program.py", corpus=str(tmp_path / "corpus"))
-    return made.but(served=Served(repository=str(tmp_path / "repository")))
+    planted_job = Job(
+        path=hanging.cell("any"), workload="planted", program="program.py", corpus=str(tmp_path / "corpus")
+    )
+    return planted_job.but(served=Served(repository=str(tmp_path / "repository")))
 
 
 @pytest.mark.parametrize("name", ["corpus/files/000000.jsonl", "repository/datasets/local/few/data/a.parquet"])
 @pytest.mark.parametrize("left_bytes", [None, 0, 50, 101])
-def test_data_of_another_size_than_it_was_made_with(
-    tmp_path: Path, job: Job, name: str, left_bytes: int | None
-) -> None:
+def test_data_of_another_size_are_refused(tmp_path: Path, job: Job, name: str, left_bytes: int | None) -> None:
     sound.check_data(job)
     path = tmp_path / name
     if left_bytes is None:

@@ -1,4 +1,4 @@
-"""What holds the memory of a script, beside a run of a workflow."""
+"""The holders of a script's memory, found beside a run of the workflow."""
 
 import sys
 from pathlib import Path
@@ -17,11 +17,11 @@ from beyond_ram.weighing.why import add_why
 ROOT = Path(__file__).parents[2]
 
 
-def weighed(folder: Path, text: str) -> dict[str, Any]:
-    """The record of the first run of a script."""
+def record_with_why(folder: Path, text: str) -> dict[str, Any]:
+    """Return the record of the first run of a script."""
     (folder / "case.py").write_text(text)
-    asked = {"workload": "script", "why": True, "matrix": {"stack": ["current"], "script": ["case"]}}
-    experiment = ScriptExperiment.model_validate(asked)
+    settings = {"workload": "script", "why": True, "matrix": {"stack": ["current"], "script": ["case"]}}
+    experiment = ScriptExperiment.model_validate(settings)
     first, second = experiment.cells("scripts", 2)
     places = SimpleNamespace(scripts={"case": Script(file=str(folder / "case.py"))})
     job, other = (experiment.job(cell, places) for cell in (first, second))  # type: ignore[arg-type]
@@ -31,14 +31,14 @@ def weighed(folder: Path, text: str) -> dict[str, Any]:
     weigh(setting, folder / "runs")
     before = (folder / "runs" / job.path / "samples.csv").read_bytes()
     add_why(setting, folder / "runs")
-    assert (folder / "runs" / job.path / "samples.csv").read_bytes() == before, "the compared run is the first one"
+    assert (folder / "runs" / job.path / "samples.csv").read_bytes() == before, "the first run was replaced"
     assert not (folder / "private").exists()
     return dict(records.record(folder / "runs" / job.path))
 
 
 @pytest.mark.slow
-def test_the_holder_of_a_script_is_a_line_of_the_table(tmp_path: Path) -> None:
-    record = weighed(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\n")
+def test_holder_of_a_scripts_memory_is_in_the_table(tmp_path: Path) -> None:
+    record = record_with_why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\n")
     table = holders([(record, [])])
     line = table[table["kind"] == "name"].iloc[0]
     assert line["holder"] == "rows" and abs(line["released_bytes"] - 60e6) < 8e6
@@ -46,7 +46,7 @@ def test_the_holder_of_a_script_is_a_line_of_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_script_that_ends_before_it_is_looked_at_has_a_reason(tmp_path: Path) -> None:
-    record = weighed(tmp_path, "import sys\nif 'ast' in sys.modules:\n    import os\n    os.abort()\n")
+def test_script_that_aborts_has_a_reason_in_the_table(tmp_path: Path) -> None:
+    record = record_with_why(tmp_path, "import sys\nif 'ast' in sys.modules:\n    import os\n    os.abort()\n")
     (line,) = holders([(record, [])]).to_dict("records")
     assert record["completed_work"] and "SIGABRT" in line["not_run"] and not line["holder"]

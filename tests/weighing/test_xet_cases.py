@@ -29,14 +29,14 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("script", ["pull.py", "push.py"])
 @pytest.mark.parametrize(("which", "count"), [("large", 1), ("small", 3)])
-def test_a_case_transfers_the_files_and_leaves_nothing(stored: Path, script: str, which: str, count: int) -> None:
+def test_cases_transfer_the_files_and_leave_nothing(stored: Path, script: str, which: str, count: int) -> None:
     before = {path.name for path in stored.iterdir()}
     transfer = run(stored, script, which)
     assert (transfer.returncode, transfer.stdout) == (0, f"{count}\n"), transfer.stderr
     assert {path.name for path in stored.iterdir()} == before
 
 
-def test_a_push_of_other_bytes_fails(stored: Path, tmp_path: Path) -> None:
+def test_push_of_changed_bytes_fails(stored: Path, tmp_path: Path) -> None:
     folder = tmp_path / "changed"
     shutil.copytree(stored, folder)
     (folder / "files" / "0").write_bytes(bytes(100_000))
@@ -45,9 +45,7 @@ def test_a_push_of_other_bytes_fails(stored: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("disabled", "endpoint"), [("0", "xorb"), ("1", "resolve")])
-def test_a_pull_from_an_endpoint_uses_xet_or_plain_http_and_leaves_nothing(
-    tmp_path: Path, disabled: str, endpoint: str
-) -> None:
+def test_hub_pull_uses_xet_or_plain_http(tmp_path: Path, disabled: str, endpoint: str) -> None:
     repository = tmp_path / "hub" / "datasets" / "xet" / "large"
     repository.mkdir(parents=True)
     (repository / "large").write_bytes(os.urandom(10_000_000))  # from this size on, files are in Xet storage
@@ -58,5 +56,5 @@ def test_a_pull_from_an_endpoint_uses_xet_or_plain_http_and_leaves_nothing(
         command = [interpreter("current"), CASES / "hub_pull.py", "10000000"]
         pull = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=60)
         assert (pull.returncode, pull.stdout) == (0, "10000000\n"), pull.stderr
-        reads = {one.endpoint for one in hub.requests if one.bytes_sent >= 1_000_000}
+        reads = {request.endpoint for request in hub.requests if request.bytes_sent >= 1_000_000}
     assert reads == {endpoint} and not [*work.iterdir()]
