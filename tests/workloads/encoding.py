@@ -1,4 +1,4 @@
-"""A corpus of hard texts, and the programs that tokenise it, by the stacks' own interpreters."""
+"""A corpus of difficult texts, and the programs that tokenise it, run by the stacks' own interpreters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPECS = {"characters": {"train": "characters", "entries": 700}, "byte-level": {"
 
 
 def texts(kind: str) -> list[str]:
-    """What is hard: white space, what a normalizer changes, special entries, an empty text, a long run, a long text."""
+    """Return difficult texts: white space, characters that a normalizer changes, an empty text, a run, a long text."""
     letters, chance = "".join(chr(0x2A00 + at) for at in range(256)), random.Random(1)
     words = ["".join(chance.choices(letters, k=chance.randint(1, 9))) for _ in range(300)]
     if kind == "byte-level":
@@ -29,7 +29,7 @@ def texts(kind: str) -> list[str]:
 
 
 def make(folder: Path, kind: str) -> Path:
-    """A corpus with its tokenizer."""
+    """Make a corpus with its tokenizer."""
     (folder / "files").mkdir()
     files = []
     for number, text in enumerate(texts(kind)):
@@ -47,10 +47,10 @@ def make(folder: Path, kind: str) -> Path:
     return folder
 
 
-def ran(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list[dict[str, Any]]:
-    """The events of a run, which ends well."""
+def run(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list[dict[str, Any]]:
+    """Run a program, which must succeed, and return its events."""
     if stack in SHARED:
-        return ran_each(stack, program, corpus, {work: list(words)})[0]
+        return run_each(stack, program, corpus, {work: list(words)})[0]
     events = work.with_suffix(".events")
     command = [interpreter(stack), WORKLOADS / program, "--corpus", corpus, "--work-dir", work, *words]
     environment = os.environ | {"BEYOND_RAM_EVENTS": str(events)}
@@ -60,20 +60,20 @@ def ran(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list
 
 
 def events_in(path: Path) -> list[dict[str, Any]]:
-    """The events of a file, which have no fault."""
+    """Read a file of events, which must be valid."""
     events = [json.loads(line) for line in path.read_text().splitlines()]
     assert not [fault for event in events for fault in faults(event)]
     return events
 
 
-# Stacks of which most runs are. A run of another one has a process of its own.
+# The stacks of most runs. A run of another stack has a process of its own.
 SHARED = ("current", "next", "peers")
 LIBRARIES = ("datasets", "transformers.models.auto.tokenization_auto", "tokenizers")
 
 
-def forked(python: Path, program: str, works: list[Path], *words: list[object], first: tuple[str, ...] = ()) -> None:
-    """A run for each of these folders, of an interpreter that has imported what takes a second or more; its events and
-    its output are beside the folder."""
+def run_forks(python: Path, program: str, works: list[Path], *words: list[object], first: tuple[str, ...] = ()) -> None:
+    """Run a program for each of these folders, as forks of an interpreter that has done the slow imports. Events and
+    output are beside the folder."""
     stack, running = forking(python, *first), []
     for work, more in zip(works, words, strict=True):
         environment = os.environ | {"BEYOND_RAM_EVENTS": str(work.with_suffix(".events"))}
@@ -83,18 +83,18 @@ def forked(python: Path, program: str, works: list[Path], *words: list[object], 
         work.with_suffix(".out").write_text(run.stdout)
 
 
-def ran_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:
-    """The same for several runs, a work folder and words each, by forks of one interpreter."""
+def run_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:
+    """Run a program several times, by work folder with arguments, as forks of one interpreter; return the events."""
     words = [["--corpus", corpus, *more] for more in runs.values()]
-    forked(interpreter(stack), program, list(runs), *words, first=LIBRARIES)
+    run_forks(interpreter(stack), program, list(runs), *words, first=LIBRARIES)
     return [events_in(work.with_suffix(".events")) for work in runs]
 
 
-def checked(*works: Path, corpus: Path, python: Path = Path(sys.executable)) -> list[dict[str, Any]]:
-    """What the program says of finished runs; reading the ids of most takes no stack."""
+def check(*works: Path, corpus: Path, python: Path = Path(sys.executable)) -> list[dict[str, Any]]:
+    """Check finished runs, and return the program's results. Reading ids of most runs needs no stack."""
     words: list[object] = ["--corpus", corpus, "--check"]
     libraries = ("pyarrow", "numpy")
-    forked(python, "tokenize_corpus.py", list(works), *[words] * len(works), first=libraries)
+    run_forks(python, "tokenize_corpus.py", list(works), *[words] * len(works), first=libraries)
     return [json.loads(work.with_suffix(".out").read_text().splitlines()[-1]) for work in works]
 
 

@@ -1,4 +1,4 @@
-"""Run by a stack's interpreter: writes formats of a token dataset, or says what loaders deliver from it, as JSON.
+"""Write formats of a token dataset, or print what loaders deliver from it, as JSON. A stack's interpreter runs it.
 
 python inside.py write WORKLOADS TOKENS FORMAT...
 python inside.py deliver WORKLOADS TOKENS WORKERS,WORKERS... LOADER...
@@ -20,7 +20,7 @@ def write(folder, names):
 
 
 def deliver(folder, workers, name, order):
-    """Two epochs with workers, else one, and what the last one's account says."""
+    """Run two epochs with workers, or one without, and return the account of the last."""
     import load
     from loaders.how import How, NotApplicableError
     from rows import Rows
@@ -34,10 +34,10 @@ def deliver(folder, workers, name, order):
     return [load.epoch(loader, account, number) for number in range(2 if workers else 1)][-1]
 
 
-def apart(folder, workers, name):
-    """By each number of workers both orders, in a process of their own: one library's threads are no other's business.
+def deliver_in_a_process(folder, workers, name):
+    """Deliver in both orders for each number of workers, in another process, so that libraries' threads stay apart.
 
-    Imports of a library are most of it, so the most workers come first: none is forked from a process that has read.
+    Imports are slow. The most workers come first, so that no worker is forked from a process that has read.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -58,14 +58,14 @@ def apart(folder, workers, name):
     return result
 
 
-def main(what, workloads, folder, *names):
+def main(command, workloads, folder, *names):
     sys.path.insert(0, workloads)
-    if what == "write":
+    if command == "write":
         write(Path(folder), names)
         return
     workers, *names = names
     numbers = sorted(map(int, workers.split(",")), reverse=True)
-    print(json.dumps({name: apart(Path(folder), numbers, name) for name in names}))
+    print(json.dumps({name: deliver_in_a_process(Path(folder), numbers, name) for name in names}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The one account of rows."""
+"""The account of rows, which all workloads use."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ def account(*words: Any, **what: Any) -> Any:
     return Account(*words, **what)
 
 
-def test_a_row_that_comes_three_times_is_one_row() -> None:
+def test_row_that_comes_three_times_counts_as_one() -> None:
     tally = account(5)
     tally.add(2, 1, [0, 1])
     tally.add(2, 0, [1, 1])
@@ -32,13 +32,13 @@ def test_a_row_that_comes_three_times_is_one_row() -> None:
     }  # fmt: skip
 
 
-def test_a_row_that_is_none_of_them_is_wrong_and_no_other_of_its_batch() -> None:
+def test_unknown_rows_are_wrong_and_others_of_the_batch_are_not() -> None:
     tally = account(3)
     tally.add(5, 0, [0, 1, 2, 3, -1], wrong=0)
     assert (tally.totals()["rows_wrong"], tally.totals()["rows_missing"]) == (2, 0)
 
 
-def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
+def test_fault_of_one_epoch_counts_for_the_run() -> None:
     from account import of_run
 
     epochs = []
@@ -52,7 +52,7 @@ def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
     }  # fmt: skip
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_counts_are_left_out() -> None:
     uncounted, unnumbered = account(None, checked=False), account(4, numbered=False, checked=False)
     uncounted.add(3, 0, [7, 10**12, 7])
     unnumbered.add(3, 0)
@@ -60,7 +60,7 @@ def test_what_is_not_known_is_left_out() -> None:
     assert unnumbered.totals() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_expected": 4}
 
 
-def test_an_epoch_begins_with_nothing() -> None:
+def test_new_epoch_starts_at_zero() -> None:
     tally = account(2)
     tally.add(2, 0, [0, 0], wrong=1)
     tally.begin()
@@ -68,7 +68,7 @@ def test_an_epoch_begins_with_nothing() -> None:
     assert not tally.totals()["rows_delivered"] + tally.totals()["rows_wrong"] + tally.totals()["rows_twice"]
 
 
-def test_token_rows_are_whole_and_have_their_own_labels() -> None:
+def test_torn_rows_and_wrong_labels_are_counted() -> None:
     from load import TokenRows  # type: ignore[import-not-found]
     from rows import sums_of  # type: ignore[import-not-found]
 

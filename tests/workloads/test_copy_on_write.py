@@ -1,11 +1,11 @@
-"""The program `copy_on_write`: every record once, whatever holds it; a record that is not whole is told."""
+"""The program `copy_on_write`: every record comes once from each kind of storage, and a torn one is reported."""
 
 from typing import Any
 
 import pytest
 
 from ..conftest import ROOT
-from .tokens import read, run, together
+from .tokens import read_events, run, run_together
 
 pytestmark = pytest.mark.slow
 
@@ -26,21 +26,21 @@ HOLDINGS = ("dicts", "strings", "numpy", "arrow", "tensor")
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """The events of a run for each way to hold records."""
+def events_by_holding(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """Return the events of a run for each way to hold records."""
     works = [tmp_path_factory.mktemp(holding) for holding in HOLDINGS]
     words = ["--records", "1003", "--workers", "2", "--epochs", "2", "--order", "shuffled", "--start", "fork"]
     runs = [
         (work / "events.jsonl", PROGRAM, "--work-dir", work, "--holding", holding, *words)
         for holding, work in zip(HOLDINGS, works, strict=True)
     ]
-    assert together(runs) == [0] * len(HOLDINGS)
-    return {holding: read(work / "events.jsonl") for holding, work in zip(HOLDINGS, works, strict=True)}
+    assert run_together(runs) == [0] * len(HOLDINGS)
+    return {holding: read_events(work / "events.jsonl") for holding, work in zip(HOLDINGS, works, strict=True)}
 
 
 @pytest.mark.parametrize("holding", HOLDINGS)
-def test_every_record_comes_once(ran: dict[str, list[dict[str, Any]]], holding: str) -> None:
-    events = ran[holding]
+def test_every_record_comes_once(events_by_holding: dict[str, list[dict[str, Any]]], holding: str) -> None:
+    events = events_by_holding[holding]
     epochs = [event for event in events if event["event"] == "epoch"]
     assert [(e["rows_delivered"], e["rows_missing"], e["rows_twice"], e["rows_wrong"]) for e in epochs] == [
         (1003, 0, 0, 0)
@@ -49,5 +49,5 @@ def test_every_record_comes_once(ran: dict[str, list[dict[str, Any]]], holding: 
     assert sum(event.get("phase") == "delivered" for event in events) == 2
 
 
-def test_a_record_that_is_not_whole_is_told() -> None:
+def test_torn_record_is_reported() -> None:
     assert run("loaders", "-c", TORN, PROGRAM.parent).split() == ["2", "8"]

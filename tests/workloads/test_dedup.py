@@ -1,4 +1,4 @@
-"""What an edit sends again: the program with the real hf_xet."""
+"""Bytes that an edit uploads again: the program with the real hf_xet."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ EDITS = ["none", "append", "delete", "insert", "add-column", "update"]
 ROWS = 20_000
 
 
-def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict[str, Any]]:
-    """The events of one run, in the driver's own interpreter."""
+def push(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict[str, Any]]:
+    """Run the program with the driver's interpreter, and return its events."""
     folder.mkdir()
     command = [sys.executable, str(PROGRAM), "--work-dir", str(folder / "work"), "--table-rows", str(ROWS)]
     command += ["--compression", "snappy", "--cdc", cdc, "--row-group-rows", str(row_group_rows)]
@@ -34,17 +34,17 @@ def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict
 
 def table_of(**runs: list[dict[str, Any]]) -> pd.DataFrame:
     cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
-    made = [
+    records = [
         ({"cell": cell | {"cdc": cdc, "table_rows": ROWS}, "completed_work": True}, events)
         for cdc, events in runs.items()
     ]
-    return dedup(made)
+    return dedup(records)
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     folder = tmp_path_factory.mktemp("dedup")
-    return table_of(off=pushed(folder / "off", "off"), on=pushed(folder / "on", "on"))
+    return table_of(off=push(folder / "off", "off"), on=push(folder / "on", "on"))
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_every_edit_is_counted_by_xet(table: pd.DataFrame) -> None:
             "add-column": ROWS,
             "update": ROWS,
         }
-        # What is sent is compressed on its way and comes with a list of chunks, so it is near what is new.
+        # Uploads are compressed and have a list of chunks, so their size is near that of new chunks.
         assert (by["uploaded_bytes"] < 1.1 * by["new_bytes"] + 100_000).all()
         assert (by["file_write_cpu_s"] > 0).all()
 
@@ -70,21 +70,21 @@ def test_every_edit_is_counted_by_xet(table: pd.DataFrame) -> None:
 @pytest.mark.slow
 def test_chunking_saves_most_after_a_delete_in_the_middle(table: pd.DataFrame) -> None:
     shares = table.pivot(index="edit", columns="cdc", values="new_share")
-    assert shares.loc["delete", "off"] > 0.4, "everything behind the gap is new without it"
+    assert shares.loc["delete", "off"] > 0.4, "without it, everything behind the gap is new"
     assert shares.loc["delete", "on"] < shares.loc["delete", "off"] / 2
-    assert shares.loc["append", "off"] < 0.3, "and what stands before an edit is never new"
+    assert shares.loc["append", "off"] < 0.3, "chunks before the edit are uploaded again"
 
 
 @pytest.mark.slow
-def test_counts_are_the_same_again(table: pd.DataFrame, tmp_path: Path) -> None:
-    again = table_of(on=pushed(tmp_path / "on", "on"))
+def test_counts_of_a_second_run_are_the_same(table: pd.DataFrame, tmp_path: Path) -> None:
+    again = table_of(on=push(tmp_path / "on", "on"))
     columns = ["edit", "parquet_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
     before = table.loc[table["cdc"] == "on", columns].reset_index(drop=True)
     pd.testing.assert_frame_equal(again[columns], before)
 
 
-def test_a_release_without_chunking_is_not_applicable(tmp_path: Path) -> None:
-    """Said, and nothing else done: here pyarrow is one that knows no such option."""
+def test_release_without_chunking_is_not_applicable(tmp_path: Path) -> None:
+    """The stub of pyarrow lacks the option."""
     stub = tmp_path / "stubs" / "pyarrow"
     stub.mkdir(parents=True)
     (stub / "__init__.py").write_text("")

@@ -1,4 +1,4 @@
-"""Samples through HfFileSystem, by the real libraries against the endpoint."""
+"""Samples through HfFileSystem, by the real libraries and the endpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VIDEO = {
 
 
 def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: str) -> tuple[list[Any], list[Any]]:
-    """Events and requests of one run of the workload."""
+    """Run the workload, and return its events and requests."""
     work.mkdir(parents=True)
     with Hub(root) as hub:
         environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(work), "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -53,9 +53,9 @@ def event_of(events: list[Any], name: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
-def test_samples_of_tars(stack: str, tmp_path: Path) -> None:
+def test_samples_of_tars_are_read_by_file_or_block(stack: str, tmp_path: Path) -> None:
     manifest = repository(TARS, tmp_path / "root")
-    whole, asked = run(
+    events, requests = run(
         tmp_path / "root",
         tmp_path / "0",
         manifest,
@@ -67,13 +67,13 @@ def test_samples_of_tars(stack: str, tmp_path: Path) -> None:
         "--samples",
         "30",
     )
-    samples = event_of(whole, "samples")
+    samples = event_of(events, "samples")
     assert (samples["samples"], samples["samples_twice"], samples["samples_wrong"]) == (30, 0, 0)
     assert samples["payload_bytes"] == 30 * 20_000
-    data = [request for request in asked if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
-    assert len(data) == 2, "a request a file"
+    data = [request for request in requests if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
+    assert len(data) == 2, "one request per file"
     assert sum(request.bytes_sent for request in data) == manifest["bytes"]
-    _, more = run(
+    _, requests_by_block = run(
         tmp_path / "root",
         tmp_path / "64",
         manifest,
@@ -85,32 +85,38 @@ def test_samples_of_tars(stack: str, tmp_path: Path) -> None:
         "--samples",
         "30",
     )
-    blocks = [request for request in more if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
-    assert len(blocks) > 6, "a request a block"
+    blocks = [
+        request
+        for request in requests_by_block
+        if request.path.split("?")[0].endswith(".tar") and request.method == "GET"
+    ]
+    assert len(blocks) > 6, "one request per block"
     assert all(request.status == 206 for request in blocks)
 
 
 @pytest.mark.slow
-def test_frames_of_a_video(tmp_path: Path) -> None:
+def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
     assert manifest["samples"] == 80
     sizes = {}
     for block in ("64", "5120"):
         options = ("--opener", "filesystem", "--block-kb", block, "--samples", "25")
-        events, asked = run(tmp_path / "root", tmp_path / block, manifest, "hub-files", *options)
+        events, requests = run(tmp_path / "root", tmp_path / block, manifest, "hub-files", *options)
         assert (event_of(events, "samples")["samples"], event_of(events, "samples")["samples_wrong"]) == (25, 0)
         assert event_of(events, "work")["rows"] == 25
-        sizes[block] = sum(request.bytes_sent for request in asked)
+        sizes[block] = sum(request.bytes_sent for request in requests)
     assert sizes["64"] > 100_000
     for options in (("--opener", "filesystem", "--block-kb", "0"), ("--opener", "curl", "--block-kb", "0")):
-        events, asked = run(tmp_path / "root", tmp_path / options[1], manifest, "hub-files", *options, "--samples", "5")
+        events, requests = run(
+            tmp_path / "root", tmp_path / options[1], manifest, "hub-files", *options, "--samples", "5"
+        )
         assert "seek" in event_of(events, "not_applicable")["reason"]
-        assert not asked
+        assert not requests
 
 
 @pytest.mark.slow
-def test_a_wrong_sample_fails_the_run(tmp_path: Path) -> None:
+def test_wrong_sample_fails_the_run(tmp_path: Path) -> None:
     manifest = repository(TARS, tmp_path / "root")
     tar = tmp_path / "root" / "datasets/local/mine" / manifest["files"][0]["path"]
     content = bytearray(tar.read_bytes())

@@ -1,4 +1,4 @@
-"""A stack that lacks what a workload imports: its cells are not applicable; what is broken stays an error."""
+"""If a stack lacks an import of a workload, its cells are not applicable. A broken package stays an error."""
 
 import json
 import os
@@ -11,14 +11,14 @@ import pytest
 from beyond_ram.experiment import WORKLOADS
 
 from .tokens import WORKLOADS as PROGRAMS
-from .tokens import read
+from .tokens import read_events
 
 MANIFEST = json.dumps(
     {"id": "a/b", "config": "default", "split": "train", "rows": 1, "files": [], "source": "webdataset", "samples": 1}
 )
 LOADS = ("--tokens-dir", ".", "--loader", "memmap_batched")
-# Arguments of each program, with which it comes to its imports, and what it misses first where nothing is installed.
-GIVEN: dict[str, tuple[tuple[str, ...], str]] = {
+# Arguments with which each program reaches its imports, and the first package that it lacks if none is installed.
+ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "load": (LOADS, "numpy"),
     "ddp": ((*LOADS, "--order=sequential", "--ranks=2", "--workers=0", "--batch-size=2"), "torch"),
     "write": (("--tokens-dir", ".", "--format", "parquet"), "numpy"),
@@ -40,8 +40,8 @@ GIVEN: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-def ran(folder: Path, program: Path, *words: str, watched: bool = True) -> "tuple[int, list[str], str]":
-    """Exit status, reasons of `not_applicable` and `gave_up`, and standard error, without any installed package."""
+def run(folder: Path, program: Path, *words: str, watched: bool = True) -> "tuple[int, list[str], str]":
+    """Run a program without installed packages; return status, reasons of `not_applicable` or `gave_up`, stderr."""
     (folder / "manifest.json").write_text('{"files": []}')
     (folder / "tokenizer").mkdir()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
@@ -49,24 +49,24 @@ def ran(folder: Path, program: Path, *words: str, watched: bool = True) -> "tupl
         environment["BEYOND_RAM_EVENTS"] = str(folder / "events.jsonl")
     command = [sys.executable, "-S", str(program), "--work-dir", "work", *words]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-    events = read(folder / "events.jsonl") if (folder / "events.jsonl").exists() else []
+    events = read_events(folder / "events.jsonl") if (folder / "events.jsonl").exists() else []
     reasons = [event["reason"] for event in events if event["event"] in ("not_applicable", "gave_up")]
     return done.returncode, reasons, done.stderr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", [name for name in WORKLOADS if name != "script"])  # a user's: an error of its own
-def test_every_workload_says_what_its_stack_lacks(workload: str, tmp_path: Path) -> None:
-    words, missing = GIVEN[workload]
-    status, reasons, error = ran(tmp_path, PROGRAMS / WORKLOADS[workload].PROGRAM, *words)
+@pytest.mark.parametrize("workload", [name for name in WORKLOADS if name != "script"])  # `script` runs a user's code
+def test_every_workload_names_the_package_that_its_stack_lacks(workload: str, tmp_path: Path) -> None:
+    words, missing = ARGUMENTS[workload]
+    status, reasons, error = run(tmp_path, PROGRAMS / WORKLOADS[workload].PROGRAM, *words)
     assert (status, reasons) == (0, [f"this stack has no {missing}"]), error
     assert "Traceback" not in error
 
 
 @pytest.mark.slow
-def test_a_program_that_is_not_watched_fails_as_ever(tmp_path: Path) -> None:
-    """Who makes a format with it has to see that."""
-    status, reasons, error = ran(tmp_path, PROGRAMS / "write.py", *GIVEN["write"][0], watched=False)
+def test_unwatched_program_fails_with_a_traceback(tmp_path: Path) -> None:
+    """A caller that makes a format with it must see the error."""
+    status, reasons, error = run(tmp_path, PROGRAMS / "write.py", *ARGUMENTS["write"][0], watched=False)
     assert (status, reasons) == (1, [])
     assert "ModuleNotFoundError" in error
 
@@ -83,8 +83,8 @@ def test_a_program_that_is_not_watched_fails_as_ever(tmp_path: Path) -> None:
         ("raise ImportError('by hand')", None),
     ],
 )
-def test_only_what_our_own_lines_ask_for_is_lacking(tmp_path: Path, body: str, reason: str | None) -> None:
-    """What a library cannot import itself is its fault, or the stack's, and no property of the cell."""
+def test_only_imports_of_our_programs_are_not_applicable(tmp_path: Path, body: str, reason: str | None) -> None:
+    """A failed import inside a library is an error of the library or the stack, and not a property of the cell."""
     workloads, elsewhere = tmp_path / "workloads", tmp_path / "site"
     workloads.mkdir()
     elsewhere.mkdir()
@@ -103,8 +103,8 @@ def test_only_what_our_own_lines_ask_for_is_lacking(tmp_path: Path, body: str, r
     assert done.returncode == (0 if reason else 1)
 
 
-def test_a_package_that_is_there_and_broken_is_an_error(tmp_path: Path) -> None:
-    """A release whose wheel lost its module has to fail, or a gate would let it through."""
+def test_broken_package_is_an_error(tmp_path: Path) -> None:
+    """A release whose wheel lost its module must fail, or a gate would pass it."""
     (tmp_path / "events.py").write_text((PROGRAMS / "events.py").read_text())
     (tmp_path / "broken-1.0.dist-info").mkdir()
     (tmp_path / "broken-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")

@@ -1,4 +1,4 @@
-"""Every loader delivers every row once, and those as written show their faults."""
+"""Every loader delivers every row once. Loaders as written in the article show their faults."""
 
 import json
 import subprocess
@@ -8,37 +8,37 @@ from typing import Any
 
 import pytest
 
-from .tokens import FAMILIES, INSIDE, ROWS, STACKS, WORKLOADS, generated, loaders_of, run, stack_of
+from .tokens import FAMILIES, INSIDE, ROWS, STACKS, WORKLOADS, generate, loaders_of, run, stack_of
 
-AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
+OF_THE_ARTICLE = ["memmap_article", "hdf5_article", "dask_article"]
 pytestmark = pytest.mark.slow
 
 
 def deliveries(dataset: Path, loaders: Iterable[str], *workers: int) -> dict[int, dict[str, Any]]:
-    """What some loaders deliver, by number of workers."""
+    """Return what some loaders deliver, by number of workers."""
     by_loader: dict[str, dict[str, Any]] = {}
     for stack in STACKS:
         if names := [name for name in loaders if stack_of(name) == stack]:
             numbers = ",".join(map(str, workers))
             output = run(stack, INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
             by_loader |= json.loads(output.splitlines()[-1])
-    return {number: {name: one[str(number)] for name, one in by_loader.items()} for number in workers}
+    return {number: {name: by_workers[str(number)] for name, by_workers in by_loader.items()} for number in workers}
 
 
 @pytest.fixture(scope="module")
 def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
-    """What a loader of each family delivered, by number of workers."""
+    """Return what a loader of each family delivers, by number of workers."""
     return deliveries(dataset, FAMILIES, 0, 2)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in AS_WRITTEN])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in OF_THE_ARTICLE])
 def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name: str, workers: int) -> None:
-    whole(delivered[workers][name])
+    check_complete(delivered[workers][name])
 
 
-def whole(delivered: dict[str, Any]) -> None:
-    """Every row once, in both orders, or a reason why an order cannot be."""
+def check_complete(delivered: dict[str, Any]) -> None:
+    """Check that every row came once in both orders, or that there is a reason why an order is impossible."""
     assert "error" not in delivered, delivered
     for order, account in delivered.items():
         if "not_applicable" in account:
@@ -54,24 +54,24 @@ def whole(delivered: dict[str, Any]) -> None:
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_row_is_delivered_once_by_every_loader_of_a_stack(stack: str, tmp_path: Path) -> None:
-    names = [name for name in loaders_of(stack) if name not in AS_WRITTEN]
+    names = [name for name in loaders_of(stack) if name not in OF_THE_ARTICLE]
     assert names
-    for by_loader in deliveries(generated(tmp_path, names), names, 0, 2).values():
+    for by_loader in deliveries(generate(tmp_path, names), names, 0, 2).values():
         for account in by_loader.values():
-            whole(account)
+            check_complete(account)
 
 
-def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:
-    assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows are not copied"
+def test_every_row_of_an_own_file_is_delivered(own: Path) -> None:
+    assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows were copied"
     by_loader = deliveries(own, FAMILIES, 0)[0]
     for name in FAMILIES[1:]:
-        whole(by_loader[name])
+        check_complete(by_loader[name])
         assert by_loader[name]["sequential"]["rows_identified_by"] == "labels"
     assert by_loader["memmap_article"]["sequential"]["rows_missing"] == ROWS % 100
     assert by_loader["memmap_article"]["sequential"]["rows_wrong"] == 0
 
 
-def test_the_memmap_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:
+def test_memmap_loader_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:
     for account in delivered[0]["memmap_article"].values():
         assert account["rows_missing"] == ROWS % 100
         assert account["rows_wrong"] == account["rows_twice"] == 0
@@ -98,7 +98,7 @@ for evict in (False, True):
 """
 
 
-def test_threads_read_only_what_is_not_in_the_page_cache(dataset: Path) -> None:
+def test_threads_read_only_rows_outside_of_the_page_cache(dataset: Path) -> None:
     if (kind := subprocess.check_output(["stat", "-f", "-c", "%T", dataset], text=True).strip()) in ("tmpfs", "ramfs"):
         pytest.skip(f"not run: {dataset} is on {kind}, which cannot be evicted")
     cached, evicted = run("loaders", "-c", READ_BY_WHOM, WORKLOADS, dataset / "npy").splitlines()

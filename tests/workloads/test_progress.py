@@ -1,4 +1,4 @@
-"""What a tokenising program says of its progress."""
+"""Progress events of a tokenising program."""
 
 import importlib
 import sys
@@ -12,7 +12,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "scripts" / "workloads"
 
 @pytest.fixture
 def progress(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module as a program imports it, anew, since its state is that of a run."""
+    """Import the module anew, because it has the state of a run."""
     monkeypatch.syspath_prepend(str(SOURCES))
     for name in ("progress", "events"):
         monkeypatch.delitem(sys.modules, name, raising=False)
@@ -20,7 +20,7 @@ def progress(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.mark.parametrize("documents", [4, 24, 5000])
-def test_progress_is_said_before_batches_and_not_too_often(
+def test_progress_is_emitted_before_batches_and_not_too_often(
     progress: ModuleType, monkeypatch: pytest.MonkeyPatch, documents: int
 ) -> None:
     positions: list[int] = []
@@ -34,5 +34,5 @@ def test_progress_is_said_before_batches_and_not_too_often(
 
 
 @pytest.mark.parametrize("text", ["", "plain", "é" * 40_000, "x" + "⨁" * 50_001])
-def test_the_length_of_a_text_is_that_of_its_bytes(progress: ModuleType, text: str) -> None:
+def test_length_of_a_text_is_in_utf8_bytes(progress: ModuleType, text: str) -> None:
     assert progress.utf8_bytes(text) == len(text.encode())

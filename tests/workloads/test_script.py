@@ -1,4 +1,4 @@
-"""The program that runs any script, by itself and below the watcher."""
+"""The program that runs any script, alone and below the watcher."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).parents[2] / "scripts/workloads/script.py"
 
 @pytest.fixture
 def program(tmp_path):
-    """Runs a text as a script; its status, its errors, and where it worked."""
+    """Return a function that runs a script, and gives the process, the work folder and the command."""
 
     def run(text, *words, flags=(), name="case.py"):
         script = tmp_path / "place" / name
@@ -34,7 +34,7 @@ def answer(command):
     return json.loads(done.stdout)
 
 
-def test_it_runs_as_python_runs_it(program):
+def test_script_runs_as_with_python(program):
     done, work, _ = program(
         "import sys, __main__\nprint(__name__, sys.argv[1:], sys.stdin.read(), __main__.__file__ == __file__, 'é')",
         "a", "b c", name="fäll 1.py",
@@ -55,11 +55,11 @@ def test_it_runs_as_python_runs_it(program):
     ],
     ids=["exit", "exit 0", "error", "abort", "fork", "threads"],
 )
-def test_its_end_is_its_own(program, text, status):
+def test_exit_status_is_the_scripts(program, text, status):
     assert program(text)[0].returncode == status
 
 
-def test_files_beside_it_are_there_and_its_own_stay_in_the_work_folder(program, tmp_path):
+def test_script_reads_files_beside_it_and_writes_into_the_work_folder(program, tmp_path):
     (tmp_path / "place").mkdir()
     (tmp_path / "place/data.txt").write_text("5")
     (tmp_path / "place/helper.py").write_text("X = 7")
@@ -73,21 +73,21 @@ def test_files_beside_it_are_there_and_its_own_stay_in_the_work_folder(program, 
 
 
 @pytest.mark.slow
-def test_the_answer_is_what_it_prints_and_writes(program):
-    def of(text):
+def test_answer_is_output_and_written_files(program):
+    def digest_of(text):
         _, work, command = program(text)
         digest = answer(command)["answer_sha256"]
         subprocess.run(["rm", "-r", work], check=True)
         return digest
 
-    assert of("print(1)") == of("print(1)") != of("print(2)")
-    assert of("open('a', 'w').write('x')") != of("open('b', 'w').write('x')")
-    assert of("import os; print(os.getcwd())") == of("import os; print(os.getcwd())")
-    assert of("print('1.2.3')") == of("import os; print(os.getcwd().replace('/folder', ''))")
+    assert digest_of("print(1)") == digest_of("print(1)") != digest_of("print(2)")
+    assert digest_of("open('a', 'w').write('x')") != digest_of("open('b', 'w').write('x')")
+    assert digest_of("import os; print(os.getcwd())") == digest_of("import os; print(os.getcwd())")
+    assert digest_of("print('1.2.3')") == digest_of("import os; print(os.getcwd().replace('/folder', ''))")
 
 
 @pytest.mark.slow
-def test_marks_need_nothing_of_ours(tmp_path):
+def test_script_can_mark_phases_without_our_package(tmp_path):
     script = tmp_path / "marks.py"
     script.write_text(
         "import os\nfd = int(os.environ.get('BEYOND_RAM_FD', 2))\nos.write(fd, b'phase begin\\n')\n"
@@ -99,5 +99,5 @@ def test_marks_need_nothing_of_ours(tmp_path):
     events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
     assert {event["phase"] for event in events if event["event"] == "phase"} == {"begin", "end"}
     (work,) = [event for event in events if event["event"] == "work"]
-    # A busy watcher may come to read the tree only after the program has ended.
+    # A busy watcher may read the tree only after the program has ended.
     assert work.get("tree", {}).get("anon_bytes", 31_000_000) > 30_000_000

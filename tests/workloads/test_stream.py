@@ -1,4 +1,4 @@
-"""The program `stream`: what it asks of a client."""
+"""The program `stream`: its arguments of the client."""
 
 import json
 import os
@@ -23,19 +23,19 @@ for shards in sys.argv[2:]:
 """
 
 
-def test_so_many_shards_fill_the_buffer(root: Path, tmp_path: Path) -> None:
-    def first(stack: str, *shards: int) -> list[int]:
-        """Of how many shards the first rows are, for each number that is asked for until one cannot be."""
+def test_requested_number_of_shards_fills_the_buffer(root: Path, tmp_path: Path) -> None:
+    def shards_of_first_rows(stack: str, *shards: int) -> list[int]:
+        """Return from how many shards the first rows come, for each requested number, up to one that is impossible."""
         environment = {**os.environ, "BEYOND_RAM_EVENTS": str(tmp_path / "events.jsonl")}
         done = forking(interpreter(stack), *LIBRARIES).run(
             "-c", SHARDS, root / "scripts/workloads", *shards, env=environment
         )
         return [int(number) for number in done.stdout.split()]
 
-    one, six = first("current", 1, 6)
+    one, six = shards_of_first_rows("current", 1, 6)
     assert one == 1
     assert six > 1
-    assert first("june-2023", 0, 6) == [1]
+    assert shards_of_first_rows("june-2023", 0, 6) == [1]
     (event,) = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert event["event"] == "not_applicable"
     assert "max_buffer_input_shards" in event["reason"]

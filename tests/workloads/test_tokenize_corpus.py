@@ -1,4 +1,4 @@
-"""Tokenisation with real stacks: the same ids from each, by whatever its tokenizers has; what it has not is told."""
+"""Tokenisation with real stacks: each gives the same ids, or a reason."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from .encoding import WORKLOADS, checked, ran, ran_each, reason
+from .encoding import WORKLOADS, check, reason, run, run_each
 
 pytestmark = pytest.mark.slow
 
-# Today's, and a prerelease of tokenizers, which has no transformers beside it.
+# Today's stack, and one with a prerelease of tokenizers and without transformers.
 STACKS = ("current", "next")
-# Remedies and the cache of files know nothing of the kind of tokenizer: ids are held against each other above.
+# Remedies and the cache of files do not depend on the tokenizer. The tests above compare ids.
 ONE_KIND = pytest.mark.parametrize("corpus", ["byte-level"], indirect=True)
 MODES = ["--mode basic", "--mode shard --shards 3", "--mode flat", "--mode basic --reader load_dataset --batch-size 3"]
 REMEDIES = ["no-tokenizer-cache", "clear-tokenizer-cache", "ids-int16", "keep-in-memory", "process-per-shard"]
@@ -25,11 +25,11 @@ Runs = dict[tuple[str, str], tuple[Path, list[dict[str, Any]]]]
 
 @pytest.fixture(scope="module")
 def mapped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """The folder and the events of every mode in every stack."""
+    """Return the folder and the events of every mode in every stack."""
     results, folder = {}, tmp_path_factory.mktemp("mapped")
     for stack in STACKS:
         runs = {folder / f"{stack}-{number}": mode.split() for number, mode in enumerate(MODES)}
-        events = ran_each(stack, "tokenize_corpus.py", corpus, runs)
+        events = run_each(stack, "tokenize_corpus.py", corpus, runs)
         results |= {(stack, mode): (work, one) for mode, work, one in zip(MODES, runs, events, strict=True)}
     return results
 
@@ -37,7 +37,7 @@ def mapped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, mapped: Runs) -> None:
     reasons = {one: why for one, (_, events) in mapped.items() if (why := reason(events))}
     works = [work for one, (work, _) in mapped.items() if one not in reasons]
-    first, *others = checked(*works, corpus=corpus)
+    first, *others = check(*works, corpus=corpus)
     assert others == [first] * len(others)
     assert first["tokens"] > 5000
     assert {mode for _, mode in reasons} <= {"--mode flat"}, reasons
@@ -49,35 +49,35 @@ def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, mapped: Runs
     assert all(len(baselines[one]) == 1 for one in baselines.keys() - reasons)
 
 
-def test_a_reader_of_files_calls_no_generator(mapped: Runs) -> None:
+def test_mode_that_reads_files_calls_no_generator(mapped: Runs) -> None:
     work, _ = mapped["current", MODES[-1]]
     assert list((work / "cache").glob("json/*"))
     assert not list((work / "cache").glob("generator*"))
 
 
-def test_the_engine_gives_the_same_ids_and_says_how_far_it_is(corpus: Path, mapped: Runs, tmp_path: Path) -> None:
+def test_engine_gives_the_same_ids_and_emits_progress(corpus: Path, mapped: Runs, tmp_path: Path) -> None:
     works = [mapped["current", MODES[0]][0]]
     for stack, workers in (("encoder", 1), ("encoder-0.23", 2), ("june-2023", 1)):
         work = tmp_path / stack.replace(".", "-")
         works.append(work)
         flags = ("--mode", "engine", "--num-proc", str(workers))
-        events = ran(stack, "tokenize_corpus.py", work, corpus, *flags)
+        events = run(stack, "tokenize_corpus.py", work, corpus, *flags)
         assert reason(events) is None
         assert json.loads((work / "result.json").read_text())
         (base,) = (event for event in events if event["event"] == "baseline")
         done = [event for event in events if event["event"] == "progress"]
         assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
-        # The tokenizer is in it: more than an interpreter has.
+        # The tokenizer is loaded: this is more than an interpreter has.
         assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
-    wanted, *engine_ids = checked(*works, corpus=corpus)
+    wanted, *engine_ids = check(*works, corpus=corpus)
     assert engine_ids == [wanted] * 3
 
 
 @ONE_KIND
-def test_a_remedy_works_with_a_tokenizer_alone_or_says_why_it_cannot(corpus: Path, tmp_path: Path) -> None:
+def test_remedies_work_without_transformers_or_give_a_reason(corpus: Path, tmp_path: Path) -> None:
     flags = ["--mode", "shard", "--shards", "2", "--num-files", "9", "--remedy"]
     events = {
-        stack: ran_each(
+        stack: run_each(
             stack, "tokenize_corpus.py", corpus, {tmp_path / f"{stack}-{one}": [*flags, one] for one in REMEDIES}
         )
         for stack in ("current", "next")
@@ -90,21 +90,21 @@ def test_a_remedy_works_with_a_tokenizer_alone_or_says_why_it_cannot(corpus: Pat
             assert "tokenizer-cache" in remedy
         else:
             works += [tmp_path / f"next-{remedy}", tmp_path / f"current-{remedy}"]
-    done = checked(*works, corpus=corpus)
+    done = check(*works, corpus=corpus)
     assert done[::2] == done[1::2], works
     assert len(works) >= 2
 
 
 @ONE_KIND
-def test_a_second_run_finds_what_a_tokenizer_alone_had_mapped(corpus: Path, tmp_path: Path) -> None:
+def test_second_run_without_transformers_uses_the_cache(corpus: Path, tmp_path: Path) -> None:
     flags = ["--mode", "shard", "--shards", "2", "--num-files", "9"]
-    ran("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
-    both = ran("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
+    run("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
+    both = run("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
     shards = [event["from_cache"] for event in both if event["event"] == "shard"]
     assert shards == [False, False, True, True]
 
 
-def test_a_corpus_without_a_tokenizer_gets_one_line(tmp_path: Path) -> None:
+def test_corpus_without_a_tokenizer_gets_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     command = [sys.executable, WORKLOADS / "tokenize_corpus.py", "--corpus", tmp_path, "--work-dir", tmp_path / "work"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Why a script holds memory at its end: scripts with a planted holder. It is named, and nothing else."""
+"""Holders of a script's memory at its end: scripts with a planted holder, which is the only one that is named."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 PROGRAM = Path(__file__).parents[2] / "scripts/workloads/why.py"
 MB = 1_000_000
 HELD = 60 * MB
-# What malloc and the page size add, and what a script's own small objects are.
+# Room for malloc, the page size, and a script's small objects.
 CLOSE = 8 * MB
 LIBRARY = {
     "plant/__init__.py": "from .core import Store, grow, keep, load, store\n",
@@ -49,7 +49,7 @@ LIBRARY = {
 
 
 def why(folder, text, arguments=()):
-    """The result for a script; the exit status of the run has to be that which is told."""
+    """Run a script and return the result, which must have the run's exit status."""
     for name, content in {**LIBRARY, "case.py": text}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(textwrap.dedent(content))
@@ -242,7 +242,7 @@ SLOW = [name for name, (_, _, text) in PLANTED.items() if "import numpy" in text
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in PLANTED])
-def test_the_holder_is_named_and_no_other(tmp_path, name):
+def test_only_the_planted_holder_is_named(tmp_path, name):
     holder, kind, text = PLANTED[name]
     result = why(tmp_path, text)
     steps = {step["holder"]: step for step in result["steps"] if step["holder"] != "others"}
@@ -253,7 +253,7 @@ def test_the_holder_is_named_and_no_other(tmp_path, name):
     assert result["start_bytes"] + total + result["stayed_bytes"] == result["end_bytes"]
 
 
-def test_native_memory_that_nothing_holds_stays_and_nothing_is_blamed(tmp_path):
+def test_lost_native_memory_stays_and_has_no_holder(tmp_path):
     result = why(
         tmp_path,
         """
@@ -269,7 +269,7 @@ def test_native_memory_that_nothing_holds_stays_and_nothing_is_blamed(tmp_path):
     assert abs(result["stayed_bytes"] - HELD) < CLOSE and abs(result["malloc_bytes_more"] - HELD) < CLOSE
 
 
-def test_objects_that_native_code_keeps_stay(tmp_path):
+def test_objects_kept_by_native_code_stay(tmp_path):
     result = why(
         tmp_path,
         """
@@ -283,7 +283,7 @@ def test_objects_that_native_code_keeps_stay(tmp_path):
 
 
 @pytest.mark.slow
-def test_small_objects_that_keep_pages_in_use_are_told_apart(tmp_path):
+def test_fragments_are_marked(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nrows = rows[::8]")
     (step,) = [step for step in result["steps"] if step["kind"] == "name"]
     assert step["holder"] == "rows" and step["fragments"] and step["released_bytes"] > 3 * step["objects_bytes"]
@@ -291,7 +291,7 @@ def test_small_objects_that_keep_pages_in_use_are_told_apart(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["fork", "spawn"])
-def test_memory_of_another_process_is_told_and_nothing_is_blamed(tmp_path, how):
+def test_memory_of_a_child_process_is_listed_and_has_no_holder(tmp_path, how):
     result = why(
         tmp_path,
         f"""
@@ -313,13 +313,13 @@ def test_memory_of_another_process_is_told_and_nothing_is_blamed(tmp_path, how):
 
 
 @pytest.mark.slow
-def test_two_that_hold_the_same_are_both_named(tmp_path):
+def test_two_holders_of_the_same_object_are_both_named(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nall_rows = {'rows': rows}")
     (step,) = [step for step in result["steps"] if step["holder"] != "others"]
     assert {step["holder"], *step["also_held_by"]} == {"rows", "all_rows"}
 
 
-def test_a_script_that_holds_nothing_blames_nothing(tmp_path):
+def test_script_that_holds_nothing_has_no_holder(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\ndel rows\n")
     assert [step["holder"] for step in result["steps"]] == ["others"]
     assert abs(result["end_bytes"] - result["start_bytes"]) < CLOSE

@@ -15,7 +15,7 @@ from ..forks.stacks import Fork, Stack
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "scripts/workloads"
 INSIDE = ROOT / "tests/workloads/inside.py"
-AT_ONCE = 4  # half of a run is waiting
+AT_ONCE = 4  # runs wait half of their time
 # `load` measures rates for a tenth of its time.
 LOAD = f"""
 import sys
@@ -26,11 +26,11 @@ for name in ("WARM_CPU_S", "TRIED_CPU_S", "CEILING_CPU_S"):
 events.run(load.main)
 """
 STACKS = ("loaders", "loaders-mds")
-"""The stacks that write formats. All loaders of both are `end_to_end`."""
+"""The stacks that write formats. Tests of all their loaders are `end_to_end`."""
 ROWS = 1_003
 
 
-# Of every way to store a row one.
+# One loader for every way to store rows.
 FAMILIES = [
     "memmap_article",
     "threads",
@@ -47,19 +47,19 @@ SHARED = [*FAMILIES, "memmap_batched", "hdf5_article", "dask_article"]
 
 
 def stack(name: str) -> Stack:
-    """A stack of loaders that has imported torch, which takes some seconds of CPU."""
+    """Return a stack of loaders that has imported torch, which takes seconds of CPU time."""
     return forking(interpreter(name), "numpy", "torch.utils.data")
 
 
 def run(name: str, *words: object) -> str:
-    """The output of a program, or of `-c` and a text, by a stack."""
+    """Run a program, or code after `-c`, with a stack, and return its output."""
     done = stack(name).run(*words)
     assert not done.returncode, done.stderr[-2000:]
     return done.stdout
 
 
-def made(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
-    """A token dataset in the formats of some loaders."""
+def make_dataset(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
+    """Make a token dataset in the formats of some loaders."""
     formats = {tokens.format_of(loader, ROOT) for loader in loaders} - {tokens.SOURCE_FORMAT}
     written = folder / "spec.json"
     written.write_text(json.dumps(spec))
@@ -76,17 +76,17 @@ def stack_of(loader: str) -> str:
 
 
 def loaders_of(stack: str) -> list[str]:
-    """The loaders whose format a stack writes."""
+    """Return the loaders whose format a stack writes."""
     return [name for name in tokens.names_in(tokens.LOADERS, ROOT) if stack_of(name) == stack]
 
 
-def generated(folder: Path, loaders: Iterable[str]) -> Path:
-    """A token dataset of generated rows in the formats of some loaders."""
-    return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, loaders)
+def generate(folder: Path, loaders: Iterable[str]) -> Path:
+    """Make a token dataset of generated rows in the formats of some loaders."""
+    return make_dataset(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, loaders)
 
 
-def together(runs: Sequence[Sequence[object]]) -> list[int]:
-    """Exit statuses of runs, some at a time; of each: its file of events, a program or `-c` and a text, and words."""
+def run_together(runs: Sequence[Sequence[object]]) -> list[int]:
+    """Run programs, some at a time, and return their statuses. A run is its file of events and its command line."""
     running: list[Fork] = []
     for number, (events, *words) in enumerate(runs):
         if number >= AT_ONCE:
@@ -96,8 +96,8 @@ def together(runs: Sequence[Sequence[object]]) -> list[int]:
     return [fork.wait() for fork in running]
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """Events that follow the schema."""
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """Read events, which must follow the schema."""
     events = [json.loads(line) for line in path.read_text().splitlines()]
     assert not [fault for event in events for fault in faults(event)]
     return events
