@@ -1,4 +1,4 @@
-"""What the tests share: a clone of the project as a user would have it, and the commands run in it."""
+"""Shared by all tests: environments of stacks, a clone of the project, commands in it, and the order of tests."""
 
 import fcntl
 import functools
@@ -23,35 +23,34 @@ from . import forks, leftovers
 from .forks import stacks
 
 ROOT = Path(__file__).resolve().parents[1]
-# What takes long to make and is the same for every checkout. It may be removed at any time.
+# For files that are slow to make and the same for every checkout. It may be removed at any time.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beyond-ram-tests"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# A shell ignores Ctrl-C for what it starts in the background, and nohup ignores SIGHUP: all that tests start would
-# inherit it.
+# A shell ignores SIGINT for background commands, and nohup ignores SIGHUP. Processes that tests start would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# `pytest --hypothesis-profile long`: for who has the time.
+# `pytest --hypothesis-profile long` tries more examples.
 settings.register_profile("long", max_examples=2000)
 
 
-# Folders that share what takes long to make: a cluster, a token dataset with its stack, a copy of the project.
+# Folders whose tests share something slow to make: a cluster, a token dataset with its stack, a copy of the project.
 FOLDERS = ("slurm", "workloads", "rules")
-# Their tests wait more than they compute, so they start early, beside those that compute.
+# Their tests wait more than they compute, so they start early, beside others that compute.
 WAITING = ("weighing", "watch", "bisect", "atlas")
 
 
 def scope_of(file: str) -> str:
-    """What the tests of a file stay together with: their folder, or nothing else."""
+    """Return the scope that the tests of a file stay together in: their folder, or the file."""
     folder = file.split("/")[1]
     return folder if folder in FOLDERS else file
 
 
-class Together(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share what is made once stay in one process, so that no other waits for it: those of `scope_of`.
+class ScopeScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Keeps the tests of a scope (`scope_of`) in one process, so that no other process waits for what they share.
 
-    `--dist loadgroup` does the same by marks, but marks nothing under pytest 9.2: it writes into `_nodeid`.
+    `--dist loadgroup` does the same with marks, but does not work under pytest 9.2, because it writes into `_nodeid`.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -65,13 +64,13 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Together:
-    return Together(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ScopeScheduling:
+    return ScopeScheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """All that is imported stays, and the garbage collector need not search it, neither now nor later."""
+    """Exclude imported objects from garbage collection, because they stay."""
     gc.disable()
     try:
         return (yield)
@@ -81,11 +80,11 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, FOLDERS and WAITING before others, so that no process is left alone at the end.
+    """Put files with slow tests first, FOLDERS and WAITING before others, so that all processes end at about one time.
 
-    Before these, files with tests that are alone: such a test waits for all that others are at, and they for it.
+    Files with tests that are `alone` come even before: such a test waits for the others' current tests.
 
-    What runs end to end has two hours, where the others have what pyproject.toml says.
+    End-to-end tests have a timeout of two hours, the others that of pyproject.toml.
     """
     for item in items:
         if item.get_closest_marker("end_to_end") and not item.get_closest_marker("timeout"):
@@ -102,10 +101,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that is marked `alone` measures times: while it runs, the other process runs no test.
+    """Run no other test while one that is marked `alone` measures times.
 
-    Tests hold a lock together, one that is alone holds it for itself. Who waits for the lock holds the door, so that
-    it is not passed by those who come after it.
+    Tests share a lock, and a test that is alone holds it exclusively. A test that waits for the lock holds the door, so
+    that later ones do not pass it.
     """
     with Path(__file__).open() as lock, (ROOT / "pyproject.toml").open() as door:
         fcntl.flock(door, fcntl.LOCK_EX)
@@ -114,11 +113,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         try:
             return (yield)
         finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # said, since a child that was forked would keep it
+            fcntl.flock(lock, fcntl.LOCK_UN)  # explicit, because a forked child would keep the lock
 
 
 def project_files() -> list[str]:
-    """Every file of the project: tracked, or new and not ignored."""
+    """Return every file of the project that is tracked, or new and not ignored."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -130,9 +129,9 @@ def project_files() -> list[str]:
 
 @functools.cache
 def environment_of(stack: str) -> Path | locks.StackError:
-    """The folder of a stack's environment, or why it cannot be built: it is tried once.
+    """Build a stack's environment once, and return its folder, or the error.
 
-    It is kept in the user's cache folder under the hash of its lock, for every checkout.
+    It stays in the user's cache folder under the hash of its lock, for every checkout.
     """
     lock = ROOT / "envs" / f"{stack}.txt"
     folder = CACHE / "stacks" / f"{stack}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
@@ -144,7 +143,7 @@ def environment_of(stack: str) -> Path | locks.StackError:
 
 
 def interpreter(stack: str) -> Path:
-    """The interpreter of a stack; its environment is built where it is missing or old."""
+    """Return the interpreter of a stack; build its environment if it is missing or old."""
     environment = environment_of(stack)
     if isinstance(environment, locks.StackError):
         raise environment
@@ -153,7 +152,7 @@ def interpreter(stack: str) -> Path:
 
 @functools.cache
 def forking(python: Path, *modules: str) -> stacks.Stack:
-    """An interpreter that has imported some modules, once a session. Programs run as forks of it."""
+    """Start an interpreter that imports some modules once a session. Programs run as forks of it."""
     return stacks.Stack(python, *modules)
 
 
@@ -164,7 +163,7 @@ def _stacks_end() -> Iterator[None]:
 
 
 def link_stack(stack: str, project: Path) -> None:
-    """The environment of a stack in a copy of the project: links into it, with a marker that a rule may replace."""
+    """Link a stack's environment into a copy of the project, with a marker that a rule may replace."""
     lock, folder = project / "envs" / f"{stack}.txt", project / ".stacks" / stack
     if venv.is_built(lock, folder):
         return
@@ -173,17 +172,17 @@ def link_stack(stack: str, project: Path) -> None:
         if entry.name not in (MARK, venv.MARKER):
             (folder / entry.name).symlink_to(entry)
     (folder / MARK).touch()
-    shutil.copyfile(lock, folder / venv.MARKER)  # newer than the lock, as one that was built
+    shutil.copyfile(lock, folder / venv.MARKER)  # newer than the lock, as after a build
 
 
 def lend_bytecode(stack: str, stacks: Path) -> None:
-    """Put a stack of the tests beside those that will be built in a folder, which link its bytecode (bytecode.py)."""
+    """Link a stack of the tests into a folder, so that stacks that are built there link its bytecode (bytecode.py)."""
     stacks.mkdir(parents=True, exist_ok=True)
     (stacks / f"lent-{stack}").symlink_to(interpreter(stack).parents[1])
 
 
 def once(folder: Path, make: Callable[[Path], object]) -> Path:
-    """A folder that is filled by the process that asks first; the other waits, and finds it whole."""
+    """Return a folder that the first process fills, while others wait."""
     with folder.with_name(f".{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
@@ -197,14 +196,14 @@ def once(folder: Path, make: Callable[[Path], object]) -> Path:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that the processes of one session share, for what is made `once`."""
+    """Return a folder that the processes of a session share, for `once`."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 16 MiB of its own."""
+    """Mount a file system of 16 MiB."""
     place = tmp_path / "disk"
     place.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", place], capture_output=True, text=True)
@@ -223,7 +222,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project in which tests may run anything and edit anything."""
+    """Copy the project, so that tests can run and edit anything in it."""
     folder = tmp_path_factory.mktemp("clone")
     for name in project_files():
         target = folder / name
@@ -234,7 +233,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def path(shared: Path) -> str:
-    """PATH with the commands of the driver's environment; `snakemake` is a fork of one that is imported (forks/)."""
+    """Return a PATH with the commands of the driver's environment, where `snakemake` forks a server (forks/)."""
     owner = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
     folder = once(shared / "forks", lambda partial: forks.start(partial, owner))
     return f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -242,7 +241,7 @@ def path(shared: Path) -> str:
 
 @pytest.fixture(scope="session")
 def run_in(clone: Path, path: str) -> Run:
-    """Run a command of the driver's environment in the clone, and return what it did and said."""
+    """Return a function that runs a command of the driver's environment in the clone."""
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(clone)}
 
     def run(*command: str, cwd: Path = clone, **options: object) -> "subprocess.CompletedProcess[str]":

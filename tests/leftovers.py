@@ -1,4 +1,4 @@
-"""What a killed test session leaves behind: the next session ends its processes and unmounts its file systems."""
+"""Clean up after a killed test session: the next one ends its processes and unmounts its file systems."""
 
 import contextlib
 import os
@@ -9,20 +9,20 @@ import subprocess
 from pathlib import Path
 
 _ENDS_WITHIN_S = 10
-# Every process of a session has in its environment which process the session is, and when that began.
+# Every process of a session has the session's pid and start time in its environment.
 VARIABLE = "BEYOND_RAM_TEST_SESSION"
 _OWNER = re.compile(rf"{VARIABLE}=(\d+)-(\d+)\0".encode())
-# pytest keeps the number of its process in a file there while it runs.
+# While pytest runs, a file there has its pid.
 _FOLDER = re.compile(r".*/pytest-of-[^/]+/pytest-\d+(?=/)")
 
 
 def mark() -> None:
-    """Name this session to the processes that it starts."""
+    """Put this session's mark into the environment of the processes that it starts."""
     os.environ[VARIABLE] = f"{os.getpid()}-{_began(os.getpid())}"
 
 
 def remove() -> None:
-    """End what sessions that were killed have left running and mounted."""
+    """End processes and mounts of killed sessions."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             owner = _OWNER.search((process / "environ").read_bytes() + b"\0")
@@ -36,7 +36,7 @@ def remove() -> None:
 
 
 def _end(pid: int) -> None:
-    """Kill a process, and wait until it has ended: what it holds is free then."""
+    """Kill a process, and wait until it has ended and released what it holds."""
     process = os.pidfd_open(pid)
     try:
         signal.pidfd_send_signal(process, signal.SIGKILL)
@@ -46,7 +46,7 @@ def _end(pid: int) -> None:
 
 
 def _runs(lock: Path) -> bool:
-    """Whether the process that a lock of pytest names is alive."""
+    """Return whether the process in a lock of pytest is alive."""
     try:
         return bool(_began(int(lock.read_text())))
     except (OSError, ValueError):
@@ -54,7 +54,7 @@ def _runs(lock: Path) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When a process began, in ticks since boot; empty for one that has ended."""
+    """Return the start of a process in ticks since boot, or an empty text if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Results of any number of runs, without weighing them: copies of real runs, each under the cell of another."""
+"""Results with any number of runs, without measuring: copies of real runs under other cells."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ class Source:
     """The folder of a real run, held in memory."""
 
     def __init__(self, folder: Path, lines: int | None = None) -> None:
-        """With `lines` its samples are as many: cut, or gone through again, the time going on."""
+        """Read a run. With `lines` its samples are cut or repeated to that number, and time goes on."""
         self.record, self.events = records.record(folder), (folder / EVENTS).read_bytes()
         head, *samples = (folder / SAMPLES).read_text().splitlines()
         last_s = max(float(line.partition(",")[0]) for line in samples) + 0.005
@@ -26,7 +26,7 @@ class Source:
         self.samples = "".join(f"{line}\n" for line in (head, *samples)).encode()
 
     def write(self, runs: Path, cell: Cell) -> Path:
-        """The folder of a run of a cell, whose record says that it is one; its run.json."""
+        """Write the folder of a run of a cell, and return its run.json."""
         folder = runs / cell.path
         folder.mkdir(parents=True)
         (folder / SAMPLES).write_bytes(self.samples)
@@ -42,6 +42,6 @@ def _later(line: str, seconds: float) -> str:
 
 
 def copies(sources: Sequence[Source], runs: Path, cells: Iterable[Cell]) -> list[Path]:
-    """A run for each cell, of each source in turn; their run.json."""
+    """Write a run for each cell, from each source in turn, and return their run.json files."""
     wanted = list(cells)
     return [source.write(runs, cell) for source, cell in zip(islice(cycle(sources), len(wanted)), wanted, strict=True)]

@@ -1,4 +1,4 @@
-"""What .ci/audit makes of what pip-audit says: vulnerable, known, nothing known, no answer."""
+"""The result of .ci/audit from that of pip-audit: vulnerable, known, nothing known, no answer."""
 
 import importlib.machinery
 import importlib.util
@@ -43,5 +43,5 @@ def test_only_a_known_vulnerability_fails(
     assert expected_line in lines
 
 
-def test_the_lock_that_is_audited_is_there(audit: ModuleType) -> None:
+def test_audited_lock_exists(audit: ModuleType) -> None:
     assert audit.LOCK.read_text(encoding="utf-8").startswith("aio")

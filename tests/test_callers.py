@@ -1,4 +1,4 @@
-"""What a run has of the Snakemake above it. That it ends with it is in weighing/test_ends_with_parent.py."""
+"""Threads of a run below Snakemake. weighing/test_ends_with_parent.py tests that it ends with Snakemake."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from beyond_ram.callers import restore_threads
 restore_threads()
 print(json.dumps({{name: os.environ.get(name) for name in {NAMES!r}}}))
 """
-# As Snakemake starts a command: with these variables set to the threads of its rule.
+# Snakemake starts a command with these variables set to the threads of its rule.
 SNAKEMAKE = f"""
 import os, subprocess, sys
 subprocess.run([sys.executable, "-c", {RUN!r}], env=os.environ | dict.fromkeys({NAMES!r}, "1"), check=True)
@@ -25,18 +25,18 @@ subprocess.run([sys.executable, "-c", {RUN!r}], env=os.environ | dict.fromkeys({
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", [{}, {"OMP_NUM_THREADS": "3"}])
-def test_a_run_has_the_threads_that_its_user_has_set(given: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("user_threads", [{}, {"OMP_NUM_THREADS": "3"}])
+def test_run_has_the_threads_that_its_user_set(user_threads: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "snakemake").write_text(SNAKEMAKE)
-    environment = {name: value for name, value in os.environ.items() if name not in NAMES} | given
+    environment = {name: value for name, value in os.environ.items() if name not in NAMES} | user_threads
     done = subprocess.run(
         [sys.executable, tmp_path / "snakemake"], env=environment | {"PYTHONPATH": str(ROOT)},
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    assert json.loads(done.stdout) == dict.fromkeys(NAMES) | given
+    assert json.loads(done.stdout) == dict.fromkeys(NAMES) | user_threads
 
 
-def test_without_a_snakemake_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_stay_unchanged_without_snakemake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     done = subprocess.run([sys.executable, "-c", RUN], check=True, capture_output=True, text=True, cwd=ROOT)
     assert json.loads(done.stdout)["OMP_NUM_THREADS"] == "3"

@@ -1,4 +1,4 @@
-"""What Snakemake's workflow catalogue and a container engine read names what is there."""
+"""Files for Snakemake's workflow catalogue and for container engines name what exists."""
 
 import re
 from pathlib import Path
@@ -8,26 +8,26 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_the_readme_of_the_configs_names_each_of_them() -> None:
+def test_readme_of_the_configs_names_each_config() -> None:
     named = re.findall(r"^\| \[([\w./]+)\]", (ROOT / "config/README.md").read_text(), re.MULTILINE)
     existing = [path.name + "/" * path.is_dir() for path in (ROOT / "config").iterdir() if path.name != "README.md"]
     assert sorted(named) == sorted(existing)
 
 
-def test_links_of_that_readme_lead_somewhere() -> None:
+def test_links_of_the_configs_readme_exist() -> None:
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "config/README.md").read_text())
     assert links
     assert [link for link in links if not (ROOT / "config" / link).exists()] == []
 
 
-def test_the_catalogue_is_told_of_flags_and_software() -> None:
+def test_catalogue_has_flags_and_software() -> None:
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert {"desc", "flags"} <= {*usage["mandatory-flags"]}
     assert usage["software-stack-deployment"]["conda"] is (ROOT / "envs/driver.yaml").exists()
     assert usage["report"] is usage["software-stack-deployment"]["report"]
 
 
-def test_the_image_is_made_of_locks_and_a_python_that_are_there() -> None:
+def test_image_uses_our_locks_and_python() -> None:
     recipe = (ROOT / "Containerfile").read_text()
     assert f"ARG BASE=python:{(ROOT / '.python-version').read_text().strip()}-" in recipe
     (stacks,) = re.findall(r'^ARG STACKS="(.*)"$', recipe, re.MULTILINE)
@@ -38,8 +38,8 @@ def test_the_image_is_made_of_locks_and_a_python_that_are_there() -> None:
         assert "--hash=sha256:" in lock
 
 
-def test_what_git_leaves_out_is_left_out_of_the_image() -> None:
+def test_files_ignored_by_git_are_not_in_the_image() -> None:
     left_out = {line.strip("*/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] != "#"}
     ignored = {line.strip("*/") for line in (ROOT / ".gitignore").read_text().splitlines() if line[:1] != "#"}
-    # Of no use there, and small.
+    # Not needed in the image, and small.
     assert ignored - left_out <= {".egg-info", "uv.lock"}

@@ -1,4 +1,4 @@
-"""What a file imports of ours."""
+"""The files of ours that a file imports."""
 
 from pathlib import Path
 
@@ -14,29 +14,29 @@ def write(folder: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def test_everything_that_is_imported_in_turn_is_found(tmp_path: Path) -> None:
+def test_indirect_imports_are_found(tmp_path: Path) -> None:
     write(
         tmp_path, programs__run="import helper, json", programs__helper="def f():\n    import deep", programs__deep=""
     )
     assert closure("programs/run.py", tmp_path) == ["programs/deep.py", "programs/helper.py", "programs/run.py"]
 
 
-def test_a_module_is_searched_from_the_folder_of_the_program_that_runs_it(tmp_path: Path) -> None:
+def test_modules_are_searched_from_the_programs_folder(tmp_path: Path) -> None:
     write(tmp_path, programs__run="", programs__loaders__one="from loaders.two import x", programs__loaders__two="")
     files = closure("programs/loaders/one.py", tmp_path, beside="programs/run.py")
     assert files == ["programs/loaders/one.py", "programs/loaders/two.py"]
 
 
-def test_relative_imports_and_the_files_of_packages_are_found(tmp_path: Path) -> None:
+def test_relative_imports_and_packages_are_found(tmp_path: Path) -> None:
     write(tmp_path, p__a="from .b import x\nfrom . import c\nfrom .d.e import y", p__b="", p__c="", p__d__e="")
     (tmp_path / "p/d/__init__.py").write_text("")
     expected = ["p/a.py", "p/b.py", "p/c.py", "p/d/__init__.py", "p/d/e.py"]
     assert closure("p/a.py", tmp_path) == expected
     write(tmp_path, run="import p.a", b="", c="")
-    assert closure("run.py", tmp_path) == [*expected, "run.py"], "from the package's folder, not the program's"
+    assert closure("run.py", tmp_path) == [*expected, "run.py"], "modules of the program's folder were taken"
 
 
-def test_files_that_import_each_other_end(tmp_path: Path) -> None:
+def test_circular_imports_end(tmp_path: Path) -> None:
     write(tmp_path, a="import b", b="import a")
     assert closure("a.py", tmp_path) == ["a.py", "b.py"]
 
@@ -51,14 +51,14 @@ def test_files_that_import_each_other_end(tmp_path: Path) -> None:
         ("load", "load", "rows"),
     ],
 )
-def test_what_the_shipped_programs_share_is_an_input(root: Path, module: str, program: str, also: str) -> None:
+def test_shared_modules_of_shipped_programs_are_inputs(root: Path, module: str, program: str, also: str) -> None:
     files = closure(f"scripts/workloads/{module}.py", root, beside=f"scripts/workloads/{program}.py")
     assert f"scripts/workloads/{also}.py" in files
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", [".", "tables", "figures"])
-def test_what_reads_runs_is_not_made_again_for_the_watcher(root: Path, folder: str) -> None:
+def test_scripts_that_read_runs_do_not_import_the_watcher(root: Path, folder: str) -> None:
     for script in (root / "scripts" / folder).glob("*.py"):
         files = closure(script, root)
         assert not [file for file in files if file.startswith(("beyond_ram/watch/", "beyond_ram/weighing/"))], script

@@ -1,4 +1,4 @@
-"""What runs left, collected: the same as their folders say, whatever their number."""
+"""Collected runs equal their folders, for any number of runs."""
 
 import json
 import resource
@@ -35,17 +35,17 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return weighed(tmp_path_factory.mktemp("source"), seconds=0.3)
 
 
-def made(folder: Path, run_jsons: list[Path], name: str = "made") -> tuple[Path, Path]:
+def collect_into(folder: Path, run_jsons: list[Path], name: str = "made") -> tuple[Path, Path]:
     files = folder / f"{name}.runs.parquet", folder / f"{name}.samples.parquet"
     collect(run_jsons, *files)
     return files
 
 
 @pytest.mark.slow
-def test_what_is_collected_is_what_the_folders_say(tmp_path: Path, source: Path) -> None:
-    """Over more than one row group, in two files, in any order of asking."""
+def test_collected_runs_equal_their_folders(tmp_path: Path, source: Path) -> None:
+    """Also over several row groups, in two files, in any order."""
     two = [copies([Source(source)], tmp_path / "runs", cells(count, name)) for count, name in ((300, "a"), (4, "b"))]
-    files = [made(tmp_path, paths, str(number)) for number, paths in enumerate(two)]
+    files = [collect_into(tmp_path, paths, str(number)) for number, paths in enumerate(two)]
     runs = Runs([file for file, _ in files])
     samples = Samples([file for _, file in files], runs)
     paths = [path for paths in two for path in paths]
@@ -62,23 +62,25 @@ def test_what_is_collected_is_what_the_folders_say(tmp_path: Path, source: Path)
 
 
 @pytest.mark.slow
-def test_samples_that_are_asked_for_in_order_are_read_once(
+def test_samples_that_are_requested_in_order_are_read_once(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of many runs lie in one row group."""
+    """Samples of many runs are in one row group."""
     paths = copies([Source(source, 1000)], tmp_path / "runs", cells(150))
-    runs, samples = made(tmp_path, paths)
+    runs, samples = collect_into(tmp_path, paths)
     groups = pq.ParquetFile(samples).num_row_groups
-    read, whole = [], pq.ParquetFile.read_row_group
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", lambda *args: read.append(args[1]) or whole(*args))
+    groups_read, read_row_group = [], pq.ParquetFile.read_row_group
+    monkeypatch.setattr(
+        pq.ParquetFile, "read_row_group", lambda *args: groups_read.append(args[1]) or read_row_group(*args)
+    )
     all_samples = Samples([samples], Runs([runs]))
     assert {len(all_samples.lists(place)["t_s"]) for place in range(len(paths))} == {1000}
-    assert read == list(range(groups))
+    assert groups_read == list(range(groups))
     assert groups > 1
 
 
-def test_a_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
-    """Before the first that has some, between others, and after the last."""
+def test_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
+    """It is before, between or after runs with samples."""
     folders = [path.parent for path in copies([Source(source)], tmp_path / "runs", cells(6))]
     for number in (0, 2, 5):
         head = (folders[number] / "samples.csv").read_text().split("\n")[0]
@@ -86,18 +88,18 @@ def test_a_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
         record = json.loads((folders[number] / "run.json").read_text())
         record["sampler"] |= {"lines": 0}
         (folders[number] / "run.json").write_text(json.dumps(record))
-    runs, samples = made(tmp_path, [folder / "run.json" for folder in folders])
+    runs, samples = collect_into(tmp_path, [folder / "run.json" for folder in folders])
     all_samples = Samples([samples], Runs([runs]))
     assert [len(all_samples.of(number)) > 0 for number in range(6)] == [False, True, False, True, True, False]
     assert all_samples.lists(0)["t_s"] == []
 
 
-def test_an_older_run_lacks_the_last_columns_of_its_samples(tmp_path: Path, source: Path) -> None:
+def test_older_run_may_lack_the_last_columns(tmp_path: Path, source: Path) -> None:
     (path,) = copies([Source(source)], tmp_path / "runs", cells(2)[:1])
     samples = path.with_name("samples.csv")
     shorter = [line.rsplit(",", 8)[0] for line in samples.read_text().splitlines()]
     samples.write_text("".join(f"{line}\n" for line in shorter))
-    files = made(tmp_path, [path])
+    files = collect_into(tmp_path, [path])
     table = Samples(files[1:], Runs(files[:1])).of(0)
     assert len(table) == len(shorter) - 1
     assert table["major_faults"].isna().all()
@@ -111,13 +113,13 @@ def test_runs_of_an_older_lock_come_last(tmp_path: Path, source: Path) -> None:
     new.parent.mkdir(parents=True, exist_ok=True)
     copies([Source(source)], tmp_path / "again", cells(2))
     old = tmp_path / "again" / cells(2)[1].path / "run.json"
-    files = made(tmp_path, [paths[0], old])
+    files = collect_into(tmp_path, [paths[0], old])
     assert ["@" in record["cell"]["stack"] for record, _ in Runs(files[:1])] == [False, True]
 
 
 @pytest.mark.parametrize("kind", ["cut", "of the other kind", "foreign", "missing"])
-def test_what_was_not_collected_is_refused_in_one_line(tmp_path: Path, source: Path, kind: str) -> None:
-    runs, samples = made(tmp_path, copies([Source(source)], tmp_path / "runs", cells(2)))
+def test_damaged_collected_files_get_one_line(tmp_path: Path, source: Path, kind: str) -> None:
+    runs, samples = collect_into(tmp_path, copies([Source(source)], tmp_path / "runs", cells(2)))
     if kind == "cut":
         cut(runs)
     elif kind == "of the other kind":
@@ -137,18 +139,20 @@ def cpu_s(work: Callable[[], Any]) -> float:
 
 
 @pytest.mark.slow
-def test_ten_times_the_runs_take_ten_times_the_time_and_no_more_memory(tmp_path: Path, source: Path) -> None:
+def test_time_is_linear_and_memory_constant_in_the_number_of_runs(tmp_path: Path, source: Path) -> None:
     """100 and 1,000 runs of 1,000 samples."""
-    taken: dict[str, list[float]] = {"collect": [], "runs": [], "verdicts": []}
+    cpu_times: dict[str, list[float]] = {"collect": [], "runs": [], "verdicts": []}
     peaks = []
     for count in (100, 1000):
         run_jsons = copies([Source(source, 1000)], tmp_path / str(count), cells(count))
         files = [tmp_path / f"{count}.{kind}.parquet" for kind in ("runs", "samples")]
-        taken["collect"].append(cpu_s(lambda: collect(run_jsons, *files)))  # noqa: B023 - called at once
+        cpu_times["collect"].append(cpu_s(lambda: collect(run_jsons, *files)))  # noqa: B023 - called at once
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         runs = Runs(files[:1])
-        taken["runs"].append(cpu_s(lambda: table_runs(runs)))  # noqa: B023
-        taken["verdicts"].append(cpu_s(lambda: verdicts(runs)))  # noqa: B023
+        cpu_times["runs"].append(cpu_s(lambda: table_runs(runs)))  # noqa: B023
+        cpu_times["verdicts"].append(cpu_s(lambda: verdicts(runs)))  # noqa: B023
     # A quadratic step would take a hundred times the time.
-    assert {what: few * 25 > many for what, (few, many) in taken.items()} == dict.fromkeys(taken, True), taken
+    assert {step: few * 25 > many for step, (few, many) in cpu_times.items()} == dict.fromkeys(cpu_times, True), (
+        cpu_times
+    )
     assert peaks[1] - peaks[0] < 60, "MiB more for ten times the samples"

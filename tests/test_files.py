@@ -1,4 +1,4 @@
-"""One way to write a file whole: nothing behind a link, and nothing but a regular file, is ever written over."""
+"""Writing a file whole: only regular files and links are replaced, and no link is followed."""
 
 import contextlib
 import importlib.util
@@ -22,7 +22,7 @@ Write = Callable[[Path], None]
 RECORDS = Path(__file__).parents[1] / "beyond_ram/tokenize/engine/records.py"
 
 
-def engine(path: Path) -> None:
+def write_by_engine(path: Path) -> None:
     spec = importlib.util.spec_from_file_location("records", RECORDS)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -30,12 +30,12 @@ def engine(path: Path) -> None:
     module.write_json(path, {"new": 1})
 
 
-def whole(path: Path) -> None:
+def write_whole(path: Path) -> None:
     with files.whole(path) as partial:
         partial.write_text("new")
 
 
-def delivered(path: Path) -> None:
+def write_delivered(path: Path) -> None:
     scratch = path.parent / "scratch"
     scratch.mkdir(exist_ok=True)
     file = OutFile(scratch / "lines")
@@ -49,14 +49,14 @@ def delivered(path: Path) -> None:
 
 
 WRITERS: dict[str, Write] = {
-    "whole": whole,
+    "whole": write_whole,
     "write": lambda path: files.write(path, "new"),
     "outfile": lambda path: copy([b"new"], path),
-    "delivered": delivered,
-    "engine": engine,
+    "delivered": write_delivered,
+    "engine": write_by_engine,
 }
 every_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-# The engine keeps no mode, and cleans its folder when it begins (tests/tokenize/engine/test_faults.py).
+# The engine does not keep modes, and cleans its folder at its start (tests/tokenize/engine/test_faults.py).
 DRIVER = {name: write for name, write in WRITERS.items() if name != "engine"}
 every_writer_of_the_driver = pytest.mark.parametrize("write", DRIVER.values(), ids=DRIVER)
 
@@ -86,7 +86,7 @@ def names(folder: Path) -> list[str]:
 
 @every_writer
 @pytest.mark.parametrize("planted", [".partial-run.json", "run.json.partial", ".run.json.partial"])
-def test_a_planted_link_is_not_followed(write: Write, planted: str, folder: Path, victim: Path) -> None:
+def test_planted_link_is_not_followed(write: Write, planted: str, folder: Path, victim: Path) -> None:
     (folder / planted).symlink_to(victim)
     write(folder / "run.json")
     assert victim.read_text() == "precious"
@@ -96,9 +96,7 @@ def test_a_planted_link_is_not_followed(write: Write, planted: str, folder: Path
 
 @every_writer
 @pytest.mark.parametrize("dangling", [False, True])
-def test_a_link_is_replaced_and_what_is_behind_it_stays(
-    write: Write, dangling: bool, folder: Path, victim: Path
-) -> None:
+def test_link_is_replaced_and_its_target_stays(write: Write, dangling: bool, folder: Path, victim: Path) -> None:
     if dangling:
         victim.unlink()
     (folder / "run.json").symlink_to(victim)
@@ -128,8 +126,8 @@ def disk(path: Path) -> None:
 
 def unix_socket(path: Path) -> None:
     here = Path.cwd()
-    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as made:
-        made.bind(path.name)
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as server:
+        server.bind(path.name)
     assert Path.cwd() == here
 
 
@@ -139,7 +137,7 @@ SPECIAL: dict[str, Write] = {"fifo": fifo, "device": device, "disk": disk, "sock
 @every_writer
 @pytest.mark.parametrize("behind_a_link", [False, True])
 @pytest.mark.parametrize("make", SPECIAL.values(), ids=SPECIAL)
-def test_what_is_no_regular_file_is_refused(write: Write, make: Write, behind_a_link: bool, folder: Path) -> None:
+def test_special_files_are_refused(write: Write, make: Write, behind_a_link: bool, folder: Path) -> None:
     make(folder / "special")
     target = folder / "special"
     if behind_a_link:
@@ -150,12 +148,14 @@ def test_what_is_no_regular_file_is_refused(write: Write, make: Write, behind_a_
         write(target)
     assert str(error.value).count("\n") == 0
     after = [path.lstat() for path in sorted(folder.iterdir())]
-    assert [(one.st_ino, one.st_mode) for one in before] == [(one.st_ino, one.st_mode) for one in after]
+    assert [(status.st_ino, status.st_mode) for status in before] == [
+        (status.st_ino, status.st_mode) for status in after
+    ]
 
 
 @every_writer_of_the_driver
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
-def test_a_new_file_has_an_ordinary_mode_and_a_replaced_one_its_own(write: Write, umask: int, folder: Path) -> None:
+def test_new_file_has_the_default_mode_and_a_replaced_one_keeps_its_own(write: Write, umask: int, folder: Path) -> None:
     earlier = os.umask(umask)
     try:
         write(folder / "run.json")
@@ -170,12 +170,12 @@ def test_a_new_file_has_an_ordinary_mode_and_a_replaced_one_its_own(write: Write
     assert names(folder) == ["run.json"]
 
 
-def test_a_folder_that_is_not_there_is_named(folder: Path) -> None:
+def test_missing_folder_is_named(folder: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no such folder: .*nothing'$"):
         files.write(folder / "nothing" / "a.txt", "new")
 
 
-def test_after_an_error_all_is_as_it_was(folder: Path) -> None:
+def test_error_leaves_the_old_file(folder: Path) -> None:
     (folder / "a.txt").write_text("before")
     with pytest.raises(RuntimeError), files.whole(folder / "a.txt") as partial:
         partial.write_text("half")
@@ -184,7 +184,7 @@ def test_after_an_error_all_is_as_it_was(folder: Path) -> None:
     assert (folder / "a.txt").read_text() == "before"
 
 
-def test_a_partial_file_that_became_a_link_is_not_delivered(folder: Path, victim: Path) -> None:
+def test_partial_file_that_became_a_link_is_not_delivered(folder: Path, victim: Path) -> None:
     with pytest.raises(FileExistsError), files.whole(folder / "a.txt") as partial:
         partial.unlink()
         partial.symlink_to(victim)
@@ -192,7 +192,7 @@ def test_a_partial_file_that_became_a_link_is_not_delivered(folder: Path, victim
     assert victim.read_text() == "precious"
 
 
-def test_a_target_that_became_a_fifo_meanwhile_stays(folder: Path) -> None:
+def test_target_that_became_a_fifo_meanwhile_stays(folder: Path) -> None:
     with pytest.raises(FileExistsError), files.whole(folder / "a.txt") as partial:
         partial.write_text("new")
         os.mkfifo(folder / "a.txt")
@@ -200,23 +200,23 @@ def test_a_target_that_became_a_fifo_meanwhile_stays(folder: Path) -> None:
     assert names(folder) == ["a.txt"]
 
 
-def test_what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not(folder: Path) -> None:
+def test_partial_files_of_only_killed_writers_are_removed(folder: Path) -> None:
     program = "import sys, time\nfrom beyond_ram.files import whole\nwith whole(sys.argv[1]) as partial:\n"
     program += "    partial.write_text('x')\n    print('half', flush=True)\n    time.sleep(60)"
     command = [sys.executable, "-c", program, str(folder / "a.json")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
         assert writer.stdout and writer.stdout.readline() == b"half\n"
-        whole(folder / "b.json")
-        assert len(names(folder)) == 2, "of the live writer nothing is removed"
+        write_whole(folder / "b.json")
+        assert len(names(folder)) == 2, "a file of the live writer was removed"
         writer.send_signal(signal.SIGKILL)
     (folder / ".partial-mine.json").write_text("a name that is not ours")
     files._swept.clear()
-    whole(folder / "c.json")
+    write_whole(folder / "c.json")
     assert names(folder) == [".partial-mine.json", "b.json", "c.json"]
 
 
 @pytest.mark.slow
-def test_many_writers_of_one_folder_do_not_remove_what_others_write(folder: Path) -> None:
+def test_simultaneous_writers_do_not_remove_each_others_files(folder: Path) -> None:
     program = (
         "import sys\nfrom beyond_ram import files\nfor n in range(300):\n"
         "    files._swept.clear()\n    files.write(sys.argv[1], sys.argv[2] * 1000)"
@@ -227,15 +227,15 @@ def test_many_writers_of_one_folder_do_not_remove_what_others_write(folder: Path
     assert names(folder) == ["a"]
 
 
-def test_a_fifo_and_a_device_are_written_into_where_that_is_asked(folder: Path) -> None:
+def test_streams_are_written_into_on_request(folder: Path) -> None:
     os.mkfifo(folder / "fifo")
-    read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append((folder / "fifo").read_text()))
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append((folder / "fifo").read_text()))
     reader.start()
     with files.whole(folder / "fifo", into_streams=True) as partial:
         partial.write_text("a page")
     reader.join()
-    assert read == ["a page"]
+    assert received == ["a page"]
     device(folder / "null")
     with files.whole(folder / "null", into_streams=True) as partial:
         partial.write_text("a page")
@@ -244,8 +244,8 @@ def test_a_fifo_and_a_device_are_written_into_where_that_is_asked(folder: Path) 
 
 
 @pytest.mark.parametrize("stream", ["/dev/fd/1", "/proc/self/fd/1", "LINK"])
-def test_a_descriptor_that_is_a_file_goes_on_where_it_is(stream: str, folder: Path) -> None:
-    (folder / "LINK").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, which a failure would replace
+def test_output_to_a_descriptor_is_appended(stream: str, folder: Path) -> None:
+    (folder / "LINK").symlink_to("/proc/self/fd/1")  # like /dev/stdout, which a failure would replace
     program = (
         "import os, sys\nfrom beyond_ram import files\nos.write(1, b'before ')\n"
         "with files.whole(sys.argv[1], into_streams=True) as partial:\n    partial.write_text('page')\n"
@@ -257,7 +257,7 @@ def test_a_descriptor_that_is_a_file_goes_on_where_it_is(stream: str, folder: Pa
     assert (folder / "LINK").is_symlink()
 
 
-def test_a_log_is_a_new_file(folder: Path, victim: Path) -> None:
+def test_log_is_a_new_file(folder: Path, victim: Path) -> None:
     (folder / "log").symlink_to(victim)
     with files.log(folder / "log") as log:
         log.write("line\n")
@@ -269,7 +269,7 @@ def test_a_log_is_a_new_file(folder: Path, victim: Path) -> None:
     assert (folder / "null").is_char_device()
 
 
-def test_a_mark_is_not_made_behind_a_link(folder: Path, tmp_path: Path) -> None:
+def test_mark_is_not_written_through_a_link(folder: Path, tmp_path: Path) -> None:
     (folder / folders.MARK).symlink_to(tmp_path / "elsewhere")
     folders.mark(folder)
     assert not (tmp_path / "elsewhere").exists()
@@ -288,7 +288,7 @@ Page = Callable[[Path], "subprocess.CompletedProcess[bytes]"]
 
 
 @pytest.mark.slow
-def test_a_page_goes_to_standard_output_and_devices_stay(page: Page, folder: Path) -> None:
+def test_page_can_go_to_standard_output_and_devices(page: Page, folder: Path) -> None:
     (folder / "stdout").symlink_to("/proc/self/fd/1")
     done = page(folder / "stdout")
     assert done.returncode == 0
@@ -301,7 +301,7 @@ def test_a_page_goes_to_standard_output_and_devices_stay(page: Page, folder: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [unix_socket, Path.mkdir])
-def test_a_page_that_cannot_be_is_refused_before_the_command_runs(make: Write, page: Page, folder: Path) -> None:
+def test_impossible_page_is_refused_before_the_command_runs(make: Write, page: Page, folder: Path) -> None:
     make(folder / "page.html")
     done = page(folder / "page.html")
     assert done.returncode != 0
@@ -311,7 +311,7 @@ def test_a_page_that_cannot_be_is_refused_before_the_command_runs(make: Write, p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["samples.csv", "events.jsonl", "run.json"])
-def test_a_run_s_file_that_is_a_fifo_is_refused_before_the_command_runs(name: str, folder: Path) -> None:
+def test_fifo_in_place_of_a_runs_file_is_refused_before_the_run(name: str, folder: Path) -> None:
     os.mkfifo(folder / name)
     words = ["watch", "--out", str(folder), "--", "touch", str(folder / "ran")]
     done = subprocess.run([sys.executable, "-m", "beyond_ram", *words], capture_output=True, text=True, check=False)
@@ -319,6 +319,6 @@ def test_a_run_s_file_that_is_a_fifo_is_refused_before_the_command_runs(name: st
     assert names(folder) == [name] and (folder / name).is_fifo()
 
 
-def test_the_engine_writes_what_is_given(folder: Path) -> None:
-    engine(folder / "a.json")
+def test_engine_writes_json(folder: Path) -> None:
+    write_by_engine(folder / "a.json")
     assert json.loads((folder / "a.json").read_text()) == {"new": 1}

@@ -1,4 +1,4 @@
-"""Nothing is replaced or removed that was not made here."""
+"""Only folders that beyond-ram made are replaced or removed."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def fill(out: Path, text: str) -> None:
         (folder / "new.txt").write_text(text)
 
 
-def test_a_folder_that_was_made_here_is_replaced_whole(tmp_path: Path) -> None:
+def test_own_folder_is_replaced_whole(tmp_path: Path) -> None:
     out = tmp_path / "out"
     fill(out, "first")
     (out / "more").mkdir()
@@ -35,29 +35,29 @@ def test_a_folder_that_was_made_here_is_replaced_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+def test_empty_folder_may_be_filled(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     fill(tmp_path / "out", "text")
 
 
-@pytest.mark.parametrize("what", [lambda out: fill(out, "text"), fresh, remove])
-def test_any_other_folder_is_left_as_it_is(tmp_path: Path, what: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("replace", [lambda out: fill(out, "text"), fresh, remove])
+def test_foreign_folders_are_refused(tmp_path: Path, replace: Callable[[Path], None]) -> None:
     out = foreign(tmp_path / "out")
     with pytest.raises(ForeignFolderError, match="is not empty and was not made by beyond-ram"):
-        what(out)
+        replace(out)
     link = tmp_path / "link"
     link.symlink_to(out)
     with pytest.raises(ForeignFolderError, match="is a link"):
-        what(link)
+        replace(link)
     (tmp_path / "file").write_text("here")
     with pytest.raises(ForeignFolderError, match="is a file"):
-        what(tmp_path / "file")
+        replace(tmp_path / "file")
     assert [path.name for path in out.iterdir()] == ["precious.txt"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "out"]
 
 
 @pytest.mark.parametrize("out", [".", "..", "inner/..", "/"])
-def test_the_working_directory_and_what_holds_it_are_never_replaced(
+def test_working_directory_and_its_parents_are_never_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
     project = foreign(tmp_path / "project")
@@ -78,7 +78,7 @@ def test_links_inside_are_removed_and_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-def test_a_folder_beside_it_with_a_like_name_is_left_alone(tmp_path: Path) -> None:
+def test_folder_with_a_similar_name_stays(tmp_path: Path) -> None:
     alike = foreign(tmp_path / ".out.making-mine")
     fill(tmp_path / "out", "text")
     assert (alike / "precious.txt").exists()
@@ -91,9 +91,7 @@ def make(out: Path, code: str) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "status"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", 143), ("1 / 0", 1)]
 )
-def test_a_program_that_fails_changes_nothing_and_its_status_is_passed_on(
-    tmp_path: Path, code: str, status: int
-) -> None:
+def test_failing_program_changes_nothing_and_its_status_is_returned(tmp_path: Path, code: str, status: int) -> None:
     fill(tmp_path / "out", "before")
     done = subprocess.run(make(tmp_path / "out", code), capture_output=True, check=False)
     assert done.returncode == status
@@ -101,7 +99,7 @@ def test_a_program_that_fails_changes_nothing_and_its_status_is_passed_on(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_foreign_folder_is_told_in_one_line_and_the_program_not_run(tmp_path: Path) -> None:
+def test_foreign_folder_gets_one_line_before_the_program_runs(tmp_path: Path) -> None:
     out = foreign(tmp_path / "my out")
     ran = tmp_path / "ran"
     done = subprocess.run(
@@ -114,7 +112,7 @@ def test_a_foreign_folder_is_told_in_one_line_and_the_program_not_run(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_signal_that_a_job_ignores_stays_ignored(tmp_path: Path) -> None:
+def test_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     started = tmp_path / "started"
     code = f"import time; open({str(started)!r}, 'w'); time.sleep(1)"
     process = subprocess.Popen(

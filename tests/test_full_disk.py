@@ -1,4 +1,4 @@
-"""A disk that is full while the workflow writes, and has room again afterwards: nothing half-written is believed."""
+"""A disk that is full while the workflow writes: no half-written file is taken for a whole one."""
 
 import errno
 import subprocess
@@ -21,20 +21,20 @@ MB = 1 << 20
 
 
 class Disk:
-    """A small file system of its own."""
+    """A small file system."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._ballast = folder / "results", folder / "ballast"
         self.folder.mkdir()
 
-    def fill(self, but_bytes: int) -> None:
+    def fill(self, left_bytes: int) -> None:
         with self._ballast.open("wb", buffering=0) as file:
             try:
                 while True:
                     file.write(b"x" * 4096)
             except OSError as error:
                 assert error.errno == errno.ENOSPC
-            file.truncate(file.tell() - but_bytes)
+            file.truncate(file.tell() - left_bytes)
 
     def free(self) -> None:
         self._ballast.unlink()
@@ -72,7 +72,7 @@ def requests(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("left_bytes", [0, 8192])
 @pytest.mark.parametrize("write", [table, figure, page, requests])
-def test_a_file_is_there_as_before_or_whole(disk: Disk, write: Callable[[Path], None], left_bytes: int) -> None:
+def test_full_disk_leaves_the_old_file_or_none(disk: Disk, write: Callable[[Path], None], left_bytes: int) -> None:
     write(disk.folder)
     whole = disk.files()
     disk.fill(left_bytes)
@@ -92,7 +92,7 @@ def test_a_file_is_there_as_before_or_whole(disk: Disk, write: Callable[[Path], 
 
 
 @pytest.mark.slow
-def test_tokens_are_not_announced_before_they_are_there(disk: Disk, root: Path, tmp_path: Path) -> None:
+def test_tokens_json_is_not_written_on_a_full_disk(disk: Disk, root: Path, tmp_path: Path) -> None:
     spec, out = tmp_path / "spec.json", disk.folder / "tokens"
     spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1, "corpus": null}')
     program = [sys.executable, str(root / "scripts/workloads/make_tokens.py"), "--spec", str(spec)]
@@ -109,7 +109,7 @@ def test_tokens_are_not_announced_before_they_are_there(disk: Disk, root: Path, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left_bytes", [0, 4096, 8192])
-def test_a_run_is_whole_or_none(disk: Disk, tmp_path: Path, left_bytes: int) -> None:
+def test_run_on_a_full_disk_is_not_readable(disk: Disk, tmp_path: Path, left_bytes: int) -> None:
     hanging.make(tmp_path)
     command = hanging.weigh("weighed")
     command[command.index("runs")] = str(disk.folder / "runs")

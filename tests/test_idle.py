@@ -1,4 +1,4 @@
-"""A real Snakemake looks for jobs to start when one has ended, and not in between."""
+"""A real Snakemake looks for jobs only after one has ended."""
 
 import os
 import subprocess
@@ -23,8 +23,8 @@ rule make:
 """
 
 
-def ended(folder: Path, path: str, *options: str) -> str:
-    """What a call said that has made both files."""
+def run_snakemake(folder: Path, path: str, *options: str) -> str:
+    """Run a call that makes both files, and return its log."""
     (folder / "Snakefile").write_text(SNAKEFILE)
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
     command = ["snakemake", "--verbose", *options]
@@ -32,12 +32,12 @@ def ended(folder: Path, path: str, *options: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_look_for_jobs_is_one_at_the_start_and_one_after_each(tmp_path: Path, path: str) -> None:
-    assert 2 <= ended(tmp_path, path, "--cores", "1").count("Ready jobs: ") <= 4
+def test_scheduler_looks_for_jobs_at_the_start_and_after_each_job(tmp_path: Path, path: str) -> None:
+    assert 2 <= run_snakemake(tmp_path, path, "--cores", "1").count("Ready jobs: ") <= 4
 
 
 @pytest.mark.slow
-def test_a_bound_that_the_user_gives_is_kept(tmp_path: Path, path: str) -> None:
-    ended(tmp_path, path, "--cores", "2", "--max-jobs-per-timespan", "1/2s")
-    made = sorted((tmp_path / name).stat().st_mtime for name in "ab")
-    assert made[1] - made[0] > 1.5
+def test_users_rate_limit_is_kept(tmp_path: Path, path: str) -> None:
+    run_snakemake(tmp_path, path, "--cores", "2", "--max-jobs-per-timespan", "1/2s")
+    times = sorted((tmp_path / name).stat().st_mtime for name in "ab")
+    assert times[1] - times[0] > 1.5

@@ -1,4 +1,4 @@
-"""A session that is killed leaves nothing that the next one does not end."""
+"""Processes and mounts of a killed session are removed by the next."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def session() -> "Iterator[tuple[subprocess.Popen[str], int]]":
-    """A process that is a session, and the number of one that it has started."""
+    """Start a process that is a session, and yield it with the pid of its child."""
     command = [sys.executable, "-c", SESSION, str(Path(__file__).parent)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -35,12 +35,12 @@ def lives(pid: int) -> bool:
     return bool(leftovers._began(pid))
 
 
-def test_processes_of_a_killed_session_are_ended_and_no_others(
+def test_only_processes_of_killed_sessions_are_killed(
     session: "tuple[subprocess.Popen[str], int]",
 ) -> None:
     process, child = session
     leftovers.remove()
-    assert lives(child), "its session is alive"
+    assert lives(child), "a process of a living session was killed"
     process.kill()
     process.wait()
     assert lives(child)
@@ -49,7 +49,7 @@ def test_processes_of_a_killed_session_are_ended_and_no_others(
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts a file system, which needs root")
-def test_a_mount_of_a_killed_session_is_removed_and_no_other(tmp_path: Path) -> None:
+def test_only_mounts_of_killed_sessions_are_removed(tmp_path: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     places = {name: tmp_path / "pytest-of-me" / name / "disk" for name in ("pytest-1", "pytest-2")}

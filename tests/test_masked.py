@@ -1,4 +1,4 @@
-"""Secrets of a command line: masked by the name that stands before them, and nothing else is."""
+"""Secrets in a command line are masked by the name before them, and nothing else is masked."""
 
 import json
 import os
@@ -32,13 +32,13 @@ MASKED = {
 
 
 @pytest.mark.parametrize("line", MASKED)
-def test_what_a_name_says_is_secret_is_masked(line: str) -> None:
+def test_values_with_secret_names_are_masked(line: str) -> None:
     assert masked.text(line) == MASKED[line], "as a script"
     if "'" not in line:
         assert masked.command(line.split(" ")) == MASKED[line].split(" "), "as words"
 
 
-def test_a_long_word_costs_no_time() -> None:
+def test_long_words_are_masked_quickly() -> None:
     begun = time.monotonic()
     for word in (
         "a-" * 50_000,
@@ -60,21 +60,21 @@ COMMAND = ["sh", "-c", f"exit 3 # --token {SECRETS[0]}", f"--password={SECRETS[1
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
-def test_no_secret_of_a_command_or_its_environment_is_kept(tmp_path: Path, whole: bool) -> None:
+def test_no_secret_of_command_or_environment_is_stored(tmp_path: Path, whole: bool) -> None:
     environment = {**os.environ, "HF_TOKEN": SECRETS[4], "MY_PASSWORD": SECRETS[5]}
     options = ["--out", str(tmp_path / "out"), *(["--whole-command"] if whole else [])]
     words = [sys.executable, "-m", "beyond_ram", "watch", *options, "--", *COMMAND]
     done = subprocess.run(words, env=environment, capture_output=True, check=False)
     assert done.returncode == 3
-    kept = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
-    leaked = [secret for secret in SECRETS if secret.encode() in kept + done.stdout + done.stderr]
+    stored = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    leaked = [secret for secret in SECRETS if secret.encode() in stored + done.stdout + done.stderr]
     assert leaked == (SECRETS[:4] if whole else [])
     if whole:
         assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == COMMAND
 
 
 @pytest.mark.slow
-def test_a_command_that_is_not_there_is_told_without_its_secrets(tmp_path: Path) -> None:
+def test_message_about_a_missing_command_has_no_secret(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", "no-such-program"]
     done = subprocess.run([*words, "--token", SECRETS[0]], capture_output=True, text=True, check=False)
     assert done.returncode != 0

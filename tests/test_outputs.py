@@ -1,4 +1,4 @@
-"""Which tables and figures are made of which experiments."""
+"""The choice of tables and figures for experiments."""
 
 import contextlib
 from pathlib import Path
@@ -28,56 +28,56 @@ WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], 
 
 def outputs(root: Path, **experiments: Any) -> Outputs:
     config = load({"corpora": {}, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root)
-    made = Outputs(root, config.run())
-    made.add(
+    planned = Outputs(root, config.run())
+    planned.add(
         "limit",
         "Limits",
         lambda e: e.workload == "scan",
         tables=["limits"],
         figures={"smallest_limit": Figure("Limits")},
     )
-    made.add(
+    planned.add(
         "load",
         "Loading",
         lambda e: e.workload == "write",
         tables=["writers"],
         figures={"cost": Figure("Cost", varies("format"))},
     )
-    made.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
-    return made
+    planned.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
+    return planned
 
 
-def test_what_no_experiment_runs_is_not_made(root: Path) -> None:
-    made = outputs(root, scan=SCAN)
-    assert made.tables() == ["limits", "runs"]
-    assert made.figures() == {"smallest_limit": "Limits"}
-    assert made.left_out() == ["Cost"]
+def test_outputs_without_an_experiment_are_left_out(root: Path) -> None:
+    planned = outputs(root, scan=SCAN)
+    assert planned.tables() == ["limits", "runs"]
+    assert planned.figures() == {"smallest_limit": "Limits"}
+    assert planned.left_out() == ["Cost"]
 
 
-def test_a_part_is_made_of_its_own_experiments(root: Path) -> None:
-    made = outputs(root, scan=SCAN, write=WRITE)
-    runs = made.of("table", "runs")
-    assert made.parts() == ["limit", "load"]
-    assert made.experiments_of(runs) == ["scan", "write"]
-    assert made.experiments_of(runs, ["load"]) == ["write"]
-    assert made.tables(["load"]) == ["writers", "runs"]
-    assert made.tables(["load"], general=False) == ["writers"]
+def test_part_uses_its_own_experiments(root: Path) -> None:
+    planned = outputs(root, scan=SCAN, write=WRITE)
+    runs = planned.of("table", "runs")
+    assert planned.parts() == ["limit", "load"]
+    assert planned.experiments_of(runs) == ["scan", "write"]
+    assert planned.experiments_of(runs, ["load"]) == ["write"]
+    assert planned.tables(["load"]) == ["writers", "runs"]
+    assert planned.tables(["load"], general=False) == ["writers"]
 
 
-def test_a_table_with_a_condition_needs_an_experiment_that_meets_it(root: Path) -> None:
-    made = outputs(root, write=WRITE)
-    made.add("load", "Remedies", always, tables={"remedies": varies("remedy"), "owners": always})
-    assert made.tables(["load"], general=False) == ["writers", "owners"]
+def test_table_with_a_condition_needs_a_matching_experiment(root: Path) -> None:
+    planned = outputs(root, write=WRITE)
+    planned.add("load", "Remedies", always, tables={"remedies": varies("remedy"), "owners": always})
+    assert planned.tables(["load"], general=False) == ["writers", "owners"]
 
 
-def test_a_figure_of_a_comparison_needs_something_to_compare(root: Path) -> None:
+def test_comparing_figure_needs_an_axis_that_varies(root: Path) -> None:
     several = {"workload": "write", "matrix": WRITE["matrix"] | {"format": ["npy", "csv"]}}  # type: ignore[operator]
     assert not outputs(root, write=WRITE).figures()
     assert outputs(root, write=several).figures() == {"cost": "Cost"}
     assert has("format", "csv")(outputs(root, write=several).experiments["write"])
 
 
-def test_what_a_table_is_made_from_is_read_off_its_function(root: Path, tmp_path: Path) -> None:
+def test_inputs_of_a_table_are_its_functions_parameters(root: Path, tmp_path: Path) -> None:
     assert outputs(root, scan=SCAN).needs("table", "limits") == ["records"]
     (tmp_path / "t.py").write_text("def t(records, owners=None, *, level=0.05): ...")
     assert parameters(tmp_path / "t.py", "t") == ["records", "owners"]
@@ -86,8 +86,8 @@ def test_what_a_table_is_made_from_is_read_off_its_function(root: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_tables_and_figures_are_made_of_what_there_is() -> None:
-    """Else a parameter that is a setting reaches its function as None, when the workflow calls it."""
+def test_parameters_of_tables_and_figures_are_known_inputs() -> None:
+    """Otherwise a parameter that is a setting would be None when the workflow calls the function."""
     repository = Path(__file__).parents[1]
     chapters = "".join(path.read_text() for path in (repository / "rules").glob("*.smk"))
     table_of = {module: table for table, module in MODULES.items()}

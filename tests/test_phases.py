@@ -1,4 +1,4 @@
-"""What a program says of itself: heard where somebody listens, nothing elsewhere, and of one file."""
+"""Phases that a program marks: a watcher records them, otherwise they cost nothing, and one file is enough."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def event_phases(record: dict[str, Any], out: Path) -> list[tuple[str, object]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copied", [False, True])
-def test_a_watcher_hears_phases_also_from_a_copy(copied: bool, tmp_path: Path) -> None:
+def test_watcher_records_phases_also_from_a_copied_file(copied: bool, tmp_path: Path) -> None:
     if copied:
         shutil.copy(ROOT / "beyond_ram" / "phases.py", tmp_path / "phases.py")
     place, package = (tmp_path, "phases") if copied else (ROOT, "beyond_ram")
@@ -56,13 +56,13 @@ def test_phases_of_threads_may_end_in_any_order(tmp_path: Path, monkeypatch: pyt
     first, second = beyond_ram.phase("first"), beyond_ram.phase("second")
     for step in (first.__enter__, second.__enter__):
         step()
-    for one in (first, second):
-        one.__exit__(None, None, None)
+    for phase in (first, second):
+        phase.__exit__(None, None, None)
     phases = [json.loads(line)["phase"] for line in (tmp_path / "told").read_text().splitlines()]
     assert phases == ["first", "second", "second", ""]
 
 
-def test_it_imports_next_to_nothing() -> None:
+def test_phases_import_little() -> None:
     program = "import sys; before = set(sys.modules); import beyond_ram; print(*set(sys.modules) - before)"
     completed = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}"],
@@ -75,7 +75,7 @@ def test_it_imports_next_to_nothing() -> None:
     assert not others & {"json", "subprocess", "tempfile", "beyond_ram.seen", "beyond_ram.watch"}
 
 
-def test_where_nobody_listens_it_costs_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_phases_cost_nothing_without_a_watcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
     began = time.process_time()
@@ -83,12 +83,12 @@ def test_where_nobody_listens_it_costs_nothing(monkeypatch: pytest.MonkeyPatch, 
         with beyond_ram.phase("x"):
             pass
         beyond_ram.mark("x")
-    assert time.process_time() - began < 0.5, "50 µs for two phases' ends and a mark"
+    assert time.process_time() - began < 0.5, "more than 50 µs for a phase and a mark"
     assert not list(tmp_path.iterdir())
     assert not emit("x")
 
 
-def test_what_cannot_be_written_ends_no_program(
+def test_failed_writes_do_not_end_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "no" / "folder"))
@@ -133,15 +133,15 @@ json.dump(seen.record, sys.stdout)
 """
 
 
-def fresh(program: str, *arguments: str) -> Any:
-    """What a program of its own prints: this process frees memory of other tests while it is weighed."""
+def run_program(program: str, *arguments: str) -> Any:
+    """Run a program in a new process, because this one frees memory of other tests; return the JSON that it prints."""
     done = subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 @pytest.mark.slow
-def test_a_block_weighs_itself(tmp_path: Path) -> None:
-    seen = fresh(BLOCK, str(tmp_path))
+def test_watching_measures_a_block(tmp_path: Path) -> None:
+    seen = run_program(BLOCK, str(tmp_path))
     assert seen["same_environment"]
     assert not seen["known_within"]
     assert 110e6 < seen["gain_bytes"] < 200e6
@@ -153,12 +153,12 @@ def test_a_block_weighs_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_spike_within_a_block_is_seen_by_the_kernel() -> None:
-    marks = fresh(SPIKE)["peak"]["hwm_bytes"]["processes"]
+def test_kernel_records_a_spike_in_a_block() -> None:
+    marks = run_program(SPIKE)["peak"]["hwm_bytes"]["processes"]
     assert 150e6 < max(entry["hwm_bytes"] for entry in marks) < 300e6
 
 
-def test_an_error_in_a_block_is_the_block_s_own() -> None:
+def test_error_in_a_block_is_raised() -> None:
     with pytest.raises(ZeroDivisionError), beyond_ram.watching() as seen:
         _ = 1 / 0
     assert seen.record["outcome"] == "detached"

@@ -1,4 +1,4 @@
-"""A limit of memory for a test, tried by a pytest of its own."""
+"""The memory limit of a test, in another pytest."""
 
 import os
 import subprocess
@@ -57,27 +57,27 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", ["within", "unmarked"])
-def test_what_passes(output: str, name: str) -> None:
+def test_tests_within_their_limit_pass(output: str, name: str) -> None:
     assert f"PASSED test_them.py::test_{name}\n" in output
 
 
 @pytest.mark.parametrize("name", ["above", "above_for_a_moment"])
-def test_what_fails_says_how_much(output: str, name: str) -> None:
+def test_tests_above_their_limit_fail_with_the_peak(output: str, name: str) -> None:
     line = next(line for line in output.splitlines() if line.startswith(f"FAILED test_them.py::test_{name} "))
     assert "peak anonymous memory" in line and "is above --max-anon 100M" in line
 
 
-def test_a_failure_of_its_own_stays(output: str) -> None:
+def test_other_failures_stay(output: str) -> None:
     assert "FAILED test_them.py::test_fails_by_itself - assert 1 == 2" in output
 
 
-def test_a_marker_that_means_nothing_is_told(output: str) -> None:
+def test_bad_markers_are_reported(output: str) -> None:
     assert "beyond_ram takes max_anon, max_rss, max_pss" in output
     assert "'much' is no size" in output
-    assert "UsageError" not in output, "no traceback"
+    assert "UsageError" not in output, "there is a traceback"
 
 
-def test_the_plugin_loads_nothing_until_it_is_needed(root: Path) -> None:
+def test_plugin_imports_nothing_until_it_is_needed(root: Path) -> None:
     program = "import sys, beyond_ram.pytest_plugin; print(*(name for name in sys.modules if 'beyond_ram' in name))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert set(loaded.stdout.split()) == {"beyond_ram", "beyond_ram.pytest_plugin"}

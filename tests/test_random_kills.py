@@ -1,6 +1,6 @@
-"""Ended at random moments and called again, the workflow comes to the tables of one that was left alone.
+"""A workflow that is killed at random moments and called again makes the tables of an undisturbed one.
 
-`KILLS=20 KILL_ROUNDS=3` makes it sixty times; `KILL_SEED` is that of the first round.
+`KILLS=20 KILL_ROUNDS=3` kills it sixty times; `KILL_SEED` is the seed of the first round.
 """
 
 import os
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
 KILLS, ROUNDS = int(os.environ.get("KILLS", 4)), int(os.environ.get("KILL_ROUNDS", 1))
 SEED = int(os.environ.get("KILL_SEED", 1))
 STACKS = ("corpora", "current", "stream-current")
-# The word that only the command line of such a process has; the workflow is the process itself.
+# A word that identifies the command line of a process. The workflow is the started process.
 KINDS = {
     "workflow": "",
     "watcher": "beyond-ram\0weigh",
@@ -38,7 +38,7 @@ KINDS = {
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 TABLES = ("runs", "shards", "streaming")
-# What is counted and not measured.
+# Columns that are counted, not measured.
 COUNTS = {"experiment", "rep", "outcome", "completed_work", "asked", "finished", "failed", "why", "shard", "from_cache"}
 COUNTS |= {"rows", "rows_expected", "rows_delivered", "rows_twice", "rows_missing", "bytes_in", "token_count"}
 COUNTS |= {"ids_sha256", "ids_agree", "lock_sha256"}
@@ -86,14 +86,14 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def project(clone: Path) -> Path:
-    """A checkout with its environments."""
+    """Return a checkout with its environments."""
     for stack in STACKS:
         link_stack(stack, clone)
     return clone
 
 
 class Workflow:
-    """The workflow of a results folder, as a user calls it in a terminal: a process group of its own."""
+    """The workflow of a results folder, in a process group of its own, as in a user's terminal."""
 
     def __init__(self, project: Path, results: str) -> None:
         self.project, self.results = project, project / results
@@ -125,7 +125,7 @@ class Workflow:
         return self.log.read_text(errors="replace")[-6000:]
 
     def living(self) -> list[str]:
-        """What still works in the project."""
+        """Return the command lines of processes in the project."""
         command_lines = []
         for entry in Path("/proc").iterdir():
             try:
@@ -136,18 +136,18 @@ class Workflow:
         return [words for words in command_lines if words]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Of every table the lines and what is counted in them; of what is measured whether it is there."""
+        """Return the counts of each line of every table, and the names of all columns."""
         tables = {}
         for path in sorted((self.results / "tables").glob("*.csv")):
             table = pd.read_csv(path, low_memory=False)
             exact = [column for column in table if column in COUNTS or column in AXES]
-            made = table[exact].sort_values(exact).reset_index(drop=True) if exact else pd.DataFrame()
-            made.attrs["columns"] = list(table)
-            tables[path.stem] = made
+            exact_table = table[exact].sort_values(exact).reset_index(drop=True) if exact else pd.DataFrame()
+            exact_table.attrs["columns"] = list(table)
+            tables[path.stem] = exact_table
         return tables
 
     def left(self) -> list[str]:
-        """Half files, and folders that are private to a job."""
+        """Return partial files and private folders of jobs."""
         names = [path for path in self.results.rglob("*") if path.name.startswith((".partial-", "private"))]
         names += list(self.results.rglob(".*making-*"))
         return [str(path) for path in names]
@@ -155,7 +155,7 @@ class Workflow:
 
 @pytest.fixture(scope="module")
 def alone(project: Path) -> tuple[Workflow, float]:
-    """Results of a workflow that nobody has disturbed, and how long it took in seconds."""
+    """Run an undisturbed workflow, and return it with its duration in seconds."""
     workflow, begun = Workflow(project, "results-alone"), time.monotonic()
     assert workflow.start().wait() == 0, workflow.log_end()
     return workflow, time.monotonic() - begun
@@ -169,11 +169,11 @@ def victims(main: int, kind: str) -> list[int]:
 
 
 def kill(process: "subprocess.Popen[bytes]", kind: str, number: signal.Signals, after_s: float) -> bool:
-    """End something of a workflow after some time, or as soon as it is there; whether it was there before the end."""
+    """Kill a process of a workflow after some time, or as soon as it exists; return whether it existed."""
     at = time.monotonic() + after_s
     while process.poll() is None:
         if time.monotonic() >= at and (pids := victims(process.pid, kind)):
-            if kind == "workflow" and number == signal.SIGINT:  # Ctrl-C reaches all that is in the foreground
+            if kind == "workflow" and number == signal.SIGINT:  # Ctrl-C reaches all processes in the foreground
                 os.killpg(process.pid, number)
             else:
                 os.kill(pids[0], number)
@@ -183,7 +183,7 @@ def kill(process: "subprocess.Popen[bytes]", kind: str, number: signal.Signals, 
 
 
 def plan(seed: int) -> Iterator[tuple[str, signal.Signals, random.Random]]:
-    """Every kind with every signal in turn, in an order of its own."""
+    """Yield every kind with every signal, in random order."""
     chance = random.Random(seed)
     while True:
         every = [(kind, number) for kind in KINDS for number in SIGNALS]
@@ -191,7 +191,7 @@ def plan(seed: int) -> Iterator[tuple[str, signal.Signals, random.Random]]:
         yield from ((*one, chance) for one in every)
 
 
-def compared(tables: dict[str, pd.DataFrame], wanted: dict[str, pd.DataFrame]) -> None:
+def assert_equal_tables(tables: dict[str, pd.DataFrame], wanted: dict[str, pd.DataFrame]) -> None:
     assert tables.keys() == wanted.keys()
     for name, table in wanted.items():
         assert tables[name].attrs["columns"] == table.attrs["columns"], name
@@ -199,7 +199,9 @@ def compared(tables: dict[str, pd.DataFrame], wanted: dict[str, pd.DataFrame]) -
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + ROUNDS))
-def test_the_tables_are_those_of_one_left_alone(project: Path, alone: tuple[Workflow, float], seed: int) -> None:
+def test_tables_of_a_killed_workflow_equal_undisturbed_ones(
+    project: Path, alone: tuple[Workflow, float], seed: int
+) -> None:
     whole, longest = alone
     workflow = Workflow(project, f"results-killed-{seed}")
     killed, finished = Counter[str](), 0
@@ -223,14 +225,14 @@ def test_the_tables_are_those_of_one_left_alone(project: Path, alone: tuple[Work
         assert not living, f"{living} still run; {message}"
         assert "Directory cannot be locked" not in workflow.log_end(), message
         if status == 0:
-            compared(workflow.tables(), whole.tables())
+            assert_equal_tables(workflow.tables(), whole.tables())
             assert not workflow.left(), message
             finished += 1
-            for again in ("runs", "collected", "tables"):
-                shutil.rmtree(workflow.results / again)
+            for folder in ("runs", "collected", "tables"):
+                shutil.rmtree(workflow.results / folder)
         else:
             assert hit, message
     assert workflow.start().wait() == 0, workflow.log_end()
-    compared(workflow.tables(), whole.tables())
+    assert_equal_tables(workflow.tables(), whole.tables())
     assert not workflow.left()
     print(f"seed {seed}: {killed.total()} killed ({dict(killed)}), {finished + 1} finished, the same tables each time")

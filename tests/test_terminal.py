@@ -1,4 +1,4 @@
-"""What the terminal says where no real call comes to (rules/test_terminal.py): long runs, a narrow terminal, logs."""
+"""Terminal output that real calls in rules/test_terminal.py do not reach: long runs, a narrow terminal, logs."""
 
 import io
 import logging
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 
 
 class Console:
-    """A handler, and what it has written."""
+    """A handler and its output."""
 
     def __init__(self, handler: LogHandler, stream: Terminal) -> None:
         self.handler, self.stream = handler, stream
@@ -65,22 +65,22 @@ class Console:
 
 @pytest.fixture
 def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    made: list[LogHandler] = []
+    created: list[LogHandler] = []
     monkeypatch.setattr(terminal.os, "get_terminal_size", lambda _: SimpleNamespace(columns=40))
     monkeypatch.setenv("TERM", "xterm")
 
-    def make(*, moves: bool = False, all_lines: bool = False, **asked: Any) -> Console:
+    def make(*, moves: bool = False, all_lines: bool = False, **options: Any) -> Console:
         stream = Terminal(moves=moves)
         monkeypatch.setattr(terminal.sys, "stderr", stream)
         common = dict.fromkeys(("dryrun", "verbose", "printshellcmds", "debug_dag", "stdout", "nocolor"), False)
-        settings: Any = SimpleNamespace(**(common | {"quiet": None, "nocolor": True} | asked))
+        settings: Any = SimpleNamespace(**(common | {"quiet": None, "nocolor": True} | options))
         handler = LogHandler(settings, LogHandlerSettings(all_lines=all_lines))
         handler.setFormatter(DefaultFormatter())
-        made.append(handler)
+        created.append(handler)
         return Console(handler, stream)
 
     yield make
-    for handler in made:
+    for handler in created:
         handler.close()
 
 
@@ -90,7 +90,7 @@ def begin(console: Console, steps: int = 9) -> None:
 
 
 @pytest.mark.slow
-def test_elsewhere_than_on_a_terminal_lines_become_rare(handlers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_lines_become_rare(handlers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
     console = handlers()
@@ -111,7 +111,7 @@ def test_elsewhere_than_on_a_terminal_lines_become_rare(handlers: Any, monkeypat
     assert "\x1b" not in console.text
 
 
-def test_on_a_terminal_the_line_is_cut_to_its_width_and_gone_at_the_end(handlers: Any) -> None:
+def test_line_on_a_terminal_is_cut_and_removed_at_the_end(handlers: Any) -> None:
     console = handlers(moves=True)
     begin(console)
     console("", status=Status("weighed 3 of 8 runs, about 7 min left", lambda outputs: ""))
@@ -124,7 +124,7 @@ def test_on_a_terminal_the_line_is_cut_to_its_width_and_gone_at_the_end(handlers
     assert last.startswith("0 of 9 steps in less than a minute. Snakemake's log: /somewhere/x.log")
 
 
-def test_jobs_that_run_are_counted_where_they_are_many(handlers: Any) -> None:
+def test_many_running_jobs_are_counted(handlers: Any) -> None:
     console = handlers(moves=True)
     console("", LogEvent.RUN_INFO, stats={"total": 9})
     for number in range(5):
@@ -135,7 +135,7 @@ def test_jobs_that_run_are_counted_where_they_are_many(handlers: Any) -> None:
     assert console.handler._text() == ""
 
 
-def test_of_a_long_log_the_end_is_shown_and_that_is_said(handlers: Any, tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_log_is_shown(handlers: Any, tmp_path: Path) -> None:
     console, log = handlers(), tmp_path / "x.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))
     console.failed(1, log)
@@ -145,7 +145,7 @@ def test_of_a_long_log_the_end_is_shown_and_that_is_said(handlers: Any, tmp_path
 
 
 @pytest.mark.parametrize("content", ["", None], ids=["empty", "missing"])
-def test_without_a_log_the_command_is_told(handlers: Any, tmp_path: Path, content: str | None) -> None:
+def test_command_is_shown_if_there_is_no_log(handlers: Any, tmp_path: Path, content: str | None) -> None:
     console, log = handlers(), tmp_path / "x.log"
     if content is not None:
         log.write_text(content)
@@ -157,13 +157,13 @@ def test_without_a_log_the_command_is_told(handlers: Any, tmp_path: Path, conten
     assert "external_jobid: 77" in console.text
 
 
-def test_another_error_is_told_at_once(handlers: Any) -> None:
+def test_other_errors_are_shown_at_once(handlers: Any) -> None:
     console = handlers()
     console("WorkflowError:\nno stack 'curent'", LogEvent.ERROR, logging.ERROR, exception="WorkflowError")
     assert "no stack 'curent'" in console.text
 
 
-def test_a_job_that_is_tried_again_has_not_failed(handlers: Any) -> None:
+def test_retried_job_has_not_failed(handlers: Any) -> None:
     console = handlers()
     begin(console)
     console.job(3, "corpus", name="words")
@@ -174,26 +174,26 @@ def test_a_job_that_is_tried_again_has_not_failed(handlers: Any) -> None:
     assert "failed:" not in console.text.splitlines()[-1]
 
 
-def test_jobs_of_a_group_are_told_each(handlers: Any, tmp_path: Path) -> None:
+def test_each_failed_job_of_a_group_is_shown(handlers: Any, tmp_path: Path) -> None:
     console, log = handlers(), tmp_path / "x.log"
     log.write_text("oom-kill\n")
     console("", LogEvent.GROUP_ERROR, logging.ERROR, job_error_info=[], aux_logs=[str(log)])
-    for number in (1, 2):  # as Snakemake goes on
+    for number in (1, 2):  # as Snakemake does
         console.failed(number, indent=True)
     assert console.text.count("Failed: weigh") == 2
     assert "oom-kill" in console.text
 
 
-@pytest.mark.parametrize("asked", ["all_lines", "dryrun", "verbose", "printshellcmds", "debug_dag"])
-def test_asked_for_all_lines_come_as_snakemake_writes_them(handlers: Any, asked: str) -> None:
-    console = handlers(**{asked: True})
+@pytest.mark.parametrize("option", ["all_lines", "dryrun", "verbose", "printshellcmds", "debug_dag"])
+def test_all_lines_of_snakemake_are_shown_on_request(handlers: Any, option: str) -> None:
+    console = handlers(**{option: True})
     begin(console)
     console("Building DAG of jobs...")
     console("", LogEvent.PROGRESS, done=1, total=4)
     assert "Building DAG of jobs...\n1 of 4 steps (25%) done\n" in console.text
 
 
-def test_a_terminal_that_goes_away_ends_nothing(handlers: Any) -> None:
+def test_closed_terminal_ends_nothing(handlers: Any) -> None:
     console = handlers(moves=True)
     begin(console)
     console.job(1, "corpus", name="words")
@@ -203,7 +203,7 @@ def test_a_terminal_that_goes_away_ends_nothing(handlers: Any) -> None:
     console.handler.close()
 
 
-def test_of_several_logs_the_first_that_says_something_is_shown(handlers: Any, tmp_path: Path) -> None:
+def test_first_log_with_content_is_shown(handlers: Any, tmp_path: Path) -> None:
     console, empty, own, scheduler = handlers(), *(tmp_path / name for name in ("empty.log", "own.log", "77.log"))
     for log, content in ((empty, ""), (own, "killed\n"), (scheduler, "Building DAG of jobs...\n")):
         log.write_text(content)
@@ -211,7 +211,7 @@ def test_of_several_logs_the_first_that_says_something_is_shown(handlers: Any, t
     assert console.text.splitlines()[1:] == [f"  its log, {own}:", "    killed", f"  more in {scheduler}"]
 
 
-def test_the_same_warning_of_each_job_comes_once(handlers: Any) -> None:
+def test_repeated_warning_is_shown_once(handlers: Any) -> None:
     console = handlers()
     for _ in range(1000):
         console("No SLURM account given, trying to guess.", level=logging.WARNING)

@@ -1,4 +1,4 @@
-"""How values are written."""
+"""The text of values with their units."""
 
 import math
 
@@ -18,9 +18,9 @@ from beyond_ram.units import amount
         pytest.param(math.nan, "bytes", "", id="not known"),
     ],
 )
-def test_a_value_has_four_digits_and_its_unit(value: float, unit: str, written: str) -> None:
+def test_value_has_four_digits_and_its_unit(value: float, unit: str, written: str) -> None:
     assert amount(value, unit) == written
 
 
-def test_a_difference_has_its_sign() -> None:
+def test_difference_has_its_sign() -> None:
     assert [amount(value, "bytes", signed=True) for value in (2e6, -2e6, 2.3456e9)] == ["+2 MB", "-2 MB", "+2,346 MB"]

@@ -27,7 +27,7 @@ def snakemake(run_in: Run, *arguments: str) -> "CompletedProcess[str]":
 
 @pytest.fixture(scope="session")
 def results(clone: Path, run_in: Run) -> Path:
-    """The finished results of the micro config. One of the three stacks is built by its rule, the others are there."""
+    """Make the results of the micro config. A rule builds one of the three stacks; the others exist."""
     for stack in ("corpora", "current"):
         link_stack(stack, clone)
     lend_bytecode("june-2023", clone / ".stacks")
@@ -49,7 +49,7 @@ def events(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def planned(run_in: Run, *arguments: str) -> list[str]:
-    """The run folders that a dry run would make again."""
+    """Return the run folders that a dry run would make again."""
     done = snakemake(run_in, "-n", *MICRO, *arguments)
     return sorted(
         set(re.findall(r"^\s+output: results-micro/runs/(\S+)/run\.json", done.stdout + done.stderr, re.MULTILINE))
@@ -57,7 +57,7 @@ def planned(run_in: Run, *arguments: str) -> list[str]:
 
 
 @end_to_end
-def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
+def test_every_run_is_complete_and_its_samples_add_up(results: Path) -> None:
     runs = records(results)
     assert len(runs) == 8
     for folder, record in runs:
@@ -80,27 +80,27 @@ def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) ->
 
 
 @end_to_end
-def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
-    """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
+def test_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
+    """Compare two independent readings: the largest sample, and the kernel's high-water mark."""
     gaps = table(results, "runs")["hwm_gap"].dropna()
     assert len(gaps) == len(records(results))
     assert gaps.median() > -0.01
     assert gaps.min() > -0.03
-    # The kernel counts resident pages in batches of 64 for each processor, and the mark is taken of these counts.
+    # The kernel counts resident pages in batches of 64 for each processor, and takes the mark from these counts.
     batches_bytes = 64 * mmap.PAGESIZE * (os.cpu_count() or 1)
     above = []
     for folder, record in records(results):
         samples = pd.read_csv(folder / "samples.csv")
         largest = samples.loc[samples["rss_bytes"].idxmax()]
         (process,) = record["peak"]["hwm_bytes"]["processes"]
-        if largest["processes"] == 1:  # a child that is just there is in the tree's sum, and in no mark of its parent's
+        if largest["processes"] == 1:  # a short-lived child is in the tree's sum, but not in its parent's mark
             above.append(largest["rss_bytes"] - process["hwm_bytes"])
     assert len(above) > len(gaps) / 2
-    assert max(above) <= batches_bytes, "a sample is never above the mark"
+    assert max(above) <= batches_bytes, "a sample is above the mark"
 
 
 @end_to_end
-def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results: Path) -> None:
+def test_ids_are_the_same_in_every_mode_cache_state_and_stack(results: Path) -> None:
     runs = table(results, "runs").dropna(subset="ids_sha256")
     assert runs["ids_agree"].all()
     assert runs.groupby("num_files")["ids_sha256"].nunique().eq(1).all()
@@ -108,7 +108,7 @@ def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results:
 
 
 @end_to_end
-def test_a_rerun_takes_the_finished_shards_from_cache_and_does_nothing_for_them(results: Path) -> None:
+def test_rerun_takes_finished_shards_from_the_cache(results: Path) -> None:
     shards = table(results, "shards")
     for stack in ("june-2023", "current"):
         mine = shards[shards["stack"] == stack]
@@ -122,7 +122,7 @@ def test_a_rerun_takes_the_finished_shards_from_cache_and_does_nothing_for_them(
 
 
 @end_to_end
-def test_the_interrupted_run_was_really_killed(results: Path) -> None:
+def test_interrupted_run_was_killed(results: Path) -> None:
     killed = [(folder, record) for folder, record in records(results) if record["cell"]["cache"] == "interrupted"]
     assert len(killed) == 2
     for folder, record in killed:
@@ -137,30 +137,30 @@ def test_the_interrupted_run_was_really_killed(results: Path) -> None:
 
 
 @end_to_end
-def test_every_table_has_its_twin_and_every_figure_its_caption_and_both_are_in_the_report(results: Path) -> None:
+def test_tables_figures_and_captions_are_complete(results: Path) -> None:
     for csv in (results / "tables").glob("*.csv"):
         assert len(pd.read_parquet(csv.with_suffix(".parquet"))) == len(pd.read_csv(csv))
     for name in ("runs", "growth", "shards", "owners", "verdicts"):
         assert len(table(results, name)), name
     figures = sorted((results / "figures").glob("*.svg"))
-    # Nothing is drawn of what this config does not run.
+    # There are no figures of experiments that this config does not run.
     assert [figure.stem for figure in figures] == ["growth_by_input", "memory_over_time", "staircase", "who_holds_it"]
     report = (results / "report.html").read_text()
     for figure in figures:
         assert figure.with_suffix(".png").stat().st_size > 5000
         assert figure.with_suffix(".rst").stat().st_size > 20
         assert figure.name in report
-    assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"https?://", report), "the report loads from a network"
+    assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"https?://", report), "the report loads from the network"
 
 
 @end_to_end
-def test_a_second_call_has_nothing_to_do_even_where_a_lock_was_touched(results: Path, clone: Path, run_in: Run) -> None:
+def test_second_call_does_nothing_even_after_a_lock_was_touched(results: Path, clone: Path, run_in: Run) -> None:
     (clone / "envs/june-2023.txt").touch()
     assert "Nothing to be done" in snakemake(run_in, *MICRO).stderr
 
 
 @end_to_end
-def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_in: Run) -> None:
+def test_editing_a_lock_reruns_only_its_stack(results: Path, clone: Path, run_in: Run) -> None:
     lock = clone / "envs/june-2023.txt"
     before = lock.read_bytes()
     lock.write_bytes(before + b"# edited\n")
@@ -170,12 +170,12 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
         lock.write_bytes(before)
     assert again
     assert all("/stack~june-2023/" in path for path in again)
-    assert len(again) == 2  # the warm one, and the pair of interrupted and rerun as one job
+    assert len(again) == 2  # the warm run, and one job for interrupted and rerun
 
 
 @end_to_end
 @pytest.mark.parametrize(
-    ("edited", "again", "left"),
+    ("edited", "rerun", "untouched"),
     [
         ("beyond_ram/analysis/growth.py", {"table_growth", "figure_growth_by_input"}, {"weigh", "table_shards"}),
         ("scripts/figures/staircase.py", {"figure_staircase"}, {"weigh", "table_shards", "figure_memory_over_time"}),
@@ -183,8 +183,8 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
         ("beyond_ram/watch/sampler.py", set(), {"weigh", "table_runs", "figure_memory_over_time", "report"}),
     ],
 )
-def test_an_edited_file_makes_again_what_it_makes(
-    results: Path, clone: Path, run_in: Run, edited: str, again: set[str], left: set[str]
+def test_edited_file_reruns_only_its_outputs(
+    results: Path, clone: Path, run_in: Run, edited: str, rerun: set[str], untouched: set[str]
 ) -> None:
     before = (clone / edited).read_bytes()
     (clone / edited).write_bytes(before + b"\n# edited\n")
@@ -193,11 +193,11 @@ def test_an_edited_file_makes_again_what_it_makes(
     finally:
         (clone / edited).write_bytes(before)
     rules = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
-    assert again <= rules
-    assert not left & rules
+    assert rerun <= rules
+    assert not untouched & rules
 
 
-def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: Path) -> None:
+def test_bad_config_gets_one_line_and_writes_nothing(run_in: Run, clone: Path) -> None:
     done = run_in("snakemake", "--cores", "1", "--config", "experiments={growth: {matrix: {stack: [curent]}}}")
     assert done.returncode != 0
     assert "no stack 'curent' in envs/; did you mean 'current'?" in done.stderr + done.stdout
@@ -206,25 +206,25 @@ def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: 
 
 
 @end_to_end
-def test_an_upgrade_keeps_the_old_results_beside_the_new(clone: Path, run_in: Run) -> None:
-    """A lock that changes by a real resolution: its cells run and no others, and both pages show old against new."""
+def test_upgrade_keeps_the_old_results(clone: Path, run_in: Run) -> None:
+    """After a real upgrade only the stack's cells run, and both pages compare old and new."""
     for stack in ("corpora", "current"):
         link_stack(stack, clone)
-    asked = (clone / "envs/current.in").read_text().split()
-    added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
+    requirements = (clone / "envs/current.in").read_text().split()
+    added = run_in("beyond-ram", "stack", "add", "mine", *requirements, "tqdm==4.67.0")
     assert added.returncode == 0, added.stderr
     matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
     only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{repeats: 2, matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
     made_of_runs = ("results-upgrade/tables/runs.csv", "results-upgrade/figures/memory_over_time.svg")
     of_both = ("results-upgrade/changes.html", "results-upgrade/history.html")
-    apart = (*MICRO, "upgrade.yaml")
-    snakemake(run_in, *made_of_runs, *apart)
-    (clone / "envs/mine.in").write_text("\n".join([*asked, "tqdm"]))
+    configs = (*MICRO, "upgrade.yaml")
+    snakemake(run_in, *made_of_runs, *configs)
+    (clone / "envs/mine.in").write_text("\n".join([*requirements, "tqdm"]))
     upgraded = run_in("beyond-ram", "stack", "upgrade", "mine", "tqdm", "--results", "results-upgrade")
     assert upgraded.returncode == 0, upgraded.stderr
     assert "2 runs of the old lock are kept" in upgraded.stdout
-    log = snakemake(run_in, "--logger-beyond-ram-all-lines", *made_of_runs, *of_both, *apart).stderr
+    log = snakemake(run_in, "--logger-beyond-ram-all-lines", *made_of_runs, *of_both, *configs).stderr
     made = set(re.findall(r"output: results-upgrade/runs/(\S+)/run\.json", log))
     assert {path.split("/")[1] for path in made} == {"stack~mine"}
     assert len(made) == 2
@@ -243,10 +243,10 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(clone: Path, run_in: Ru
     assert list(steps.drop_duplicates("stack")["stack"]) == [name, "mine"]
     grown = steps[steps["metric"] == "token_count"]
     assert list(grown["result"].fillna("")) == ["", "same"]
-    assert "Nothing to be done" in snakemake(run_in, *made_of_runs, *of_both, *apart).stderr
+    assert "Nothing to be done" in snakemake(run_in, *made_of_runs, *of_both, *configs).stderr
 
 
-def test_a_stack_that_cannot_be_resolved_says_why_and_leaves_nothing(clone: Path, run_in: Run) -> None:
+def test_stack_that_cannot_be_resolved_is_refused(clone: Path, run_in: Run) -> None:
     done = run_in("beyond-ram", "stack", "add", "never", "datasets==5.2.0", "pyarrow==12.0.1")
     assert done.returncode == 2
     assert "cannot be resolved" in done.stderr
