@@ -1,4 +1,4 @@
-"""Every run's folder is read back as its cell, and made by one rule."""
+"""Every path of a run is read back as its cell, and made by one rule."""
 
 import copy
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_every_path_is_read_back_as_its_cell(config: dict[str, Any], root: Path)
     both = re.compile("{head}/cache~(?:interrupted|rerun)/{tail}".format(**interrupted_pattern(checked.run())))
     for cell in cells:
         assert parse(cell.path) == cell
-        assert bool(single.fullmatch(cell.path)) != bool(both.fullmatch(cell.path)), "one rule makes it, and only one"
+        assert bool(single.fullmatch(cell.path)) != bool(both.fullmatch(cell.path)), "exactly one rule makes it"
         kept = cell.replace(stack=f"{cell['stack']}@0123abcd").path
         assert not single.fullmatch(kept)
         assert not both.fullmatch(kept)

@@ -1,4 +1,4 @@
-"""What a config names on disk is looked at before anything runs, and told under the file and key that name it."""
+"""Files that a config names are checked before anything runs; a fault gives the config's file and key."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ MODULE = "KIND, SHUFFLE = 'own', 'rows'\ndef make(folder, how): ...\n"
 
 
 def message_of(tmp_path: Path, **config: Any) -> str:
-    """What is wrong with a config, and nothing where it can be run."""
+    """The fault of a config, or nothing if it can run."""
     mine = tmp_path / "mine.yaml"
     mine.write_text(yaml.safe_dump(config))
     try:
@@ -88,7 +88,7 @@ def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
         assert "\n" not in message
 
 
-def test_a_loader_of_ones_own_can_be_read(tmp_path: Path) -> None:
+def test_own_loader_must_be_readable(tmp_path: Path) -> None:
     numpy.save(tmp_path / "good.npy", numpy.zeros((10, 12)))
     (tmp_path / "bad.npy").write_text("text")
     (tmp_path / "good.py").write_text(MODULE)
@@ -112,7 +112,7 @@ def test_a_loader_of_ones_own_can_be_read(tmp_path: Path) -> None:
         assert words in own(tmp_path, tokens, **keys), (keys, own(tmp_path, tokens, **keys))
 
 
-def test_a_loader_with_its_own_data_is_never_held_against_a_token_dataset(tmp_path: Path) -> None:
+def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path: Path) -> None:
     numpy.save(tmp_path / "mine.npy", numpy.zeros((10, 12)))
     (tmp_path / "mine.py").write_text(MODULE)
     matrix = {"stack": ["loaders"], "loader": ["mine", "other", "threads"], "tokens": ["few", "more"]}
@@ -128,7 +128,7 @@ def test_a_loader_with_its_own_data_is_never_held_against_a_token_dataset(tmp_pa
     ]  # fmt: skip
 
 
-def test_an_option_is_one_that_a_loader_of_the_experiment_has(tmp_path: Path) -> None:
+def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path: Path) -> None:
     def message(options: str, value: str, loaders: tuple[str, ...] = ("mine", "threads")) -> str:
         (tmp_path / "mine.py").write_text(MODULE + options)
         return message_of(
@@ -154,7 +154,7 @@ def test_an_option_is_one_that_a_loader_of_the_experiment_has(tmp_path: Path) ->
     assert f"{where}.1: " in message(names, "ahead-many")
 
 
-def test_a_loader_has_cells_with_the_options_that_it_has(tmp_path: Path) -> None:
+def test_loader_has_cells_only_with_its_own_options(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE + "OPTIONS = ('ahead', 'block_rows')")
     matrix = {"stack": ["loaders"], "loader": ["mine", "threads"], "tokens": ["few"]}
     config = {
@@ -167,7 +167,7 @@ def test_a_loader_has_cells_with_the_options_that_it_has(tmp_path: Path) -> None
     assert cells == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
 
 
-def test_the_files_of_a_corpus_are_there_and_as_many_as_asked(tmp_path: Path) -> None:
+def test_corpus_must_have_enough_readable_files(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n\n' * 3)
     (tmp_path / "b.csv").write_text("text\na\nb\n")
     (tmp_path / "c.txt").write_text("a")
@@ -195,7 +195,7 @@ def test_the_files_of_a_corpus_are_there_and_as_many_as_asked(tmp_path: Path) ->
         assert words in corpus(tmp_path, num_files, **keys), (keys, corpus(tmp_path, num_files, **keys))
 
 
-def test_what_is_not_run_is_not_looked_for(tmp_path: Path) -> None:
+def test_inputs_that_no_run_needs_are_not_checked(tmp_path: Path) -> None:
     matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": ["threads"]}
     assert not message_of(
         tmp_path,
@@ -207,7 +207,7 @@ def test_what_is_not_run_is_not_looked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("role", ["baselines", "candidates"])
-def test_a_comparison_names_stacks_that_are_there(tmp_path: Path, role: str) -> None:
+def test_comparison_must_name_existing_stacks(tmp_path: Path, role: str) -> None:
     comparison = {"baselines": ["current"], "candidates": ["current"], role: ["curent"]}
     message = message_of(tmp_path, comparisons={"mine": comparison}, experiments={})
     assert message.startswith(f"comparisons.mine.{role}: no stack 'curent' in envs/; did you mean 'current'?")

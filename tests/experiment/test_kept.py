@@ -20,7 +20,7 @@ def results(folder: Path) -> Path:
     return folder
 
 
-def test_a_folder_that_holds_none_of_the_runs_is_refused_and_the_one_that_does_is_named(tmp_path: Path) -> None:
+def test_folder_without_the_runs_is_refused_and_one_with_runs_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nothing: no results folder; give another with --results"):
         kept.check(tmp_path / "nothing", "current", LOCK)
     mine = results(tmp_path / "results-mine")
@@ -38,8 +38,8 @@ def test_a_folder_that_holds_none_of_the_runs_is_refused_and_the_one_that_does_i
     assert [path.name for path in mine.iterdir() if path.name == kept.FILE] == []
 
 
-def rounds(folder: Path) -> list[str]:
-    """Three upgrades: three locks, a run of each; the first lock is kept again last."""
+def upgrades(folder: Path) -> list[str]:
+    """Four upgrades over three locks, with a run each; the last keeps the first lock again."""
     names = []
     for number in (1, 2, 3, 1):
         lock = LOCK + b"# %d\n" % number
@@ -53,10 +53,10 @@ def rounds(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_of_each_stack_the_locks_that_were_kept_last_stay(tmp_path: Path) -> None:
+def test_newest_kept_locks_of_each_stack_stay(tmp_path: Path) -> None:
     folder = results(tmp_path / "results")
-    first, second, third, again = rounds(folder)
-    assert first == again
+    first, second, third, last = upgrades(folder)
+    assert first == last
     assert sorted(kept.locks(folder)) == sorted({first, second, third})
     assert kept.prune(folder, 3) == {}
     assert kept.prune(folder, 0, "middle") == {}
@@ -71,7 +71,7 @@ def test_of_each_stack_the_locks_that_were_kept_last_stay(tmp_path: Path) -> Non
     assert not [path for path in (folder / "runs").rglob("*") if path.is_file()]
 
 
-def test_nothing_but_runs_of_the_folder_is_removed(tmp_path: Path) -> None:
+def test_only_runs_of_the_folder_are_removed(tmp_path: Path) -> None:
     folder = results(tmp_path / "results")
     outside = tmp_path / "outside/stack~current@0/rep~1"
     outside.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Where a fault stands, and how much a fault may say and a config may ask for."""
+"""Faults of a config: their place and length, and limits on runs and values."""
 
 import copy
 import tracemalloc
@@ -25,7 +25,7 @@ def faults(config: dict[str, Any], files: list[Path] | None = None, overrides: d
     return str(error.value)
 
 
-def test_the_last_file_is_the_strongest_and_config_is_over_it(config: dict[str, Any], tmp_path: Path) -> None:
+def test_last_file_wins_and_option_config_wins_over_files(config: dict[str, Any], tmp_path: Path) -> None:
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: 1\nonly: 1\n")
     second.write_text("results: 2\n")
@@ -40,7 +40,7 @@ def test_the_last_file_is_the_strongest_and_config_is_over_it(config: dict[str, 
     assert f"{second}: key 'experiments' is missing" in message
 
 
-def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: dict[str, Any]) -> None:
+def test_too_many_runs_are_refused_before_they_are_listed(config: dict[str, Any]) -> None:
     config["experiments"]["growth"]["repeats"] = 10**8
     tracemalloc.start()
     message = faults(config)
@@ -59,7 +59,7 @@ def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: di
     assert "experiments.growth: " in faults(config)
 
 
-def test_the_versions_of_a_ladder_are_runs_too(config: dict[str, Any]) -> None:
+def test_versions_of_a_ladder_count_as_runs(config: dict[str, Any]) -> None:
     planned = load(config, [], ROOT).planned()
     assert planned["alone"] == 2 * (1 + 2), "repeats, times the base and two versions"
     config["ladders"]["tokenizers"]["versions"] = [f"0.{number}" for number in range(60_000)]
@@ -72,7 +72,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 
 @pytest.mark.parametrize("where", ["results", "corpora", "only"])
-def test_aliases_that_stand_for_more_than_can_be_meant_are_refused(config: dict[str, Any], where: str) -> None:
+def test_aliases_for_too_many_values_are_refused(config: dict[str, Any], where: str) -> None:
     config[where] = yaml.safe_load(BOMB)["i"]
     assert (
         faults(config)
@@ -97,7 +97,7 @@ def test_aliases_that_stand_for_more_than_can_be_meant_are_refused(config: dict[
         [[["deep"] * 100] * 100] * 50,
     ],
 )
-def test_what_is_echoed_is_bounded(config: dict[str, Any], value: Any) -> None:
+def test_echoed_values_are_bounded(config: dict[str, Any], value: Any) -> None:
     for key in ("results", "corpora", "only", "experiments"):
         message = faults(config | {key: value})
         assert len(message) < 25_000
@@ -105,7 +105,7 @@ def test_what_is_echoed_is_bounded(config: dict[str, Any], value: Any) -> None:
     assert len(faults(config | {f"key{'y' * 10**6}": value})) < 2500
 
 
-def test_many_faults_are_told_in_few_lines(config: dict[str, Any]) -> None:
+def test_many_faults_take_few_lines(config: dict[str, Any]) -> None:
     config |= {f"wrong{number}\n": 1 for number in range(1000)}
     lines = faults(config).splitlines()
     assert len(lines) == 21
@@ -117,14 +117,14 @@ def test_many_faults_are_told_in_few_lines(config: dict[str, Any]) -> None:
     assert "and 981 more" in faults(config)
 
 
-def test_the_lengths_of_documents_are_told_from_the_lowest_on(config: dict[str, Any]) -> None:
+def test_lengths_of_documents_start_with_the_lowest(config: dict[str, Any]) -> None:
     tokenizer = config["corpora"]["binaries"]["tokenizer"]
     corpus = {"source": "synthetic", "documents": 3, "document_characters": [9, 3], "tokenizer": tokenizer}
     config["corpora"]["words"] = corpus
     assert "document_characters: the lowest comes before the highest" in faults(config)
 
 
-def test_a_version_ladder_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
+def test_ladder_must_name_an_existing_experiment_and_metric(config: dict[str, Any], root: Path) -> None:
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
     message = faults(config, [ROOT / "config.yaml"])
     assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in message
@@ -166,9 +166,7 @@ def test_a_fault_is_one_line_that_names_file_and_key(
     assert all("config.yaml" in line for line in message.splitlines())
 
 
-def test_the_file_that_is_named_is_the_one_that_the_key_came_from(
-    tmp_path: Path, config: dict[str, Any], root: Path
-) -> None:
+def test_fault_names_the_file_that_has_the_key(tmp_path: Path, config: dict[str, Any], root: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("experiments: {growth: {matrix: {stack: [curent]}}}")
     config["experiments"]["growth"]["matrix"]["stack"] = ["curent"]
@@ -188,7 +186,7 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
         ({"workload": "hub-files"}, {"source": "video", "seconds": 9999}, "a frame's number has 16 bits"),
     ],
 )
-def test_what_cannot_be_read_is_told(
+def test_repository_that_cannot_be_read_is_refused(
     experiment: dict[str, Any], repository_: dict[str, Any], fault: str, root: Path
 ) -> None:
     if repository_["source"] == "parquet":
@@ -210,7 +208,7 @@ def test_what_cannot_be_read_is_told(
         ({"where": {"num_files": [16, 7]}}, "where.num_files", ["'7'", "4", "16"]),
     ],
 )
-def test_a_planned_question_that_nothing_answers_is_one_line(
+def test_unanswerable_question_gets_one_line(
     config: dict[str, Any], question: dict[str, Any], key: str, words: list[str]
 ) -> None:
     config["experiments"]["growth"]["questions"] = [{"metric": "tokens_per_cpu_s", **question}]

@@ -1,4 +1,4 @@
-"""A config of one's own over the default one: what it says of an experiment is all that is true of it."""
+"""A user's config over the default one: an experiment with its workload inherits nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ def content(file: Path) -> dict[str, Any]:
     return read
 
 
-def read(tmp_path: Path, text: str, put: dict[str, Any] | None = None) -> tuple[dict[str, Any], list[Any]]:
+def read(tmp_path: Path, text: str, overrides: dict[str, Any] | None = None) -> tuple[dict[str, Any], list[Any]]:
     mine = tmp_path / "mine.yaml"
     mine.write_text(text)
-    return merge.read([DEFAULT], [mine], put or {}, content)
+    return merge.read([DEFAULT], [mine], overrides or {}, content)
 
 
 MINE = """
@@ -38,7 +38,7 @@ def test_an_experiment_with_its_workload_inherits_nothing(tmp_path: Path) -> Non
     assert {cell["writer_batch_size"] for cell in load(config, files, ROOT).cells("growth")} == {1000}
 
 
-def test_an_experiment_without_changes_the_default_one(tmp_path: Path) -> None:
+def test_experiment_without_its_workload_changes_the_default_one(tmp_path: Path) -> None:
     default = content(DEFAULT)["experiments"]["again"]
     config, _ = read(tmp_path, MINE)
     assert config["experiments"]["again"] == default | {"repeats": 3, "matrix": default["matrix"] | {"num_files": [1]}}
@@ -50,7 +50,7 @@ def test_a_token_dataset_with_its_origin_inherits_nothing(tmp_path: Path) -> Non
     assert config["tokens"]["middle"] == {"rows": 160007, "seed": 2}
 
 
-def test_without_defaults_nothing_of_the_default_config_is_there(tmp_path: Path) -> None:
+def test_defaults_none_leaves_out_the_default_config(tmp_path: Path) -> None:
     text = f"defaults: none\ncorpora: {{binaries: {content(DEFAULT)['corpora']['binaries']}}}\n{MINE}"
     config, files = read(tmp_path, text.replace("  again: {repeats: 3, matrix: {num_files: [1]}}\n", ""))
     assert files == [tmp_path / "mine.yaml"]
@@ -59,7 +59,7 @@ def test_without_defaults_nothing_of_the_default_config_is_there(tmp_path: Path)
     assert list(load(config, files, ROOT).run()) == ["growth"]
 
 
-def test_of_several_files_the_default_one_alone_is_left_out(tmp_path: Path) -> None:
+def test_defaults_none_leaves_out_only_the_default_file(tmp_path: Path) -> None:
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: mine\ntokens: {one: {rows: 1}}")
     second.write_text("defaults: none\ntokens: {two: {rows: 2}}")
@@ -70,8 +70,8 @@ def test_of_several_files_the_default_one_alone_is_left_out(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "config").glob("*.yaml")), ids=lambda file: file.name)
-def test_shipped_configs_change_or_replace_whole_experiments_and_never_half(file: Path) -> None:
-    """What they say is what they get, however files are merged."""
+def test_shipped_configs_merge_as_snakemake_merges_them(file: Path) -> None:
+    """They do not depend on how files are merged."""
     by_snakemake = content(DEFAULT)
     update_config(by_snakemake, content(file))
     assert merge.merged([content(DEFAULT), content(file)]) == by_snakemake

@@ -15,7 +15,7 @@ def config(root: Path) -> dict[str, Any]:
     return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
-def test_only_some_experiments_are_run_and_their_version_ladders(config: dict[str, Any], root: Path) -> None:
+def test_only_the_chosen_experiments_run_and_their_ladders(config: dict[str, Any], root: Path) -> None:
     config["only"] = ["growth"]
     checked = load(config, [root / "config.yaml"], root)
     assert list(checked.run()) == ["growth"]

@@ -1,4 +1,4 @@
-"""Paths of a config: what may be named, and the one line that all else gets."""
+"""Paths of a config: accepted ones, and the one line that all others get."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from beyond_ram.experiment.places import OWN, RESULTS_MARK
 from ..conftest import ROOT, project_files
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
-WELCOME = [
+ACCEPTED = [
     "my results",
     "R&D",
     "a'b",
@@ -100,27 +100,27 @@ def refusal(folder: Path, **change: Any) -> str:
     return message
 
 
-@pytest.mark.parametrize("results", WELCOME)
-def test_what_a_file_name_may_hold_is_welcome(tmp_path: Path, results: str) -> None:
+@pytest.mark.parametrize("results", ACCEPTED)
+def test_any_valid_file_name_is_accepted(tmp_path: Path, results: str) -> None:
     assert load(tmp_path, results=results).results == os.path.normpath(results)
     outside = str(tmp_path / results)
-    assert load(ROOT, results=outside).results == os.path.normpath(outside), "from '/' on as well"
+    assert load(ROOT, results=outside).results == os.path.normpath(outside), "as an absolute path too"
 
 
 @pytest.mark.parametrize(("results", "pattern"), REFUSED)
-def test_what_cannot_be_meant_gets_one_line(results: str, pattern: str) -> None:
+def test_invalid_results_folder_gets_one_line(results: str, pattern: str) -> None:
     assert re.search(f"^results: .*({pattern.replace('+', '.')})", refusal(ROOT, results=results))
 
 
-@pytest.mark.parametrize("of", ["home", "root", "holder"])
-def test_the_project_and_what_holds_it_are_refused(of: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["home", "root", "holder"])
+def test_project_and_folders_above_it_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "a" / "home"))
     (tmp_path / "a" / "home").mkdir(parents=True)
-    place = {"home": tmp_path / "a", "root": ROOT, "holder": ROOT.parent}[of]
+    place = {"home": tmp_path / "a", "root": ROOT, "holder": ROOT.parent}[name]
     assert "or holds it" in refusal(tmp_path, results=str(place))
 
 
-def test_the_list_of_what_is_the_project_s_own_is_whole() -> None:
+def test_list_of_the_projects_own_folders_is_complete() -> None:
     folders = {name.partition("/")[0] for name in project_files() if "/" in name}
     assert folders <= OWN
 
@@ -130,7 +130,7 @@ def test_a_folder_that_is_not_empty_needs_the_mark(tmp_path: Path) -> None:
     (mine / "corpora").mkdir(parents=True)
     assert "is not empty and no results folder" in refusal(tmp_path, results="mine")
     (mine / "runs" / "growth" / "stack~current").mkdir(parents=True)
-    assert load(tmp_path, results="mine"), "an older one, without a mark, is known by its runs"
+    assert load(tmp_path, results="mine"), "an older folder without a mark is recognised by its runs"
     shutil.rmtree(mine / "runs")
     (mine / RESULTS_MARK).touch()
     assert load(tmp_path, results="mine")
@@ -156,7 +156,7 @@ def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path: Path) ->
     assert "lies in 'envs'" in refusal(tmp_path, results="project/envs/x")
 
 
-def test_an_older_results_folder_is_taken_over_with_what_was_made_in_it(tmp_path: Path) -> None:
+def test_older_results_folder_gets_marks_in_the_folders_made_there(tmp_path: Path) -> None:
     for name in ("corpora/a/manifest.json", "tokens/b/tokens.json", ".stacks/c/beyond-ram.lock", ".stacks/locks/d.txt"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -204,7 +204,7 @@ def stream(**keys: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_every_other_path_is_looked_at_too(change: dict[str, Any], beginning: str) -> None:
+def test_every_other_path_is_checked(change: dict[str, Any], beginning: str) -> None:
     assert refusal(ROOT, **change).startswith(beginning)
 
 
@@ -222,7 +222,7 @@ def test_every_other_path_is_looked_at_too(change: dict[str, Any], beginning: st
         "s3cret:x",
     ],
 )
-def test_the_address_of_a_hub_holds_no_secret_and_none_is_repeated(endpoint: str) -> None:
+def test_secret_in_a_hub_address_is_refused_and_not_repeated(endpoint: str) -> None:
     message = refusal(ROOT, **stream(endpoint=endpoint))
     assert message.startswith("experiments.mine.endpoint: ")
     assert "s3cret" not in message
@@ -251,7 +251,7 @@ def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path: Path, text: str) 
         assert not Path.cwd().is_relative_to(resolved)
         assert not ROOT.is_relative_to(resolved)
         assert not results.startswith(("-", "~"))
-        # What Snakemake makes of it where it stands in a rule: itself, and one word of a command.
+        # Snakemake leaves it unchanged in a rule, and it is one word of a command.
         path = f"{results}/corpora/{{corpus}}"
         assert path.format(corpus="tiny") == f"{results}/corpora/tiny"
         assert shlex.split(shlex.quote(results)) == [results]
@@ -282,5 +282,5 @@ def test_results_are_made_by_one_workflow_at_a_time(tmp_path: Path) -> None:
     assert second.returncode == 1
     kill(first)
     third = holder()
-    assert third.stdout and third.stdout.readline() == "held\n", "a killed one holds nothing"
+    assert third.stdout and third.stdout.readline() == "held\n", "a killed process holds no lock"
     kill(third)

@@ -134,7 +134,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
     with pytest.raises(DamagedError) as refused:
         tables.read_runs([folder / "run.json"])
         records.samples(folder)
-    if damage == "record missing":  # it was asked for, and can only be counted
+    if damage == "record missing":  # a requested run without a record is only counted
         collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
         runs = Runs([folder.parent / "runs"])
         assert (len(runs), list(runs.outcomes()["outcome"])) == (0, [records.NO_RECORD])
@@ -149,7 +149,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"peak": []}', "{"])
-def test_a_damaged_record_is_no_measurement_to_ask_memory_by(folder: Path, content: str) -> None:
+def test_damaged_record_gives_no_memory_request(folder: Path, content: str) -> None:
     runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
     advised_mb = advise(records.record(folder)).ask_bytes / 1e6
     assert memory.request_mb(runs, cell, 4000) == int(advised_mb + memory.DRIVER_MB)
@@ -195,7 +195,7 @@ LOADED |= {"page_cache": "warm", "batch_size": 256, "pin_memory": "no"}
 
 
 @pytest.mark.slow
-def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of_today(tmp_path: Path) -> None:
+def test_older_run_gets_the_default_of_a_later_axis(tmp_path: Path) -> None:
     before = Cell("loaders", tuple((LOADED | {"advice": "none", "epochs": 2, "limit_percent": 0}).items()), 1)
     today = Cell("loaders", tuple((dict(before.axes) | {"stack": "new", "option": "none"}).items()), 1)
     paths = []
@@ -215,12 +215,12 @@ def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of
     ("fields", "shards"),
     [({"mode": "stream", "shuffle_buffer": 100}, None), ({"mode": "stream", "shuffle_buffer": 0}, 0)],
 )
-def test_what_an_axis_was_is_what_the_combination_means(fields: dict[str, str | int], shards: int | None) -> None:
+def test_missing_axis_gets_the_value_of_its_cell(fields: dict[str, str | int], shards: int | None) -> None:
     matrix = WORKLOADS["stream"].points()
     usual = matrix.model_fields["input_shards"].get_default()[0]
     cell = {"experiment": "e", "stack": "s", "repository": "r", "workers": 2, "start": "fork", **fields, "rep": 3}
     cell_today = records.of_today(cell, "stream")
     assert cell_today["input_shards"] == (usual if shards is None else shards)
-    assert cell_today | cell == cell_today, "what was weighed stands"
+    assert cell_today | cell == cell_today, "recorded values stay"
     assert list(cell_today)[-1] == "rep"
     assert records.of_today(cell, "a workload that is gone") == cell

@@ -1,4 +1,4 @@
-"""Which stacks are held against which."""
+"""Which stacks are compared with which."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ def config(**more: Any) -> Any:
     return load({"corpora": {}, "experiments": {"scan": SCAN}} | more)
 
 
-def test_without_a_role_the_first_stack_is_the_baseline_of_the_others() -> None:
+def test_first_stack_is_the_baseline_without_comparisons() -> None:
     assert roles.pairs(config()) == [("june-2023", "current")]
 
 
-def test_a_comparison_says_which_is_held_against_which() -> None:
+def test_comparison_names_baselines_and_candidates() -> None:
     named = {"mine": {"baselines": ["current"], "candidates": ["june-2023", "current"]}}
     assert roles.pairs(config(comparisons=named)) == [("current", "june-2023")]
     assert roles.claimed(config(comparisons=named)) == []
@@ -28,12 +28,12 @@ def test_an_older_lock_is_the_baseline_of_the_renewed_one() -> None:
 
 
 def kept(*locks: tuple[str, int]) -> list[str]:
-    """Runs of some sizes of some locks of `current`, in the order in which they were kept, two repeats each."""
+    """Paths of kept runs of stack `current`: two repeats per lock and size, oldest first."""
     return [f"scan/stack~current@{lock}/size_mb~{size}/rep~{rep}" for lock, size in locks for rep in (1, 2)]
 
 
-def test_each_kept_lock_is_the_baseline_of_the_next_one_and_the_oldest_that_of_todays() -> None:
-    """Of ten locks all pairs would be 55 comparisons of every metric, each of which makes all others harder to show."""
+def test_each_kept_lock_is_the_baseline_of_the_next_one() -> None:
+    """All pairs of ten locks would be 55 comparisons per metric, and each makes all others harder to confirm."""
     pairs = roles.pairs(config(), kept(("bbbb0000", 10), ("aaaa0000", 10), ("cccc0000", 10)))
     assert pairs[1:] == [
         ("current@bbbb0000", "current@aaaa0000"),
@@ -43,7 +43,7 @@ def test_each_kept_lock_is_the_baseline_of_the_next_one_and_the_oldest_that_of_t
     ]
 
 
-def test_a_lock_that_ran_other_cells_is_passed_over() -> None:
+def test_lock_that_ran_other_cells_is_skipped() -> None:
     pairs = roles.pairs(config(), kept(("aaaa0000", 10), ("aaaa0000", 20), ("bbbb0000", 20), ("cccc0000", 10)))
     assert pairs[1:] == [
         ("current@aaaa0000", "current@bbbb0000"),
@@ -54,7 +54,7 @@ def test_a_lock_that_ran_other_cells_is_passed_over() -> None:
     ]
 
 
-def test_the_planned_questions_of_all_experiments_with_the_largest_value_that_runs() -> None:
+def test_questions_have_the_largest_value_that_runs() -> None:
     scan = SCAN | {"questions": [{"metric": "run_failed", "where": {"size_mb": ["largest"], "stack": ["current"]}}]}
     scan["matrix"] = {"stack": ["june-2023", "current"], "size_mb": [10, 30, 20]}
     assert roles.questions(config(experiments={"scan": scan, "other": SCAN})) == [

@@ -1,4 +1,4 @@
-"""Ways to spoil a file: what hypothesis draws from."""
+"""Strategies of hypothesis that spoil files."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ BETWEEN = [b"\x00", b"\xff", b"\n", b",", b'"', b"\xed\xa0\x80", b"[" * 3000, b"
 
 @st.composite
 def bytes_of(draw: st.DrawFn, sound: bytes) -> bytes:
-    """A file that is cut, or with some of its bytes changed, left out, doubled, or others between."""
+    """A file that is cut, or has bytes changed, left out, doubled, inserted or shifted."""
     content = bytearray(sound)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(content)))
@@ -65,7 +65,7 @@ def value_of(draw: st.DrawFn, sound: Any) -> Any:
 
 @st.composite
 def json_of(draw: st.DrawFn, sound: Any) -> bytes:
-    """A file of JSON with a sound value spoiled, or its bytes."""
+    """A JSON file with a spoiled value or spoiled bytes."""
     if draw(st.integers(0, 3)):
         return json.dumps(draw(value_of(sound))).encode()
     return draw(bytes_of(json.dumps(sound).encode()))
@@ -73,7 +73,7 @@ def json_of(draw: st.DrawFn, sound: Any) -> bytes:
 
 @st.composite
 def json_lines_of(draw: st.DrawFn, sound: list[Any]) -> bytes:
-    """The same of a file with a value on each line."""
+    """The same for a file with a value on each line."""
     if draw(st.integers(0, 3)):
         lines = list(sound)
         at = draw(st.integers(0, len(lines) - 1))

@@ -1,4 +1,4 @@
-"""Files of one's own that cannot be a corpus: one line that names the file, and no folder; and those that can."""
+"""A user's files as a corpus: invalid ones get one line with their name and leave no folder; odd ones are read."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def parquet(table: pa.Table, cut: int | None = None) -> Callable[[Path], object]
 
 
 def sparse(size: int) -> Callable[[Path], object]:
-    """A line without an end, which takes no room on the disk."""
+    """A file of one long line that takes no disk space."""
 
     def write(path: Path) -> None:
         path.touch()
@@ -46,7 +46,7 @@ def link(to: str) -> Callable[[Path], object]:
 
 
 WORDS = pa.table({"text": ["words"]})
-# The file, what is in it, what of the spec is other, and what the line has to say.
+# File, content, changes of the spec, and expected message.
 REFUSED: dict[str, tuple[str, Content, dict[str, Any], str]] = {
     "empty text": ("a.txt", b"", {}, "the source holds no document"),
     "empty lines": ("a.jsonl", b"\n \n\n", {}, "the source holds no document"),
@@ -104,7 +104,7 @@ REFUSED: dict[str, tuple[str, Content, dict[str, Any], str]] = {
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Programs:
-    """The programs by this interpreter: reading files takes no library but pyarrow."""
+    """Programs run by this interpreter: reading files needs no library but pyarrow."""
     return Programs(Path(sys.executable), tmp_path)
 
 
@@ -115,14 +115,14 @@ def write(folder: Path, name: str, content: Content) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_corpus_gets_one_line(programs: Programs, case: str) -> None:
+def test_invalid_corpus_gets_one_line(programs: Programs, case: str) -> None:
     name, content, change, message = REFUSED[case]
     write(programs.work, name, content)
     assert message in programs.refused({"source": "files", "glob": name, **change})
 
 
 @pytest.mark.slow
-def test_no_folder_is_left_of_what_is_no_corpus(
+def test_invalid_corpus_leaves_no_folder(
     programs: Programs, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(programs.work, "a.txt", b"abc\xff")
@@ -136,8 +136,8 @@ def test_no_folder_is_left_of_what_is_no_corpus(
 
 
 @pytest.mark.slow
-def test_a_line_that_does_not_fit_into_memory_is_told(programs: Programs) -> None:
-    """A line of a gigabyte, where the machine gives less."""
+def test_line_that_does_not_fit_into_memory_is_reported(programs: Programs) -> None:
+    """A line of a gigabyte, under a smaller limit."""
     for name in ("a.jsonl", "a.txt", "a.csv"):
         write(programs.work, name, sparse(1 << 30))
         out = programs.work / "refused"
@@ -164,7 +164,7 @@ NAMES = [
 
 
 @pytest.mark.slow
-def test_any_name_of_a_file_is_read(programs: Programs) -> None:
+def test_file_with_any_name_is_read(programs: Programs) -> None:
     for name in NAMES:
         (programs.work / f"{name}.jsonl").write_bytes(ROW)
     corpus = programs.prepare({"source": "files", "glob": "*.jsonl", "documents_per_file": 99})
@@ -187,10 +187,8 @@ def spec(**change: Any) -> FilesCorpus:
     )
 
 
-def test_links_that_lead_in_a_circle_are_told_before_they_are_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two of them, followed, are 2^40 paths."""
+def test_circular_links_are_reported_before_they_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Following two of them would give 2^40 paths."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "one.txt").write_text("words")

@@ -1,6 +1,6 @@
-"""Every reader of a format of our own against what nobody wrote: one of our errors in one line, or what can be used.
+"""Every reader of our own formats on random input: it returns usable data, or raises one of our errors in one line.
 
-A longer run: `BEYOND_RAM_FUZZ=100000 pytest tests/hostile/test_fuzz.py`, so many examples each, and never the same.
+A longer run: `BEYOND_RAM_FUZZ=100000 pytest tests/hostile/test_fuzz.py`, with that many new examples per test.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from . import spoiled
 
 LONG = os.environ.get("BEYOND_RAM_FUZZ")
 LONGEST_S = 20.0
-"""For one example, on a machine that does other things; most take milliseconds."""
+"""For one example on a busy machine; most take milliseconds."""
 FUZZED = settings(
     phases=(Phase.generate, Phase.shrink), report_multiple_bugs=False, print_blob=False,
     max_examples=int(LONG or 40), deadline=None, derandomize=not LONG, database=None,
@@ -45,9 +45,9 @@ OURS = (DamagedError, ConfigError, StackError)
 
 
 @contextlib.contextmanager
-def told_in_a_line(names: Path | str = "") -> Iterator[None]:
-    """Whatever is inside works, or raises one of our errors, whose first line names the file."""
-    begun = time.monotonic()
+def allow_one_line_error(names: Path | str = "") -> Iterator[None]:
+    """Check that the block works, or raises one of our errors whose first line names the file."""
+    start = time.monotonic()
     try:
         yield
     except OURS as error:
@@ -56,7 +56,7 @@ def told_in_a_line(names: Path | str = "") -> Iterator[None]:
         assert isinstance(error, StackError | ConfigError) or len(lines) == 1
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", str(error))
         assert len(lines[0]) < 2000
-    assert time.monotonic() - begun < LONGEST_S
+    assert time.monotonic() - start < LONGEST_S
 
 
 PROGRAM = """
@@ -91,7 +91,7 @@ WORK = {
     "endpoint": {"run": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1}, "epochs": [{"cpu_s": 0.1}]},
 }  # fmt: skip
 LIMIT = {"ask_bytes": 9, "completed_at_bytes": 9, "probes": [{"limit_bytes": 9, "outcome": "completed", "cpu_s": 0.1}]}
-# What `Endpoint.requests` hands to the summary of a run, beside its events.
+# Events of a run, to whose clock the requests are tied.
 TIED = [{"event": "provenance", "t_s": 0.0, "clock_s": 100.0}, {"event": "first_batch", "t_s": 1.0, "duration_s": 0.5}]
 
 
@@ -109,7 +109,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sound(run: Path) -> Iterator[Path]:
-    """The run, whole again afterwards."""
+    """The run, restored afterwards."""
     before = {path: path.read_bytes() for path in run.iterdir()}
     yield run
     for path, content in before.items():
@@ -117,7 +117,7 @@ def sound(run: Path) -> Iterator[Path]:
 
 
 def read_all(folder: Path) -> pd.DataFrame:
-    """What tables and figures read of a run."""
+    """Read all that tables and figures read from a run."""
     records.samples(folder)
     files = [folder.parent / name for name in ("runs.parquet", "samples.parquet")]
     collected.collect([folder / "run.json"], *files)
@@ -128,14 +128,14 @@ def read_all(folder: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_the_run_that_is_spoiled_here_is_sound(run: Path) -> None:
+def test_run_is_sound_before_it_is_spoiled(run: Path) -> None:
     assert read_all(run)["outcome"].tolist() == ["completed"]
     assert len(records.events(run)) > 12
 
 
 @contextlib.contextmanager
 def holding(path: Path, content: bytes) -> Iterator[None]:
-    """A file with another content, and its own afterwards: each example begins with the sound run."""
+    """Give a file other content and restore it, so that each example starts with the sound run."""
     before = path.read_bytes()
     path.write_bytes(content)
     try:
@@ -150,7 +150,7 @@ def holding(path: Path, content: bytes) -> Iterator[None]:
 def test_run_json(sound: Path, data: st.DataObject) -> None:
     path = sound / "run.json"
     with holding(path, data.draw(spoiled.json_of(json.loads(path.read_bytes())))):
-        with told_in_a_line(sound):  # where run.json and samples.csv differ, either may be the damaged one
+        with allow_one_line_error(sound):  # if run.json and samples.csv differ, either may be damaged
             read_all(sound)
         memory.request_mb(sound.parents[4], Cell(CELL.experiment, CELL.axes, rep=2), 4000)
 
@@ -161,7 +161,7 @@ def test_run_json(sound: Path, data: st.DataObject) -> None:
 def test_events(sound: Path, data: st.DataObject) -> None:
     path = sound / "events.jsonl"
     events = [json.loads(line) for line in path.read_bytes().splitlines()]
-    with holding(path, data.draw(spoiled.json_lines_of(events))), told_in_a_line(path):
+    with holding(path, data.draw(spoiled.json_lines_of(events))), allow_one_line_error(path):
         read_all(sound)
 
 
@@ -169,7 +169,7 @@ def test_events(sound: Path, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_samples(sound: Path, data: st.DataObject) -> None:
     path = sound / "samples.csv"
-    with holding(path, data.draw(spoiled.bytes_of(path.read_bytes()))), told_in_a_line(path):
+    with holding(path, data.draw(spoiled.bytes_of(path.read_bytes()))), allow_one_line_error(path):
         read_all(sound)
 
 
@@ -182,8 +182,8 @@ def test_kept_json(tmp_path: Path, data: st.DataObject) -> None:
     (tmp_path / ".beyond-ram-results").touch()
     path = tmp_path / kept.FILE
     path.write_bytes(data.draw(spoiled.json_of(KEPT)))
-    with told_in_a_line(path):
-        for folder in kept.read(tmp_path):  # as rules/common.smk has it: an input of every table
+    with allow_one_line_error(path):
+        for folder in kept.read(tmp_path):  # as in rules/common.smk: an input of every table
             assert Path(os.path.normpath(tmp_path / "runs" / folder)).is_relative_to(tmp_path / "runs")
             assert experiment.parse(folder).path == folder
         kept.locks(tmp_path)
@@ -208,7 +208,7 @@ def test_the_parquet_file_of_a_table(tmp_path: Path, data: st.DataObject) -> Non
         tables.write(pd.DataFrame({"a": [1, 2], "b": ["x", None]}), tmp_path / "growth.csv", path)
         path.rename(tmp_path / "sound")
     path.write_bytes(data.draw(spoiled.bytes_of((tmp_path / "sound").read_bytes())))
-    with told_in_a_line(path):
+    with allow_one_line_error(path):
         tables.read(path)
 
 
@@ -225,7 +225,7 @@ def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
     job = Job(path=CELL.path, workload="load", program="x.py", corpus=folder)
     if path.name == "tokens.json":
         job = job.but(corpus=None, tokens=folder, limit_percent=50)
-    with told_in_a_line(path):
+    with allow_one_line_error(path):
         weighing._inputs(job, tmp_path)
         assert weighing._limit_bytes(job) is None or job.tokens
 
@@ -235,7 +235,7 @@ def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
 def test_the_log_of_requests(tmp_path: Path, data: st.DataObject) -> None:
     path = tmp_path / "requests.jsonl"
     path.write_bytes(data.draw(spoiled.json_lines_of([REQUEST, REQUEST | {"monotonic_s": 100.3}])))
-    with told_in_a_line(path):
+    with allow_one_line_error(path):
         requests = served.Endpoint(log=path).requests()
         served.summary(requests, 7, TIED)
         served.write_csv(served.joined(requests, 7, TIED), tmp_path / "requests.csv")
@@ -261,13 +261,13 @@ def test_files_of_stacks(tmp_path: Path, data: st.DataObject) -> None:
     for name, sound in (("mine.txt", LOCK), ("mine.in", "numpy>=1,<3\n--pre\ntorch[x] # y\n")):
         content = sound.encode()
         (envs / name).write_bytes(data.draw(spoiled.bytes_of(content)) if name == spoils else content)
-    with told_in_a_line(envs / "mine"):
+    with allow_one_line_error(envs / "mine"):
         for read in STACK_FILES.values():
             read(envs, "mine")
 
 
-def walked(config: experiment.Config) -> None:
-    """What the rules ask of a config that was taken."""
+def use_config(config: experiment.Config) -> None:
+    """Ask an accepted config for all that the rules need."""
     for name in config.run():
         for cell in config.cells(name)[:3]:
             config.job(cell).model_dump_json()
@@ -297,22 +297,22 @@ SMALL = {
 @FUZZED
 @given(data=st.data())
 def test_a_config(tmp_path: Path, data: st.DataObject) -> None:
-    """Spoiled as values, merged over the default one or alone, as the rules do it."""
+    """Spoiled as values; merged over the default config or alone, as by the rules."""
     file = tmp_path / "mine.yaml"
     content = data.draw(spoiled.value_of(data.draw(st.sampled_from([SMALL, DEFAULT]))))
     file.write_text(json.dumps(content))
-    with contextlib.chdir(ROOT), told_in_a_line():
+    with contextlib.chdir(ROOT), allow_one_line_error():
         merged, files = merge.read([ROOT / "config.yaml"], [file], {}, experiment.content_of)
-        walked(experiment.load(merged, files, ROOT))
+        use_config(experiment.load(merged, files, ROOT))
 
 
 @pytest.mark.slow
 @FUZZED
 @given(data=st.data())
 def test_the_cells_of_a_gate(tmp_path: Path, data: st.DataObject) -> None:
-    """Spoiled as text of YAML."""
+    """Spoiled as YAML text."""
     file = tmp_path / "cells.yaml"
     file.write_bytes(data.draw(spoiled.bytes_of(yaml.safe_dump(SMALL).encode())))
-    with told_in_a_line():
+    with allow_one_line_error():
         cells.choose([str(file)], {"datasets"}, tmp_path / "out", ROOT, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} <= {"cells.yaml", "out"}

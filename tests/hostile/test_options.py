@@ -1,4 +1,4 @@
-"""Options and words of every command that cannot be meant: one clear line, a status that is not 0, nothing written."""
+"""Meaningless options and arguments of every command: one clear line, exit status 2, nothing written."""
 
 import contextlib
 import json
@@ -30,8 +30,8 @@ def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with its stacks, and beside it a folder to work in with all that is wrong."""
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with its stacks, and beside it a working folder with faulty files."""
     folder = tmp_path_factory.mktemp("options")
     project, here = folder / "project", folder / "here"
     for name in ("envs", "config", "report", "scripts"):
@@ -75,24 +75,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def before(made: Path) -> dict[str, tuple[Any, ...]]:
-    """What is there, which no command changes."""
-    return listing(made)
+def before(workspace: Path) -> dict[str, tuple[Any, ...]]:
+    """The listing that no command may change."""
+    return listing(workspace)
 
 
 @pytest.fixture
-def here(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(projects, "PROJECT", made / "project")
+def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr(projects, "PROJECT", workspace / "project")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    with contextlib.chdir(made / "here"):
-        yield made / "here"
+    with contextlib.chdir(workspace / "here"):
+        yield workspace / "here"
 
 
 TOKENIZE = "tokenize file --tokenizer tokenizer.json --out ids "
 WEIGH = "weigh --runs runs --work work --python python --lock {lock} "
 GATE = "gate --baseline datasets==5.0.0 --candidate datasets==5.2.0 "
 JOB = {"path": "growth/stack~current/rep~1", "workload": "tokenize", "program": "x.py"}
-# What is wrong with a file of a config.
+# Faults of config files.
 NO_CONFIGS = {
     "list": "list.yaml: no config; it has to be a map of keys",
     "text": "text.yaml: no config; it has to be a map of keys",
@@ -107,7 +107,7 @@ NO_CONFIGS = {
     "anchor": "anchor.yaml, line 1, column 4: no YAML",
     "two": "two.yaml, line 2, column 1: no YAML",
 }
-# The words, and what the line has to say.
+# Arguments, and a pattern of the expected line.
 CASES: dict[str, str] = {
     "": "the following arguments are required: COMMAND",
     "wach -- ls": "invalid choice: 'wach'",
@@ -259,8 +259,8 @@ def words_of(line: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", CASES, ids=[line.replace("\n", "␤")[:70] for line in CASES])
-def test_what_cannot_be_meant_gets_one_line(
-    here: Path, made: Path, before: dict[str, tuple[Any, ...]], capfd: pytest.CaptureFixture[str], line: str
+def test_meaningless_arguments_get_one_line(
+    here: Path, workspace: Path, before: dict[str, tuple[Any, ...]], capfd: pytest.CaptureFixture[str], line: str
 ) -> None:
     import re
 
@@ -272,12 +272,12 @@ def test_what_cannot_be_meant_gets_one_line(
     assert status not in (0, None)
     assert status == 2
     lines = output.err.strip().splitlines()
-    messages = [one for one in lines if re.match(r"beyond-ram[a-z ]*: ", one)]
+    messages = [text for text in lines if re.match(r"beyond-ram[a-z ]*: ", text)]
     assert len(messages) == 1, output.err
     assert re.search(CASES[line], messages[0]), messages[0]
     assert lines[-1] == messages[0], output.err
-    assert all(one.startswith(("usage:", " ", "beyond-ram", "reading and building")) for one in lines), output.err
+    assert all(text.startswith(("usage:", " ", "beyond-ram", "reading and building")) for text in lines), output.err
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", output.err)
     assert "Traceback" not in output.err
     assert output.out == ""
-    assert listing(made) == before
+    assert listing(workspace) == before

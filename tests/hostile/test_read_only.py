@@ -1,4 +1,4 @@
-"""A results folder that cannot be written to: every command that would says so in a line, and nothing is lost."""
+"""A read-only results folder: every command that would write gets one line, and nothing is lost."""
 
 import subprocess
 from pathlib import Path
@@ -8,16 +8,16 @@ import pytest
 from beyond_ram import cli
 from beyond_ram.experiment import kept
 
-from ..experiment.test_kept import results, rounds
+from ..experiment.test_kept import results, upgrades
 from ..experiment.test_records import LOCK, weighed
 from .test_options import listing
 
 
 @pytest.fixture
 def sealed(small_disk: Path) -> Path:
-    """Results with runs and kept runs, on a file system that is mounted for reading."""
+    """Results with runs and kept runs, on a read-only file system."""
     folder = results(small_disk / "results")
-    rounds(folder)
+    upgrades(folder)
     weighed(folder / "runs", seconds=0)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     return folder
@@ -34,7 +34,7 @@ def sealed(small_disk: Path) -> Path:
     ],
     ids=lambda words: words[0],
 )
-def test_it_is_told_in_a_line_and_all_is_there(
+def test_command_gets_one_line_and_changes_nothing(
     sealed: Path, words: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = listing(sealed)

@@ -35,14 +35,14 @@ def parsed(name: str) -> list[ast.AST]:
 
 
 def calls() -> Iterator[tuple[str, str, ast.Call]]:
-    """Every call: its source, the dotted name of what is called, and the call."""
+    """Every call: its source, the dotted name of its function, and the call."""
     for name in SOURCES:
         for node in parsed(name):
             if isinstance(node, ast.Call):
                 yield name, ast.unparse(node.func), node
 
 
-def given_to(call: ast.Call, keyword: str) -> str | None:
+def keyword_value(call: ast.Call, keyword: str) -> str | None:
     return next((ast.unparse(one.value) for one in call.keywords if one.arg == keyword), None)
 
 
@@ -51,8 +51,8 @@ def test_the_sources_are_found() -> None:
     assert {"beyond_ram/hub/app.py", "scripts/workloads/load.py", "examples/own_loader.py"} <= {*SOURCES}
 
 
-# Where a program pickles an object of its own, or runs the script that the user gave, because that is what is measured.
-ITS_OWN = {("scripts/workloads/soak.py", "pickle.loads"), ("scripts/workloads/script.py", "exec"),
+# Programs that pickle their own object or run the user's script, because they measure that.
+ALLOWED = {("scripts/workloads/soak.py", "pickle.loads"), ("scripts/workloads/script.py", "exec"),
            ("scripts/workloads/why.py", "exec")}  # fmt: skip
 UNPICKLES = ("pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open")
 UNPICKLES += ("pandas.read_pickle", "pd.read_pickle", "joblib.load", "dill.load", "dill.loads", "cloudpickle.loads")
@@ -62,10 +62,10 @@ UNSAFE = (*UNPICKLES, "yaml.load", "yaml.unsafe_load", "yaml.full_load", "eval",
 @pytest.mark.slow
 def test_no_data_is_unpickled_or_run() -> None:
     for name, called, call in calls():
-        assert called not in UNSAFE or (name, called) in ITS_OWN, f"{name}:{call.lineno}"
+        assert called not in UNSAFE or (name, called) in ALLOWED, f"{name}:{call.lineno}"
         if called in ("torch.load",):
-            assert given_to(call, "weights_only") == "True", f"{name}:{call.lineno}"
-        assert given_to(call, "allow_pickle") in (None, "False"), f"{name}:{call.lineno}"
+            assert keyword_value(call, "weights_only") == "True", f"{name}:{call.lineno}"
+        assert keyword_value(call, "allow_pickle") in (None, "False"), f"{name}:{call.lineno}"
 
 
 UNPACKS = ("extractall", "extract", "unpack_archive", "_extract_member")
@@ -73,12 +73,12 @@ UNPACKS = ("extractall", "extract", "unpack_archive", "_extract_member")
 
 @pytest.mark.slow
 def test_no_archive_is_unpacked() -> None:
-    """So none can write outside of a folder. What installs wheels is uv and pip."""
+    """An archive could write outside of a folder. Only uv and pip install wheels."""
     for name, called, call in calls():
         assert called.rpartition(".")[2] not in UNPACKS, f"{name}:{call.lineno}"
 
 
-# The two scripts that a shell runs: one is all constant, the words of the other are quoted each.
+# The two scripts that a shell runs: one is constant, every word of the other is quoted.
 SHELLS = {"beyond_ram/weighing/processes.py", "beyond_ram/gate/schedule.py"}
 
 
@@ -86,19 +86,19 @@ SHELLS = {"beyond_ram/weighing/processes.py", "beyond_ram/gate/schedule.py"}
 def test_no_shell_runs_a_users_text() -> None:
     for name, called, call in calls():
         assert called not in ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
-        assert given_to(call, "shell") in (None, "False"), f"{name}:{call.lineno}"
+        assert keyword_value(call, "shell") in (None, "False"), f"{name}:{call.lineno}"
         words = [ast.unparse(word) for word in getattr(call.args[0], "elts", ())[:2]] if call.args else []
         if words and words[0].strip("'\"").rpartition("/")[2] in ("sh", "bash", "dash"):
             assert name in SHELLS, f"{name}:{call.lineno}"
 
 
-def test_what_the_two_shells_run_is_constant_or_quoted() -> None:
+def test_scripts_of_the_two_shells_are_constant_or_quoted() -> None:
     for name in SHELLS:
         tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr) and "exec " in ast.unparse(node):
-                put_in = {ast.unparse(part.value) for part in node.values if isinstance(part, ast.FormattedValue)}
-                assert put_in <= {"describe", "shlex.join(words)", "shlex.quote(str(log))"}, name
+                inserted = {ast.unparse(part.value) for part in node.values if isinstance(part, ast.FormattedValue)}
+                assert inserted <= {"describe", "shlex.join(words)", "shlex.quote(str(log))"}, name
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "describe":
                 assert isinstance(node.value, ast.Constant)
 
@@ -116,8 +116,8 @@ def test_every_server_listens_on_the_loopback_alone() -> None:
     for name, called, call in calls():
         if called.rpartition(".")[2] in LISTENS and name not in NETLINK:
             listening += 1
-            given = {ast.unparse(node) for argument in call.args for node in ast.walk(argument)}
-            assert given & LOOPBACK, f"{name}:{call.lineno}"
+            arguments = {ast.unparse(node) for argument in call.args for node in ast.walk(argument)}
+            assert arguments & LOOPBACK, f"{name}:{call.lineno}"
     for name in SOURCES:
         for node in parsed(name):
             assert not (isinstance(node, ast.Constant) and node.value in ("0.0.0.0", "::")), f"{name}:{node.lineno}"
@@ -127,7 +127,7 @@ def test_every_server_listens_on_the_loopback_alone() -> None:
 
 
 class Trap:
-    """Makes a file where it is unpickled."""
+    """Makes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -137,8 +137,8 @@ class Trap:
 
 
 @pytest.mark.parametrize("how", ["an array of objects", "a pickle", "an archive"])
-def test_a_trap_in_a_token_file_does_not_go_off(tmp_path: Path, how: str) -> None:
-    """Neither where the config is checked, nor in the program that reads the rows."""
+def test_pickle_in_a_token_file_is_not_run(tmp_path: Path, how: str) -> None:
+    """Neither by the check of the config nor by the program that reads the rows."""
     import pickle
 
     path, sprung = tmp_path / "train.npy", tmp_path / "sprung"
@@ -168,8 +168,8 @@ def test_yaml_makes_no_objects() -> None:
 
 
 @pytest.mark.slow
-def test_the_password_of_an_address_is_not_told(tmp_path: Path) -> None:
-    """Nor what pip says of it."""
+def test_password_in_an_address_is_not_shown(tmp_path: Path) -> None:
+    """Neither by us nor in the output of pip."""
     with pytest.raises(StackError) as error:
         requirement("git+file://me:planted-secret@localhost/nothing-here", tmp_path)
     assert "planted-secret" not in str(error.value)
@@ -186,7 +186,7 @@ PARTS = st.sampled_from([*PLACES.split(), *UPWARDS.split()])
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an endpoint, beside whose folder, and in it, lies what it may not serve."""
+    """The address of an endpoint with forbidden files in and beside its folder."""
     folder = tmp_path_factory.mktemp("served")
     dataset = folder / "root" / "datasets" / "org" / "name"
     (dataset / ".git").mkdir(parents=True)
@@ -205,7 +205,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     parts=st.lists(st.one_of(PARTS, st.text(max_size=4)), max_size=9),
     between=st.sampled_from(["/", "", "%2f"]),
 )
-def test_no_path_leads_out_of_what_is_served(host: str, begins: str, parts: list[str], between: str) -> None:
+def test_no_path_leads_out_of_the_served_folder(host: str, begins: str, parts: list[str], between: str) -> None:
     path = (begins + between.join(parts)).encode("utf-8", "replace")
     safe = b"".join(bytes([byte]) if 32 < byte < 127 else b"%%%02x" % byte for byte in path)
     connection = http.client.HTTPConnection(host, timeout=10)
@@ -213,7 +213,7 @@ def test_no_path_leads_out_of_what_is_served(host: str, begins: str, parts: list
         connection.request("GET", safe.decode())
         answer = connection.getresponse()
         body = answer.read()
-    except http.client.BadStatusLine:  # hung up on: no HTTP
+    except http.client.BadStatusLine:  # the connection was closed: no HTTP
         return
     finally:
         connection.close()
@@ -222,7 +222,7 @@ def test_no_path_leads_out_of_what_is_served(host: str, begins: str, parts: list
     assert answer.status < 500
 
 
-def test_what_is_served_is_served(host: str) -> None:
+def test_file_of_the_served_folder_is_served(host: str) -> None:
     connection = http.client.HTTPConnection(host, timeout=10)
     connection.request("GET", "/datasets/org/name/resolve/main/a.bin")
     assert connection.getresponse().read() == b"for all"

@@ -23,7 +23,7 @@ def config(root: Path) -> dict[str, Any]:
     return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
-def test_combinations_that_mean_nothing_are_left_out(config: dict[str, Any], root: Path) -> None:
+def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Path) -> None:
     config["ladders"] = {}
     config["experiments"] = {
         "x": {
@@ -57,7 +57,7 @@ def test_the_matrix_is_checked(root: Path) -> None:
     assert len(load(config, root=root).cells("d")) == 2
 
 
-def test_the_default_of_an_axis_that_came_later_stands_in_no_path_and_no_job() -> None:
+def test_default_of_a_later_axis_is_in_no_path_and_no_job() -> None:
     class LaterMatrix(ScanMatrix):
         arenas: Annotated[Sizes, Axis("environment", unit="arenas", variable="MALLOC_ARENA_MAX", later=True)] = Field(
             [8]
@@ -70,9 +70,9 @@ def test_the_default_of_an_axis_that_came_later_stands_in_no_path_and_no_job() -
 
     def jobs(**matrix: Any) -> dict[str, dict[str, str]]:
         experiment = Later.model_validate({"workload": "later", "matrix": {"stack": ["s"], "size_mb": [1]} | matrix})
-        of = [experiment.job(cell, Places("results", {}, {})) for cell in experiment.cells("x")]
-        assert all(re.fullmatch(run_pattern({"x": experiment}), job.path) for job in of)
-        return {job.path: job.environment for job in of}
+        made = [experiment.job(cell, Places("results", {}, {})) for cell in experiment.cells("x")]
+        assert all(re.fullmatch(run_pattern({"x": experiment}), job.path) for job in made)
+        return {job.path: job.environment for job in made}
 
     before = {"x/stack~s/size_mb~1/rep~1": {}}
     assert jobs() == jobs(arenas=[8]) == before
@@ -80,7 +80,7 @@ def test_the_default_of_an_axis_that_came_later_stands_in_no_path_and_no_job() -
     assert LaterMatrix.whole({"stack": "s", "size_mb": 1}) == {"stack": "s", "size_mb": 1, "arenas": 8}
 
 
-def test_a_later_axis_that_means_nothing_somewhere_leaves_those_runs_in_place_too() -> None:
+def test_later_axis_keeps_runs_where_it_means_nothing() -> None:
     class DeepMatrix(ScanMatrix):
         workers: Annotated[Counts, Axis(unit="workers")] = Field([0])
         depth: Annotated[Counts, Axis(later=True)] = Field([2])
