@@ -1,4 +1,4 @@
-"""The comparison with other tools can be made again, and nobody is nearer to the truth without a reason beside it."""
+"""The comparison with other tools can be made again, and a tool that is nearer to the truth is named."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def test_no_other_tool_is_nearer_to_the_truth(tmp_path: Path) -> None:
     assert ours["within"].all(), ours[["program", "error_bytes"]]
     nearer = table[table["nearer"]]
     assert nearer.empty, nearer[["program", "tool", "error_bytes"]]
-    # Tools of the stack must have run; the others say why they did not.
+    # Tools of the stack must have run; others may give a reason.
     stack = table[table["tool"].isin(["psrecord", "mprof", "memray"])]
     assert (stack["not_run"] == "").all(), stack[["tool", "program", "not_run"]]
     assert ((table["not_run"] != "") == (table["error_bytes"] == "")).all()

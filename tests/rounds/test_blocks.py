@@ -1,4 +1,4 @@
-"""The order of a round, and what of it fits."""
+"""The order of a round, and the blocks that fit."""
 
 import itertools
 
@@ -14,7 +14,7 @@ def test_a_round_has_every_member_once_and_blocks_in_one_piece() -> None:
     assert sum(before != after for before, after in itertools.pairwise(names)) == len(BLOCKS) - 1
 
 
-def test_the_seed_and_the_repeat_give_the_order_and_nothing_else() -> None:
+def test_order_depends_only_on_seed_and_repeat() -> None:
     orders = [order(BLOCKS, repeat, seed) for seed in (1, 2, 3) for repeat in (1, 2, 3)]
     assert len({tuple(members) for members in orders}) == len(orders)
     assert order(BLOCKS[::-1], 2, 3) == order(BLOCKS, 2, 3)
@@ -34,7 +34,7 @@ def test_an_even_repeat_reverses_each_block() -> None:
     assert firsts == {*BLOCKS[0].members}, "one member always begins"
 
 
-def test_what_fits_is_taken_in_order_and_a_shared_member_costs_once() -> None:
+def test_fitting_blocks_are_in_order_and_shared_members_cost_once() -> None:
     blocks = [Block("first", ("x", "y")), Block("large", ("z", "y")), Block("last", ("x", "v"))]
     cost = {"x": 3.0, "y": 3.0, "z": 30.0, "v": 2.0}
     assert [block.name for block in fitting(blocks, cost.__getitem__, 8.0)] == ["first", "last"]

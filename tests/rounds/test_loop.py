@@ -24,7 +24,7 @@ class Simulated:
         return list(run([NOISY, QUIET], self.once, undecided, budget_s, seed=1, clock=lambda: self.now))
 
 
-def test_what_is_decided_is_not_run_again_and_an_open_block_gets_the_rest() -> None:
+def test_decided_blocks_stop_and_open_blocks_get_the_rest() -> None:
     runs = Simulated()
     rounds = runs.rounds(lambda repeat: [NOISY, QUIET] if repeat < 2 else [NOISY], budget_s=14)
     assert Counter(member for member, _ in runs.done) == {"a": 5, "b": 5, "c": 2, "d": 2}
@@ -32,17 +32,17 @@ def test_what_is_decided_is_not_run_again_and_an_open_block_gets_the_rest() -> N
     assert rounds[-1].used_s == 14
 
 
-def test_it_stops_early_when_all_is_decided() -> None:
+def test_rounds_stop_early_if_all_is_decided() -> None:
     runs = Simulated()
     rounds = runs.rounds(lambda _: [], budget_s=1000)
     assert (len(rounds), rounds[0].open, rounds[0].used_s) == (1, (), 4)
 
 
-def test_the_first_round_is_run_whatever_the_budget() -> None:
+def test_first_round_runs_with_any_budget() -> None:
     assert len(Simulated().rounds(lambda _: [NOISY, QUIET], budget_s=0.5)) == 1
 
 
-def test_the_rest_of_the_budget_goes_to_the_most_wanted_block_that_fits() -> None:
+def test_rest_of_the_budget_goes_to_the_first_block_that_fits() -> None:
     runs = Simulated(2.0)
     runs.rounds(lambda _: [QUIET, NOISY], budget_s=13)
     assert [member for member, repeat in runs.done if repeat == 2] in (["c", "d"], ["d", "c"])

@@ -1,4 +1,4 @@
-"""What the rest of a budget goes to, by simulated runs."""
+"""Runs that use the rest of a budget, by simulation."""
 
 import itertools
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def decided(runs: list[Cell], value: Value, budget_s: float) -> Decided:
 
 
 def noisy(seed: int = 1) -> Value:
-    """Half of the two stacks differ by 10 %, less than the noise of two repeats can show."""
+    """The two stacks differ by 10 %, too little to show in two repeats with this noise."""
     rng = np.random.default_rng(seed)
     return lambda run: 1000 * (1.1 if run["stack"] == "new" else 1) * float(np.exp(0.15 * rng.normal()))
 
@@ -77,10 +77,10 @@ def test_a_budget_is_used_and_not_exceeded() -> None:
     value, runs, rounds = noisy(5), cells(2), 0
     values: dict[Cell, float] = {}
 
-    def kept(run: Cell) -> float:
+    def fixed_value(run: Cell) -> float:
         return values.setdefault(run, value(run))
 
-    while (decision := decided(runs, kept, budget_s=90)).runs:
+    while (decision := decided(runs, fixed_value, budget_s=90)).runs:
         runs, rounds = [*runs, *decision.runs], rounds + 1
     assert decision.used_s <= 90
     assert rounds < len(AT)

@@ -1,4 +1,4 @@
-"""A copy of the project that rules are really run in."""
+"""A copy of the project in which rules really run."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def current(project: Path) -> None:
-    """The stack `current` in the copy: that of the tests."""
+    """Link the tests' stack `current` into the copy."""
     link_stack("current", project)
 
 

@@ -1,4 +1,4 @@
-"""A budget of time: what is certain, what follows, a kill and its continuation, the edit of a lock."""
+"""A time budget: the plan, the rounds, a kill and its continuation, an edited lock."""
 
 import json
 import os
@@ -24,10 +24,10 @@ STACKS = ["tokenizers-alone", "current"]
 
 @pytest.fixture(scope="module")
 def config(clone: Path) -> Path:
-    """Two cells of a noisy question, whose stacks hold the same tokenizers, and a cell without one."""
+    """Two cells of a noisy question, whose stacks have the same tokenizers, and a cell without a question."""
     words = {"source": "synthetic", "documents": 2, "document_characters": [2000, 6000], "vocabulary": 50}
     soak = {"corpus": ["words"], "num_files": [1], "subject": ["tokenizers"], "epochs": [1]}
-    made = {
+    content = {
         "defaults": "none",
         "results": RESULTS,
         "budget_min": BUDGET_S / 60,
@@ -44,7 +44,7 @@ def config(clone: Path) -> Path:
     for stack in ("corpora", *STACKS):
         link_stack(stack, clone)
     file = clone / "budget.yaml"
-    file.write_text(yaml.safe_dump(made))
+    file.write_text(yaml.safe_dump(content))
     return file
 
 
@@ -90,8 +90,8 @@ def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, conf
     done = run_in(*words)
     assert done.returncode == 0, done.stderr[-3000:]
     after = records(clone)
-    again = [run for run, record in before.items() if after[run]["started_at"] != record["started_at"]]
-    assert len(again) <= 1, "more than the run that Snakemake did not see the end of"
+    rerun = [run for run, record in before.items() if after[run]["started_at"] != record["started_at"]]
+    assert len(rerun) <= 1, "only a run whose end Snakemake did not see may run again"
     repeats = Counter(run.rpartition("/rep~")[0] for run in after)
     (unasked,) = (count for run, count in repeats.items() if run.startswith("unasked"))
     first, second = (count for run, count in repeats.items() if run.startswith("noisy"))
@@ -100,13 +100,13 @@ def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, conf
     last = rounds(clone)[-1]
     assert last["done"]
     assert last["used_s"] == pytest.approx(sum(record["weighing_s"] for record in after.values()), abs=0.1)
-    assert first == 2 or last["used_s"] + last["deciding_s"] < BUDGET_S + 5, "a round that did not fit"
+    assert first == 2 or last["used_s"] + last["deciding_s"] < BUDGET_S + 5, "the last round did not fit"
     assert [one["deciding_s"] for one in rounds(clone)] == sorted({one["deciding_s"] for one in rounds(clone)})
-    assert first > 2 or not last["undecided"] or last["used_s"] > BUDGET_S / 2, "time was left for what is undecided"
+    assert first > 2 or not last["undecided"] or last["used_s"] > BUDGET_S / 2, "time was left for undecided questions"
     assert "Nothing to be done" in run_in(*words).stderr
 
     more = run_in(*words, "-n", "--config", f"budget_min={BUDGET_S}")
-    assert "checkpoint budget_round" in more.stdout + more.stderr, "a larger budget is not seen"
+    assert "checkpoint budget_round" in more.stdout + more.stderr, "a larger budget plans no round"
     assert not planned(more.stdout + more.stderr)
 
     lock = clone / "envs" / "tokenizers-alone.txt"

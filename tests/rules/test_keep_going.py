@@ -1,4 +1,4 @@
-"""One bad run never loses the others: with --keep-going there are tables and a report, which say what is missing."""
+"""One bad run never costs the others: with --keep-going, tables and report are made and name what is missing."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from .conftest import Snakemake
-from .test_terminal import assert_one_line_and_nothing_of_it_is_left, logs, on_terminal
+from .test_terminal import assert_progress_line_disappears, logs, on_terminal
 
 pytestmark = pytest.mark.slow
 BAD = "scan/stack~current/size_mb~2/rep~1"
@@ -20,9 +20,9 @@ RESULTS = "results-going"
 
 @pytest.fixture(scope="module", autouse=True)
 def program(project: Path) -> Iterator[None]:
-    """A workload that fails where it is told to, by what is no input of it."""
+    """A workload that fails if a file exists that is not one of its inputs."""
     fails = '    assert not Path(f"fails-{args.size_mb}").exists()\n'
-    with spoiled(
+    with replaced(
         project / "scripts/workloads/scan.py", "args = parser.parse_args()\n", f"args = parser.parse_args()\n{fails}"
     ):
         yield
@@ -30,13 +30,13 @@ def program(project: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def config(project: Path, current: None) -> Path:
-    """Four cells of the cheapest workload, in two experiments. What a test has made, the next need not make."""
-    made = {
+    """Four cells of the cheapest workload, in two experiments. Tests reuse the runs of earlier ones."""
+    experiments = {
         name: {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": sizes}}
         for name, sizes in (("scan", [1, 2, 3]), ("other", [4]))
     }
     file = project / "going.yaml"
-    file.write_text(yaml.safe_dump({"defaults": "none", "results": RESULTS, "experiments": made}))
+    file.write_text(yaml.safe_dump({"defaults": "none", "results": RESULTS, "experiments": experiments}))
     return file
 
 
@@ -45,8 +45,8 @@ def lines(project: Path, table: str = "runs") -> pd.DataFrame:
 
 
 @contextmanager
-def spoiled(path: Path, before: str, after: str) -> Iterator[None]:
-    """A source with something else in a place, for as long as the block lasts."""
+def replaced(path: Path, before: str, after: str) -> Iterator[None]:
+    """Replace a text of a source while the block runs."""
     sound = path.read_text()
     assert before in sound
     path.write_text(sound.replace(before, after))
@@ -58,7 +58,7 @@ def spoiled(path: Path, before: str, after: str) -> Iterator[None]:
 
 @contextmanager
 def failing(project: Path, *sizes: int) -> Iterator[None]:
-    """The program fails with some sizes, for as long as the block lasts."""
+    """Let the program fail with some sizes while the block runs."""
     files = [project / f"fails-{size}" for size in sizes]
     for file in files:
         file.touch()
@@ -67,7 +67,7 @@ def failing(project: Path, *sizes: int) -> Iterator[None]:
         file.unlink()
 
 
-def test_without_it_nothing_follows(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_without_keep_going_nothing_follows(project: Path, snakemake: Snakemake, config: Path) -> None:
     with failing(project, 2):
         done = snakemake("--configfile", str(config))
     assert done.returncode != 0
@@ -76,7 +76,7 @@ def test_without_it_nothing_follows(project: Path, snakemake: Snakemake, config:
 
 
 @pytest.mark.end_to_end
-def test_what_was_asked_for_by_name_is_not_tried_again(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_failed_run_requested_by_name_is_not_tried_again(project: Path, snakemake: Snakemake, config: Path) -> None:
     bad, table = f"{RESULTS}/runs/{BAD}/run.json", f"{RESULTS}/tables/runs.csv"
     words = ("--keep-going", "--configfile", str(config))
     with failing(project, 2):
@@ -86,16 +86,16 @@ def test_what_was_asked_for_by_name_is_not_tried_again(project: Path, snakemake:
         alone = snakemake(bad, *words)
     assert alone.returncode != 0
     assert alone.stderr.count("AssertionError") == 1
-    assert not list((project / RESULTS / "figures").glob("*")), "what follows makes what nobody has asked for"
+    assert not list((project / RESULTS / "figures").glob("*")), "only requested outputs are made"
 
 
-def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
+def test_failed_run_and_the_same_call_again_in_a_terminal(
     project: Path, snakemake: Snakemake, config: Path, path: str
 ) -> None:
     results = project / RESULTS
     with failing(project, 2):
         done = snakemake("--keep-going", "--configfile", str(config))
-    assert done.returncode != 0, "whoever called it has to see that something is missing"
+    assert done.returncode != 0, "the exit status shows that something is missing"
     assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes only these" in done.stderr
     runs = lines(project)
     assert sorted(zip(runs["experiment"], runs["size_mb"], strict=True)) == [("other", 4), ("scan", 1), ("scan", 3)]
@@ -107,9 +107,9 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
     status, output = on_terminal(project, "all", "--configfile", str(config), snakemake=["snakemake"], path=path)
     assert status == 0, output[-4000:]
     weighing = r"weighed 3 of 4 runs, less than a minute left: scan: size 2 MB, repeat 1 \(\d s\)"
-    assert_one_line_and_nothing_of_it_is_left(output, (results / "summary.txt").read_text().splitlines(), weighing)
+    assert_progress_line_disappears(output, (results / "summary.txt").read_text().splitlines(), weighing)
     log = logs(project)[-1].read_text()
-    assert "rule weigh:" in log, "what is not said is in no log"
+    assert "rule weigh:" in log, "the log has what the terminal omits"
     assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", log, re.MULTILINE) == [BAD]
     assert len(lines(project)) == 4
     assert BAD not in (results / "summary.txt").read_text()
@@ -118,13 +118,13 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
 
 
 @pytest.mark.end_to_end
-def test_an_experiment_of_which_nothing_is_left_and_a_figure_that_fails(
+def test_experiment_without_finished_runs_and_a_failing_figure(
     project: Path, snakemake: Snakemake, config: Path
 ) -> None:
     results = project / RESULTS
     shutil.rmtree(results, ignore_errors=True)
     figure = project / "scripts/figures/who_holds_it.py"
-    with failing(project, 1, 2, 3), spoiled(figure, "def plot(", "1 / 0\n\n\ndef plot("):
+    with failing(project, 1, 2, 3), replaced(figure, "def plot(", "1 / 0\n\n\ndef plot("):
         done = snakemake("--keep-going", "--configfile", str(config))
     assert done.returncode != 0
     assert lines(project)["experiment"].tolist() == ["other"]

@@ -1,4 +1,4 @@
-"""A version ladder is made of what is asked for now, not of what was asked for once."""
+"""A version ladder has the versions of the present config, not of an earlier one."""
 
 import csv
 from pathlib import Path
@@ -14,7 +14,7 @@ NEIGHBOURS, LATER = ["0.20.2", "0.20.3"], ["0.20.3", "0.21.0"]
 
 def config(clone: Path, versions: list[str]) -> str:
     (clone / "varied.py").write_text("held = bytearray(b'x' * 2_000_000)\n")
-    asked = {
+    content = {
         "defaults": "none",
         "results": "results-varied",
         "scripts": {"held": {"file": "varied.py"}},
@@ -35,12 +35,12 @@ def config(clone: Path, versions: list[str]) -> str:
         },
     }
     file = clone / "varied.yaml"
-    file.write_text(yaml.safe_dump(asked))
+    file.write_text(yaml.safe_dump(content))
     return str(file)
 
 
 @pytest.mark.end_to_end
-def test_a_ladder_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
+def test_only_a_ladder_of_other_versions_is_made_again(clone: Path, run_in: Run) -> None:
     words = ("snakemake", "--cores", "2", "results-varied/tables/ladders.csv", "--configfile")
 
     def versions() -> set[str]:

@@ -1,4 +1,4 @@
-"""An axis that is added to a workload later leaves the runs in place."""
+"""Adding an axis to a workload later keeps its runs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A user's own rows and loaders, as they are planned."""
+"""Plans with a user's own rows and loaders."""
 
 import re
 import shlex
@@ -14,9 +14,7 @@ from .conftest import Snakemake
 
 
 @pytest.mark.slow
-def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
-    project: Path, snakemake: Snakemake, tmp_path: Path
-) -> None:
+def test_own_rows_and_loaders_are_inputs_of_their_jobs(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
     rows, other = tmp_path / "train.npy", tmp_path / "other.npy"
     for file in (rows, other):
         numpy.save(file, numpy.zeros((10, 12), numpy.uint16))
@@ -36,14 +34,14 @@ def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
     assert str(rows) in inputs["tokens"].split(", ")
     commands = re.findall(r"^Shell command: (beyond-ram weigh .*)$", output, re.MULTILINE)
     jobs = [Job.model_validate_json(next(word for word in shlex.split(c) if word.startswith("{"))) for c in commands]
-    told_to = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}  # type: ignore[index]
+    job_of = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}  # type: ignore[index]
     dataset = "results-mine/tokens/mine"
     for loader, tokens, reads in (
         ("mine", dataset, f"{dataset}/npy"),
         ("threads", dataset, f"{dataset}/npy"),
         ("apart", None, str(other)),
     ):
-        assert (told_to[loader].tokens, told_to[loader].reads) == (tokens, reads)
+        assert (job_of[loader].tokens, job_of[loader].reads) == (tokens, reads)
     planned = re.findall(r"^rule weigh:\n +input: (.*)$", output, re.MULTILINE)
     assert sum(str(other) in line.split(", ") for line in planned) == 1
     code = re.findall(r"^(?:local)?rule code:\n +input: (.*)$", output, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Nothing outside the results folder is touched, whatever its name: a listing of everything before and after."""
+"""Nothing outside the results folder changes, whatever its name: everything is listed before and after."""
 
 import contextlib
 import hashlib
@@ -34,14 +34,14 @@ TINY: dict[str, Any] = {
 }
 
 
-def listing(folder: Path, but: Path) -> dict[str, tuple[Any, ...]]:
-    """Path, kind, size, time and content of everything below a folder, but for one and the engine's own."""
+def listing(folder: Path, skip: Path) -> dict[str, tuple[Any, ...]]:
+    """Path, kind, size, time and content of everything below a folder, except one path and caches."""
     entries: dict[str, tuple[Any, ...]] = {}
     for place, names, files in os.walk(folder):
-        names[:] = [name for name in names if name not in (".snakemake", "__pycache__") and Path(place, name) != but]
+        names[:] = [name for name in names if name not in (".snakemake", "__pycache__") and Path(place, name) != skip]
         for name in [*names, *files]:
             path = Path(place, name)
-            if path == but:
+            if path == skip:
                 continue
             status = path.lstat()
             state: tuple[Any, ...] = (status.st_mode, path.is_symlink() and path.readlink())
@@ -53,7 +53,7 @@ def listing(folder: Path, but: Path) -> dict[str, tuple[Any, ...]]:
 
 @contextlib.contextmanager
 def untouched(project: Path, results: Path) -> Iterator[None]:
-    """Nothing beside the project, and nothing in it but the results, is other than before."""
+    """Check that the block changes nothing but the results, in the project and beside it."""
     before = listing(project.parent, results)
     yield
     assert listing(project.parent, results) == before
@@ -69,7 +69,7 @@ HOSTILE = "R&D my results;touch PWNED;$(touch PWNED) `touch PWNED` 5$ 'q' \"d\" 
 
 
 @pytest.mark.parametrize("where", ["inside", "absolute", "link"])
-def test_a_corpus_is_made_twice_below_any_name_and_nothing_else_is_touched(
+def test_corpus_below_any_name_touches_nothing_else(
     project: Path, snakemake: Snakemake, tmp_path: Path, where: str
 ) -> None:
     if where == "inside":
@@ -95,7 +95,7 @@ def test_a_corpus_is_made_twice_below_any_name_and_nothing_else_is_touched(
 
 
 @pytest.mark.parametrize("where", ["project", "foreign", "link inside", "the corpus's place"])
-def test_what_is_not_a_results_folder_is_left_as_it_is(
+def test_folder_that_is_no_results_folder_stays_as_it_is(
     project: Path, snakemake: Snakemake, tmp_path: Path, where: str
 ) -> None:
     """Snakemake would remove the files of a corpus before it makes them."""
@@ -114,7 +114,7 @@ def test_what_is_not_a_results_folder_is_left_as_it_is(
         (project / results / RESULTS_MARK).touch()
         if where == "link inside":
             (project / results / "corpora").symlink_to(mine)
-        else:  # without a manifest Snakemake has nothing to remove, and the folder is the program's to refuse
+        else:  # without a manifest Snakemake removes nothing, and the program refuses the folder
             (project / results / "corpora" / "tiny").mkdir(parents=True)
             (project / results / "corpora" / "tiny" / "precious.txt").write_text("precious")
     before = listing(project / results, Path())
@@ -129,10 +129,10 @@ def test_what_is_not_a_results_folder_is_left_as_it_is(
     assert f"{config}, results: " in output or "is not empty and was not made by beyond-ram" in output
 
 
-def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whole(
+def test_hostile_config_makes_single_commands_with_whole_paths(
     project: Path, snakemake: Snakemake, tmp_path: Path
 ) -> None:
-    """The commands of a dry run of every rule with a shell, as bash and a reader of words see them."""
+    """All shell commands of a dry run, parsed by bash and by shlex."""
     (project / "a'b; touch PWNED.py").write_text("KIND = 'own'\nSHUFFLE = make = None")
     (project / "d&a ta").write_text("")
     change = {
@@ -165,7 +165,7 @@ def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whol
 
 
 def strings(word: str) -> list[str]:
-    """The values of a job, which is one word of JSON; any other word itself."""
+    """The values of a job, which is one word of JSON, or any other word itself."""
     if not word.startswith("{"):
         return [word]
     served = json.loads(word).pop("served", {})
@@ -189,8 +189,8 @@ def test_a_list_of_patterns_may_be_longer_than_a_command(project: Path, snakemak
     assert len(list((project / "many/corpora/tiny/files").glob("*.jsonl"))) == 150
 
 
-def test_a_fault_names_the_file_or_the_word_that_was_strongest(snakemake: Snakemake, tmp_path: Path) -> None:
-    """Of files on the command line the last is the strongest, over all of them --config."""
+def test_fault_names_the_file_or_option_that_wins(snakemake: Snakemake, tmp_path: Path) -> None:
+    """The last file on the command line wins over the others, and --config over all."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: first\nmax_runs: 0\nunknown: 1\n")
     second.write_text("results: second\nmax_runs: 0\n")

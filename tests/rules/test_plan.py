@@ -1,4 +1,4 @@
-"""What is planned: the cells of a part and no others."""
+"""Plans: the cells of a part and no others."""
 
 import functools
 import re
@@ -21,7 +21,7 @@ Planned = Callable[..., dict[str, int]]
 
 @pytest.fixture(scope="module")
 def dry_run(run_in: Run, clone: Path) -> DryRun:
-    """What a dry run says; each is made once."""
+    """The output of a dry run; each runs once."""
 
     @functools.cache
     def plan(*words: str, config: tuple[str, ...] = ()) -> str:
@@ -34,7 +34,7 @@ def dry_run(run_in: Run, clone: Path) -> DryRun:
 
 @pytest.fixture(scope="module")
 def planned(dry_run: DryRun) -> Planned:
-    """How many jobs of each rule a dry run plans."""
+    """The number of planned jobs of each rule."""
 
     def plan(*words: str, config: tuple[str, ...] = ()) -> dict[str, int]:
         return {rule: int(count) for rule, count in RULE.findall(dry_run(*words, config=config)) if rule != "total"}
@@ -53,7 +53,7 @@ def planned(dry_run: DryRun) -> Planned:
         ("stream", {"table_streaming", "table_claims", "table_dedup"}, {"corpus", "tokens", "table_growth"}),
     ],
 )
-def test_a_part_plans_its_own(planned: Planned, part: str, tables: set[str], others: set[str]) -> None:
+def test_part_plans_only_its_own_jobs(planned: Planned, part: str, tables: set[str], others: set[str]) -> None:
     jobs = planned(part)
     assert tables <= set(jobs)
     assert not others & set(jobs)
@@ -69,23 +69,23 @@ def test_every_shipped_config_has_a_plan(planned: Planned, config: str) -> None:
     assert jobs["weigh"] > 1
 
 
-def test_a_report_is_made_of_the_part_that_is_named_beside_it(planned: Planned) -> None:
+def test_report_covers_the_part_that_is_named_with_it(planned: Planned) -> None:
     jobs = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(jobs)
     assert not {"claims_page", "pareto_page", "figure_memory_over_time", "tokens", "repository"} & set(jobs)
     assert jobs["weigh"] == 1
 
 
-def test_one_latency_and_bandwidth_is_a_line_of_a_table_and_no_map_of_one_colour(planned: Planned) -> None:
-    one = planned("stream")
+def test_one_latency_and_bandwidth_has_a_table_and_no_map(planned: Planned) -> None:
+    single = planned("stream")
     swept = "experiments={buffering: {matrix: {latency_ms: [20, 40]}}}"
-    assert "table_comparisons" in one
-    assert "figure_prefetch_gain" not in one
+    assert "table_comparisons" in single
+    assert "figure_prefetch_gain" not in single
     assert "figure_prefetch_gain" in planned("stream", config=(swept, "only=[buffering]"))
 
 
 def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
-    """Repeats are blocks in time; what runs need comes before all of them."""
+    """Repeats are blocks in time; inputs of runs come before all of them."""
     jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", dry_run("tokenize"))
     runs = {
         int(rep): int(priority) for job in jobs for rep, priority in re.findall(r"rep~(\d)\n +priority: (\d+)", job)

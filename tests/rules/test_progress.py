@@ -1,4 +1,4 @@
-"""What a user reads while runs are weighed."""
+"""Progress while runs are measured."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ def config(project: Path, current: None) -> Path:
     return file
 
 
-def test_every_weighed_run_says_how_many_are_left(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_progress_gives_the_number_of_runs_left(project: Path, snakemake: Snakemake, config: Path) -> None:
     words = (
         COLLECTED,
         "--logger-beyond-ram-all-lines",
@@ -48,13 +48,13 @@ def test_every_weighed_run_says_how_many_are_left(project: Path, snakemake: Snak
     ]
     assert "rule weigh:" in outputs[0]
     assert re.search(r"(\d+) of \1 steps \(100%\) done", outputs[0])
-    assert lines() == [], "saying it has changed what Snakemake looks at"
-    for gone in ("runs/scan/stack~current/size_mb~2", "collected"):
-        shutil.rmtree(project / "results-two" / gone)
+    assert lines() == [], "progress changes nothing that Snakemake checks"
+    for removed in ("runs/scan/stack~current/size_mb~2", "collected"):
+        shutil.rmtree(project / "results-two" / removed)
     assert lines() == [f"weighed 1 of 2 runs; {timed.format(2)}", "weighed 2 of 2 runs"]
 
 
-def test_of_the_files_of_a_run_its_record_is_removed_first(snakemake: Snakemake, config: Path) -> None:
+def test_record_of_a_run_is_removed_before_its_other_files(snakemake: Snakemake, config: Path) -> None:
     """Snakemake removes outputs in their order: a kill in between leaves no record of a run that lacks a file."""
     done = snakemake("-n", COLLECTED, "--forceall", "--configfile", str(config))
     assert "rule weigh:" in done.stdout

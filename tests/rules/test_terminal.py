@@ -1,6 +1,6 @@
-"""What a user sees of a real call: in a pipe, where a job fails, and after Ctrl-C.
+"""Output of real calls: in a pipe, with a failed job, and after Ctrl-C.
 
-One in a terminal that ends well is in test_keep_going.py, a dry run and all lines of Snakemake in test_progress.py.
+test_keep_going.py has a successful call in a terminal, test_progress.py a dry run and all lines of Snakemake.
 """
 
 import fcntl
@@ -41,7 +41,7 @@ def config(project: Path, current: None) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def program(project: Path) -> Iterator[None]:
-    """A workload that does, beside its work, what stands in a file that is no input of it."""
+    """A workload that also runs the code of a file that is not one of its inputs."""
     line = '    exec(Path("besides").read_text() if Path("besides").exists() else "")\n'
     parsed = "    args = parser.parse_args()\n"
     file = project / "scripts/workloads/scan.py"
@@ -53,8 +53,8 @@ def program(project: Path) -> Iterator[None]:
 
 
 @contextmanager
-def besides(project: Path, line: str) -> Iterator[None]:
-    """The program with a line of its own, for as long as the block lasts."""
+def with_line(project: Path, line: str) -> Iterator[None]:
+    """Let the program also run a line of code while the block runs."""
     (project / "besides").write_text(line)
     yield
     (project / "besides").unlink()
@@ -64,9 +64,9 @@ def on_terminal(
     project: Path, *words: str, snakemake: Sequence[str] = (sys.executable, "-m", "snakemake"), path: str = "",
     interrupt_at: str = "",
 ) -> tuple[int, str]:  # fmt: skip
-    """Exit status and output of a call in a terminal of its own; with Ctrl-C once a pattern is there.
+    """Exit status and output of a call in a terminal of its own; with Ctrl-C once its output has a pattern.
 
-    The fork in `path` (../forks) is not in the terminal's group, so that Ctrl-C would not reach it.
+    Ctrl-C does not reach the fork in `path` (../forks), which is not in the terminal's group.
     """
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
@@ -75,12 +75,12 @@ def on_terminal(
     command = [*snakemake, "--cores", "1", *words]
     child = subprocess.Popen(
         command, cwd=project, env=environment, stdin=its, stdout=its, stderr=its, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs behind a shell ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background processes of a shell ignore it
     )  # fmt: skip
     os.close(its)
-    late = threading.Timer(120, child.kill)
-    late.start()
-    output, asked = b"", not interrupt_at
+    timer = threading.Timer(120, child.kill)
+    timer.start()
+    output, interrupted = b"", not interrupt_at
     while True:
         try:
             part = os.read(ours, 65536)
@@ -89,28 +89,28 @@ def on_terminal(
         if not part:
             break
         output += part
-        if not asked and re.search(interrupt_at.encode(), output):
+        if not interrupted and re.search(interrupt_at.encode(), output):
             os.killpg(child.pid, signal.SIGINT)  # as a terminal does
-            asked = True
+            interrupted = True
     os.close(ours)
-    late.cancel()
+    timer.cancel()
     return child.wait(), output.decode()
 
 
-def seen(output: str) -> list[str]:
-    """The lines that are left on a screen."""
+def screen_lines(output: str) -> list[str]:
+    """The lines that stay on a screen."""
     lines = output.replace("\r\n", "\n").split("\n")
     return [re.sub(r"\x1b\[\d*m", "", line.rpartition("\r\x1b[K")[2]) for line in lines]
 
 
-def assert_one_line_and_nothing_of_it_is_left(output: str, brief: list[str], line: str) -> None:
-    """Of a call that was on a terminal: what was drawn, a pattern among it, and what is left."""
+def assert_progress_line_disappears(output: str, brief: list[str], line: str) -> None:
+    """Check that a call on a terminal drew a line of this pattern and left only the summary."""
     drawn = [re.split(r"[\r\n]", part)[0] for part in output.split("\r\x1b[K")[1:]]
     assert "planning" in drawn
     assert max(map(len, drawn[:-1])) < COLUMNS
     assert any(re.fullmatch(line, d) for d in drawn), drawn
-    lines = [line for line in seen(output) if line]
-    # Snakemake says which profile it has taken before it has a logger.
+    lines = [line for line in screen_lines(output) if line]
+    # Snakemake names its profile before it has a logger.
     assert lines[1:-1] == brief
     assert re.fullmatch(r"\d+ of \d+ steps in .*\. Snakemake's log: \.snakemake/log/\S+\.snakemake\.log", lines[-1])
 
@@ -120,11 +120,9 @@ def logs(project: Path) -> list[Path]:
     return sorted((project / ".snakemake/log").glob("*"))
 
 
-def test_of_a_failed_run_it_says_which_and_why_and_where_its_log_is(
-    project: Path, snakemake: Snakemake, config: Path
-) -> None:
+def test_failed_run_is_named_with_its_error_and_log(project: Path, snakemake: Snakemake, config: Path) -> None:
     fails, before = f"{RESULTS}/runs/scan/stack~current/size_mb~2/rep~1/run.json", logs(project)
-    with besides(project, 'assert args.size_mb != 2, "no such size"'):
+    with with_line(project, 'assert args.size_mb != 2, "no such size"'):
         done = snakemake(TABLE, "--keep-going", "--prioritize", fails, "--configfile", str(config))
     assert done.returncode != 0
     errors = done.stderr
@@ -135,11 +133,11 @@ def test_of_a_failed_run_it_says_which_and_why_and_where_its_log_is(
     assert "; 1 failed: scan: size 2 MB, repeat 1. Snakemake's log: " in errors.splitlines()[-1]
     first, *_ = (file.read_text() for file in logs(project)[len(before) :])
     assert "CalledProcessError" in first
-    # What follows it is said by the call that makes what can be made of the rest.
+    # The call that makes the rest names what cannot be made.
     assert LINE.findall(first)[1] == "weighed 1 of 2 runs; 1 cannot be weighed, because a job failed"
 
 
-def test_in_a_pipe_a_plain_line_comes_now_and_then(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_pipe_gets_a_plain_line_now_and_then(project: Path, snakemake: Snakemake, config: Path) -> None:
     done = snakemake(TABLE, "--configfile", str(config))
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -154,9 +152,9 @@ def test_in_a_pipe_a_plain_line_comes_now_and_then(project: Path, snakemake: Sna
     assert len(again.splitlines()) < 4
 
 
-def test_after_ctrl_c_it_says_what_was_ended_and_shows_no_traceback(project: Path, config: Path) -> None:
+def test_ctrl_c_names_the_ended_run_without_a_traceback(project: Path, config: Path) -> None:
     shutil.rmtree(project / RESULTS, ignore_errors=True)
-    with besides(project, "import time; time.sleep(60)"):
+    with with_line(project, "import time; time.sleep(60)"):
         status, output = on_terminal(
             project, TABLE, "--configfile", str(config), interrupt_at=r"repeat 1 \((?:[3-9]|\d\d) s\)"
         )
@@ -166,7 +164,7 @@ def test_after_ctrl_c_it_says_what_was_ended_and_shows_no_traceback(project: Pat
     assert re.search(r"ended: scan: size \d MB, repeat 1\. ", output)
 
 
-def test_what_snakemakes_users_know_works_as_they_know_it(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_known_options_of_snakemake_work_as_usual(project: Path, snakemake: Snakemake, config: Path) -> None:
     words = ("--configfile", str(config))
     quiet = snakemake(f"{RESULTS}/specs/code/scan/program.sha256", "-F", "--quiet", "all", *words)
     assert quiet.returncode == 0

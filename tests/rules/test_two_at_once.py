@@ -1,4 +1,4 @@
-"""Two workflows in one folder: the second is refused, the first not disturbed; --unlock follows one that was killed."""
+"""Two workflows in one folder: the second is refused, the first goes on; --unlock works after a kill."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ import yaml
 from beyond_ram.experiment import records
 
 from .conftest import Snakemake
-from .test_keep_going import spoiled
+from .test_keep_going import replaced
 
 pytestmark = pytest.mark.slow
 RUN = "results-at-once/runs/scan/stack~current/size_mb~1/rep~1"
@@ -21,20 +21,20 @@ RUN = "results-at-once/runs/scan/stack~current/size_mb~1/rep~1"
 
 @pytest.fixture
 def words(project: Path, current: None) -> Iterator[list[str]]:
-    """The workflow of a cell, which is held up as long as there is a file `hold`."""
+    """The arguments for a cell that waits as long as file `hold` exists."""
     scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1]}}
     file = project / "at-once.yaml"
     file.write_text(yaml.safe_dump({"defaults": "none", "results": "results-at-once", "experiments": {"scan": scan}}))
     waits = '    while Path("hold").exists():\n        __import__("time").sleep(0.02)\n'
     program = project / "scripts/workloads/scan.py"
     (project / "hold").touch()
-    with spoiled(program, "args = parser.parse_args()\n", f"args = parser.parse_args()\n{waits}"):
+    with replaced(program, "args = parser.parse_args()\n", f"args = parser.parse_args()\n{waits}"):
         yield [f"{RUN}/run.json", "--configfile", str(file)]
     (project / "hold").unlink(missing_ok=True)
 
 
 def start(project: Path, words: list[str]) -> "subprocess.Popen[str]":
-    """A Snakemake that can be killed: no fork of another."""
+    """Start a Snakemake that can be killed, not a fork of another."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(project),
@@ -50,19 +50,19 @@ def start(project: Path, words: list[str]) -> "subprocess.Popen[str]":
     )
 
 
-def until_it_weighs(project: Path, process: "subprocess.Popen[str]") -> None:
-    until = time.monotonic() + 60
+def wait_until_it_weighs(project: Path, process: "subprocess.Popen[str]") -> None:
+    deadline = time.monotonic() + 60
     while not (project / "results-at-once" / "private").is_dir():
         assert process.poll() is None, process.communicate()[1][-3000:]
-        assert time.monotonic() < until
+        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_the_second_is_refused_until_the_first_has_ended_or_was_killed(
+def test_second_workflow_is_refused_until_the_first_is_killed(
     project: Path, words: list[str], snakemake: Snakemake
 ) -> None:
     first = start(project, words)
-    until_it_weighs(project, first)
+    wait_until_it_weighs(project, first)
     second = snakemake(*words)
     assert second.returncode != 0
     assert "Directory cannot be locked" in second.stderr
