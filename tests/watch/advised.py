@@ -89,12 +89,11 @@ def _loading() -> Iterator[Program]:
 # A cell of each workload, as config/tiny.yaml has it.
 CELLS = {
     "growth": {"stack": "current", "num_files": "2"},
-    "limit-basic": {},
     "limit-scan": {},
     "again": {},
     "remedies": {"remedy": "none"},
-    "encoders": {"subject": "tokenizers"},
-    "articles": {"loader": "hdf5_corrected"},
+    "encoders": {"subject": "tokenizers-fast"},
+    "articles": {"loader": "memmap_corrected"},
     "loaders": {"loader": "memmap_batched", "workers": "2"},
     "write": {},
     "ranks": {},
