@@ -60,7 +60,7 @@ CONFIG = {
         "growth": {
             "workload": "tokenize",
             "repeats": 1,
-            "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [1, 2]},
+            "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [1]},
         },
         "staircase": {
             "workload": "tokenize",
@@ -109,7 +109,8 @@ class Workflow:
         self.log = project / f"{results}.log"
 
     def start(self) -> "subprocess.Popen[bytes]":
-        subprocess.run([*self.command, "--unlock"], cwd=self.project, env=self.environment, capture_output=True)
+        if any((self.project / ".snakemake" / "locks").glob("*")):
+            subprocess.run([*self.command, "--unlock"], cwd=self.project, env=self.environment, capture_output=True)
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 self.command,
