@@ -82,7 +82,8 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files with slow tests first, FOLDERS and WAITING before others, so that all processes end at about one time.
 
-    Files with tests that are `alone` come even before: such a test waits for the others' current tests.
+    Files with tests that are `alone` come even before: such a test waits for the others' current tests. Guests, which
+    take minutes, follow.
 
     End-to-end tests have a timeout of two hours, the others that of pyproject.toml.
     """
@@ -92,9 +93,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     alone = {item.path for item in items if item.get_closest_marker("alone")}
 
-    def place(item: pytest.Item) -> tuple[bool, bool, int]:
+    def place(item: pytest.Item) -> tuple[bool, bool, bool, int]:
         folder, first = item.nodeid.split("/")[1], [*FOLDERS, *WAITING]
-        return item.path not in alone, item.path not in slow, [*first, folder].index(folder)
+        guest = item.get_closest_marker("guest")
+        return item.path not in alone, guest is None, item.path not in slow, [*first, folder].index(folder)
 
     items.sort(key=place)
 
