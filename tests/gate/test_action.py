@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from beyond_ram.folders import mark
+
+from ..conftest import lend_bytecode
+
 NAMES = ("baseline", "candidate", "cells", "script", "budget", "token")
 CELLS = """
 defaults: none
@@ -69,6 +73,8 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
 @pytest.mark.end_to_end
 def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)
+    lend_bytecode("current", tmp_path / "beyond-ram-gate" / "stacks")
+    mark(tmp_path / "beyond-ram-gate")
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
     done = run_steps(action, tmp_path, clone, inputs)
     assert [(name, status) for name, status, _ in done] == [("Install beyond-ram", 0), ("Measure", 0)], done[-1][2][
