@@ -182,9 +182,9 @@ def test_runs_without_readings_are_judged_by_their_ends() -> None:
 
 
 def test_one_size_has_no_line_and_failed_runs_do_not_count() -> None:
-    one = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)], PAIRS)
-    assert one.empty
-    assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_result"} <= set(one.columns)
+    one_size = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)], PAIRS)
+    assert one_size.empty
+    assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_result"} <= set(one_size.columns)
     broken = run(readings(0), num_files=40, outcome="failed", completed_work=False)
     assert growth([*cell(readings(16)), broken], [])["n"].item() == 16
 

@@ -6,8 +6,8 @@ from .by_hand import sampled
 
 
 def test_one_line_per_run_with_the_cost_of_a_sample() -> None:
-    asked = {"data": {"main": 8}, "tree": {"main": 2}}
-    table = hub_files([sampled(64, asked, 1000), sampled(5120, asked, 8000)])
+    requests = {"data": {"main": 8}, "tree": {"main": 2}}
+    table = hub_files([sampled(64, requests, 1000), sampled(5120, requests, 8000)])
     assert table["requests"].tolist() == [10, 10]
     assert table["requests_data"].tolist() == [8, 8]
     assert table["requests_per_sample"].tolist() == [1, 1]

@@ -11,8 +11,8 @@ from .by_hand import Run, streamed
 
 
 def test_one_line_per_cell_with_counts_and_rows() -> None:
-    asked = {"tree": {"main": 2, "worker": 4}, "data": {"worker": 10}}
-    line = streaming([streamed("s", asked, 1), streamed("s", asked, 2, resolved_s=0.7)]).iloc[0]
+    requests = {"tree": {"main": 2, "worker": 4}, "data": {"worker": 10}}
+    line = streaming([streamed("s", requests, 1), streamed("s", requests, 2, resolved_s=0.7)]).iloc[0]
     assert line["n"] == 2
     assert (line["requests"], line["requests_metadata"], line["requests_data"]) == (16, 6, 10)
     assert (line["requests_tree_main"], line["requests_tree_worker"], line["requests_info_main"]) == (2, 4, 0)

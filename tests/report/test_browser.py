@@ -123,7 +123,7 @@ def left_open() -> dict[str, Any]:
 
 
 @pytest.fixture
-def left(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator[Opened]:
+def shared(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator[Opened]:
     """The report of one size, opened once for all tests that leave it as it was. A logged error fails the test."""
     taken = []
 
@@ -140,13 +140,13 @@ def left(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator[O
 
 
 @pytest.fixture
-def phone(left: Opened) -> Any:
-    return left("phone")
+def phone(shared: Opened) -> Any:
+    return shared("phone")
 
 
 @pytest.fixture
-def desktop(left: Opened) -> Any:
-    return left("desktop")
+def desktop(shared: Opened) -> Any:
+    return shared("desktop")
 
 
 def foreign(url: str, path: Path) -> bool:
@@ -404,9 +404,9 @@ VIOLATIONS = {"resultTypes": ["violations"]}
 
 
 @pytest.mark.parametrize("size", [*SIZES])
-def test_axe_finds_nothing_serious(left: Opened, size: str) -> None:
+def test_axe_finds_nothing_serious(shared: Opened, size: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = left(size)
+    page = shared(size)
     themes = {"dark": VIOLATIONS | COLOUR_RULES, "light": VIOLATIONS}
     for theme in themes if size == "desktop" else ["light"]:
         page.emulate_media(color_scheme=theme)
@@ -443,10 +443,10 @@ def test_paint_measures_a_report(page_file: Path, tmp_path: Path, root: Path) ->
     paint = root / "docs" / "paint.py"
     command = [sys.executable, str(paint), str(page_file), "--repeats", "1", "--out", str(tmp_path)]
     subprocess.run(command, check=True, timeout=300)
-    seen = pd.read_csv(tmp_path / "browser.csv").set_index("what")
-    assert {"first paint, ms", "table searched, ms", "page of a cell, ms"} <= {*seen.index}
-    assert (seen[["desktop_4_count", "phone_4_count"]] == 1).all(axis=None)
-    assert (seen[["desktop_4_min", "phone_4_min"]] > 0).all(axis=None)
+    measured = pd.read_csv(tmp_path / "browser.csv").set_index("what")
+    assert {"first paint, ms", "table searched, ms", "page of a cell, ms"} <= {*measured.index}
+    assert (measured[["desktop_4_count", "phone_4_count"]] == 1).all(axis=None)
+    assert (measured[["desktop_4_min", "phone_4_min"]] > 0).all(axis=None)
     sizes = {"cells": 4, "runs": 8, "bytes": page_file.stat().st_size}
     assert pd.read_csv(tmp_path / "sizes.csv").to_dict("records") == [sizes]
 

@@ -71,11 +71,11 @@ def test_chunking_without_a_baseline_has_no_finding() -> None:
 
 def block_findings(*repeats: tuple[int, int]) -> list[Finding]:
     """Findings on small blocks against the library's own; each repeat has the bytes of both."""
-    asked = {"data": {"main": 8}, "tree": {"main": 2}}
+    requests = {"data": {"main": 8}, "tree": {"main": 2}}
     records: list[Run] = []
     for rep, sizes in enumerate(repeats, 1):
         for block, size in zip((64, 5120), sizes, strict=True):
-            record, events = sampled(block, asked, size * 1_000_000)
+            record, events = sampled(block, requests, size * 1_000_000)
             fields: dict[str, Any] = {"workload": "hub-files", "completed_work": True, "duration_s": 1.0, "cpu_s": 1.0}
             fields |= {"provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {}, "exit_status": 0}
             record |= fields | {"signal": None, "cell": record["cell"] | {"rep": rep}}

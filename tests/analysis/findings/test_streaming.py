@@ -20,8 +20,8 @@ def failed(stack: str, reason: str, rep: int = 1, **cell: str) -> Run:
 
 
 def test_sound_streams_have_no_findings() -> None:
-    asked = {"tree": {"main": 8}}
-    assert not findings_of(streamed("stream-4.3", asked), streamed("stream-current", asked))
+    requests = {"tree": {"main": 8}}
+    assert not findings_of(streamed("stream-4.3", requests), streamed("stream-current", requests))
 
 
 def test_client_that_gives_up_is_named_with_its_error_and_count() -> None:
