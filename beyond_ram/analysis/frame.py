@@ -25,11 +25,8 @@ def key(cell: Mapping[Any, Any]) -> Key:
 
 def axes(table: pd.DataFrame) -> list[str]:
     """The axes that a table has values on, in the order of its columns; includes the experiment."""
-    return [
-        str(name)
-        for name, values in table.items()
-        if name == "experiment" or (name in AXES and not values.array.isna().all())
-    ]
+    named = [str(name) for name in table.columns if name == "experiment" or name in AXES]
+    return [name for name in named if name == "experiment" or not table[name].array.isna().all()]
 
 
 def axes_of(workload: str) -> list[str]:
