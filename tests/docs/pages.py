@@ -13,6 +13,7 @@ A comment above a block, `<!-- KEY: VALUE -->`, is invisible to readers:
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -56,3 +57,18 @@ def spans(page: Path) -> Iterator[str]:
     """Inline code in the text of a page."""
     for token in MarkdownIt().enable("table").parse(page.read_text()):
         yield from (child.content for child in token.children or () if child.type == "code_inline")
+
+
+def links(page: Path) -> Iterator[str]:
+    """The targets of the links of a page."""
+    for token in MarkdownIt().enable("table").parse(page.read_text()):
+        for child in token.children or ():
+            if child.type == "link_open":
+                yield str(child.attrs["href"])
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and MyST name them."""
+    tokens = MarkdownIt().parse(page.read_text())
+    titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -38,7 +38,7 @@ LONGEST_S = 20.0
 """For one example on a busy machine; most take milliseconds."""
 FUZZED = settings(
     phases=(Phase.generate, Phase.shrink), report_multiple_bugs=False, print_blob=False,
-    max_examples=int(LONG or 40), deadline=None, derandomize=not LONG, database=None,
+    max_examples=int(LONG or 25), deadline=None, derandomize=not LONG, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 OURS = (DamagedError, ConfigError, StackError)

@@ -199,7 +199,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(
     begins=st.sampled_from(["/", "/datasets/org/name/resolve/main/", "/cdn/datasets/org/name/main/", "/api/datasets/"]),
     parts=st.lists(st.one_of(PARTS, st.text(max_size=4)), max_size=9),

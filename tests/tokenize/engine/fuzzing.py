@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.conftest import once
 
-DOCUMENTS = int(os.environ.get("BEYOND_RAM_FUZZ", "3000"))
+DOCUMENTS = int(os.environ.get("BEYOND_RAM_FUZZ", "1500"))
 # Ordinary runs have the same texts; longer ones have others.
 SEED = random.SystemRandom().randrange(1 << 30) if "BEYOND_RAM_FUZZ" in os.environ else 27
 # Packages with a tokenizer.json, and its path.
