@@ -9,10 +9,9 @@ import time
 import traceback
 from pathlib import Path
 
-sys.pycache_prefix = "/run/pycache"  # the project may be read-only here
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.cgroup2.cases import Skip  # noqa: E402
+from tests.cgroup2.cases import Skip
 
 
 def main(names: list[str]) -> None:

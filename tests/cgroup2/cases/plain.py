@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from . import common
-from .common import MB, ROOT_GROUP, check_limit, groups_of_ours, holds, made, wait_until, watch
+from .common import MB, ROOT_GROUP, check_kill, check_limit, groups_of_ours, holds, made, wait_until, watch
 
 PLACE = "plain"
 BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"
@@ -22,7 +22,7 @@ def case_the_kernel_has_cgroup_v2() -> dict[str, object]:
 
 def case_root_group() -> dict[str, object]:
     (ROOT_GROUP / "cgroup.subtree_control").write_text("-memory")
-    outcomes = check_limit(BELOW)
+    outcomes = check_kill(BELOW)
     assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), (
         "the controllers were not restored"
     )
@@ -50,7 +50,7 @@ def case_with_others_in_the_group() -> dict[str, object]:
 
 def case_group_with_a_limit_is_not_left() -> None:
     """Others are in a group with a limit. A group beside it would not have that limit."""
-    with made("limited", memory_max="400M") as group:
+    with made("limited", memory_max="200M") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
         try:
             refused = watch("--memory-limit", "150M", "--", "true", group=group)
@@ -58,13 +58,13 @@ def case_group_with_a_limit_is_not_left() -> None:
             assert len(refused.stderr.splitlines()) == 1
             assert "memory.max" in refused.stderr
             assert "mkdir" in refused.stderr, "the line lacks the command that would help"
-            weighed = watch("--", *holds(100 * MB), group=group)
+            weighed = watch("--", *holds(60 * MB), group=group)
             around = weighed.record["peak"]["around"]
             assert weighed.status == 0
-            assert around["limit_bytes"] == 400 << 20
-            assert around["peak_bytes"] > 100 * MB
-            assert "limit of 400 MiB" in weighed.stderr
-            killed = watch("--", *holds(600 * MB), group=group)
+            assert around["limit_bytes"] == 200 << 20
+            assert around["peak_bytes"] > 60 * MB
+            assert "limit of 200 MiB" in weighed.stderr
+            killed = watch("--", *holds(300 * MB), group=group)
             assert killed.record["killed_for_memory"]
             assert killed.record["outcome"] == "failed"
         finally:
@@ -81,7 +81,7 @@ def case_advised_command_makes_room() -> dict[str, object]:
             assert refused.status == 2
             command = refused.stderr.partition("to make room for one: ")[2]
             subprocess.run(["sh", "-ec", command], check=True)
-            return check_limit(BESIDE, group=group / "shell")
+            return check_kill(BESIDE, group=group / "shell")
         finally:
             other.kill()
             other.wait()
@@ -89,7 +89,7 @@ def case_advised_command_makes_room() -> dict[str, object]:
 
 def case_a_limit_within_a_limit() -> None:
     """A kill at the inner limit is not a kill at the outer one."""
-    inner = [*common.BEYOND_RAM, "watch", "--memory-limit", "100M", "--", *holds(300 * MB)]
+    inner = [*common.BEYOND_RAM, "watch", "--memory-limit", "60M", "--", *holds(100 * MB)]
     outer = watch("--memory-limit", "500M", "--", *inner)
     assert "killed_at_limit" in outer.stderr.splitlines()[0]
     assert (outer.status, outer.record["outcome"]) == (137, "failed"), outer.record["outcome"]
@@ -97,8 +97,8 @@ def case_a_limit_within_a_limit() -> None:
 
 
 def case_kill_at_the_limit_ends_all_processes() -> None:
-    program = f"import os, signal; os.fork() or bytearray({300 * MB}); signal.pause()"
-    result = watch("--memory-limit", "150M", "--", *common.PYTHON, program)
+    program = f"import os, signal; os.fork() or bytearray({100 * MB}); signal.pause()"
+    result = watch("--memory-limit", "60M", "--", *common.PYTHON, program)
     assert result.record["outcome"] == "killed_at_limit"
     assert not result.record["left_running"]
 
@@ -139,21 +139,21 @@ def _pids(group: Path) -> list[str]:
 
 def case_given_group() -> None:
     """`--cgroup` reads the peak, kills and limit of a group of others."""
-    with made("pod", memory_max="300M") as group:
+    with made("pod", memory_max="150M") as group:
         end = Path("/var/tmp/end-of-given")
         running = subprocess.Popen(
-            common.holds_until(end, 150 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
+            common.holds_until(end, 60 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
         )
         assert running.stdout is not None
         running.stdout.readline()
-        subprocess.run(common.holds(400 * MB), preexec_fn=common.joining(group))
+        subprocess.run(common.holds(200 * MB), preexec_fn=common.joining(group))
         result = watch("--cgroup", str(group), end=end)
         running.wait()
         peak = result.record["peak"]
         assert result.status == 0
         assert peak["cgroup"]["version"] == 2
-        assert 150 * MB < peak["cgroup_bytes"] < 200 * MB
-        assert peak["around"]["limit_bytes"] == 300 << 20
+        assert 60 * MB < peak["cgroup_bytes"] < 100 * MB
+        assert peak["around"]["limit_bytes"] == 150 << 20
         assert peak["around"]["kills"] == 0, "an earlier kill was counted"
-        assert result.record["attached"]["before"]["cgroup_peak_bytes"] > 280 << 20
+        assert result.record["attached"]["before"]["cgroup_peak_bytes"] > 140 << 20
         assert "cgroup      none" not in result.stderr

@@ -74,27 +74,27 @@ def _worker() -> list[str]:
 
 def case_step_of_a_user() -> None:
     """The group is Slurm's: no limit can be set below it, but its limit, peak and kills are read."""
-    refused = watch("--memory-limit", "150M", "--", "true", prefix=_step(300, _worker()))
+    refused = watch("--memory-limit", "150M", "--", "true", prefix=_step(200, _worker()))
     assert refused.status == 2
     assert "sbatch --mem" in refused.stderr
-    weighed = watch("--", *holds(100 * MB), prefix=_step(300, _worker()))
+    weighed = watch("--", *holds(60 * MB), prefix=_step(200, _worker()))
     around = weighed.record["peak"]["around"]
-    assert (weighed.status, around["limit_bytes"]) == (0, 300 << 20)
-    assert around["peak_bytes"] > 100 * MB
+    assert (weighed.status, around["limit_bytes"]) == (0, 200 << 20)
+    assert around["peak_bytes"] > 60 * MB
     assert weighed.record["pressure"]["of"] != "machine"
-    killed = watch("--", *holds(500 * MB), prefix=_step(300, _worker()))
+    killed = watch("--", *holds(300 * MB), prefix=_step(200, _worker()))
     assert killed.record["killed_for_memory"], killed.record
 
 
 def case_step_of_root() -> None:
-    result = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=_step(400))
+    result = watch("--memory-limit", "60M", "--", *holds(100 * MB), prefix=_step(400))
     assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
     assert result.record["peak"]["around"]["limit_bytes"] == 400 << 20
 
 
 def case_attach_to_a_job() -> None:
     end = Path("/var/tmp/end-of-job")
-    words = [*_step(300, _worker()), *common.holds_until(end, 150 * MB)]
+    words = [*_step(300, _worker()), *common.holds_until(end, 60 * MB)]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         squeue = ["squeue", "-h", "-t", "R", "-o", "%A"]
@@ -103,7 +103,7 @@ def case_attach_to_a_job() -> None:
         result = watch("--slurm", job, "--wait", "10", end=end)
         assert result.status == 0
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
-        assert result.cgroup_bytes > 150 * MB
+        assert result.cgroup_bytes > 60 * MB
     finally:
         end.touch()
         running.wait()

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from . import common
-from .common import MB, check_limit, holds, made, wait_until, watch
+from .common import MB, check_kill, check_limit, holds, made, wait_until, watch
 
 PLACE = "systemd"
 BELOW = "cgroup v2, child of the own group"
@@ -51,31 +51,29 @@ def case_systemd_is_the_first_process() -> dict[str, object]:
 
 def case_user_session() -> dict[str, object]:
     """The README's command, as an ordinary user, with nothing to configure."""
-    done = watch("--memory-limit", "2G", "--", *holds(50 * MB), prefix=session())
-    assert (done.status, done.mechanism) == (0, USERS)
     return check_limit(USERS, prefix=session())
 
 
 def case_user_session_by_a_shell() -> dict[str, object]:
-    return check_limit(USERS, prefix=[*session(), "bash", "-c", '"$@"; exit $?', "bash"])
+    return check_kill(USERS, prefix=[*session(), "bash", "-c", '"$@"; exit $?', "bash"])
 
 
 def case_user_with_a_manager_and_no_session() -> dict[str, object]:
     prefix = becoming("lingering")
     linger("lingering")
-    return check_limit(USERS, prefix=prefix)
+    return check_kill(USERS, prefix=prefix)
 
 
 def case_root_in_a_delegated_scope() -> None:
     scope = ["systemd-run", "-q", "--scope", "-p", "Delegate=yes"]
-    result = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
+    result = watch("--memory-limit", "60M", "--", *holds(100 * MB), prefix=scope)
     assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
 
 
 def case_user_in_a_scope_with_a_limit() -> None:
     """The record has the limit of the scope, and a lower limit inside it works."""
     scope = [*session(), "systemd-run", "-q", "--user", "--scope", "-p", "MemoryMax=400M", "-p", "MemorySwapMax=0"]
-    result = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
+    result = watch("--memory-limit", "60M", "--", *holds(100 * MB), prefix=scope)
     assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
     assert result.record["peak"]["around"]["limit_bytes"] == 400 << 20
 
@@ -86,7 +84,7 @@ def case_user_without_a_manager_is_refused() -> None:
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
     assert refused.stderr.startswith(REFUSED)
     assert "loginctl enable-linger" in refused.stderr
-    weighed = watch("--", *holds(100 * MB), prefix=prefix)
+    weighed = watch("--", *holds(40 * MB), prefix=prefix)
     assert weighed.status == 0
     assert weighed.record["peak"]["around"]["version"] == 2, "the own group was not read"
     linger("nobodys")
@@ -111,26 +109,26 @@ def case_service_of_root() -> dict[str, object]:
 
 def case_service_that_is_the_watcher() -> dict[str, object]:
     """By default systemd ends a whole service after the kernel killed one of its processes."""
-    return check_limit(SYSTEMS, prefix=["systemd-run", "-q", "--wait", "--pipe"])
+    return check_kill(SYSTEMS, prefix=["systemd-run", "-q", "--wait", "--pipe"])
 
 
 def case_root_shell() -> dict[str, object]:
     """A session of root with its shell, as by ssh."""
     login = ["systemd-run", "-q", "--wait", "--pipe", "-p", "PAMName=login"]
     login += ["-p", f"Environment=PATH={os.environ['PATH']}"]
-    return check_limit(SYSTEMS, prefix=[*login, "bash", "-c", '"$@"; exit $?', "bash"])
+    return check_kill(SYSTEMS, prefix=[*login, "bash", "-c", '"$@"; exit $?', "bash"])
 
 
 def case_the_peak_of_a_service() -> None:
     """`--cgroup` reads the peak and limit of a running service."""
     unit = ["systemd-run", "-q", "--unit=held", "-p", "MemoryMax=300M", "-p", "MemoryAccounting=yes"]
     end = Path("/var/tmp/end-of-service")
-    subprocess.run([*unit, *common.holds_until(end, 150 * MB)], check=True)
+    subprocess.run([*unit, *common.holds_until(end, 60 * MB)], check=True)
     folder = Path("/sys/fs/cgroup/system.slice/held.service")
-    assert wait_until(lambda: folder.exists() and int((folder / "memory.current").read_text()) > 150 * MB)
+    assert wait_until(lambda: folder.exists() and int((folder / "memory.current").read_text()) > 60 * MB)
     result = watch("--cgroup", str(folder), end=end)
     assert result.status == 0
-    assert 150 * MB < result.cgroup_bytes < 200 * MB
+    assert 60 * MB < result.cgroup_bytes < 100 * MB
     assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
     assert result.record["peak"]["around"]["kills"] == 0
 
@@ -154,7 +152,7 @@ def _pod(**files: str) -> AbstractContextManager[Path]:
 
 def case_container_with_a_writable_group() -> dict[str, object]:
     with _pod(memory_max="600M") as group:
-        outcomes = check_limit(BELOW, prefix=_container(group, "writable"))
+        outcomes = check_kill(BELOW, prefix=_container(group, "writable"))
         assert not (group / "cgroup.subtree_control").read_text().split()
     return outcomes
 
@@ -170,19 +168,19 @@ def case_container_with_a_writable_group_of_a_user() -> dict[str, object]:
 
 def case_container_with_a_read_only_group() -> None:
     """No limit can be set, but the group's limit, peak and kills are read."""
-    with _pod(memory_max="400M", memory_swap_max="0") as group:
+    with _pod(memory_max="200M", memory_swap_max="0") as group:
         prefix = _container(group, "read-only")
         refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
         assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
         assert "Read-only file system" in refused.stderr
         assert "docker run --memory" in refused.stderr
-        weighed = watch("--", *holds(100 * MB), prefix=prefix)
+        weighed = watch("--", *holds(60 * MB), prefix=prefix)
         around = weighed.record["peak"]["around"]
-        assert (weighed.status, around["version"], around["limit_bytes"]) == (0, 2, 400 << 20)
-        assert around["peak_bytes"] > 100 * MB
+        assert (weighed.status, around["version"], around["limit_bytes"]) == (0, 2, 200 << 20)
+        assert around["peak_bytes"] > 60 * MB
         assert weighed.record["peak"]["kept"]["basis"] == "around"
         assert weighed.record["pressure"]["of"] != "machine"
-        killed = watch("--", *holds(600 * MB), prefix=prefix)
+        killed = watch("--", *holds(300 * MB), prefix=prefix)
         assert killed.record["killed_for_memory"]
         assert killed.record["peak"]["around"]["kills"] == 1
 
@@ -198,11 +196,11 @@ def case_container_with_the_tree_of_its_host() -> None:
 
 def case_pod_limit_around_a_container() -> None:
     """The pod's limit kills, not the container's: the container has a kill without an `oom` event."""
-    with _pod(memory_max="500M", memory_swap_max="0") as group:
-        (group.parent / "memory.max").write_text("200M")
-        weighed = watch("--", *holds(400 * MB), prefix=_container(group, "read-only"))
+    with _pod(memory_max="300M", memory_swap_max="0") as group:
+        (group.parent / "memory.max").write_text("120M")
+        weighed = watch("--", *holds(200 * MB), prefix=_container(group, "read-only"))
         assert weighed.record["killed_for_memory"]
-        limited = watch("--memory-limit", "450M", "--", *holds(400 * MB), prefix=_container(group, "writable"))
+        limited = watch("--memory-limit", "250M", "--", *holds(200 * MB), prefix=_container(group, "writable"))
         assert limited.record["killed_for_memory"]
         assert limited.record["outcome"] == "failed", "it was blamed on the wrong limit"
         (group.parent / "memory.max").write_text("max")
@@ -212,13 +210,13 @@ def case_attach_to_a_pod() -> None:
     with _pod(memory_max="300M") as group:
         end = Path("/var/tmp/end-of-pod")
         running = subprocess.Popen(
-            common.holds_until(end, 150 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
+            common.holds_until(end, 60 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
         )
         assert running.stdout is not None
         running.stdout.readline()
         result = watch("--cgroup", str(group), end=end)
         running.wait()
-        assert 150 * MB < result.cgroup_bytes < 200 * MB
+        assert 60 * MB < result.cgroup_bytes < 100 * MB
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
 
 
