@@ -1,11 +1,11 @@
-"""Programs that are weighed, advised, and run again under exactly what was asked; their smallest limits by bisection.
+"""Measure programs, run them again under exactly the advised request, and find their smallest limits by bisection.
 
     python advised.py SITUATION FOLDER [NAME…]
 
-prints a line of JSON per program. Needs root and a writable v1 memory controller. The situations: `root`, whose command
-has a group of its own; `user`, an ordinary one without any; `job` and `job-root`, inside a group with a limit as a
-scheduler makes it, as an ordinary user and as root. Limits are set here, by plain files of the kernel's: neither the
-watcher nor BenchExec is in the second run.
+It prints a line of JSON per program. It needs root and a writable v1 memory controller. Situations: `root`, whose
+command has a group of its own; `user`, an ordinary user without a group; `job` and `job-root`, inside a group with a
+limit, as a scheduler makes it, as an ordinary user and as root. Limits are set by the kernel's files: neither the
+watcher nor BenchExec takes part in the second run.
 """
 
 import json
@@ -38,7 +38,7 @@ NOBODY = 65534
 SITUATIONS = ("root", "user", "job", "job-root")
 JOB_LIMIT = 6 << 30
 TOLERANCE = float(os.environ.get("TOLERANCE", "1.05"))
-"""Where the bisection ends: the smallest limit that was enough over the largest that was not."""
+"""The bisection ends at this ratio of the smallest sufficient limit to the largest insufficient one."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Program:
     command: Sequence[str]
     """{folder} is a folder for its files, on disk."""
     unseen: str | None = None
-    """What of its memory cannot be told without a group."""
+    """Memory that cannot be read without a group."""
     options: Sequence[str] = ()
     cell: Setting | None = None
-    """The cell of an experiment that it is."""
+    """The cell of an experiment that the program is."""
     wish: str | None = None
-    """Why its smallest limit is not what it had without one."""
+    """Why it needs less under a limit than without one."""
 
 
 def program(name: str, file: str, *arguments: object, **how: Any) -> Program:
@@ -73,13 +73,13 @@ def _calibrated() -> Iterator[Program]:
 
 
 def _swapping() -> Iterator[Program]:
-    """What needs swap, where the machine has some."""
+    """Yield programs that need swap, if the machine has some."""
     if cases._no_swap() is None:
         yield program("150 MB in swap, then 100 more", "paged_out", 150, 100)
 
 
 def _loading() -> Iterator[Program]:
-    """A real DataLoader, where its stack has been built."""
+    """Yield a real DataLoader, if its stack has been built."""
     stack = ROOT / ".stacks" / "loaders" / "bin" / "python"
     if stack.exists():
         command = [str(stack), "-B", str(PROGRAMS / "objects.py"), "400", "4"]
@@ -106,7 +106,7 @@ CELLS = {
 
 
 def _cells() -> Iterator[Program]:
-    """One of each workload, where the tiny config has been run in this checkout: corpora and repositories are there."""
+    """Yield a cell of each workload, if the tiny config ran in this checkout, so that its data exist."""
     if not (ROOT / "results-tiny" / "runs").exists():
         return
     config = _config()
@@ -173,12 +173,12 @@ SUBSET = {
     "job": ["locked, of a file"],
     "job-root": ["SQLite on disk"],
 }
-"""What the ordinary run of the tests takes; all together take a quarter of an hour and more in each situation."""
+"""The programs of an ordinary run. All programs take over a quarter of an hour in each situation."""
 
 
 @contextmanager
 def group(path: str, limit: int | None = None) -> Iterator[Path]:
-    """A v1 memory group below the root, with a limit on memory and swap together where there is such a limit."""
+    """Make a v1 memory group below the root, with a limit on memory, and on memory with swap if the kernel has that."""
     folder = MEMORY / path
     folder.mkdir()
     try:
@@ -188,7 +188,7 @@ def group(path: str, limit: int | None = None) -> Iterator[Path]:
                     (folder / name).write_text(str(limit))
         yield folder
     finally:
-        for _ in range(50):  # a process that was killed may still be on its way out
+        for _ in range(50):  # a killed process may still be ending
             with suppress(OSError):
                 folder.rmdir()
                 break
@@ -196,15 +196,14 @@ def group(path: str, limit: int | None = None) -> Iterator[Path]:
 
 
 def _hidden(path: Path) -> Path | None:
-    """The outermost folder of a path that nobody else may enter."""
+    """Return the outermost folder of a path that other users may not enter."""
     return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 1), None)
 
 
 def as_user(command: Sequence[str], user: int | None) -> list[str]:
-    """The command as another user, with no capability but to lock memory.
+    """Return the command as another user, without capabilities except for locking memory.
 
-    An interpreter below a folder that only root may enter is put where it can be reached, in a mount namespace of the
-    command's own.
+    If only root may enter the interpreter's folder, the command gets a mount namespace in which it is accessible.
     """
     if user is None:
         return list(command)
@@ -233,8 +232,8 @@ def run(
     *,
     follow: bool = False,
 ) -> tuple[int | None, str]:
-    """Exit status, None after the time limit, and what was said; all of it in a group. What outlives it is killed, or
-    with `follow` waited for."""
+    """Run a command in a group; return its status (None after the time limit) and output. Processes that outlive it are
+    killed, or waited for with `follow`."""
 
     def join() -> None:
         (within / "cgroup.procs").write_text("0")
@@ -253,7 +252,7 @@ def run(
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            for _ in range(20):  # what has outlived it too
+            for _ in range(20):  # also processes that outlive it
                 left = (within / "cgroup.procs").read_text().split() if within != MEMORY else []
                 for pid in left or ([str(process.pid)] if process.poll() is None else []):
                     subprocess.run(["kill", "-9", pid], stderr=subprocess.DEVNULL)
@@ -266,14 +265,14 @@ def run(
 
 
 def _watcher() -> list[str]:
-    """`beyond-ram` without a variable in the environment, which its command would inherit."""
+    """Return the command `beyond-ram` without an environment variable, which the watched command would inherit."""
     paths = [str(Path(beyond_ram.__file__).parents[1]), *filter(lambda path: path.endswith("site-packages"), sys.path)]
     program = f"import sys; sys.path[:0] = {paths!r}; from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
     return [python(), "-c", program]
 
 
 def weighed(one: Program, situation: str, folder: Path) -> dict[str, Any]:
-    """The record of a run under the watcher, without a limit of the command's own."""
+    """Run a program under the watcher without a limit, and return the record."""
     user = None if "root" in situation else NOBODY
     out = folder / "out"
     out.mkdir()
@@ -281,7 +280,7 @@ def weighed(one: Program, situation: str, folder: Path) -> dict[str, Any]:
         path.chmod(0o777)
     with _ready(one, folder) as (words, environment):
         command = [*_watcher(), "watch", "--out", str(out), *one.options, "--", *words]
-        if situation == "user":  # in the root of all groups: there is nothing to read but the processes
+        if situation == "user":  # in the root group only processes can be read
             status, output = run(command, MEMORY, user, 300, environment)
         else:
             name = f"advised-{os.getpid()}"
@@ -299,7 +298,7 @@ def _placed(one: Program, folder: Path) -> list[str]:
 
 @contextmanager
 def _ready(one: Program, folder: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Its command and what is added to its environment, in a folder where it finds what it needs."""
+    """Yield the command and its additional environment, in a folder with the files that it needs."""
     if one.cell is None:
         yield _placed(one, folder), {}
         return
@@ -320,7 +319,7 @@ def _ready(one: Program, folder: Path) -> Iterator[tuple[list[str], dict[str, st
 
 
 def completes(one: Program, limit: int, folder: Path, user: int | None, duration_s: float) -> bool:
-    """Whether it ends well in a group of this limit, within five times its time and ten seconds."""
+    """Return whether a program succeeds under this limit, within five times its duration and ten seconds."""
     with _ready(one, folder) as (words, environment), group(f"advised-{os.getpid()}-limit", limit) as limited:
         status, _ = run(words, limited, user, 5 * duration_s + 10, environment, follow=bool(one.options))
         kills = dict(line.split() for line in (limited / "memory.oom_control").read_text().splitlines())["oom_kill"]
@@ -328,7 +327,7 @@ def completes(one: Program, limit: int, folder: Path, user: int | None, duration
 
 
 def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None, duration_s: float) -> int:
-    """The smallest limit that is enough, to TOLERANCE; looked for first right below what was kept."""
+    """Find the smallest sufficient limit, to TOLERANCE, starting right below the kept memory."""
     enough, killed, limit = asked, 0, round(0.97 * kept)
     while not completes(one, enough, folder, user, duration_s):
         enough, killed = round(enough * 1.3), enough
@@ -343,7 +342,7 @@ def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None
 
 
 def judged(one: Program, situation: str, folder: Path, smallest_bytes: int | None = None) -> dict[str, Any]:
-    """What was asked, whether that was enough, and the smallest limit; `known` from another situation."""
+    """Return the request, whether it was enough, and the smallest limit, which may be known from another situation."""
     record = weighed(one, situation, folder)
     asked: Advice = advise(record)
     user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]

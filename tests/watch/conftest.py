@@ -1,4 +1,4 @@
-"""What the tests of the instrument share: small programs run by a bare interpreter."""
+"""Shared by the tests of the watcher: small programs run by a bare interpreter."""
 
 import os
 import select
@@ -17,7 +17,7 @@ Watch = Callable[..., dict[str, Any]]
 
 
 def no_group() -> str | None:
-    """Why no memory group can be made here; None where one can."""
+    """Return the reason why no memory group can be made here, or None."""
     try:
         groups.make().remove()
     except groups.GroupError as error:
@@ -30,7 +30,7 @@ needs_group = pytest.mark.skipif(no_group() is not None, reason=f"no memory cgro
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Watch:
-    """Run a program text under the watcher."""
+    """Return a function that runs a program text under the watcher."""
 
     def run(program: str, *arguments: str, **how: Any) -> dict[str, Any]:
         return watch([*PYTHON, program, *arguments], tmp_path / "out", **how)
@@ -40,12 +40,12 @@ def watched(tmp_path: Path) -> Watch:
 
 @pytest.fixture
 def refused(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Call `beyond-ram` with words that it refuses: status 2 and nothing else; what it says."""
+    """Return a function that calls `beyond-ram` with bad arguments, checks status 2, and gives the message."""
 
     def call(*words: str) -> str:
         try:
             status = main(list(words))
-        except SystemExit as ended:  # of the parser
+        except SystemExit as ended:  # by the parser
             status = int(str(ended.code))
         captured = capfd.readouterr()
         assert (status, captured.out) == (2, "")
@@ -56,7 +56,7 @@ def refused(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
-    """A pipe whose write end is inherited: it stays open as long as anyone who inherited it lives."""
+    """Yield a pipe with an inheritable write end, which stays open as long as a process that inherited it lives."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     yield read, write
@@ -68,7 +68,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def read_within(descriptor: int, seconds: float) -> bytes:
-    """The next bytes of a pipe, b"" at its end; fails where neither comes in time."""
+    """Return the next bytes of a pipe, b"" at its end; fail if neither comes in time."""
     ready, _, _ = select.select([descriptor], [], [], seconds)
     assert ready, f"nothing within {seconds} s"
     return os.read(descriptor, 65536)

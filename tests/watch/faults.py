@@ -1,13 +1,13 @@
-"""Makes each call of the watcher fail in turn. A program: run by test_faults.py in a process of its own.
+"""Make each call of the watcher fail in turn. test_faults.py runs this program in another process.
 
 The modules of `beyond_ram/watch` and the guard are compiled with every call `f(x)` written as `fault(place, f)(x)`. A
-first run of a scenario finds the places that are reached; then a fork of the loaded process runs it once for each
-place, kind of error and way (once, or always from then on). Calls of the watcher's own functions are left alone: what
-they call is not. So are those that only move what is in memory already (`_PURE`).
+first run of a scenario finds the places that it reaches. Then a fork of the loaded process runs it once for each
+place, kind of error and way (once, or always from then on). Calls of the watcher's own functions do not fail, only the
+calls inside them. Calls that only move data in memory do not fail either (`_PURE`).
 
     python faults.py FOLDER LANES SCENARIO:STRIDE…
 
-prints a line of JSON per run; every STRIDE-th point is run, in LANES processes.
+It prints a line of JSON per run. Every STRIDE-th point is run, in LANES processes.
 """
 
 import ast
@@ -30,7 +30,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "beyond_ram" / "watch"
-GUARD = ("procfs", "descriptors", "guard")  # in the order in which they need each other
+GUARD = ("procfs", "descriptors", "guard")  # in the order of their imports
 _PURE_TYPES = (contextlib.ExitStack, list, dict, set, frozenset, tuple, type({}.items()))
 _PURE = {
     *(len, max, min, sum, abs, round, sorted, zip, map, isinstance, getattr, setattr, any, all, range, iter, next),
@@ -43,7 +43,7 @@ ERRORS = {
     "ValueError": lambda: ValueError("injected"),
     "MemoryError": lambda: MemoryError("injected"),
 }
-LIMIT_S = 60  # a command of a second, on a machine that may be busy
+LIMIT_S = 60  # for a command of a second, on a busy machine
 
 # The same text runs in the watcher and, marshalled, in the guard. It keeps its own os.write.
 FAULT = """
@@ -107,7 +107,7 @@ class _Calls(ast.NodeTransformer):
         self.name = name
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Of the command line's module only what it does once the command is known."""
+        """Skip functions of the command line's module that run before the command is known."""
         if self.name == "watch" and node.name not in ("run", "_keep_record", "_print_summary"):
             return node
         self.generic_visit(node)
@@ -167,7 +167,7 @@ else:
 sys.exit(sys.modules['guard'].main())
 """
 
-# --- scenarios: a command, and what it does unwatched
+# --- scenarios: a command, and its result when unwatched
 
 _SAY = (
     'say() { [ -z "$BEYOND_RAM_EVENTS" ] || echo "{\\"monotonic_s\\": $1, \\"event\\": $2}" >> "$BEYOND_RAM_EVENTS"; } '
@@ -181,7 +181,7 @@ PLAIN = (
 SIGNAL = "trap 'echo caught; exit 9' TERM; echo ready; for n in $(seq 300); do sleep 0.02; done; exit 1"
 LIMITED = "echo begun; head -c 60000000 /dev/zero | tail -c 60000000 > /dev/null; sleep 2; exit 4"
 TIMED = "echo begun; sleep 20 & wait"
-# Script, expected output, expected statuses. A command that cannot be limited is not run.
+# Script, expected output, expected status. A command that cannot be limited is not run.
 SCENARIOS: dict[str, tuple[str, str, int]] = {
     "plain": (PLAIN, "begun\nended\n", 7),
     "signal": (SIGNAL, "ready\ncaught\n", 9),
@@ -195,12 +195,12 @@ def options(scenario: str) -> dict[str, Any]:
         "plain": {"max_lines": 6, "live": True, "interval_ms": 5},
         "signal": {},
         "limited": {"memory_limit_bytes": 20_000_000},
-        "timed": {"timeout_s": 0.8},  # on a busy machine a shell takes more than 0.2 s to begin
+        "timed": {"timeout_s": 0.8},  # on a busy machine a shell needs more than 0.2 s to start
     }[scenario]
 
 
 def watched(scenario: str, out: Path) -> int:
-    """What `beyond-ram watch` does, in this process."""
+    """Run `beyond-ram watch` in this process."""
     import beyond_ram.watch
     from beyond_ram.cli import main
 
@@ -220,7 +220,7 @@ def watched(scenario: str, out: Path) -> int:
 
 
 def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, Any]:
-    """Run the scenario in a fork, with one call failing; what became of it."""
+    """Run the scenario in a fork with one failing call, and return the result."""
     report, out = folder / "report", folder / "out"
     read, write = os.pipe()
     pid = os.fork()
@@ -247,7 +247,7 @@ def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, 
     os.close(read)
     lines = report.read_text().splitlines() if report.exists() else []
     status = os.waitstatus_to_exitcode(wait_result[1])
-    # Who has not let go of the output when the watcher has ended is an orphan.
+    # A process that still holds the output after the watcher's end is an orphan.
     status = "hung" if hung else status if ended else f"{status}, and an orphan"
     return {"status": status, "output": output.decode(), "report": lines, **_record(folder, out)}
 
@@ -279,7 +279,7 @@ def _child(scenario: str, out: Path, report: Path, write: int, folder: Path, fau
 
 
 def _record(folder: Path, out: Path) -> dict[str, Any]:
-    """What was kept of it, wherever it is."""
+    """Return the files of the run, from `out` or the folder where they were kept."""
     stderr = (folder / "stderr").read_text(errors="replace") if (folder / "stderr").exists() else ""
     result: dict[str, Any] = {"said": stderr, "record": None, "events": None, "lines": None}
     for place in [out, *sorted(folder.glob("beyond-ram-kept-*"))]:
@@ -295,7 +295,7 @@ def _record(folder: Path, out: Path) -> dict[str, Any]:
 
 
 def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dict[str, Any]:
-    """Whether the command ended as it does unwatched, and whether what is missing is said."""
+    """Check whether the command ended as if unwatched, and whether missing data are reported."""
     _, output, status = SCENARIOS[scenario]
     as_alone = seen["status"] == status and seen["output"] == output
     refused = scenario == "limited" and seen["status"] == 2 and not seen["output"] and "no memory limit" in seen["said"]
@@ -314,9 +314,9 @@ def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dic
         names = ["start", "phase", "work", "early", "end"]
         whole = whole and sorted(seen["events"] or []) == sorted(names) and record["work"] == {"rows": 3}
         whole = whole and record.get("page_cache", {}).get("input_resident_after") is not None
-    if scenario == "limited" and seen["status"] == 4:  # the kernel kills one process; its parent is ours to kill
+    if scenario == "limited" and seen["status"] == 4:  # the kernel kills one process, and the watcher its parent
         as_alone = seen["output"] == output and "memory limit" in seen["said"]
-    if place is not None and place.endswith("os.execvpe"):  # the command itself cannot be started, and it is said
+    if place is not None and place.endswith("os.execvpe"):  # the command cannot be started, and the message says so
         refused = seen["status"] == 2 and not seen["output"] and "beyond-ram: [Errno " in seen["said"]
     return {
         "ended_otherwise": not (as_alone or refused),
@@ -328,9 +328,9 @@ def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dic
 
 
 def reached(scenario: str, folder: Path) -> list[str]:
-    """The places that a scenario reaches where nothing fails."""
+    """Return the places that a scenario reaches if nothing fails."""
     places: set[str] = set()
-    for n in range(3):  # what is reached differs a little from run to run
+    for n in range(3):  # the places differ a little from run to run
         at = folder / f"first-{scenario}-{n}"
         at.mkdir()
         first = one(scenario, at, None)
@@ -342,7 +342,7 @@ def reached(scenario: str, folder: Path) -> list[str]:
 
 
 def verdict_on(scenario: str, place: str, error: str, way: str, folder: Path) -> dict[str, Any]:
-    """What became of the scenario where this place failed."""
+    """Run the scenario with this place failing, and return the verdict."""
     with tempfile.TemporaryDirectory(dir=folder) as at:
         seen = one(scenario, Path(at), {"place": place, "error": error, "always": way == "always"})
     verdict = judged(scenario, seen, place) | {"scenario": scenario, "place": place, "error": error, "way": way}
@@ -354,7 +354,7 @@ def verdict_on(scenario: str, place: str, error: str, way: str, folder: Path) ->
 
 
 def lane(points: list[tuple[str, str, str, str]], folder: Path, results: Path) -> int:
-    """Fork a process that goes through some points."""
+    """Fork a process that runs some points."""
     pid = os.fork()
     if pid:
         return pid

@@ -1,10 +1,10 @@
-"""The watcher for a million samples, in a process of its own.
+"""Run the watcher for a million samples.
 
     python soak.py SAMPLES HOURS LINES FOLDER
 
-watches a program that works until there are so many samples and so many hours. The watcher, its guard and its files are
-as they always are, with one thing left out: where the loop would wait for its next sample, its clock is set forward.
-Prints a line of JSON: what was counted beside the watcher, and its own anonymous memory on the way.
+It watches a program until there are SAMPLES samples in HOURS hours. The watcher, its guard and its files are the real
+ones, with one difference: instead of waiting for the next sample, the loop sets its clock forward.
+It prints a line of JSON: the counts beside the watcher, and the watcher's anonymous memory during the run.
 """
 
 import json
@@ -20,10 +20,10 @@ from beyond_ram.watch.recorder import Recorder
 from beyond_ram.watch.waiting import Waiting
 
 READINGS = 200
-# The command begins so much after this program, at most.
+# The command begins at most this much after this program.
 LATER_S = 10
 SPIKE = 90_000_000
-# Memory of one process goes up and down, children come and go, it tells events, and once it needs much for a moment.
+# Memory goes up and down, children come and go, there are events, and one large spike.
 PROGRAM = f"""
 import json, os, sys, time
 enough, events, n = sys.argv[1], os.environ["BEYOND_RAM_EVENTS"], 0
@@ -46,7 +46,7 @@ KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 
 
 class Clock:
-    """The machine's, and as much as it was set forward."""
+    """The machine's clock, plus the time that it was set forward."""
 
     def __init__(self) -> None:
         self.ahead_s, self._machine = 0.0, time.monotonic

@@ -1,4 +1,4 @@
-"""A watched command behaves as it would alone, and nothing of it outlives the watcher against its will."""
+"""A watched command behaves as it would alone, and its processes end with a killed watcher."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from .conftest import PYTHON, Watch, read_within
 from .test_events import SAY
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
-# A command whose worker has a session of its own, and whose worker's child again: all hold the pipe open.
+# A command whose workers have sessions of their own, with a child each. All hold the pipe open.
 FAMILY = """
 import os, sys, time
 for _ in range(2):
@@ -33,19 +33,19 @@ signal = __import__('signal'); signal.pause()
 
 
 @pytest.mark.parametrize("status", [0, 1, 37])
-def test_its_own_exit_status(status: int) -> None:
+def test_exit_status_is_the_commands(status: int) -> None:
     assert (
         subprocess.run([*CLI, "--", *PYTHON, f"raise SystemExit({status})"], capture_output=True).returncode == status
     )
 
 
-def test_death_by_a_signal_is_told_like_a_shell() -> None:
+def test_death_by_a_signal_has_the_status_of_a_shell() -> None:
     killed = subprocess.run([*CLI, "--", *PYTHON, "import os; os.kill(os.getpid(), 9)"], capture_output=True, text=True)
     assert killed.returncode == 128 + 9
     assert "failed by SIGKILL" in killed.stderr
 
 
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_command_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         watch(["there-is-no-such-command"], tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -68,7 +68,7 @@ def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) ->
 def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path: Path) -> None:
     status_file = tmp_path / "said"
     program = f"import shutil; shutil.copy('/proc/self/status', {str(status_file)!r})"
-    # Started by nohup, pytest itself ignores SIGHUP.
+    # If nohup started it, pytest itself ignores SIGHUP.
     ours = {signal.SIGUSR2: signal.SIG_IGN, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in ours.items()}
     try:
@@ -83,25 +83,25 @@ def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path
     assert blocked == 0
 
 
-def test_one_variable_is_all_that_is_added() -> None:
-    given = {"PATH": os.environ["PATH"], "ONE": "two", "PYTHONPATH": str(Path(__file__).parents[2])}
+def test_only_one_variable_is_added() -> None:
+    environment = {"PATH": os.environ["PATH"], "ONE": "two", "PYTHONPATH": str(Path(__file__).parents[2])}
     env = ["/usr/bin/env", "-0"]
-    alone = subprocess.run(env, env=given, capture_output=True, check=True).stdout.split(b"\0")
-    seen = subprocess.run([*CLI, "--", *env], env=given, capture_output=True, check=True).stdout.split(b"\0")
-    added = set(seen) - set(alone)
-    assert set(alone) <= set(seen)
+    alone = subprocess.run(env, env=environment, capture_output=True, check=True).stdout.split(b"\0")
+    watched = subprocess.run([*CLI, "--", *env], env=environment, capture_output=True, check=True).stdout.split(b"\0")
+    added = set(watched) - set(alone)
+    assert set(alone) <= set(watched)
     assert [entry.partition(b"=")[0] for entry in added] == [b"BEYOND_RAM_EVENTS"]
 
 
 @pytest.mark.slow
-def test_a_command_that_closes_its_descriptors(watched: Watch) -> None:
+def test_command_may_close_its_descriptors(watched: Watch) -> None:
     record = watched("import os, time; os.closerange(0, 1000); held = bytearray(30_000_000); time.sleep(0.2)")
     assert record["exit_status"] == 0
     assert record["peak"]["anon_bytes"] > 30e6
 
 
 @pytest.mark.slow
-def test_its_input_output_and_descriptors_are_its_own(pipe: tuple[int, int]) -> None:
+def test_command_keeps_its_input_output_and_descriptors(pipe: tuple[int, int]) -> None:
     program = f"import os, sys; os.write({pipe[1]}, b'third'); sys.stdout.write(sys.stdin.read().upper())"
     done = subprocess.run([*CLI, "--", *PYTHON, program], input=b"text", capture_output=True, pass_fds=[pipe[1]])
     assert done.stdout == b"TEXT"
@@ -118,7 +118,7 @@ def test_nothing_survives_when_the_watcher_is_killed(pipe: tuple[int, int]) -> N
         pids += read_within(pipe[0], 20).split()
     watcher.kill()
     watcher.wait()
-    assert read_within(pipe[0], 20) == b"", "the end of the pipe comes when its last holder is dead"
+    assert read_within(pipe[0], 20) == b"", "the pipe ends only when its last holder is dead"
 
 
 def test_nothing_survives_when_the_guard_is_killed(tmp_path: Path, pipe: tuple[int, int]) -> None:
@@ -145,7 +145,7 @@ def guard_of(watcher: int) -> int:
     return guard
 
 
-def test_a_command_ends_with_its_guard_though_the_watcher_can_do_nothing(pipe: tuple[int, int]) -> None:
+def test_command_ends_with_its_guard_while_the_watcher_is_stopped(pipe: tuple[int, int]) -> None:
     program = f"import os, signal; os.write({pipe[1]}, b'%d' % os.getpid()); signal.pause()"
     watcher = subprocess.Popen([*CLI, "--", *PYTHON, program], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
     try:
@@ -158,7 +158,7 @@ def test_a_command_ends_with_its_guard_though_the_watcher_can_do_nothing(pipe: t
         watcher.wait()
 
 
-# A watcher whose guard fails in each turn, and then only waits for the command.
+# A watcher whose guard fails in each turn and then only waits for the command.
 FAILING_GUARD = """
 import sys
 from beyond_ram.cli import main
@@ -170,7 +170,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("waits", [False, True], ids=["before it only waits", "while it only waits"])
-def test_a_guard_that_only_waits_ends_with_the_watcher(waits: bool, pipe: tuple[int, int]) -> None:
+def test_guard_that_only_waits_ends_with_the_watcher(waits: bool, pipe: tuple[int, int]) -> None:
     program = f"import os, signal; os.write({pipe[1]}, b'.'); signal.pause()"
     words = ["-c", FAILING_GUARD, "watch", "--", *PYTHON, program]
     watcher = subprocess.Popen([sys.executable, *words], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
@@ -194,14 +194,14 @@ def test_a_guard_that_only_waits_ends_with_the_watcher(waits: bool, pipe: tuple[
 
 
 @pytest.mark.slow
-def test_children_of_the_same_process_are_left_alone(watched: Watch) -> None:
+def test_other_children_of_the_process_are_not_reaped(watched: Watch) -> None:
     mine = subprocess.Popen([*PYTHON, "raise SystemExit(5)"])
     watched("import time; time.sleep(0.3)")
     assert mine.wait(10) == 5
 
 
 @pytest.mark.slow
-def test_what_outlives_the_command_is_named_and_left_running(tmp_path: Path, pipe: tuple[int, int]) -> None:
+def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path: Path, pipe: tuple[int, int]) -> None:
     program = (
         "import os, sys\nif os.fork() == 0:\n os.setsid()\n os.write(int(sys.argv[1]), b'%d' % os.getpid())\n"
         " import signal; signal.pause()\nimport time; time.sleep(0.3)"
@@ -216,7 +216,7 @@ def test_what_outlives_the_command_is_named_and_left_running(tmp_path: Path, pip
 
 
 @pytest.mark.slow
-def test_following_goes_on_to_the_last_process(tmp_path: Path) -> None:
+def test_following_continues_to_the_last_process(tmp_path: Path) -> None:
     program = "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(0.7)\n"
     program += " held = bytearray(40_000_000)\n time.sleep(0.2)"
     record = watch([*PYTHON, program], tmp_path, follow=True)
@@ -225,7 +225,7 @@ def test_following_goes_on_to_the_last_process(tmp_path: Path) -> None:
     assert record["peak"]["anon_bytes"] > 40e6
 
 
-def test_a_folder_holds_the_run_files_and_nothing_else(tmp_path: Path) -> None:
+def test_out_folder_has_only_the_run_files(tmp_path: Path) -> None:
     subprocess.run([*CLI, "--out", str(tmp_path / "out"), "--", "true"], check=True, capture_output=True)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     record = json.loads((tmp_path / "out" / "run.json").read_text())
@@ -234,13 +234,13 @@ def test_a_folder_holds_the_run_files_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_record_says_when_its_command_started(tmp_path: Path) -> None:
+def test_record_has_the_start_of_the_command(tmp_path: Path) -> None:
     before = time.time()
     record = watch([*PYTHON, "import time; time.sleep(0.3)"], tmp_path)
     assert before - 0.01 <= record["started_at"] <= time.time() - 0.25
 
 
-# The first thing that the guard reads after its order comes from the command's process.
+# After its order the guard reads first from the command's process.
 LATE_GUARD = """
 import os, sys, time
 read, late = os.read, [%s]
@@ -255,7 +255,7 @@ os.read = read_late
 
 @pytest.mark.slow
 @pytest.mark.parametrize("late_s", [0.3, 1.0], ids=["late", "later than the watcher waits for it"])
-def test_the_start_is_the_command_s_however_late_the_guard_reports_it(
+def test_start_is_right_if_the_guard_reports_it_late(
     late_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "_PROGRAM", LATE_GUARD % late_s + command._PROGRAM)

@@ -1,4 +1,4 @@
-"""What runs already, followed: as a watcher from the start sees it, unchanged, and not taken for another."""
+"""Attaching to running processes: readings equal those of a watcher from the start, and processes are not confused."""
 
 import csv
 import json
@@ -24,14 +24,14 @@ from .conftest import PYTHON, needs_group, read_within
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 NEAR = 0.01
-# A step that lasts until the test has seen enough of it.
+# A step that lasts until the test has enough samples.
 HOLD = """
 def hold():
     os.write(int(sys.argv[1]), b'.')
     os.read(int(sys.argv[2]), 1)
 """
 STEPS = 4
-# A high peak, then levels that are held: in the parent, and in workers that come and go.
+# A high peak, then steady levels: in the parent, and in workers that come and go.
 LEVELS = f"""
 import os, signal, sys
 {HOLD}
@@ -85,7 +85,7 @@ def ready() -> Iterator[tuple[int, int]]:
 
 @pytest.fixture
 def go() -> Iterator[tuple[int, int]]:
-    """By which a program is told to take its next step."""
+    """Yield a pipe that starts the program's next step."""
     read, write = os.pipe()
     os.set_inheritable(read, True)
     yield read, write
@@ -93,8 +93,8 @@ def go() -> Iterator[tuple[int, int]]:
     os.close(write)
 
 
-def running(program: str, ready: tuple[int, int], go: tuple[int, int]) -> "subprocess.Popen[bytes]":
-    """A program with steps that it holds."""
+def start(program: str, ready: tuple[int, int], go: tuple[int, int]) -> "subprocess.Popen[bytes]":
+    """Start a program that waits in each step."""
     inherited = [ready[1], go[0]]
     return subprocess.Popen([*PYTHON, program, *map(str, inherited)], pass_fds=inherited)
 
@@ -110,16 +110,16 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
-    """The highest sample of each kind from a time on, in Unix seconds."""
+    """Return the highest sample of each kind from a Unix time on."""
     started_at = record(folder)["started_at"]
     later = [line for line in lines(folder) if started_at + float(line["t_s"]) >= began_at]
     return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes", "shmem_bytes")}
 
 
-def both(
+def both_peaks(
     command: list[str], ready: tuple[int, int], go: tuple[int, int], folder: Path, find: Any
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The peaks that a watcher from the start and one that attached saw, from the attach on."""
+    """Return the peaks of a watcher from the start and of one that attached, both since the attaching."""
     inherited = [ready[1], go[0]]
     command = [*command, *map(str, inherited)]
     first = subprocess.Popen([*CLI, "--out", str(folder / "first"), "--", *command], pass_fds=inherited, stderr=-1)
@@ -130,15 +130,15 @@ def both(
         time.sleep(0.02)
     for step in range(STEPS):
         assert step == 0 or read_within(ready[0], 60) == b"."
-        sampled(first.pid, second.pid)
+        wait_for_samples(first.pid, second.pid)
         os.write(go[1], b".")
     assert (first.wait(60), second.wait(60)) == (0, 0)
     began_at = record(folder / "second")["started_at"] + 0.05
     return peaks_from(folder / "first", began_at), peaks_from(folder / "second", began_at)
 
 
-def sampled(*watchers: int, times: int = 8) -> None:
-    """Wait until each watcher has slept so many times more: it sleeps between two samples."""
+def wait_for_samples(*watchers: int, times: int = 8) -> None:
+    """Wait until each watcher has slept this many times more, which it does between two samples."""
 
     def slept(pid: int) -> int:
         return int(re.search(rb"^voluntary_ctxt_switches:\s+(\d+)", procfs.read(pid, "status") or b"", re.M)[1])  # type: ignore[index]
@@ -151,20 +151,20 @@ def sampled(*watchers: int, times: int = 8) -> None:
 
 
 def leading(ready: tuple[int, int], go: tuple[int, int], *steps: int) -> Callable[[], None]:
-    """For `on_begin`: lead a program that this thread watches through its steps, each with so many samples."""
+    """Return a function for `on_begin` that leads a program watched by this thread through its steps."""
     watcher = threading.get_native_id()
 
     def lead() -> None:
         for times in steps:
             read_within(ready[0], 60)
-            sampled(watcher, times=times)
+            wait_for_samples(watcher, times=times)
             os.write(go[1], b".")
 
     return threading.Thread(target=lead, daemon=True).start
 
 
 def last_of(name: str) -> Any:
-    """Options that name the highest process of a program below a watcher."""
+    """Return a function that gives the options for the first process of a program below a watcher."""
 
     def find(watcher: int) -> list[str]:
         below = [pid for pid in procfs.descendants(watcher) if name in (procfs.read(pid, "cmdline") or b"").decode()]
@@ -173,36 +173,36 @@ def last_of(name: str) -> Any:
     return find
 
 
-def near(first: dict[str, int], second: dict[str, int]) -> None:
+def check_near(first: dict[str, int], second: dict[str, int]) -> None:
     print(first, second, file=sys.stderr)
     for kind, size in first.items():
-        # A batch in shared memory lives for less than a sample: small kinds are held to a share of all.
+        # A batch in shared memory may live shorter than a sample interval: small kinds are compared with the total.
         assert second[kind] == pytest.approx(size, rel=NEAR, abs=NEAR * first["rss_bytes"]), kind
 
 
 @pytest.mark.slow
-def test_it_sees_what_a_watcher_from_the_start_sees(
+def test_attached_watcher_sees_the_same_as_one_from_the_start(
     ready: tuple[int, int], go: tuple[int, int], tmp_path: Path
 ) -> None:
-    first, second = both([*PYTHON, LEVELS], ready, go, tmp_path, last_of("peak = bytearray"))
-    near(first, second)
+    first, second = both_peaks([*PYTHON, LEVELS], ready, go, tmp_path, last_of("peak = bytearray"))
+    check_near(first, second)
     attached_record, whole = record(tmp_path / "second"), record(tmp_path / "first")
     assert attached_record["outcome"] == "ended"
     assert attached_record["exit_status"] is None
     assert attached_record["attached"]["before"]["hwm_bytes"] > 200e6
     assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 150e6, (
-        "the mark from before is no peak of since"
+        "the mark from before the attaching was taken for a peak"
     )
     assert attached_record["duration_s"] < whole["duration_s"]
     assert list(lines(tmp_path / "second")[0]) == list(lines(tmp_path / "first")[0])
 
 
 @pytest.mark.slow
-def test_a_data_loader_and_its_workers(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+def test_data_loader_and_its_workers_are_followed(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
     program = tmp_path / "loader.py"
     program.write_text(LOADER)
-    first, second = both([str(interpreter("loaders")), str(program)], ready, go, tmp_path, last_of("loader.py"))
-    near(first, second)
+    first, second = both_peaks([str(interpreter("loaders")), str(program)], ready, go, tmp_path, last_of("loader.py"))
+    check_near(first, second)
     assert record(tmp_path / "second")["peak"]["processes"] >= 4
 
 
@@ -215,46 +215,44 @@ def _namespaces() -> str | None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(_namespaces() is not None, reason=str(_namespaces()))
-def test_a_process_in_namespaces_of_its_own(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
-    """As in a container: process ids and /proc of its own."""
+def test_process_in_other_namespaces_is_followed(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+    """As in a container, with its own process ids and /proc."""
     command = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", *PYTHON, LEVELS]
 
     def find(watcher: int) -> list[str]:
-        inside = [p for p in procfs.descendants(watcher) if len(_ids(p)) > len(_ids(os.getpid()))]
+        inside = [p for p in procfs.descendants(watcher) if len(_namespace_pids(p)) > len(_namespace_pids(os.getpid()))]
         return ["--pid", str(min(inside))]
 
-    near(*both(command, ready, go, tmp_path, find))
+    check_near(*both_peaks(command, ready, go, tmp_path, find))
 
 
-def _ids(pid: int) -> list[bytes]:
-    """The ids of a process, one for each namespace."""
+def _namespace_pids(pid: int) -> list[bytes]:
+    """Return the ids of a process, one for each namespace."""
     match = re.search(rb"^NSpid:\s+(.*)$", procfs.read(pid, "status") or b"", re.MULTILINE)
     return match[1].split() if match else []
 
 
 @pytest.mark.slow
 @needs_group
-def test_a_group(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
-    """As a job's or a container's: one that was there before the command, and whose peak nobody sets back."""
+def test_group_is_followed(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+    """As of a job or a container: it existed before the command, and its peak is not reset."""
     group = groups.make()
     join = "".join(f"echo $$ > {file}; " for file in group.processes_files)
     try:
         command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS]
-        first, second = both(command, ready, go, tmp_path, lambda _: ["--cgroup", str(group.path)])
+        first, second = both_peaks(command, ready, go, tmp_path, lambda _: ["--cgroup", str(group.path)])
     finally:
         group.remove()
-    near(first, second)
+    check_near(first, second)
     attached_record = record(tmp_path / "second")
     assert attached_record["attached"]["before"]["cgroup_peak_bytes"] > 200e6
-    # What workers share with their parent counts once.
+    # Pages that workers share with their parent count once.
     assert 100e6 < attached_record["peak"]["cgroup_bytes"] < second["rss_bytes"]
     assert 100e6 < attached_record["peak"]["kept"]["kept_bytes"] < second["rss_bytes"]
     assert attached_record["peak"]["kept"]["basis"] == "around"
 
 
-def test_a_job_that_begins_while_it_is_looked_for_is_followed_with_its_later_steps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_steps_of_a_new_job_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     members = tmp_path / "memory/slurm/uid_0/job_7/cgroup.procs"
     script, step = ([*PYTHON, "import signal; signal.pause()"] for _ in range(2))
     with subprocess.Popen(script) as first, subprocess.Popen(step) as later:
@@ -277,7 +275,7 @@ def test_a_job_that_begins_while_it_is_looked_for_is_followed_with_its_later_ste
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", NAMES)
-def test_a_tree_is_followed_when_its_first_process_ends(
+def test_tree_is_followed_after_its_first_process_ended(
     reader: str, ready: tuple[int, int], go: tuple[int, int], tmp_path: Path
 ) -> None:
     program = f"""
@@ -291,7 +289,7 @@ hold()
 held = bytearray(50_000_000)
 hold()
 """
-    with running(program, ready, go) as process:
+    with start(program, ready, go) as process:
         attached_record = attach.attach(
             targets.processes([process.pid], reader), tmp_path, on_begin=leading(ready, go, 8, 8, 8)
         )
@@ -299,27 +297,27 @@ hold()
 
 
 @pytest.mark.slow
-def test_what_it_wrote_is_known_when_it_has_ended(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+def test_written_bytes_are_known_after_the_end(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
     program = (
         f"import os, sys\n{HOLD}\nhold(); file = os.open({str(tmp_path / 'written')!r}, os.O_CREAT | os.O_WRONLY)\n"
     )
     program += "os.write(file, bytes(5_000_000)); os.fsync(file); hold()"
-    with running(program, ready, go) as process:
-        threading.Thread(target=process.wait).start()  # nothing of it is left when it has ended
+    with start(program, ready, go) as process:
+        threading.Thread(target=process.wait).start()  # no zombie is left when it has ended
         lead = leading(ready, go, 8, 35)  # storage is read twice a second
         attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out", on_begin=lead)
     assert attached_record["storage"]["written_bytes"] >= 5_000_000
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_following_and_nothing_else(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
-    with running(f"import os, sys\n{HOLD}\nheld = bytearray(30_000_000); hold()", ready, go) as process:
+def test_ctrl_c_ends_only_the_watcher(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
+    with start(f"import os, sys\n{HOLD}\nheld = bytearray(30_000_000); hold()", ready, go) as process:
         assert read_within(ready[0], 60) == b"."
         command = [*CLI, "--pid", str(process.pid), "--out", str(tmp_path / "out")]
         watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         while not list(tmp_path.glob("out/.watch-*/samples.csv")):
             time.sleep(0.02)
-        sampled(watcher.pid)
+        wait_for_samples(watcher.pid)
         watcher.send_signal(signal.SIGINT)
         output = watcher.communicate(timeout=10)[1]
         assert watcher.returncode == 0
@@ -334,9 +332,7 @@ def test_ctrl_c_ends_following_and_nothing_else(ready: tuple[int, int], go: tupl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["--out", "out"], [], ["--html", "page.html"]], ids=["out", "nowhere", "page"])
-def test_what_a_killed_watcher_left_is_removed_and_what_a_live_one_has_is_not(
-    options: list[str], tmp_path: Path
-) -> None:
+def test_files_of_only_killed_watchers_are_removed(options: list[str], tmp_path: Path) -> None:
     (tmp_path / "tmp" / "beyond-ram-kept-mine").mkdir(parents=True)
     (tmp_path / "out" / ".watch-mine").mkdir(parents=True)
     mine = {tmp_path / "tmp" / "beyond-ram-kept-mine", tmp_path / "out" / ".watch-mine"}
@@ -364,7 +360,7 @@ def test_what_a_killed_watcher_left_is_removed_and_what_a_live_one_has_is_not(
         assert not scratch() & left
         existing = scratch()
         third = watcher()
-        assert existing <= scratch(), "of a live watcher nothing is removed"
+        assert existing <= scratch(), "a file of a live watcher was removed"
         for begun in (second, third):
             begun.send_signal(signal.SIGINT)
             assert begun.wait() == 0
@@ -375,7 +371,7 @@ def test_what_a_killed_watcher_left_is_removed_and_what_a_live_one_has_is_not(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reset", [False, True])
-def test_marks_are_set_back_only_where_that_is_asked_for(reset: bool, ready: tuple[int, int], tmp_path: Path) -> None:
+def test_marks_are_reset_only_on_request(reset: bool, ready: tuple[int, int], tmp_path: Path) -> None:
     program = "import os, sys, time\npeak = bytearray(90_000_000); del peak\nos.write(int(sys.argv[1]), b'.')\n"
     program += "time.sleep(60)"
     with subprocess.Popen([*PYTHON, program, str(ready[1])], pass_fds=[ready[1]]) as process:
@@ -389,8 +385,8 @@ def test_marks_are_set_back_only_where_that_is_asked_for(reset: bool, ready: tup
     assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 60e6
 
 
-def _gives_out(pid: int) -> bool:
-    """Whether the next process can be given an id of our choice."""
+def _set_next_pid(pid: int) -> bool:
+    """Try to give the next process this id, and return whether that is possible."""
     try:
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
     except OSError:
@@ -398,10 +394,10 @@ def _gives_out(pid: int) -> bool:
     return True
 
 
-def _again_with(pid: int, command: list[str]) -> "subprocess.Popen[bytes]":
-    """A process that is given an id that has just become free."""
+def _start_with_pid(pid: int, command: list[str]) -> "subprocess.Popen[bytes]":
+    """Start a process with an id that has just become free."""
     for _ in range(50):
-        if not _gives_out(pid):
+        if not _set_next_pid(pid):
             pytest.skip("needs root: /proc/sys/kernel/ns_last_pid cannot be written")
         again = subprocess.Popen(command)
         if again.pid == pid:
@@ -413,29 +409,29 @@ def _again_with(pid: int, command: list[str]) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.parametrize("reader", NAMES)
 @pytest.mark.parametrize("seen_to_end", [True, False])
-def test_a_process_that_is_given_the_same_id_is_not_taken_for_it(seen_to_end: bool, reader: str) -> None:
-    """Whether a reading comes between the end of the one and the start of the other or not."""
+def test_process_with_a_reused_id_is_not_followed(seen_to_end: bool, reader: str) -> None:
+    """With and without a reading between the end of one process and the start of the other."""
     sleeps = [*PYTHON, "import time; time.sleep(60)"]
     with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as other:
         tree = targets.Followed(targets.processes([first.pid, other.pid], reader))
         tree.memory()
-        assert {one.pid for one in tree.living} == {first.pid, other.pid}
+        assert {process.pid for process in tree.living} == {first.pid, other.pid}
         first.kill()
         first.wait()
         if seen_to_end:
             tree.memory()
-        with _again_with(first.pid, sleeps) as again:
+        with _start_with_pid(first.pid, sleeps) as again:
             for _ in range(3):
                 tree.memory()
                 tree.doubt()
-            assert {one.pid for one in tree.living} == {other.pid}
+            assert {process.pid for process in tree.living} == {other.pid}
             again.kill()
         other.kill()
         tree.close()
 
 
 @pytest.mark.slow
-def test_events_are_heard_of_a_program_that_tells_them(
+def test_events_of_an_attached_program_are_read(
     ready: tuple[int, int], go: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = f"""
@@ -447,7 +443,7 @@ events.phase('work'); held = bytearray(30_000_000); hold()
 events.phase('idle'); hold()
 """
     monkeypatch.setenv("BEYOND_RAM_EVENTS", str(tmp_path / "told"))
-    with running(program, ready, go) as process:
+    with start(program, ready, go) as process:
         assert read_within(ready[0], 60) == b"."
         os.write(go[1], b".")  # it is in phase `before`
         attached_record = attach.attach(
@@ -455,9 +451,7 @@ events.phase('idle'); hold()
         )
     assert [phase["phase"] for phase in attached_record["phases"]] == ["", "work", "idle"]
     assert attached_record["phases"][1]["anon_bytes"] > 30e6
-    assert attached_record["phases"][2]["anon_bytes"] > 30e6, (
-        "a phase in which nothing moves has the memory that is there"
-    )
+    assert attached_record["phases"][2]["anon_bytes"] > 30e6, "a phase without changes lacks the existing memory"
 
 
 @pytest.mark.parametrize(
@@ -483,8 +477,8 @@ def test_bad_input_gets_one_line(words: list[str], message: str, tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_the_watcher_does_not_weigh_itself(tmp_path: Path) -> None:
-    """A shell that attaches to itself, as a job's script may."""
+def test_watcher_does_not_measure_itself(tmp_path: Path) -> None:
+    """A shell attaches to itself, as the script of a job may."""
     script = f"{sys.executable} -m beyond_ram watch --pid $$ --out {tmp_path} & "
     script += f"until [ -e {tmp_path}/.watch-*/samples.csv ]; do sleep 0.1; done; sleep 1; kill -INT $!; wait $!"
     subprocess.run(["bash", "-c", script], check=True, stderr=subprocess.DEVNULL)
@@ -492,7 +486,7 @@ def test_the_watcher_does_not_weigh_itself(tmp_path: Path) -> None:
     assert names == {"bash", "sleep"}
 
 
-def test_a_group_of_v2_is_known_by_its_files(tmp_path: Path) -> None:
+def test_members_of_a_v2_group_are_read(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "cgroup.procs").write_text("12\n")
     (tmp_path / "below" / "cgroup.procs").write_text("0\n7\n")

@@ -1,4 +1,4 @@
-"""Programs whose memory is known, held against every column."""
+"""Programs whose memory is known, compared with every column."""
 
 import ctypes
 import io
@@ -18,13 +18,13 @@ def test_every_reading_is_within_tolerance(case: cases.Case) -> None:
     if result.not_run:
         pytest.skip(f"not run: {result.not_run}")
     assert len(result.checks) > 1
-    if not result.ok:  # what else runs on the machine may disturb one reading, and not two
+    if not result.ok:  # other programs may disturb one reading, but not two
         result = calibration.weigh(case)
     assert result.ok, "\n" + "\n".join(calibration.lines(result))
 
 
 @pytest.mark.slow
-def test_a_machine_without_huge_pages_is_not_out_of_tolerance() -> None:
+def test_machine_without_huge_pages_does_not_run_their_case() -> None:
     case = next(case for case in CASES if case.name == "transparent huge pages")
     if case.not_run():
         pytest.skip(f"not run: {case.not_run()}")
@@ -38,7 +38,7 @@ def test_a_machine_without_huge_pages_is_not_out_of_tolerance() -> None:
     assert "too few huge pages" in (result.not_run or "")
 
 
-def test_the_self_test_fails_where_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     off = Result("one", [Check("anonymous grows", 200e6, 202e6, 1e6, "why")])
     unknown = Result("two", [Check("anonymous grows", 200e6, None, 1e6, "why")])
     monkeypatch.setattr(calibration, "CASES", CASES[:2])
@@ -49,7 +49,7 @@ def test_the_self_test_fails_where_a_reading_is_off(monkeypatch: pytest.MonkeyPa
         assert "NO" in output.getvalue()
 
 
-def test_what_is_not_run_is_said_and_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_that_is_not_run_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "CASES", CASES[:1])
     monkeypatch.setattr(calibration, "weigh", lambda case: Result(case.name, [], "no swap here"))
     output = io.StringIO()

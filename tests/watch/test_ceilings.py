@@ -1,4 +1,4 @@
-"""`watch --max-…`: the exit status tells of a peak that was above, by the kernel's marks too, and never guesses."""
+"""`watch --max-…`: the exit status reports a peak above, also from the kernel's marks, and an unknown one."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from .conftest import PYTHON, needs_group
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 HOLD = "import time; held = bytearray({size}); time.sleep(0.2); raise SystemExit({status})"
-# All of it between two samples a minute apart: populated and given back.
+# Takes and releases memory between two samples, which are a minute apart.
 SPIKE = """
 import mmap, os, sys
 size, kind = int(sys.argv[1]), sys.argv[2]
@@ -54,7 +54,7 @@ def watched(out: Path, *arguments: str, program: str, given: tuple[str, ...] = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
-def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, status: int) -> None:
+def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path: Path, status: int) -> None:
     program = HOLD.format(size=120_000_000, status=status)
     returned, output, record = watched(tmp_path, "--max-anon", "100MB", "--max-rss", "1G", program=program)
     assert returned == record["watch_status"] == 3
@@ -66,14 +66,14 @@ def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, s
     assert 120e6 < above["peak_bytes"] < 135e6
     (line,) = [line for line in output.splitlines() if line.startswith("above ")]
     assert f"peak anonymous memory {above['peak_bytes'] / 1e6:,.0f} MB is above --max-anon 100MB (100 MB)" in line
-    assert f"({record['pid']}) 1" in line, "and who had it"
+    assert f"({record['pid']}) 1" in line, "the line lacks the process"
     assert len(line) <= 120
     assert ("the command failed by itself too, with status 7" in output) == (status == 7)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
-def test_a_peak_below_leaves_the_status_to_the_command(tmp_path: Path, status: int) -> None:
+def test_peak_below_keeps_the_commands_status(tmp_path: Path, status: int) -> None:
     program = HOLD.format(size=50_000_000, status=status)
     arguments = ("--max-anon", "100MB", "--max-rss", "100MB", "--max-pss", "100MB")
     returned, output, record = watched(tmp_path, *arguments, program=program)
@@ -84,7 +84,7 @@ def test_a_peak_below_leaves_the_status_to_the_command(tmp_path: Path, status: i
 
 
 @pytest.mark.slow
-def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
+def test_without_ceilings_the_record_has_none(tmp_path: Path) -> None:
     returned, output, record = watched(tmp_path, program="raise SystemExit(3)")
     assert returned == 3
     assert "ceilings" not in record
@@ -102,12 +102,12 @@ def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
     ],
     ids=["anonymous", "file", "one after another"],
 )
-def test_between_two_samples_the_kernel_tells(tmp_path: Path, given: tuple[str, ...], peak: float) -> None:
+def test_kernels_marks_find_a_peak_between_two_samples(tmp_path: Path, given: tuple[str, ...], peak: float) -> None:
     given = tuple(str(tmp_path / word) if word == "mapped" else word for word in given)
     arguments = ("--interval-ms", "60000", "--max-anon", "300MB", "--max-anon", "100MB")
     returned, output, record = watched(tmp_path, *arguments, program=SPIKE, given=given)
     (entry,) = record["ceilings"]
-    assert record["peak"]["anon_bytes"] < 100e6, "no sample has seen it"
+    assert record["peak"]["anon_bytes"] < 100e6, "a sample has the spike"
     assert abs(entry["peak_bytes"] - peak) < 20e6, record["peak"]
     assert returned == (3 if peak else 0), output
     (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 300_000_000, "300MB")])
@@ -115,18 +115,18 @@ def test_between_two_samples_the_kernel_tells(tmp_path: Path, given: tuple[str, 
 
 
 @pytest.mark.slow
-def test_shared_pages_count_once_in_pss_and_in_each_process_in_rss(tmp_path: Path) -> None:
+def test_shared_pages_count_once_in_pss_and_often_in_rss(tmp_path: Path) -> None:
     returned, output, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
     by_kind = {entry["kind"]: entry for entry in record["ceilings"]}
     assert (by_kind["pss"]["verdict"], by_kind["rss"]["verdict"]) == ("within", "above"), output
     assert 100e6 <= by_kind["pss"]["peak_bytes"] < 130e6
     assert by_kind["pss"]["at_most_bytes"] > 400e6
-    assert "cannot be ruled out" in output, "PSS is read seldom, and RSS of all was above"
+    assert "cannot be ruled out" in output, "a peak of PSS between two readings was ruled out"
     assert returned == 3
 
 
 @pytest.mark.slow
-def test_a_peak_that_could_not_be_read_is_never_passed(
+def test_unknown_peak_is_never_passed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -143,14 +143,14 @@ def test_a_peak_that_could_not_be_read_is_never_passed(
         assert (record["exit_status"], record["ceilings"][0]["verdict"]) == (own, "unknown")
 
 
-def test_a_peak_at_its_ceiling_is_within() -> None:
+def test_peak_at_its_ceiling_is_within() -> None:
     marks = {"processes": [], "concurrent_upper_bound_bytes": 100}
     record = {"peak": {"rss_bytes": 100, "hwm_bytes": marks, "held_by": {}}}
     judged = ceilings.judge(record, [ceilings.Ceiling("rss", size, str(size)) for size in (100, 99)])
     assert [entry["verdict"] for entry in judged] == ["within", "above"]
 
 
-def test_a_record_cut_short_is_not_known() -> None:
+def test_ceiling_is_unknown_without_a_peak() -> None:
     for record in ({}, {"peak": {}}, {"peak": {"anon_bytes": None}, "missing": []}):
         (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 10, "10")])
         assert entry["verdict"] == "unknown"
@@ -158,7 +158,7 @@ def test_a_record_cut_short_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "2X", "", "0.0G"])
-def test_a_ceiling_is_a_size_above_nothing(wrong: str, tmp_path: Path, refused: Callable[..., str]) -> None:
+def test_ceiling_must_be_a_positive_size(wrong: str, tmp_path: Path, refused: Callable[..., str]) -> None:
     ran = tmp_path / "ran"
     assert "argument --max-pss" in refused("watch", f"--max-pss={wrong}", "--", "touch", str(ran))
     assert not ran.exists()

@@ -1,4 +1,4 @@
-"""What a group is charged with: texts of real groups of both versions, and a real one where it can be made."""
+"""Memory that a group is charged with: texts of real groups of both versions, and a real group."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from beyond_ram.watch.charges import Meter, limit_bytes, own_group, parse
 from .conftest import Watch, needs_group
 
 MB = 1_000_000
-# Of a group on Linux 6.18 that held 300 MB written to /dev/shm and 50 MB of a file on disk.
+# From a group on Linux 6.18 with 300 MB written to /dev/shm and 50 MB of a file on disk.
 V1 = b"""cache 350003200
 rss 5722112
 shmem 300003328
@@ -31,7 +31,7 @@ total_inactive_file 49999872
 total_active_file 0
 total_unevictable 0
 """
-# Of a systemd scope on Linux 6.8, shortened.
+# From a systemd scope on Linux 6.8, shortened.
 V2 = b"""anon 104857600
 file 62914560
 kernel 9437184
@@ -60,7 +60,7 @@ slab 5242880
 """
 
 
-def test_version_1() -> None:
+def test_charges_of_cgroup_v1_are_parsed() -> None:
     group_charges = parse(1, V1, 357_000_000)
     assert (group_charges.anon_bytes, group_charges.shmem_bytes, group_charges.swap_bytes) == (
         5722112,
@@ -68,17 +68,17 @@ def test_version_1() -> None:
         40960,
     )
     assert group_charges.kernel_bytes == 357_000_000 - 5722112 - 350003200 - 4096
-    # Shared memory that nobody has mapped stays; the file on disk does not.
+    # Shared memory stays even if it is not mapped; the file on disk does not.
     assert group_charges.kept_bytes == 357_000_000 - 49999872 + 36864
 
 
-def test_version_2() -> None:
+def test_charges_of_cgroup_v2_are_parsed() -> None:
     usage = 104857600 + 62914560 + 9437184
     group_charges = parse(2, V2, usage, 5242880)
     assert (group_charges.anon_bytes, group_charges.shmem_bytes) == (104857600, 20971520)
     assert group_charges.kernel_bytes == 9437184 - 3145728
     assert group_charges.away_bytes == 5242880 - 1048576
-    # Locked file pages are on no list that reclaim takes from: they stay.
+    # Locked file pages are on no list of reclaimable pages: they stay.
     locked = 62914560 - 20971520 - 31457280 - 6291456
     kept = (
         group_charges.anon_bytes
@@ -91,7 +91,7 @@ def test_version_2() -> None:
 
 
 class Folder:
-    """A group's files, as plain ones."""
+    """The files of a group, as plain files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -111,7 +111,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_a_spike_between_two_samples_is_the_peak_less_the_page_cache(folder: Folder) -> None:
+def test_spike_between_two_samples_is_the_peak_less_page_cache(folder: Folder) -> None:
     meter = Meter(folder.path, 2, ours=True)
     folder.set(10 * MB, 100 * MB, 110 * MB)
     assert meter.look()
@@ -123,11 +123,11 @@ def test_a_spike_between_two_samples_is_the_peak_less_the_page_cache(folder: Fol
     meter.look()
     record = meter.record()
     assert record["kept_bytes"] == 50 * MB
-    assert record["kept_upper_bound_bytes"] == 310 * MB, "for what a sample of the page cache can tell"
+    assert record["kept_upper_bound_bytes"] == 310 * MB, "the bound is not the peak less the smallest page cache"
     meter.close()
 
 
-def test_a_peak_that_cannot_be_reset_counts_where_it_rises(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peak_that_cannot_be_reset_counts_when_it_rises(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> int:
         raise OSError(22, "Invalid argument")
 
@@ -137,7 +137,7 @@ def test_a_peak_that_cannot_be_reset_counts_where_it_rises(folder: Folder, monke
     meter.look()
     assert not meter.can_reset
     assert meter.kept_bytes == 200 * MB
-    folder.set(10 * MB, 20 * MB, 300 * MB)  # old by now: it says nothing of the cache of today
+    folder.set(10 * MB, 20 * MB, 300 * MB)  # an old peak says nothing about the present cache
     meter.look()
     assert meter.kept_bytes == 200 * MB
     folder.set(20 * MB, 20 * MB, 320 * MB)
@@ -146,7 +146,7 @@ def test_a_peak_that_cannot_be_reset_counts_where_it_rises(folder: Folder, monke
     meter.close()
 
 
-def test_what_is_swapped_out_counts(folder: Folder) -> None:
+def test_swapped_memory_counts_as_kept(folder: Folder) -> None:
     meter = Meter(folder.path, 2, ours=True)
     folder.set(100 * MB, 0, 100 * MB, swap=50 * MB)
     meter.look()
@@ -154,7 +154,7 @@ def test_what_is_swapped_out_counts(folder: Folder) -> None:
     meter.close()
 
 
-def test_what_a_job_held_before_the_command_is_not_the_commands(folder: Folder) -> None:
+def test_memory_from_before_the_command_is_subtracted(folder: Folder) -> None:
     folder.set(30 * MB, 70 * MB, 500 * MB)
     meter = Meter(folder.path, 2, ours=False)
     folder.set(80 * MB, 200 * MB, 500 * MB)
@@ -165,7 +165,7 @@ def test_what_a_job_held_before_the_command_is_not_the_commands(folder: Folder) 
     meter.close()
 
 
-def test_kills_are_those_since_it_began(folder: Folder) -> None:
+def test_only_kills_since_the_start_count(folder: Folder) -> None:
     (folder.path / "memory.max").write_text("524288000\n")
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n")
     (folder.path / "memory.events").write_text("oom 1\noom_kill 2\n")
@@ -176,10 +176,10 @@ def test_kills_are_those_since_it_began(folder: Folder) -> None:
     (folder.path / "memory.events").write_text("oom 2\noom_kill 3\n")
     assert around.kills() == 1
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n1\n999999999\n")
-    assert not charges.Around(folder.path, 2).alone, "somebody else is in it"
+    assert not charges.Around(folder.path, 2).alone, "another process is in the group"
 
 
-def test_the_lowest_limit_of_all_around_holds(tmp_path: Path) -> None:
+def test_lowest_limit_of_all_groups_around_holds(tmp_path: Path) -> None:
     inner = tmp_path / "job" / "step"
     inner.mkdir(parents=True)
     (tmp_path / "job" / "memory.max").write_text("1073741824\n")
@@ -195,8 +195,8 @@ def test_the_lowest_limit_of_all_around_holds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("place", ["below", "own namespace", "bound", "root"])
-def test_the_group_of_this_process_is_found(tmp_path: Path, version: int, place: str) -> None:
-    """As /proc shows it: below the root of all groups, as the root of a namespace, bound into a container."""
+def test_own_group_is_found(tmp_path: Path, version: int, place: str) -> None:
+    """/proc shows it below the root of all groups, as the root of a namespace, or bound into a container."""
     proc, mount = tmp_path / "proc", tmp_path / "mount"
     proc.mkdir()
     group = mount / "slurm" / "job_1" if place == "below" else mount
@@ -224,7 +224,7 @@ def test_the_group_of_this_process_is_found(tmp_path: Path, version: int, place:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_what_is_written_to_shared_memory_and_not_mapped_is_kept(watched: Watch) -> None:
+def test_unmapped_shared_memory_is_kept(watched: Watch) -> None:
     program = """
 import os, tempfile, time
 with tempfile.TemporaryFile(dir='/dev/shm') as file:
@@ -244,5 +244,5 @@ with tempfile.TemporaryFile(dir='/dev/shm') as file:
 def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:
     program = "import sys, time; open(sys.argv[1], 'wb').write(bytes(60_000_000)); time.sleep(0.2)"
     peak = watched(program, str(tmp_path / "file"))["peak"]
-    assert peak["cgroup_bytes"] > 60 * MB, "what is written stays in the page cache"
+    assert peak["cgroup_bytes"] > 60 * MB, "the written file is not in the page cache"
     assert peak["kept"]["kept_bytes"] < 30 * MB

@@ -1,4 +1,4 @@
-"""Groups laid out as each runtime lays them out, in the real cgroup tree, with a real process in each."""
+"""Groups in the layout of each runtime, in the real cgroup tree, with a real process in each."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ from beyond_ram.watch import containers
 from .conftest import PYTHON
 
 MB = 1_000_000
-# Of this process alone: the tests of another checkout may run on this machine.
+# Only for this process: tests of another checkout may run on this machine.
 UID = str(uuid.uuid4())
 ONE, TWO = (f"3f2{letter}{secrets.token_hex(30)}" for letter in "ab")
 POD_SLICE = f"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UID.replace('-', '_')}.slice"
@@ -41,14 +41,14 @@ HOLDS = "import time; held = bytearray(60_000_000); print(flush=True); time.slee
 
 
 def tree() -> Path:
-    """Where memory groups are mounted."""
+    """Return the folder where memory groups are mounted."""
     v1 = Path("/sys/fs/cgroup/memory")
     return v1 if (v1 / "cgroup.procs").exists() else Path("/sys/fs/cgroup")
 
 
 @contextlib.contextmanager
 def laid_out(*paths: str) -> Iterator[list[Path]]:
-    """Groups with a process that holds 60 MB in each; all that was made is removed."""
+    """Make groups with a process that holds 60 MB in each, and remove them afterwards."""
     made: list[Path] = []
     running: list[subprocess.Popen[bytes]] = []
     leaves = []
@@ -65,17 +65,17 @@ def laid_out(*paths: str) -> Iterator[list[Path]]:
             leaves.append(folder)
             enter = f"open({str(folder / 'cgroup.procs')!r}, 'w').write('0')\n"
             running.append(subprocess.Popen([*PYTHON, enter + HOLDS], stdout=subprocess.PIPE))
-        for one in running:
-            assert one.stdout and one.stdout.readline() == b"\n"
+        for process in running:
+            assert process.stdout and process.stdout.readline() == b"\n"
         yield leaves
     finally:
-        for one in running:
-            one.kill()
-            one.wait()
-            if one.stdout:
-                one.stdout.close()
+        for process in running:
+            process.kill()
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
         for folder in reversed(made):
-            for _ in range(100 if folder in leaves else 1):  # those above may be others' too by now
+            for _ in range(100 if folder in leaves else 1):  # others may use the folders above by now
                 with contextlib.suppress(OSError):
                     folder.rmdir()
                     break
@@ -84,7 +84,7 @@ def laid_out(*paths: str) -> Iterator[list[Path]]:
 
 
 @functools.cache
-def _why_not() -> str | None:
+def _no_groups_reason() -> str | None:
     try:
         with laid_out(f"beyond-ram-test-of-layouts-{os.getpid()}"):
             return None
@@ -94,7 +94,7 @@ def _why_not() -> str | None:
 
 @pytest.fixture
 def _tree() -> None:
-    if reason := _why_not():
+    if reason := _no_groups_reason():
         pytest.skip(reason)
 
 
@@ -103,7 +103,7 @@ needs_tree = pytest.mark.usefixtures("_tree")
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """What runtimes leave: a container of Docker and one of Podman, a pod."""
+    """Write files of runtimes: a container of Docker and one of Podman, a pod."""
     docker = tmp_path / "var/lib/docker/containers" / ONE
     docker.mkdir(parents=True)
     (docker / "config.v2.json").write_text(json.dumps({"ID": ONE, "Name": "/web"}))
@@ -121,7 +121,7 @@ def files(tmp_path: Path) -> Path:
 @needs_tree
 @pytest.mark.cgroup
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_group_of_each_runtime(layout: str, tmp_path: Path) -> None:
+def test_group_of_each_runtime_is_found(layout: str, tmp_path: Path) -> None:
     path, kind = LAYOUTS[layout]
     monitor = f"machine.slice/libpod-conmon-{ONE}.scope"
     with laid_out(path, monitor) as (folder, _):
@@ -148,7 +148,7 @@ def test_names_are_read_from_the_files_of_runtimes(files: Path) -> None:
 
 @needs_tree
 @pytest.mark.cgroup
-def test_what_means_none_or_several_is_refused_with_the_candidates(files: Path) -> None:
+def test_unknown_and_ambiguous_names_are_refused_with_candidates(files: Path) -> None:
     with laid_out(f"docker/{ONE}", f"docker/{TWO}"):
         for word in ("nobody", ONE[:3]):
             with pytest.raises(ValueError, match=word) as unknown:
@@ -166,7 +166,7 @@ def test_what_means_none_or_several_is_refused_with_the_candidates(files: Path) 
 
 @needs_tree
 @pytest.mark.cgroup
-def test_the_summary_has_what_evicts_what_kills_and_what_is_kept(tmp_path: Path) -> None:
+def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path: Path) -> None:
     with laid_out(f"docker/{ONE}"):
         out = tmp_path / "out"
         command = [sys.executable, "-m", "beyond_ram", "watch", "--container", ONE[:12], "--out", str(out)]
@@ -188,6 +188,6 @@ def test_the_summary_has_what_evicts_what_kills_and_what_is_kept(tmp_path: Path)
     assert {"evicted by", "killed by", "kept"} <= set(starts), text
 
 
-def test_an_unknown_one_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_container_gets_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "--container", "no-such-container"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

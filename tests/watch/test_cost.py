@@ -1,8 +1,8 @@
-"""What the instrument costs: its own CPU time, and the workload's.
+"""The cost of the watcher: its own CPU time, and the workload's.
 
-Eight processes hold 4 GB between them and work. Blocks with and without sampling alternate within one run, so that
-memory, machine and neighbours are the same; what is compared is the CPU time of one fixed piece of work. That takes a
-quiet minute, and is `end_to_end`; that the sampler keeps within its share of a core is seen in two seconds.
+Eight processes hold 4 GB together and work. Blocks with and without sampling alternate in one run, so that memory,
+machine and neighbours are the same. The CPU times of one fixed piece of work are compared. This needs a quiet minute,
+and is `end_to_end`; two seconds show whether the sampler keeps within its share of a core.
 """
 
 import fcntl
@@ -26,14 +26,14 @@ from beyond_ram.watch.tree import Tree
 
 from .conftest import PYTHON, read_within
 
-PROCESSES, HELD = 8, 4_000_000_000
+PROCESSES, HELD_BYTES = 8, 4_000_000_000
 INTERVAL_S, BLOCK_S = 0.05, 0.3
-PAIRS, MOST_PAIRS = 16, 48
-"""Of blocks; as many more as it takes to tell, and no more than these."""
-DEARER = 1.02
-"""The ratio of CPU times that the workload must stay below, watched to alone."""
-MOST_SHARE = 0.01
-"""Of one core that the sampler may take."""
+PAIRS, MAX_PAIRS = 16, 48
+"""Pairs of blocks: at first, and at most if the result is undecided."""
+MAX_RATIO = 1.02
+"""The limit for the ratio of the workload's CPU times, watched to alone."""
+MAX_SHARE = 0.01
+"""The share of one core that the sampler may use."""
 UNIT = struct.Struct("=dd")
 WORK = f"""
 import mmap, os, signal, struct, sys, time
@@ -59,20 +59,20 @@ while time.monotonic() < end:
 
 @dataclass
 class Block:
-    """A stretch of time in which the workload was watched or not."""
+    """A period in which the workload was watched or not."""
 
     began: float
     ended: float
     watched: bool
     samples: int
     cpu_s: float
-    """What the sampler's process took."""
+    """CPU time of the sampler's process."""
 
 
 @dataclass
 class Measured:
     units: list[tuple[float, float]]
-    """When each piece of work was done, and the CPU time it took, in seconds."""
+    """The end of each piece of work, and its CPU time, in seconds."""
     blocks: list[Block]
     held_bytes: int
     processes: int
@@ -80,12 +80,12 @@ class Measured:
 
 @pytest.fixture(scope="module", params=["started", "attached"])
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """The workload with and without sampling, once it holds its memory; as what was started here, and attached to."""
+    """Run the workload with and without sampling once it holds its memory, started by us or attached to."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
-    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)  # holds all that is written: the workload never waits
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)  # large enough for all writes: the workload never waits
     with subprocess.Popen(
-        [*PYTHON, WORK, str(write), "120", str(HELD)], pass_fds=[write], start_new_session=True
+        [*PYTHON, WORK, str(write), "120", str(HELD_BYTES)], pass_fds=[write], start_new_session=True
     ) as work:
         try:
             data = b""
@@ -95,9 +95,9 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             tree = targets.Followed(targets.processes([work.pid])) if attached else Tree(os.getpid())
             sampler = Sampler(tmp_path_factory.mktemp("cost") / "s.csv", time.monotonic(), tree)
             os.set_blocking(read, False)
-            _watch(sampler, 5)  # what is new is read more often; then the memory stands still
+            _watch(sampler, 5)  # new processes are read more often; then memory does not change
             measurement, chance = Measured([], [], 0, 0), random.Random(5)
-            while len(measurement.blocks) < 2 * MOST_PAIRS and _undecided(measurement):
+            while len(measurement.blocks) < 2 * MAX_PAIRS and _undecided(measurement):
                 measurement.blocks += _alternate(sampler, chance)
                 data += _drain(read)
                 measurement.units = [
@@ -116,33 +116,33 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.end_to_end
-def test_at_50_ms_over_8_processes_it_takes_less_than_1_percent_of_a_core(measured: Measured) -> None:
-    assert measured.held_bytes > HELD
+def test_sampler_uses_less_than_1_percent_of_a_core(measured: Measured) -> None:
+    assert measured.held_bytes > HELD_BYTES
     assert measured.processes >= PROCESSES
     watched = [block for block in measured.blocks if block.watched]
-    # The first tenth, as of the share: what makes a sample dearer for a while puts the next one off.
+    # The first tenth, as for the share: a sample that costs more for a while delays the next one.
     apart = statistics.quantiles([(block.ended - block.began) / block.samples for block in watched], n=10)[0]
     print(f"share of a core {_share(measured):.4f}, {apart:.3f} s apart, n = {len(watched)}", file=sys.stderr)
-    assert _share(measured) < MOST_SHARE
-    assert apart < 0.15, "it keeps within its share by hardly looking"
+    assert _share(measured) < MAX_SHARE
+    assert apart < 0.15, "it keeps within its share by sampling too rarely"
 
 
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.end_to_end
-def test_the_workload_takes_the_same_cpu_time_watched_or_not(measured: Measured) -> None:
+def test_workload_takes_the_same_cpu_time_watched_or_not(measured: Measured) -> None:
     ratio, low, high = _ratio(measured)
     pairs = len(measured.blocks) // 2
     summary = f"CPU time watched / alone: {ratio:.4f} [{low:.4f}, {high:.4f}], n = {pairs} pairs"
     print(summary, file=sys.stderr)
-    if _dearer(measured) is None:
-        pytest.skip(f"not shown: what else this machine does hides {DEARER:g} times: {summary}")
-    assert not _dearer(measured)
+    if _costs_more(measured) is None:
+        pytest.skip(f"not shown: what else this machine does hides {MAX_RATIO:g} times: {summary}")
+    assert not _costs_more(measured)
 
 
 @pytest.mark.slow
-def test_it_keeps_within_its_share_of_a_core(tmp_path: Path) -> None:
-    """However dear a sample is: here it reads 8 processes, and counts their pages where nobody else does."""
+def test_sampler_keeps_within_its_share_of_a_core(tmp_path: Path) -> None:
+    """Also if a sample is expensive: here it reads 8 processes, and counts their pages without a group."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     with subprocess.Popen(
@@ -163,14 +163,12 @@ def test_it_keeps_within_its_share_of_a_core(tmp_path: Path) -> None:
             os.close(read)
             os.close(write)
     assert samples >= 5
-    assert share < 2 * MOST_SHARE
+    assert share < 2 * MAX_SHARE
 
 
 @pytest.mark.slow
-def test_time_that_others_take_during_a_reading_of_pss_is_not_its_cost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise a busy machine has one reading and no other for minutes."""
+def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a busy machine would have one reading in minutes."""
     with subprocess.Popen([*PYTHON, "import time; time.sleep(60)"]) as work:
         try:
             sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()))
@@ -193,21 +191,21 @@ def test_time_that_others_take_during_a_reading_of_pss_is_not_its_cost(
 
 
 @pytest.mark.parametrize(
-    ("ratio", "noise", "dearer"), [(1.0, 0.01, False), (1.04, 0.01, True), (1.0, 0.5, None), (1.04, 0.5, None)]
+    ("ratio", "noise", "expected"), [(1.0, 0.01, False), (1.04, 0.01, True), (1.0, 0.5, None), (1.04, 0.5, None)]
 )
-def test_dearer_or_not_or_not_to_be_told(ratio: float, noise: float, dearer: bool | None) -> None:
-    """The same judgement on times that are made up."""
-    chance, made = random.Random(1), Measured([], [], 0, 0)
-    for pair in range(MOST_PAIRS):
+def test_cost_is_higher_or_not_or_undecided(ratio: float, noise: float, expected: bool | None) -> None:
+    """The same decision on made-up times."""
+    chance, simulated = random.Random(1), Measured([], [], 0, 0)
+    for pair in range(MAX_PAIRS):
         for watched in (True, False):
             at = 2.0 * pair + watched
-            made.blocks.append(Block(at, at + 1, watched, 1, 0))
-            made.units += [(at + 0.5, (ratio if watched else 1.0) * chance.lognormvariate(0, noise))]
-    assert _dearer(made) is dearer
+            simulated.blocks.append(Block(at, at + 1, watched, 1, 0))
+            simulated.units += [(at + 0.5, (ratio if watched else 1.0) * chance.lognormvariate(0, noise))]
+    assert _costs_more(simulated) is expected
 
 
 def _watch(sampler: Sampler, seconds: float) -> int:
-    """Sample for so long as `watch` does, asked for 50 ms; how many samples."""
+    """Sample for some seconds as `watch` does at 50 ms, and return the number of samples."""
     end, samples = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         sampler.sample()
@@ -217,24 +215,24 @@ def _watch(sampler: Sampler, seconds: float) -> int:
 
 
 def _undecided(measured: Measured) -> bool:
-    return not measured.blocks or _dearer(measured) is None or _share(measured) >= MOST_SHARE
+    return not measured.blocks or _costs_more(measured) is None or _share(measured) >= MAX_SHARE
 
 
-def _dearer(measured: Measured) -> bool | None:
-    """Whether the workload takes more than `DEARER` times the CPU time; None where the interval holds both."""
+def _costs_more(measured: Measured) -> bool | None:
+    """Return whether the workload takes more than `MAX_RATIO` times the CPU time; None if undecided."""
     _, low, high = _ratio(measured)
-    return None if low <= DEARER <= high else low > DEARER
+    return None if low <= MAX_RATIO <= high else low > MAX_RATIO
 
 
 def _share(measured: Measured) -> float:
-    """Of one core: the first tenth of the watched blocks, since what else the machine does only adds CPU time."""
+    """Return the sampler's share of a core: the first decile over blocks, because other load only adds CPU time."""
     return statistics.quantiles(
         (block.cpu_s / (block.ended - block.began) for block in measured.blocks if block.watched), n=10
     )[0]
 
 
 def _alternate(sampler: Sampler, chance: random.Random) -> list[Block]:
-    """Blocks of time with and without sampling, in random order within each pair."""
+    """Run blocks with and without sampling, in random order within each pair."""
     blocks = []
     for _ in range(PAIRS):
         for watched in chance.sample((True, False), 2):
@@ -260,7 +258,7 @@ def _drain(descriptor: int) -> bytes:
 
 
 def _ratio(measured: Measured) -> tuple[float, float, float]:
-    """The median over pairs of the ratio of medians, with a 95 % bootstrap interval over pairs."""
+    """Return the median over pairs of the ratio of medians, with a 95 % bootstrap interval over pairs."""
     medians = []
     for block in measured.blocks:
         inside = [cpu_s for at, cpu_s in measured.units if block.began + 0.02 < at <= block.ended and cpu_s]

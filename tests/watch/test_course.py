@@ -1,4 +1,4 @@
-"""How memory went, of lines and readings that are made up, and of forks whose copying is known."""
+"""The course of memory, from made-up lines and readings, and copies on write of real forks."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def line(t_s: float, rss: int, phase: str = "") -> bytes:
     return ",".join(map(str, words + [""] * (len(COLUMNS) - len(words)))).encode()
 
 
-def test_the_highest_of_each_tenth() -> None:
+def test_course_has_the_maximum_of_each_tenth() -> None:
     parts = of_lines([line(0, 10), line(0.9, 30), line(1.1, 20), line(5, 5, '"a, ""b"""'), line(10, 7)], 10.0)
     assert [(part["t_s"], part["rss_bytes"], part["anon_bytes"]) for part in parts] == [
         (0.0, 30, 29), (1.0, 20, 19), (5.0, 5, 4), (9.0, 7, 6),
@@ -27,13 +27,13 @@ def test_the_highest_of_each_tenth() -> None:
     ("readings", "shared", "copied"),
     [
         ([(ONE, 100, 100), (TWO, 200, 100), (TWO, 200, 160)], 100, 60),
-        ([(TWO, 200, 100), (TWO, 150, 120)], 100, 0),  # given back, and not copied
+        ([(TWO, 200, 100), (TWO, 150, 120)], 100, 0),  # released, not copied
         ([(TWO, 200, 100), (TWO, 200, 180), (ONE, 100, 100), (TWO, 200, 100), (TWO, 200, 150)], 100, 130),
         ([(TWO, 200, 210)], 0, 0),
         ([(TWO, 200, 200), (TWO, 300, 250), (TWO, 300, 300)], 50, 50),
     ],
 )
-def test_what_is_no_longer_shared_was_copied(readings: list[tuple], shared: int, copied: int) -> None:
+def test_memory_that_is_no_longer_shared_was_copied(readings: list[tuple], shared: int, copied: int) -> None:
     copying = Copying()
     for reading in readings:
         copying.note(*reading)
@@ -57,7 +57,7 @@ os.wait()
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize("written", [0, 60_000_000])
-def test_a_fork_that_writes_is_known_by_what_it_wrote(watched: Watch, written: int) -> None:
+def test_pages_that_a_fork_writes_are_copied(watched: Watch, written: int) -> None:
     peak = watched(WRITES % written)["peak"]
     assert peak["shared_anon_bytes"] == pytest.approx(80e6, rel=0.1)
     assert peak["copied_on_write_bytes"] == pytest.approx(written, abs=3e6)

@@ -1,4 +1,4 @@
-"""Events are seen at once, in order, each phase with a first reading of its own."""
+"""Events are read at once and in order, and each phase has a first reading of its own."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def events_in(tmp_path: Path) -> list[dict]:
     return [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
 
 
-# Ten phases, each of which lasts until its event was read, beside so many processes.
+# Ten phases, each of which lasts until its event was read, beside other processes.
 PHASES = (
     SAY
     + """
@@ -51,7 +51,7 @@ for other in others:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 63], ids=["one process", "a reading takes long"])
-def test_a_phase_is_read_and_its_marks_reset_at_once_whatever_the_interval(watched: Watch, others: int) -> None:
+def test_phases_are_read_at_once_at_any_interval(watched: Watch, others: int) -> None:
     read, write = os.pipe()
     os.set_inheritable(read, True)
     try:
@@ -59,14 +59,14 @@ def test_a_phase_is_read_and_its_marks_reset_at_once_whatever_the_interval(watch
     finally:
         os.close(read)
         os.close(write)
-    assert record["exit_status"] == 0, "otherwise it waited for the next sample, until its alarm"
+    assert record["exit_status"] == 0, "an event was read only with the next sample"
     assert record["peak"]["processes"] == others + 1
     assert [span["phase"] for span in record["phases"]] == ["", *map(str, range(10))]
     assert all(span["hwm_exact"] for span in record["phases"])
 
 
 @pytest.mark.slow
-def test_phases_that_come_at_once_are_kept_apart(watched: Watch, tmp_path: Path) -> None:
+def test_simultaneous_phases_are_kept_apart(watched: Watch, tmp_path: Path) -> None:
     record = watched(SAY + "say('phase', phase='a'); say('phase', phase='b'); say('work', rows=3)\ntime.sleep(0.2)")
     assert [span["phase"] for span in record["phases"]] == ["", "a", "b"]
     assert record["completed_work"] is True
@@ -75,15 +75,13 @@ def test_phases_that_come_at_once_are_kept_apart(watched: Watch, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> None:
+def test_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> None:
     record = watched(SAY + "for n in range(20000):\n say('row', n=n)", interval_ms=50)
     assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
 
 
 @pytest.mark.slow
-def test_the_helper_of_the_workloads_is_heard_with_a_reading_from_outside(
-    watched: Watch, tmp_path: Path, root: Path
-) -> None:
+def test_marks_of_workloads_have_a_reading_of_memory(watched: Watch, tmp_path: Path, root: Path) -> None:
     program = f"import sys, time; sys.path.insert(0, {str(root / 'scripts/workloads')!r}); import events\n"
     program += "events.phase('fill'); held = bytearray(b'x') * 50_000_000; events.mark('full', rows=3); time.sleep(0.1)"
     watched(program)
@@ -97,10 +95,10 @@ def test_the_helper_of_the_workloads_is_heard_with_a_reading_from_outside(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["scripts/workloads", "."], ids=["events.py", "beyond_ram"])
-def test_a_program_goes_on_after_a_mark_when_its_memory_was_read_and_not_before(
+def test_mark_waits_until_memory_was_read(
     place: str, watched: Watch, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However late the watcher comes on a busy machine."""
+    """The watcher may be late on a busy machine."""
     take = Instrument._take
 
     def late(instrument: Instrument, new: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -120,8 +118,8 @@ module.mark('empty'); print('went on')
     with (tmp_path / "output").open("w+") as output:
         watched(program, stdout=output.fileno(), on_event=lambda event, pid: on_event(event, pid))
         output.seek(0)
-        assert output.read() == "", "it was killed before it went on"
-    full, empty = (one for one in events_in(tmp_path) if one["event"] in ("full", "empty"))
+        assert output.read() == "", "it went on before it was killed"
+    full, empty = (event for event in events_in(tmp_path) if event["event"] in ("full", "empty"))
     assert full["tree"]["anon_bytes"] > 50e6 > empty["tree"]["anon_bytes"]
 
 
@@ -130,9 +128,7 @@ def on_event(event: dict[str, Any], pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_a_mark_pauses_where_nobody_says_that_it_was_read(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mark_pauses_if_no_reader_answers(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(root / "scripts" / "workloads")
     monkeypatch.setenv("BEYOND_RAM_EVENTS", str(tmp_path / "said"))
     import events as of_workloads
@@ -147,7 +143,7 @@ def test_a_mark_pauses_where_nobody_says_that_it_was_read(
     beyond_ram.mark("y")
 
 
-def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
+def test_lines_that_are_no_events_are_skipped(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.write_bytes(b'nonsense\n[1]\n{"event": "x"}\n{"monotonic_s": 2, "event": "y"}\n{"monotonic_s": 3, "ev')
     reader = events.Reader(raw, 1.0)
@@ -158,7 +154,7 @@ def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_events_that_come_out_of_order_end_in_order(tmp_path: Path) -> None:
+def test_events_out_of_order_are_sorted(tmp_path: Path) -> None:
     log = events.Log(tmp_path / "e")
     log.write([{"t_s": 2.0, "event": "b"}])
     log.write([{"t_s": 1.0, "event": "a"}])
@@ -183,9 +179,9 @@ os.wait()
 
 
 @pytest.mark.slow
-def test_shared_memory_is_counted_once_in_its_part_of_pss(watched: Watch, tmp_path: Path) -> None:
+def test_shared_memory_counts_once_in_pss(watched: Watch, tmp_path: Path) -> None:
     watched(SHARED)
     events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
     (tree,) = [event["tree"] for event in events if event.get("phase") == "shared"]
-    assert tree["shmem_bytes"] > 39e6, "summed over both processes"
+    assert tree["shmem_bytes"] > 39e6, "it is not summed over both processes"
     assert 20e6 <= tree["pss_shmem_bytes"] < 21e6

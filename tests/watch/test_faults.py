@@ -1,5 +1,5 @@
-"""Every call of the watcher and of the guard made to fail in turn: the command ends as it does unwatched, and the
-record has everything or says what it lacks."""
+"""Each call of the watcher and the guard fails in turn: the command ends as if unwatched, and the record is complete or
+names what is missing."""
 
 import json
 import os
@@ -13,12 +13,12 @@ import pytest
 FAULTS = Path(__file__).with_name("faults.py")
 SCENARIOS = ("plain", "signal", "timed", "limited")
 LANES = 3
-# How many runs share a scenario's places and kinds of error; all of them are slow (some ten minutes on two cores).
+# All kinds of error; running them all takes some ten minutes on two cores.
 EVERY = ("EIO-once", "EIO-always", "EMFILE-always", "ENOSPC-always", "ValueError-once", "ValueError-always")
 
 
 def runs(folder: Path, kinds: tuple[str, ...], **strides: int) -> list[dict[str, Any]]:
-    """One line for each run of these scenarios."""
+    """Run these scenarios, and return a line for each run."""
     environment = os.environ | {"FAULT_KINDS": " ".join(kinds)}
     scenarios = [f"{scenario}:{stride}" for scenario, stride in strides.items()]
     command = [sys.executable, str(FAULTS), str(folder), str(LANES), *scenarios]
@@ -45,19 +45,19 @@ def check(scenario: str, results: list[dict[str, Any]]) -> None:
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """A sample of all points."""
+    """Run a sample of all points."""
     kinds = ("EIO-once", "EIO-always", "ValueError-always")
     return runs(tmp_path_factory.mktemp("faults"), kinds, plain=20, signal=60, timed=60, limited=60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_command_ends_as_it_does_unwatched(scenario: str, sampled: list[dict[str, Any]]) -> None:
+def test_command_ends_as_if_unwatched(scenario: str, sampled: list[dict[str, Any]]) -> None:
     check(scenario, [run for run in sampled if run["scenario"] == scenario])
 
 
 @pytest.mark.skipif("FAULTS" not in os.environ, reason="all points, ten minutes: set FAULTS=all")
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_at_every_point(scenario: str, tmp_path: Path) -> None:
+def test_command_ends_as_if_unwatched_at_every_point(scenario: str, tmp_path: Path) -> None:
     check(scenario, runs(tmp_path, (*EVERY, "MemoryError-once"), **{scenario: 1}))

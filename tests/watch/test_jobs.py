@@ -1,4 +1,4 @@
-"""The line on a job, from records and groups that are made up."""
+"""The line about a job, from made-up records and groups."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ JOB = [sys.executable, "-m", "beyond_ram", "job"]
 
 
 def group(folder: Path, *, peak: int, cache: int, limit: int, kills: int = 0) -> Path:
-    """The files of a group of cgroup v2, in MiB; all that it holds is page cache."""
+    """Write the files of a group of cgroup v2 that holds only page cache, in MiB."""
     for name, text in {
         "memory.current": cache * MIB,
         "memory.peak": peak * MIB,
@@ -27,18 +27,18 @@ def group(folder: Path, *, peak: int, cache: int, limit: int, kills: int = 0) ->
     return folder
 
 
-def test_a_job_far_below_its_limit(tmp_path: Path) -> None:
+def test_job_far_below_its_limit_is_told_a_smaller_request(tmp_path: Path) -> None:
     line = jobs.of_group(group(tmp_path, peak=200, cache=50, limit=1000), 2)
     assert line.startswith("asked for 1,000 MiB; used 210 MB at once with page cache, 52 MB of it page cache now")
     assert line.endswith("next time ask for at most 264 MiB (--mem=264M)")
 
 
-def test_what_filled_its_limit_was_page_cache(tmp_path: Path) -> None:
+def test_page_cache_does_not_raise_the_request(tmp_path: Path) -> None:
     line = jobs.of_group(group(tmp_path, peak=1000, cache=800, limit=1000), 2)
     assert line.endswith("next time ask for at least 264 MiB (--mem=264M)")
 
 
-def test_a_job_that_was_killed_asks_for_more_than_it_had(tmp_path: Path) -> None:
+def test_killed_job_requests_more(tmp_path: Path) -> None:
     line = jobs.of_group(group(tmp_path, peak=1000, cache=1, limit=1000, kills=1), 2)
     assert "killed for want of memory; next time ask for at least 1,002 MiB" in line
 
@@ -47,7 +47,7 @@ def test_a_job_that_was_killed_asks_for_more_than_it_had(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "expected"), [(None, "there is none"), ("{", "or cut"), ("[]", "or cut"), ('{"peak": {}}', "or cut")]
 )
-def test_a_record_that_cannot_be_read_gets_one_line(
+def test_unreadable_record_gets_one_line(
     content: str | None, expected: str, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     if content is not None:
@@ -58,7 +58,7 @@ def test_a_record_that_cannot_be_read_gets_one_line(
 
 
 @pytest.mark.slow
-def test_a_line_from_the_record_of_a_command(tmp_path: Path) -> None:
+def test_record_of_a_command_gives_a_line(tmp_path: Path) -> None:
     program = "import time; held = bytearray(80_000_000); time.sleep(0.2)"
     command = ["-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", sys.executable, "-I", "-S", "-c", program]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""A memory limit kills the whole tree or is refused in one line; it is never imitated."""
+"""A memory limit kills the whole tree, or is refused in one line."""
 
 import os
 import shutil
@@ -30,8 +30,8 @@ signal.pause() if int(sys.argv[2]) else os.wait()
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_a_tree_that_needs_more_is_killed_as_a_whole(watched: Watch) -> None:
-    # The kernel kills the worker alone; its parent would wait for ever.
+def test_tree_above_the_limit_is_killed_as_a_whole(watched: Watch) -> None:
+    # The kernel kills only the worker, and its parent would wait for ever.
     record = watched(WORKER_TAKES, "300000000", "1", memory_limit_bytes=100_000_000)
     assert record["outcome"] == "killed_at_limit"
     assert record["completed_work"] is False
@@ -43,7 +43,7 @@ def test_a_tree_that_needs_more_is_killed_as_a_whole(watched: Watch) -> None:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_a_tree_that_needs_less_completes(watched: Watch) -> None:
+def test_tree_below_the_limit_completes(watched: Watch) -> None:
     record = watched(WORKER_TAKES, "50000000", "0", memory_limit_bytes=100_000_000)
     assert record["outcome"] == "completed"
     assert 50e6 < record["peak"]["cgroup_bytes"] < 100e6
@@ -60,9 +60,7 @@ def test_no_group_is_left_behind(watched: Watch, monkeypatch: pytest.MonkeyPatch
     assert not any(group.path.exists() for group in made)
 
 
-def test_without_a_group_a_limit_is_refused_and_the_command_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_group_a_limit_is_refused_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(limit_bytes: int | None = None) -> groups.Group:
         raise groups.GroupError("the memory controller is not delegated to us")
 
@@ -74,8 +72,8 @@ def test_without_a_group_a_limit_is_refused_and_the_command_not_run(
 
 
 @pytest.fixture
-def for_anybody() -> Iterator[Path]:
-    """A folder that every user may read, with the package in it."""
+def readable_package() -> Iterator[Path]:
+    """Copy the package into a folder that every user may read."""
     folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
     source = Path(beyond_ram.__path__[0])
     shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -87,9 +85,9 @@ def for_anybody() -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
-def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybody: Path) -> None:
+def test_user_without_rights_gets_one_line_but_can_watch(readable_package: Path) -> None:
     nobody = {"user": 65534, "group": 65534, "extra_groups": [], "capture_output": True, "text": True, "cwd": "/"}
-    start = f"import sys; sys.path.insert(0, {str(for_anybody)!r}); from beyond_ram.cli import main; "
+    start = f"import sys; sys.path.insert(0, {str(readable_package)!r}); from beyond_ram.cli import main; "
     newest = "import sys; sys.exit(sys.version_info < (3, 11))"
     for python in (sys.executable, "/usr/bin/python3"):
         try:
@@ -110,7 +108,7 @@ def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybo
 
 
 @pytest.mark.slow
-def test_after_its_time_all_of_it_is_killed(watched: Watch) -> None:
+def test_timeout_kills_the_whole_tree(watched: Watch) -> None:
     record = watched("import os, signal; os.fork(); signal.pause()", timeout_s=0.5)
     assert record["outcome"] == "timed_out"
     assert record["completed_work"] is False
@@ -118,7 +116,7 @@ def test_after_its_time_all_of_it_is_killed(watched: Watch) -> None:
     assert record["duration_s"] < 5
 
 
-def test_what_is_being_killed_is_not_left_running() -> None:
+def test_ending_process_is_not_left_running() -> None:
     ending, living = (subprocess.Popen(["sleep", "100"]) for _ in range(2))
     try:
         threading.Timer(0.2, ending.kill).start()

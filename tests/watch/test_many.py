@@ -1,4 +1,4 @@
-"""Very many processes: all are seen and all are ended. `PROCESSES=20000` makes so many; the kernel keeps 61 KB each."""
+"""Very many processes: all are seen and ended. `PROCESSES=20000` starts that many, with 61 KB of the kernel each."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ from beyond_ram.watch import procfs
 
 from .conftest import Watch, needs_group
 
-# Above 820: the kernel lists so many children in its first page.
+# More than 820, which the kernel lists in its first page of children.
 PROCESSES = int(os.environ.get("PROCESSES", 1500))
 START = """
 import os, sys, time
@@ -36,7 +36,7 @@ while time.monotonic() < until or count <= 500:
 print(count)
 sys.exit(7)
 """
-# A user whom nobody else is: the kernel counts processes by user, so that its limit holds these alone.
+# A user without other processes: the kernel counts them by user, so that the limit holds only for these.
 BOMBER, AT_MOST = 54321, 100
 BOMB = """
 import os, resource, signal, sys, time
@@ -51,13 +51,13 @@ while True:
         if os.fork() == 0:
             os.setsid()
             held.append(b"x" * int(sys.argv[3]))
-    except OSError:  # as many as there may be; who is ended is replaced at once
+    except OSError:  # the limit is reached; an ended process is replaced at once
         time.sleep(0.05)
 """
 
 
 def smallest(program: Path, code: bytes) -> Path:
-    """A program of some instructions, in one page."""
+    """Write a program of some instructions, in one page."""
     if platform.machine() != "x86_64":
         pytest.skip("the program is written in x86-64's machine code")
     at = 0x400000
@@ -70,7 +70,7 @@ def smallest(program: Path, code: bytes) -> Path:
 
 @pytest.fixture
 def pause(tmp_path: Path) -> Path:
-    """pause(), and again."""
+    """Write a program that calls pause() in a loop."""
     return smallest(tmp_path / "pause", b"\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7")
 
 
@@ -88,7 +88,7 @@ def test_every_child_is_listed(pause: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_are_seen_and_the_command_ends_as_it_does_unwatched(watched: Watch, pause: Path, tmp_path: Path) -> None:
+def test_all_processes_are_seen_and_the_status_is_passed_on(watched: Watch, pause: Path, tmp_path: Path) -> None:
     record = watched(START, str(pause), str(PROCESSES), "7")
     assert (record["outcome"], record["exit_status"]) == ("failed", 7)
     assert record["left_running"] == []
@@ -96,16 +96,16 @@ def test_all_are_seen_and_the_command_ends_as_it_does_unwatched(watched: Watch, 
 
 
 @pytest.mark.slow
-def test_all_are_ended_when_their_time_is_over(watched: Watch, pause: Path) -> None:
+def test_timeout_kills_all_processes(watched: Watch, pause: Path) -> None:
     record = watched(START, str(pause), str(PROCESSES), "600", timeout_s=4)
     assert record["outcome"] == "timed_out"
     assert record["left_running"] == []
-    assert not of(pause)
+    assert not processes_running(pause)
 
 
 @pytest.mark.slow
-def test_children_that_are_gone_while_they_are_read(watched: Watch, tmp_path: Path) -> None:
-    """Some thousand a second, each for a fraction of a millisecond, read a thousand times a second."""
+def test_children_may_end_while_they_are_read(watched: Watch, tmp_path: Path) -> None:
+    """Some thousand children a second live for a fraction of a millisecond, at a thousand samples a second."""
     program = smallest(tmp_path / "exit", b"\xb8\x3c\x00\x00\x00\x31\xff\x0f\x05")
     with (tmp_path / "said").open("w+b") as output:
         record = watched(CHURN, str(program), "2", interval_ms=1, stdout=output.fileno())
@@ -119,8 +119,8 @@ def test_children_that_are_gone_while_they_are_read(watched: Watch, tmp_path: Pa
     assert samples["rss_bytes"].gt(0).all()
 
 
-def of(program: Path) -> list[str]:
-    """The processes that run a program."""
+def processes_running(program: Path) -> list[str]:
+    """Return the processes that run a program."""
     pids = []
     for entry in Path("/proc").iterdir():
         try:
@@ -131,8 +131,8 @@ def of(program: Path) -> list[str]:
     return pids
 
 
-def by(user: int) -> list[str]:
-    """The processes of a user, those apart that have ended and wait for their parent."""
+def processes_of(user: int) -> list[str]:
+    """Return the processes of a user, without zombies."""
     pids = []
     for entry in Path("/proc").iterdir():
         try:
@@ -153,16 +153,16 @@ def by(user: int) -> list[str]:
         (2_000_000, 100_000_000, 60, "killed_at_limit"),
     ],
 )
-def test_a_fork_bomb_is_ended_to_its_last_process(
+def test_fork_bomb_is_killed_to_its_last_process(
     watched: Watch, held_bytes: int, limit_bytes: int, timeout_s: float, outcome: str
 ) -> None:
-    """Each of its processes has a session of its own and hears no signal but the last one."""
+    """Each process has a session of its own and ignores every signal but SIGKILL."""
     begun = time.monotonic()
     record = watched(
         BOMB, str(BOMBER), str(AT_MOST), str(held_bytes), memory_limit_bytes=limit_bytes, timeout_s=timeout_s
     )
     took_s = time.monotonic() - begun
-    left = by(BOMBER)
+    left = processes_of(BOMBER)
     for pid in left:
         os.kill(int(pid), 9)
     assert not left

@@ -1,4 +1,4 @@
-"""Residency of files, eviction, and the warning when somebody else changes it."""
+"""Residency of files, eviction, and the warning if another process changes it."""
 
 import os
 import subprocess
@@ -24,21 +24,21 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_residency_follows_what_is_read(file: Path) -> None:
+def test_residency_follows_reads_and_evictions(file: Path) -> None:
     file.read_bytes()
     assert residency([file]) == Residency(20 * MB, 20 * MB)
     evict([file])
     assert residency([file]) == Residency(0, 20 * MB)
 
 
-def test_empty_files_have_none(tmp_path: Path) -> None:
+def test_empty_files_have_no_residency(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert residency([tmp_path / "empty"]) is None
     assert residency([]) is None
 
 
 @pytest.mark.slow
-def test_what_the_command_reads_itself_is_no_drift(watched: Watch, file: Path) -> None:
+def test_reads_of_the_command_are_no_drift(watched: Watch, file: Path) -> None:
     record = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])
     assert record["page_cache"]["input_resident_before"] == 0
     assert record["page_cache"]["input_resident_after"] == 1
@@ -47,8 +47,8 @@ def test_what_the_command_reads_itself_is_no_drift(watched: Watch, file: Path) -
 
 
 @pytest.mark.slow
-def test_what_another_process_reads_is_drift(watched: Watch, file: Path) -> None:
-    # A FIFO each way: the command waits for the other process, which is no child of its.
+def test_reads_of_another_process_are_drift(watched: Watch, file: Path) -> None:
+    # One FIFO in each direction: the command waits for the other process, which is not its child.
     go, done = file.with_name("go"), file.with_name("done")
     for fifo in (go, done):
         os.mkfifo(fifo)
@@ -58,12 +58,12 @@ def test_what_another_process_reads_is_drift(watched: Watch, file: Path) -> None
     assert "another process read it" in record["page_cache"]["warning"]
 
 
-def test_what_is_dropped_is_drift() -> None:
+def test_dropped_pages_are_drift() -> None:
     assert "dropped" in str(drift(Residency(20 * MB, 20 * MB), Residency(0, 20 * MB), 0))
     assert drift(Residency(0, 20 * MB), Residency(1 * MB, 20 * MB), 0) is None
 
 
-def test_what_was_resident_before_is_kept_where_the_input_has_gone() -> None:
+def test_record_keeps_residency_from_before_if_the_input_is_gone() -> None:
     before = Residency(total_bytes=100, resident_bytes=50)
     input_record = record(before, None, 0)
     assert input_record == {

@@ -1,4 +1,4 @@
-"""Peaks from several witnesses: what each may say, and that disagreement is said."""
+"""Peaks from several witnesses, and messages about their disagreement."""
 
 import pytest
 
@@ -25,10 +25,10 @@ def totals(*living: Process) -> list[int]:
     return [anon + file, anon, file, 0, 0, 0]
 
 
-def test_a_mark_above_both_readings_may_have_been_anonymous_but_for_what_was_mapped_at_both() -> None:
+def test_mark_above_both_readings_bounds_anonymous_memory() -> None:
     peaks = Peaks()
-    one = process(1, hwm=100 * MB, anon=10 * MB, file=30 * MB, before=Memory(0, 5 * MB, 20 * MB, 0, 0, 0))
-    peaks.note(totals(one), [one], [], [])
+    process_1 = process(1, hwm=100 * MB, anon=10 * MB, file=30 * MB, before=Memory(0, 5 * MB, 20 * MB, 0, 0, 0))
+    peaks.note(totals(process_1), [process_1], [], [])
     peaks.end(1)
     assert peaks.run.sampled[1] == 10 * MB
     assert peaks.run.high_water_bytes == 100 * MB
@@ -36,12 +36,12 @@ def test_a_mark_above_both_readings_may_have_been_anonymous_but_for_what_was_map
     assert peaks.run.unseen_bytes == 60 * MB, "the mark less RSS"
 
 
-def test_marks_of_processes_that_never_met_are_not_added_at_once() -> None:
+def test_marks_of_processes_that_never_met_are_not_added() -> None:
     peaks = Peaks()
     for pid in range(1, 4):
-        one = process(pid, hwm=50 * MB, anon=50 * MB)
-        peaks.note(totals(one), [one], [], [])
-        peaks.note([0] * 6, [], [one], [Exit(pid, 0, "x", 50 * MB)])
+        process_1 = process(pid, hwm=50 * MB, anon=50 * MB)
+        peaks.note(totals(process_1), [process_1], [], [])
+        peaks.note([0] * 6, [], [process_1], [Exit(pid, 0, "x", 50 * MB)])
     peaks.end(1)
     assert peaks.run.together_bytes == 50 * MB
     assert peaks.ended_sum_bytes == 150 * MB
@@ -49,23 +49,23 @@ def test_marks_of_processes_that_never_met_are_not_added_at_once() -> None:
     assert peaks.lower_bounds == 0
 
 
-def test_the_last_word_of_a_thread_is_not_the_end_of_its_process() -> None:
+def test_exit_of_a_thread_is_not_the_end_of_its_process() -> None:
     peaks = Peaks()
-    one = process(1, hwm=50 * MB, anon=50 * MB)
-    peaks.note(totals(one), [one], [], [Exit(1, 0, "x", 50 * MB)])
+    process_1 = process(1, hwm=50 * MB, anon=50 * MB)
+    peaks.note(totals(process_1), [process_1], [], [Exit(1, 0, "x", 50 * MB)])
     assert peaks.seen == 0
-    peaks.note(totals(one), [one], [], [])
-    peaks.note([0] * 6, [], [one], [Exit(1, 0, "x", 70 * MB)])
+    peaks.note(totals(process_1), [process_1], [], [])
+    peaks.note([0] * 6, [], [process_1], [Exit(1, 0, "x", 70 * MB)])
     assert (peaks.seen, peaks.short_lived, peaks.lower_bounds) == (1, 0, 0)
     assert peaks.ended[0]["hwm_bytes"] == 70 * MB
 
 
-def test_a_thread_that_ends_after_its_process_is_no_process_of_its_own() -> None:
-    """Arrow's jemalloc ends a thread late: its record has the mark of the whole process, mapped files included."""
+def test_thread_that_ends_after_its_process_is_no_process() -> None:
+    """Arrow's jemalloc ends a thread late. Its record has the mark of the whole process, with mapped files."""
     peaks = Peaks()
-    one = process(1, hwm=150 * MB, anon=50 * MB, file=100 * MB)
-    peaks.note(totals(one), [one], [], [])
-    peaks.note([0] * 6, [], [one], [Exit(1, 0, "x", 150 * MB)])
+    process_1 = process(1, hwm=150 * MB, anon=50 * MB, file=100 * MB)
+    peaks.note(totals(process_1), [process_1], [], [])
+    peaks.note([0] * 6, [], [process_1], [Exit(1, 0, "x", 150 * MB)])
     peaks.note([0] * 6, [], [], [Exit(1, 0, "jemalloc_bg_thd", 151 * MB, thread=True)])
     peaks.end(1)
     assert (peaks.seen, peaks.short_lived, peaks.ended_sum_bytes) == (1, 0, 151 * MB)
@@ -74,17 +74,17 @@ def test_a_thread_that_ends_after_its_process_is_no_process_of_its_own() -> None
     assert (peaks.seen, peaks.short_lived) == (2, 1)
 
 
-def test_the_records_of_a_process_and_its_threads_are_one() -> None:
+def test_exits_of_a_process_and_its_threads_are_one() -> None:
     records = [
         Exit(30, 20, "thread", 7, thread=True),
         Exit(30, 20, "process", 5),
         Exit(31, 20, "thread", 5, thread=True),
     ]
-    by_pid = {one.pid: one for one in Peaks().own_exits(records, {20})}
+    by_pid = {exit_.pid: exit_ for exit_ in Peaks().own_exits(records, {20})}
     assert (by_pid[30].hwm_bytes, by_pid[30].thread, by_pid[31].thread) == (7, False, True)
 
 
-def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> None:
+def test_grandchildren_are_ours_and_other_processes_are_not() -> None:
     peaks = Peaks()
     exits = [Exit(30, 20, "grandchild", 5), Exit(20, 10, "child", 6), Exit(99, 98, "other", 7)]
     assert sorted(left.pid for left in peaks.own_exits(exits, {10})) == [20, 30]
@@ -92,8 +92,8 @@ def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> 
 
 
 @pytest.mark.slow
-def test_what_others_start_and_end_is_not_kept_for_ever() -> None:
-    """One that starts thousands, as a shell's loop, and thousands that start one each."""
+def test_exits_of_other_processes_are_forgotten() -> None:
+    """One process starts thousands, like a loop of a shell, or thousands start one each."""
     for parents in (1, 20_000):
         peaks, most = Peaks(), 0
         for pid in range(100, 40_100):
@@ -102,21 +102,21 @@ def test_what_others_start_and_end_is_not_kept_for_ever() -> None:
         assert most < 10
 
 
-def test_others_are_not_ours_when_one_of_ours_is_given_the_id_of_their_parent() -> None:
+def test_reused_parent_id_does_not_make_others_ours() -> None:
     peaks = Peaks()
     assert peaks.own_exits([Exit(99, 98, "other", 7)], {10}) == []
     for _ in range(3):
         assert peaks.own_exits([], {10}) == []
     assert peaks.own_exits([], {10, 98}) == []
-    assert [one.pid for one in peaks.own_exits([Exit(98, 10, "child", 6)], {10, 98})] == [98]
+    assert [exit_.pid for exit_ in peaks.own_exits([Exit(98, 10, "child", 6)], {10, 98})] == [98]
 
 
-def test_a_child_whose_parent_is_known_with_the_next_look_is_ours() -> None:
+def test_child_is_ours_if_its_parent_is_known_one_look_later() -> None:
     peaks = Peaks()
     assert peaks.own_exits([Exit(31, 30, "grandchild", 5)], {10}) == []
-    assert [one.pid for one in peaks.own_exits([], {10, 30})] == [31]
+    assert [exit_.pid for exit_ in peaks.own_exits([], {10, 30})] == [31]
     assert peaks.own_exits([Exit(41, 40, "grandchild", 5)], {10}) == []
-    assert sorted(one.pid for one in peaks.own_exits([Exit(40, 10, "child", 5)], {10})) == [40, 41]
+    assert sorted(exit_.pid for exit_ in peaks.own_exits([Exit(40, 10, "child", 5)], {10})) == [40, 41]
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_processes_and_phases_are_bounded() -> None:
 
 
 @pytest.mark.slow
-def test_disagreement_between_witnesses_is_said(watched: Watch) -> None:
+def test_disagreement_of_witnesses_is_reported(watched: Watch) -> None:
     spike = """
 import mmap, time
 time.sleep(0.1)
@@ -151,16 +151,16 @@ for _ in range(3):
     assert "counted in each" in record._disagreements(900 * MB, 900 * MB, 110 * MB, 9)[0]
 
 
-def test_what_the_group_was_not_charged_with_is_said_as_far_as_pss_carries_it() -> None:
+def test_memory_of_another_group_is_reported_as_far_as_pss_shows_it() -> None:
     alone = "RSS is 302.6 MB, the group held at most 221.5 MB"
-    one = record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, 205_300_000)
-    assert one == [alone]
+    disagreements = record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, 205_300_000)
+    assert disagreements == [alone]
     assert record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, None) == [alone]
     charged = record._disagreements(787_500_000, 787_500_000, 513_000_000, 1, 778_300_000)
     assert charged[0].endswith("PSS was read at 778.3 MB, so 265.3 MB of it at least were charged to another group")
 
 
-def test_a_status_without_memory_lines_is_no_reading() -> None:
+def test_status_without_memory_lines_is_no_reading() -> None:
     assert parse_memory(b"Name:\tzombie\nState:\tZ (zombie)\n") is None
     lines = b"VmHWM:\t 5 kB\nVmRSS:\t 4 kB\nRssAnon:\t 1 kB\nRssFile:\t 2 kB\nRssShmem:\t 1 kB\n"
     lines += b"VmData:\t 9 kB\nVmSwap:\t 7 kB\n"

@@ -1,4 +1,4 @@
-"""Time of waiting for memory, as the kernel counts it: real files, a real limit, records from before."""
+"""The kernel's time of waiting for memory: real files, a real limit, older records."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ def data(tmp_path: Path) -> Path:
 @needs_pressure
 @needs_group
 @pytest.mark.cgroup
-def test_a_limit_below_what_is_read_again_makes_it_wait(data: Path, tmp_path: Path) -> None:
+def test_limit_below_the_working_set_makes_the_command_wait(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     record = watch([*PYTHON, READ_AGAIN, str(data)], out, memory_limit_bytes=24 << 20)
     stalls = record["pressure"]
@@ -55,7 +55,7 @@ def test_a_limit_below_what_is_read_again_makes_it_wait(data: Path, tmp_path: Pa
         rows = [row for row in csv.DictReader(file) if row["pressure_some_s"]]
     values = [float(row["pressure_some_s"]) for row in rows]
     assert len(values) >= 3
-    assert values[0] < 0.1, "it counts from the start of the run"
+    assert values[0] < 0.1, "time before the run was counted"
     assert values == sorted(values)
     assert values[-1] <= stalls["some_s"]
     (waited,) = (line for line in lines(record) if line.startswith("waited"))
@@ -65,7 +65,7 @@ def test_a_limit_below_what_is_read_again_makes_it_wait(data: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_what_the_kernel_does_not_count_is_empty_and_never_zero(tmp_path: Path, monkeypatch: Any) -> None:
+def test_missing_pressure_is_empty_not_zero(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(pressure, "MACHINE", tmp_path / "missing")
     monkeypatch.setattr(pressure, "_candidates", lambda group, around: [(tmp_path / "missing", "machine")])
     record = watch([*PYTHON, "import time; time.sleep(0.1)"], tmp_path / "out")
@@ -77,7 +77,7 @@ def test_what_the_kernel_does_not_count_is_empty_and_never_zero(tmp_path: Path, 
 
 
 @pytest.mark.slow
-def test_runs_from_before_are_read(tmp_path: Path) -> None:
+def test_older_runs_without_pressure_are_read(tmp_path: Path) -> None:
     out = tmp_path / "out"
     watch_record = watch([*PYTHON, "import time; time.sleep(0.1)"], out)
     del watch_record["pressure"]
@@ -93,7 +93,7 @@ def test_runs_from_before_are_read(tmp_path: Path) -> None:
     assert list(lines(record))
 
 
-def test_a_file_without_both_sums_is_refused() -> None:
+def test_pressure_file_without_both_sums_is_refused() -> None:
     assert pressure.parse(
         b"some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=40\n"
     ) == (2.5, 0.00004)

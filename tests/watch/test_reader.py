@@ -1,4 +1,4 @@
-"""Both readers give what they know and leave empty what they do not, where /proc is whole and where it is poor."""
+"""Both readers give what they know and leave the rest empty, with a complete /proc and with a restricted one."""
 
 import csv
 import json
@@ -28,33 +28,33 @@ from ..conftest import ROOT
 from .conftest import PYTHON, Watch, read_within
 
 CLI = ["-m", "beyond_ram", "watch"]
-HELD, OF_CHILD = 60_000_000, 30_000_000
-# A parent and its child, each with memory of its own.
+HELD_BYTES, CHILD_BYTES = 60_000_000, 30_000_000
+# A parent and a child, each with its own memory.
 FAMILY = f"""
 import os, sys, time
 if os.fork() == 0:
-    mine = bytearray({OF_CHILD})
+    mine = bytearray({CHILD_BYTES})
     time.sleep(1.2)
     os._exit(0)
-held = bytearray({HELD})
+held = bytearray({HELD_BYTES})
 time.sleep(1.0)
 os.wait()
 """
-# The same, at rest until its standard input ends.
+# The same, idle until its standard input ends.
 WAITING = f"""
 import os, sys
 read, write = os.pipe()
 if os.fork() == 0:
-    mine = bytearray({OF_CHILD})
+    mine = bytearray({CHILD_BYTES})
     os.write(write, b'.')
 else:
-    held = bytearray({HELD})
+    held = bytearray({HELD_BYTES})
     os.read(read, 1)
     os.write(1, b'.')
 sys.stdin.read()
 """
 NOBODY = 65534
-# What gVisor writes, by its sources (pkg/sentry/fsimpl/proc/task_files.go).
+# Output of gVisor according to its sources (pkg/sentry/fsimpl/proc/task_files.go).
 GVISOR = b"""Name:\tpython3
 State:\tS (sleeping)
 Tgid:\t7
@@ -77,7 +77,7 @@ def reader(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def waiting() -> Iterator["subprocess.Popen[bytes]"]:
-    """The two processes at rest."""
+    """Start the two idle processes."""
     with subprocess.Popen([*PYTHON, WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout and process.stdin
         assert read_within(process.stdout.fileno(), 20) == b"."
@@ -90,16 +90,16 @@ def lines(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) -> None:
-    """What is unknown is empty or null, and named; what is known was read."""
+def check_unknown_values(record: dict[str, Any], samples: list[dict[str, str]]) -> None:
+    """Check that unknown values are empty or null and named, and that known ones were read."""
     unknown = set(record["sampler"]["unknown"])
     lacking = " ".join(summary.lacking(record))
-    waiting = record["pressure"] is not None  # where /proc has none, and no group has
+    waiting = record["pressure"] is not None  # false if neither /proc nor a group has pressure
     for column in COLUMNS:
         values = [line[column] for line in samples]
         if column.startswith("pressure_"):
             assert any(values) == waiting, column
-        elif column in ("kept_bytes", "cgroup_bytes"):  # counted by a group, or of the processes
+        elif column in ("kept_bytes", "cgroup_bytes"):  # from a group or from the processes
             counted = record["peak"]["kept" if column == "kept_bytes" else "cgroup_bytes"]
             assert any(values) == (counted is not None), column
         elif column in unknown:
@@ -120,42 +120,42 @@ def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) ->
 
 
 @pytest.mark.slow
-def test_a_command_and_what_it_starts(watched: Watch, reader: str, tmp_path: Path) -> None:
+def test_command_and_its_child_are_read(watched: Watch, reader: str, tmp_path: Path) -> None:
     record = watched(FAMILY, reader=reader)
     samples = lines(tmp_path / "out")
     peak = record["peak"]
     assert record["sampler"]["reader"] == reader
     assert record["outcome"] == "completed"
-    assert HELD + OF_CHILD < peak["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert HELD_BYTES + CHILD_BYTES < peak["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
     assert peak["anon_bytes"] < peak["rss_bytes"]
     assert peak["rss_bytes"] == max(int(line["rss_bytes"]) for line in samples)
     assert peak["processes"] == 2
     assert {entry["pid"] for entry in peak["held_by"]["anon_bytes"]} >= {record["pid"]}
     assert peak["pss_bytes"] > 0
-    # The guard has reaped all of it, and knows.
+    # The guard has reaped all processes, and knows their usage.
     assert record["cpu_s"] > 0
-    assert record["faults"]["minor"] > HELD / 4096 / 512
-    nothing_is_made_up(record, samples)
+    assert record["faults"]["minor"] > HELD_BYTES / 4096 / 512
+    check_unknown_values(record, samples)
     assert (record["missing"] == []) is (reader == "procfs")
 
 
-def test_both_read_the_same_of_processes_at_rest(waiting: "subprocess.Popen[bytes]") -> None:
+def test_both_readers_agree_on_idle_processes(waiting: "subprocess.Popen[bytes]") -> None:
     trees = [Tree(os.getpid(), Procfs()), Tree(os.getpid(), Psutil("compared"))]
     below = {waiting.pid, *procfs.children(waiting.pid)}
     readings = []
     for tree in trees:
         tree.memory()
-        living = [one for one in tree.living if one.pid in below]
+        living = [process for process in tree.living if process.pid in below]
         usage = tree.usage()
-        proportional = [tree.reader.proportional(one.pid) for one in living]
+        proportional = [tree.reader.proportional(process.pid) for process in living]
         readings.append(
             {
-                "pids": {one.pid for one in living},
-                "names": sorted(one.comm for one in living),
-                "rss": sum(one.last.rss_bytes for one in living if one.last),
-                "anon": sum(one.last.anon_bytes for one in living if one.last),
-                "pss": sum(one.pss_bytes for one in proportional if one),
-                "uss": sum(one.uss_bytes for one in proportional if one),
+                "pids": {process.pid for process in living},
+                "names": sorted(process.comm for process in living),
+                "rss": sum(process.last.rss_bytes for process in living if process.last),
+                "anon": sum(process.last.anon_bytes for process in living if process.last),
+                "pss": sum(process.pss_bytes for process in proportional if process),
+                "uss": sum(process.uss_bytes for process in proportional if process),
                 "cpu": usage.cpu_s,
                 "storage": usage.read_bytes is not None,
             }
@@ -173,44 +173,44 @@ def test_both_read_the_same_of_processes_at_rest(waiting: "subprocess.Popen[byte
 
 
 @pytest.mark.slow
-def test_what_runs_is_followed(waiting: "subprocess.Popen[bytes]", reader: str, tmp_path: Path) -> None:
+def test_running_process_is_followed(waiting: "subprocess.Popen[bytes]", reader: str, tmp_path: Path) -> None:
     target = targets.processes([waiting.pid], reader)
     record = attach.attach(target, tmp_path, timeout_s=0.6)
     peak = record["peak"]
     assert record["outcome"] == "detached"
-    assert HELD + OF_CHILD < peak["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert HELD_BYTES + CHILD_BYTES < peak["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
     assert peak["processes"] == 2
     assert record["attached"]["running_s"] >= 0
     assert record["cpu_s"] is not None
     assert (record["attached"]["before"]["hwm_bytes"] is None) is (reader == "psutil")
     assert (record["faults"]["minor"] is None) is (reader == "psutil")
-    nothing_is_made_up(record, lines(tmp_path))
+    check_unknown_values(record, lines(tmp_path))
     assert list(summary.lines(record))
 
 
-def test_one_that_ended_is_seen_to_end(reader: str) -> None:
+def test_end_of_a_process_is_seen(reader: str) -> None:
     sleeps = [*PYTHON, "import time; time.sleep(60)"]
     with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as second:
         tree = targets.Followed(targets.processes([first.pid, second.pid], reader))
         tree.memory()
-        assert {one.pid for one in tree.living} == {first.pid, second.pid}
-        first.kill()  # a zombie until it is waited for
+        assert {process.pid for process in tree.living} == {first.pid, second.pid}
+        first.kill()  # it stays a zombie until it is waited for
         while procfs.memory(first.pid):
             time.sleep(0.01)
         _, ended = tree.memory()
-        assert [one.pid for one in ended] == [first.pid]
+        assert [process.pid for process in ended] == [first.pid]
         first.wait()
         tree.doubt()
         tree.memory()
-        assert {one.pid for one in tree.living} == {second.pid}
+        assert {process.pid for process in tree.living} == {second.pid}
         second.kill()
         tree.close()
 
 
-# --- what is chosen
+# --- the choice of a reader
 
 
-def test_a_whole_proc_is_read_without_psutil() -> None:
+def test_complete_proc_is_read_without_psutil() -> None:
     program = "import sys; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
     program += "sys.exit(status or 'psutil' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program, "watch", "--", "true"], capture_output=True, text=True)
@@ -218,10 +218,10 @@ def test_a_whole_proc_is_read_without_psutil() -> None:
 
 
 @pytest.mark.slow
-def test_a_proc_without_kinds_is_read_through_psutil(
+def test_proc_without_kinds_of_memory_is_read_with_psutil(
     watched: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As gVisor's: its status has no kinds, and its statm says 0 for what is shared."""
+    """As on gVisor: status has no kinds of memory, and statm has 0 shared pages."""
     assert procfs.parse_memory(procfs.memory_lines(GVISOR)) is None
     as_it_is = psutil.Process.memory_info
     monkeypatch.setattr(procfs, "memory", lambda pid: procfs.parse_memory(procfs.memory_lines(GVISOR)))
@@ -229,15 +229,15 @@ def test_a_proc_without_kinds_is_read_through_psutil(
     record = watched(FAMILY)
     assert record["sampler"]["reader"] == "psutil"
     assert {"anon_bytes", "file_bytes"} <= set(record["sampler"]["unknown"])
-    assert record["peak"]["rss_bytes"] > HELD + OF_CHILD
-    nothing_is_made_up(record, lines(tmp_path / "out"))
+    assert record["peak"]["rss_bytes"] > HELD_BYTES + CHILD_BYTES
+    check_unknown_values(record, lines(tmp_path / "out"))
     text = "\n".join(summary.lines(record))
     assert "anonymous unknown here" in text
     assert "/proc tells no kinds of memory here" in text
 
 
 @pytest.mark.slow
-def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_without_kinds_of_memory_is_all_of_rss(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(limit_bytes: int | None) -> None:
         raise groups.GroupError("none")
 
@@ -251,13 +251,13 @@ def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypat
 
 
 @pytest.mark.slow
-def test_its_page_and_its_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_page_and_ceilings_work_with_psutil(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from beyond_ram.watch import ceilings, write_record
 
     as_it_is = psutil.Process.memory_info
     monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
     record = watch([*PYTHON, FAMILY], tmp_path, reader="psutil")
-    limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD))]
+    limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD_BYTES))]
     record["ceilings"] = ceilings.judge(record, limits)
     assert [entry["verdict"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
     assert list(ceilings.lines(record))
@@ -270,7 +270,7 @@ def test_its_page_and_its_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
-def test_psutil_is_said_where_it_is_wanted_and_not_there(
+def test_missing_psutil_is_named_in_the_message(
     installed: bool, monkeypatch: pytest.MonkeyPatch, watched: Watch
 ) -> None:
     if not installed:
@@ -284,7 +284,7 @@ def test_psutil_is_said_where_it_is_wanted_and_not_there(
     assert installed is not any("pip install" in note["why"] for note in record["missing"])
 
 
-def test_a_reader_that_none_is() -> None:
+def test_unknown_reader_is_refused() -> None:
     done = subprocess.run([sys.executable, *CLI, "--reader", "top", "--", "true"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "procfs" in done.stderr.splitlines()[-1]
@@ -292,11 +292,11 @@ def test_a_reader_that_none_is() -> None:
         choose("top")
 
 
-# --- a /proc that is poor
+# --- a restricted /proc
 
 
 def _ordinary() -> list[str]:
-    """An interpreter with our packages that an ordinary user may run."""
+    """Return the words for an interpreter with our packages that an ordinary user may run."""
     packages = Path(psutil.__file__).parents[1]
     for python in (sys.executable, "/usr/bin/python3"):
         words = ["env", f"PYTHONPATH={ROOT}:{packages}", "PYTHONDONTWRITEBYTECODE=1", python]
@@ -314,7 +314,7 @@ AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear
 
 @pytest.fixture(scope="module")
 def ordinary() -> list[str]:
-    """Words before an interpreter's options, to run it as a user whom nobody else is."""
+    """Return the words before an interpreter's options that run it as an ordinary user."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("becomes another user, which needs root and setpriv")
     if not (words := _ordinary()):
@@ -323,15 +323,15 @@ def ordinary() -> list[str]:
 
 
 @pytest.fixture
-def anyones() -> Iterator[Path]:
-    """A folder that everybody may write to; pytest's own is for its user alone."""
+def public_folder() -> Iterator[Path]:
+    """Make a folder that all users may write to, which pytest's own is not."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         Path(folder).chmod(0o777)
         yield Path(folder)
 
 
 def _mounted(options: str, words: list[str]) -> list[str]:
-    """A command in a mount namespace whose /proc is mounted like that."""
+    """Return a command in a mount namespace whose /proc has these options."""
     return ["unshare", "--mount", "sh", "-c", f'mount -t proc -o {options} proc /proc && exec "$@"', "sh", *words]
 
 
@@ -341,12 +341,12 @@ def _can_mount(options: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["hidepid=1", "subset=pid", "hidepid=2,subset=pid"])
-def test_a_command_where_proc_hides_others_or_all_but_processes(
-    options: str, reader: str, ordinary: list[str], anyones: Path
+def test_command_is_read_from_a_restricted_proc(
+    options: str, reader: str, ordinary: list[str], public_folder: Path
 ) -> None:
     if not _can_mount(options):
         pytest.skip(f"/proc cannot be mounted with {options} here")
-    out = anyones / "out"
+    out = public_folder / "out"
     python = ordinary[-1]
     command = [*ordinary, *CLI, "--reader", reader, "--out", str(out), "--", python, "-I", "-S", "-c", FAMILY]
     done = subprocess.run(_mounted(options, command), capture_output=True, text=True)
@@ -355,13 +355,13 @@ def test_a_command_where_proc_hides_others_or_all_but_processes(
     record = json.loads((out / "run.json").read_text())
     print(done.stderr, file=sys.stderr)
     assert record["sampler"]["reader"] == reader
-    assert HELD + OF_CHILD < record["peak"]["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert HELD_BYTES + CHILD_BYTES < record["peak"]["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
     assert record["peak"]["processes"] == 2
-    nothing_is_made_up(record, lines(out))
+    check_unknown_values(record, lines(out))
 
 
 @pytest.mark.slow
-def test_another_users_process_where_proc_hides_it(waiting: "subprocess.Popen[bytes]", ordinary: list[str]) -> None:
+def test_hidden_process_of_another_user_is_refused(waiting: "subprocess.Popen[bytes]", ordinary: list[str]) -> None:
     if not _can_mount("hidepid=2"):
         pytest.skip("/proc cannot be mounted with hidepid here")
     for name in NAMES:
@@ -372,7 +372,7 @@ def test_another_users_process_where_proc_hides_it(waiting: "subprocess.Popen[by
 
 
 @pytest.mark.slow
-def test_another_users_process_whose_smaps_may_not_be_read(
+def test_other_users_process_without_readable_smaps_is_followed(
     waiting: "subprocess.Popen[bytes]", reader: str, ordinary: list[str]
 ) -> None:
     program = (
@@ -383,14 +383,14 @@ def test_another_users_process_whose_smaps_may_not_be_read(
     done = subprocess.run([*ordinary, "-c", program, str(waiting.pid), reader], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    assert HELD + OF_CHILD < record["peak"]["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert HELD_BYTES + CHILD_BYTES < record["peak"]["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
     assert record["peak"]["pss_bytes"] is record["peak"]["uss_bytes"] is None
     assert "PSS and USS" in {note["what"] for note in record["missing"]}
 
 
 @pytest.mark.slow
-def test_a_command_whose_smaps_may_not_be_read(reader: str, ordinary: list[str]) -> None:
-    """As a setuid program's: nobody but root reads of a process that is not dumpable."""
+def test_command_without_readable_smaps_is_reported(reader: str, ordinary: list[str]) -> None:
+    """As of a setuid program: only root may read a process that is not dumpable."""
     hidden = (
         "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(60_000_000); time.sleep(0.8)"
     )
@@ -401,12 +401,12 @@ def test_a_command_whose_smaps_may_not_be_read(reader: str, ordinary: list[str])
     assert "missing     PSS and USS: of a process they may not be read" in done.stderr
 
 
-# --- elsewhere than on Linux
+# --- other systems than Linux
 
 
 ELSEWHERE = """
 import os, signal, sys, time
-import psutil  # chooses its own platform's module as it is imported: that of Linux
+import psutil  # imports its module for Linux
 sys.platform = "darwin"
 for module, names in ((signal, ["sigtimedwait"]), (time, ["CLOCK_BOOTTIME"]), (os, ["sched_getaffinity"])):
     for name in names:
@@ -421,24 +421,24 @@ print(json.dumps(record))
 
 
 @pytest.mark.slow
-def test_nothing_that_linux_alone_has_is_needed_to_attach(waiting: "subprocess.Popen[bytes]") -> None:
-    """What Python has on Linux and not on macOS is taken away. It is no run on macOS: the files of /proc are there."""
+def test_attaching_needs_no_functions_of_linux(waiting: "subprocess.Popen[bytes]") -> None:
+    """Functions of Python that macOS lacks are removed. This is not macOS: the files of /proc exist."""
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, str(waiting.pid)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    assert record["peak"]["rss_bytes"] > HELD + OF_CHILD
+    assert record["peak"]["rss_bytes"] > HELD_BYTES + CHILD_BYTES
     assert "darwin has no /proc" in " ".join(summary.lacking(record))
 
 
-def test_a_readers_interface_is_one() -> None:
-    """What the one has the other has: what is unknown is said by values and not by names that are not there."""
+def test_readers_have_the_same_interface() -> None:
+    """Both have the same names, because unknown values are None."""
     wanted = {name for name in vars(Reader) if not name.startswith("_")} | {"name", "why", "unknown"}
     for kind in (Procfs(), Psutil("")):
         assert not {name for name in wanted if not hasattr(kind, name)}
 
 
-def test_a_clock_that_is_set_changes_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """psutil adds the time of boot to a start, and the kernel moves that with the clock."""
+def test_setting_the_clock_does_not_change_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """psutil adds the time of boot to a start, and setting the clock moves that time."""
     psutil_reader = choose("psutil")
     before, age_s = psutil_reader.started(os.getpid()), psutil_reader.now() - (psutil_reader.started(os.getpid()) or 0)
     day_s, boot_time, now = 86400, psutil._psplatform.boot_time, time.time
@@ -449,8 +449,8 @@ def test_a_clock_that_is_set_changes_no_start(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_nothing_is_advised_where_nothing_was_read(tmp_path: Path) -> None:
-    """In another PID namespace than /proc's, nothing can be sampled: that is no peak of 0."""
+def test_nothing_is_advised_without_readings(tmp_path: Path) -> None:
+    """In another PID namespace than /proc's nothing can be sampled, which is not a peak of 0."""
     unshare = ["unshare", "--pid", "--fork"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:
         pytest.skip("no PID namespace can be made here")

@@ -1,4 +1,4 @@
-"""However long the run, samples.csv stays bounded, its lines are real readings, and peaks are in it."""
+"""samples.csv stays bounded in a run of any length, its lines are real readings, and it has the peaks."""
 
 import csv
 import os
@@ -23,7 +23,7 @@ def lines_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def test_a_short_run_is_kept_line_by_line(tmp_path: Path) -> None:
+def test_short_run_keeps_every_line(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "s.csv", max_lines=100)
     for n in range(99):
         recorder.write(row(n, n))
@@ -31,7 +31,7 @@ def test_a_short_run_is_kept_line_by_line(tmp_path: Path) -> None:
     assert [float(line["t_s"]) for line in lines_of(tmp_path / "s.csv")] == list(range(99))
 
 
-def test_a_long_one_is_bounded_ordered_and_keeps_its_peaks(tmp_path: Path) -> None:
+def test_long_run_is_bounded_ordered_and_keeps_its_peaks(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "s.csv", max_lines=100)
     chance = random.Random(3)
     highest = 0
@@ -49,7 +49,7 @@ def test_a_long_one_is_bounded_ordered_and_keeps_its_peaks(tmp_path: Path) -> No
     assert all(int(line["rss_bytes"]) == int(line["anon_bytes"]) + int(line["file_bytes"]) for line in lines)
 
 
-def test_a_line_with_pss_stands_for_neighbours_that_are_no_higher(tmp_path: Path) -> None:
+def test_line_with_pss_replaces_neighbours_that_are_not_higher(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "s.csv", max_lines=10)
     for n in range(80):
         recorder.write(row(n, 1000, pss=500 if n % 16 == 3 else ""))
@@ -58,7 +58,7 @@ def test_a_line_with_pss_stands_for_neighbours_that_are_no_higher(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_three_hours_at_20_ms_take_bounded_disk_and_memory(tmp_path: Path) -> None:
+def test_three_hours_at_20_ms_need_little_disk_and_memory(tmp_path: Path) -> None:
     samples = 3 * 3600 * 50
     recorder = Recorder(tmp_path / "s.csv")
     warm = MAX_LINES * 3
@@ -76,7 +76,7 @@ def test_three_hours_at_20_ms_take_bounded_disk_and_memory(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_real_run_at_1_ms_is_bounded_too(watched: Watch, tmp_path: Path) -> None:
+def test_real_run_at_1_ms_is_bounded(watched: Watch, tmp_path: Path) -> None:
     record = watched(
         "import time\nheld = []\nfor n in range(40):\n held.append(bytearray(1_000_000)); time.sleep(0.05)",
         interval_ms=1,

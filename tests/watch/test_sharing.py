@@ -1,4 +1,4 @@
-"""Pages that processes share, counted once: never less than there are, and the truth where PSS is read."""
+"""Pages that processes share are counted once: never too few, and exactly if PSS is read."""
 
 import mmap
 import os
@@ -24,7 +24,7 @@ IMAGE = (1, 2)
 
 
 class World:
-    """Processes and their pages, each page with the processes that have it; page faults as the kernel counts them."""
+    """Simulated processes with their pages and page faults."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -98,11 +98,11 @@ def sharing() -> Iterator[Sharing]:
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_never_less_than_there_was(sharing: Sharing, seed: int) -> None:
+def test_kept_memory_is_never_underestimated(sharing: Sharing, seed: int) -> None:
     chance = random.Random(seed)
     world, most = World(chance), 0
     for _ in range(chance.randrange(5, 120)):
-        for _ in range(chance.randrange(4)):  # what happens between two samples
+        for _ in range(chance.randrange(4)):  # events between two samples
             world.step()
         most = max(most, world.truth())
         sharing.note(world.sample())
@@ -110,11 +110,11 @@ def test_never_less_than_there_was(sharing: Sharing, seed: int) -> None:
             now = world.sample()
             sharing.read(now, now, world.twice())
     sharing.end()
-    assert sharing.kept_bytes >= 0.99 * most, "samples within 1 % of each other are one"
+    assert sharing.kept_bytes >= 0.99 * most, "samples within 1 % of each other count as one"
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_the_truth_where_every_sample_is_read(sharing: Sharing, seed: int) -> None:
+def test_kept_memory_is_exact_if_every_sample_is_read(sharing: Sharing, seed: int) -> None:
     world, most = World(random.Random(seed)), 0
     for _ in range(60):
         world.step()
@@ -130,7 +130,7 @@ def sample_of(**anon: int) -> Sample:
     return Sample({int(pid[1:]): ProcessMemory(size * PAGE, 0, 0) for pid, size in anon.items()})
 
 
-def test_a_reading_holds_for_what_came_before_it(sharing: Sharing) -> None:
+def test_reading_holds_for_earlier_samples(sharing: Sharing) -> None:
     for size in (100, 900, 1000):
         sharing.note(sample_of(p1=size))
     sharing.note(sample_of(p1=1000, p2=1000))
@@ -141,12 +141,12 @@ def test_a_reading_holds_for_what_came_before_it(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1000 * PAGE
 
 
-def test_a_fork_shares_with_its_parent_what_it_has_not_touched(sharing: Sharing) -> None:
+def test_fork_shares_untouched_pages_with_its_parent(sharing: Sharing) -> None:
     parent = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: parent}))
     sharing.note(Sample({2: parent, 3: ProcessMemory(1000 * PAGE, 0, 30, (2, IMAGE))}))
     assert sharing.kept_bytes == 1030 * PAGE
-    # Another program has its addresses from its own exec, and a stranger shares with nobody.
+    # Another program has other addresses since its exec, and shares nothing.
     sharing.note(
         Sample(
             {
@@ -159,7 +159,7 @@ def test_a_fork_shares_with_its_parent_what_it_has_not_touched(sharing: Sharing)
     assert sharing.kept_bytes == 1530 * PAGE
 
 
-def test_forks_of_forks_between_two_samples(sharing: Sharing) -> None:
+def test_forks_of_forks_share_pages(sharing: Sharing) -> None:
     first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: first}))
     forks = {3: (2, 10), 4: (3, 20), 5: (4, 30)}
@@ -168,7 +168,7 @@ def test_forks_of_forks_between_two_samples(sharing: Sharing) -> None:
     assert 1060 * PAGE <= sharing.kept_bytes <= 1150 * PAGE
 
 
-def test_a_page_that_is_copied_is_a_fault(sharing: Sharing) -> None:
+def test_page_faults_count_copied_pages(sharing: Sharing) -> None:
     now = sample_of(p1=1000, p2=1000)
     sharing.note(now)
     sharing.read(now, now, Twice(1000 * PAGE, 0))
@@ -178,7 +178,7 @@ def test_a_page_that_is_copied_is_a_fault(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1700 * PAGE
 
 
-def test_a_child_that_came_and_went_spoils_a_reading(sharing: Sharing) -> None:
+def test_short_lived_child_invalidates_a_reading(sharing: Sharing) -> None:
     before, after = (
         Sample({1: ProcessMemory(PAGE, 0, 0, (0, None), faults), 2: ProcessMemory(PAGE, 0, 0)}) for faults in (0, 90)
     )
@@ -187,51 +187,51 @@ def test_a_child_that_came_and_went_spoils_a_reading(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 2 * PAGE
 
 
-def test_shared_memory_that_nobody_has_mapped_is_the_machines(sharing: Sharing) -> None:
+def test_unmapped_shared_memory_is_the_machines_rise(sharing: Sharing) -> None:
     sharing.note(Sample({1: ProcessMemory(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
     assert sharing.kept_bytes == 710 * PAGE
     sharing.end()
     assert sharing.record()["at_kept"]["shmem_bytes"] == 700 * PAGE
 
 
-def test_a_tree_has_no_more_shared_memory_than_the_machine(sharing: Sharing) -> None:
+def test_tree_has_at_most_the_machines_shared_memory(sharing: Sharing) -> None:
     both = {1: ProcessMemory(0, 500 * PAGE, 0), 2: ProcessMemory(0, 500 * PAGE, 0)}
     sharing.note(Sample(both, machine_shmem_bytes=520 * PAGE))
     assert sharing.kept_bytes == 520 * PAGE
 
 
-def test_it_holds_few_samples_however_many_come(sharing: Sharing) -> None:
+def test_number_of_pending_samples_is_bounded(sharing: Sharing) -> None:
     for size in range(1, 5000):
         sharing.note(sample_of(p1=size * size, p2=size))
     assert len(sharing._pending) <= 64
     assert sharing.kept_bytes == (4999**2 + 4999) * PAGE
 
 
-def test_what_ends_has_copied_until_its_end(sharing: Sharing) -> None:
+def test_ended_process_counts_its_copied_pages(sharing: Sharing) -> None:
     first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: first}, faults=1000))
     sharing.note(Sample({2: first, 3: ProcessMemory(1000 * PAGE, 0, 0, (2, IMAGE))}, faults=1000))
     assert sharing.kept_bytes == 1000 * PAGE
-    sharing.note(Sample({2: first}, faults=1800))  # all that is left of it is how many pages it has copied
+    sharing.note(Sample({2: first}, faults=1800))  # only the number of pages that it copied is known
     assert sharing.kept_bytes == 1800 * PAGE
 
 
-def test_a_reading_while_memory_grows_is_not_the_last_word(sharing: Sharing) -> None:
-    """Eight workers map the same segment, and are read halfway and at the end."""
+def test_reading_while_memory_grows_is_replaced_later(sharing: Sharing) -> None:
+    """Eight workers map the same segment. PSS is read halfway and at the end."""
 
     def mapped(size: int) -> Sample:
         return Sample({pid: ProcessMemory(0, size * PAGE, size // 16) for pid in range(1, 9)})
 
     sharing.note(mapped(1000))
     sharing.read(mapped(1000), mapped(4000), Twice(0, 7000 * PAGE))
-    assert sharing.kept_bytes > 20_000 * PAGE, "what has come meanwhile may be of each worker's own"
+    assert sharing.kept_bytes > 20_000 * PAGE, "pages that came meanwhile may be private"
     sharing.note(mapped(5000))
     sharing.read(mapped(5000), mapped(5000), Twice(0, 35_000 * PAGE))
     assert sharing.kept_bytes <= 5000 * PAGE
 
 
-# The first process waits, and is the root of a tree of two that share memory. One of these does what it is told.
-TOLD = """
+# The first process waits, and is the root of a tree of two that share memory. One of these follows orders.
+FOLLOWS_ORDERS = """
 import os, signal, sys
 ready, told = map(int, sys.argv[1:])
 if os.fork(): os.wait()
@@ -250,13 +250,13 @@ while word := os.read(told, 1):
     [(b"-", True, True), (b"m", False, True), (b"f", True, False)],
     ids=["nothing", "takes memory", "forks"],
 )
-def test_a_reading_of_pss_counts_for_what_stood_still_meanwhile(
+def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(
     word: bytes, has_pss: bool, is_counted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise a page that two processes map by and by counts as one and a half."""
+    """Otherwise a page that two processes map one after the other would count one and a half times."""
     (ready, readied), (told, tell) = os.pipe(), os.pipe()
     with subprocess.Popen(
-        [*PYTHON, TOLD, str(readied), str(told)], pass_fds=[readied, told], start_new_session=True
+        [*PYTHON, FOLLOWS_ORDERS, str(readied), str(told)], pass_fds=[readied, told], start_new_session=True
     ) as root:
         try:
             dots = b""

@@ -1,4 +1,4 @@
-"""A long watch: nothing grows, nothing is lost. `SOAK=1`: a million samples of 24 hours, and minutes of children."""
+"""A long run: nothing grows, nothing is lost. `SOAK=1`: a million samples in 24 hours, and minutes of children."""
 
 import json
 import os
@@ -23,10 +23,10 @@ FULL = bool(os.environ.get("SOAK"))
 SAMPLES, HOURS, LINES = (1_000_000, 24.0, 20_000) if FULL else (24_000, 0.5, 800)
 CHILDREN_S = 180 if FULL else 4
 A_MINUTE = 5000
-# What the watcher holds, and no more however long the run: the lines and those that they become while they are joined,
-# and what it knows of the 4,096 processes that ended last; the rest is of the allocator.
+# The watcher's memory in a run of any length, in bytes: lines, which are copied while they are joined, and facts about
+# the last 4,096 processes that ended. The rest belongs to the allocator.
 A_LINE, OF_A_PROCESS, KEPT_PROCESSES, OF_ALLOCATOR = 150, 500, 4096, 500_000
-# So many children a minute, each for some time; it prints what it knows of them itself.
+# Starts this many children a minute, and prints its own counts of them.
 CHILDREN = """
 import json, os, resource, sys, time
 seconds, a_minute, program = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
@@ -46,8 +46,8 @@ print(json.dumps({"started": started, "cpu_s": sum(one.ru_utime + one.ru_stime f
 
 
 @pytest.fixture(scope="module")
-def soaked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The folder of a long run, and what was counted beside the watcher."""
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Make a long run, and return its folder and the counts beside the watcher."""
     folder = tmp_path_factory.mktemp("soak") / "run"
     program = [sys.executable, "-m", "tests.watch.soak", *map(str, (SAMPLES, HOURS, LINES, folder))]
     done = subprocess.run(program, capture_output=True, text=True, cwd=Path(__file__).parents[2])
@@ -56,14 +56,14 @@ def soaked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, An
 
 
 @pytest.mark.slow
-def test_the_memory_of_the_watcher_does_not_grow(soaked: tuple[Path, dict[str, Any]]) -> None:
-    folder, counted = soaked
+def test_memory_of_the_watcher_does_not_grow(long_run: tuple[Path, dict[str, Any]]) -> None:
+    folder, counted = long_run
     ended = json.loads((folder / "run.json").read_text())["peak"]["hwm_bytes"]["processes_seen"]
     taken, anon = np.array(counted["own_anon_bytes"]).T
     later = taken > taken[-1] / 4
     assert later.sum() > 100
     fit = stats.linregress(taken[later], anon[later])
-    half = stats.t.ppf(0.975, later.sum() - 2) * np.nan_to_num(fit.stderr)  # nan where every reading is the same
+    half = stats.t.ppf(0.975, later.sum() - 2) * np.nan_to_num(fit.stderr)  # nan if all readings are equal
     slope, off = 1e6 * fit.slope, 1e6 * half
     print(
         f"{counted['taken']:,} samples in {counted['real_s']:.0f} s; own anonymous memory {anon[-1] / 1e6:.2f} MB, "
@@ -75,8 +75,8 @@ def test_the_memory_of_the_watcher_does_not_grow(soaked: tuple[Path, dict[str, A
 
 
 @pytest.mark.slow
-def test_no_sample_is_lost_and_peaks_are_kept(soaked: tuple[Path, dict[str, Any]]) -> None:
-    folder, counted = soaked
+def test_no_sample_is_lost_and_peaks_are_kept(long_run: tuple[Path, dict[str, Any]]) -> None:
+    folder, counted = long_run
     record = json.loads((folder / "run.json").read_text())
     lines = pd.read_csv(folder / "samples.csv")
     size = sum(path.stat().st_size for path in folder.iterdir())
@@ -94,8 +94,8 @@ def test_no_sample_is_lost_and_peaks_are_kept(soaked: tuple[Path, dict[str, Any]
 
 
 @pytest.mark.slow
-def test_it_is_read_back_and_drawn_with_its_peak(soaked: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, counted = soaked
+def test_long_run_is_read_and_drawn_with_its_peak(long_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, counted = long_run
     run = run_page.Run.read(folder)
     (points,) = re.findall('application/json">(.*?)</script>', chart(run.by_kind, "soak"))
     total = next(line["points"] for line in json.loads(points) if line["name"] == "RSS")
@@ -107,7 +107,7 @@ def test_it_is_read_back_and_drawn_with_its_peak(soaked: tuple[Path, dict[str, A
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [["/bin/true"], ["/bin/sleep", "0.05"]], ids=["of a millisecond", "of 50 ms"])
-def test_thousands_of_short_children_a_minute(program: list[str], tmp_path: Path) -> None:
+def test_thousands_of_short_children_are_counted(program: list[str], tmp_path: Path) -> None:
     with (tmp_path / "said").open("w+b") as output:
         command = [sys.executable, "-I", "-S", "-c", CHILDREN, str(CHILDREN_S), str(A_MINUTE), *program]
         record = watch(command, tmp_path / "out", stdout=output.fileno())
@@ -123,10 +123,10 @@ def test_thousands_of_short_children_a_minute(program: list[str], tmp_path: Path
     )
     assert record["outcome"] == "completed"
     assert record["missing"] == []
-    assert count > 0.25 * CHILDREN_S * A_MINUTE / 60, "a busy machine starts fewer, and far fewer show nothing"
+    assert count > 0.25 * CHILDREN_S * A_MINUTE / 60, "the machine started too few children for this test"
     assert 0 < seen <= count
     if marks["exits_by_kernel"] and not marks["exits_lost"]:
         assert marks["processes_seen"] == count
-    # All that ended was reaped below the guard: what it used is known, seen or not.
+    # The guard reaped all of them, so that their use is known even if no sample has them.
     assert record["cpu_s"] >= children["cpu_s"] - 2 / os.sysconf("SC_CLK_TCK")
     assert record["faults"]["minor"] >= children["faults"]

@@ -1,4 +1,4 @@
-"""What a person sees: a line while it runs, ten lines at the end."""
+"""Output for the user: a line during the run, ten lines at the end."""
 
 import os
 import pty
@@ -15,7 +15,7 @@ from .conftest import PYTHON, Watch
 
 
 @pytest.mark.slow
-def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
+def test_summary_has_ten_lines_and_notes(watched: Watch) -> None:
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
     summary_lines = list(lines(record))
     notes = [line for line in summary_lines if line.startswith(("note", "waited", "  at speed", "PSS"))]
@@ -25,50 +25,50 @@ def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
         assert any(word in line for line in summary_lines), word
 
 
-def test_pss_that_was_never_read_is_told_as_that(watched: Watch) -> None:
+def test_pss_without_a_reading_is_not_sampled(watched: Watch) -> None:
     record = watched("pass")
     record["peak"] |= {"pss_bytes": None, "uss_bytes": None}
     assert "PSS         not sampled" in list(lines(record))
 
 
-def test_pss_far_below_what_was_kept_is_left_out(watched: Watch) -> None:
+def test_pss_far_below_kept_memory_is_left_out(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)")
     for pss, shown in ((5_000_000, False), (40_000_000, True)):
         record["peak"]["pss_bytes"] = pss
         assert any(line.startswith("PSS") for line in lines(record)) is shown
 
 
-def test_the_ask_says_when_which_applies_and_how_far_repeats_move_it(watched: Watch) -> None:
+def test_request_has_its_condition_and_upper_end(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": None}
     record["peak"] |= {"rss_bytes": 400 << 20, "processes": 3, "copied_on_write_bytes": 20 << 20, "around": None}
     record["provenance"]["scheduler"] = None
-    asked = advice.advise(record)
-    assert advice.depends(asked)
-    assert asked.high_bytes == asked.polled_bytes > 400 << 20
-    asks = {line[:11].strip(): line for line in lines(record)}
-    ask, up_to = asks["ask for"], asks["up to"]
-    assert f"--mem={advice.mem(asked.ask_bytes)} " in ask
-    assert f"--mem={advice.mem(asked.polled_bytes)}" in ask
-    assert f"--mem={advice.mem(asked.high_bytes)}" in up_to
+    request = advice.advise(record)
+    assert advice.depends(request)
+    assert request.high_bytes == request.polled_bytes > 400 << 20
+    lines_by_label = {line[:11].strip(): line for line in lines(record)}
+    ask, up_to = lines_by_label["ask for"], lines_by_label["up to"]
+    assert f"--mem={advice.mem(request.ask_bytes)} " in ask
+    assert f"--mem={advice.mem(request.polled_bytes)}" in ask
+    assert f"--mem={advice.mem(request.high_bytes)}" in up_to
     record["peak"] |= {
         "copied_on_write_bytes": 0,
         "unseen_bytes": 0,
         "anon_bytes": 30 << 20,
         "anon_upper_bound_bytes": 60 << 20,
     }
-    apart = advice.advise(record)
-    assert apart.ask_bytes + (30 << 20) < apart.high_bytes < apart.ask_bytes + (36 << 20)
+    without_copies = advice.advise(record)
+    assert without_copies.ask_bytes + (30 << 20) < without_copies.high_bytes < without_copies.ask_bytes + (36 << 20)
 
 
-def test_limits_and_requests_are_in_the_same_unit(watched: Watch) -> None:
+def test_limits_and_requests_have_the_same_unit(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": 500 << 20}
     assert "(limit 500 MiB)" in next(iter(lines(record)))
     record |= {"outcome": "killed_at_limit", "killed_for_memory": True, "signal": "SIGKILL"}
-    asked = next(line for line in lines(record) if line.startswith("ask for"))
-    assert asked.startswith("ask for     at least --mem=502M: killed at the limit of 500 MiB")
+    request = next(line for line in lines(record) if line.startswith("ask for"))
+    assert request.startswith("ask for     at least --mem=502M: killed at the limit of 500 MiB")
 
 
-def test_what_it_is_made_of_and_who_ends_it(watched: Watch) -> None:
+def test_summary_has_kinds_of_memory_and_the_limit_around(watched: Watch) -> None:
     record = watched("pass")
     record["peak"]["kept"]["at_kept"] |= {"anon_bytes": 20_000_000, "shmem_bytes": 300_000_000}
     record["peak"]["around"] = {"limit_bytes": 1 << 30, "kills": 2}
@@ -76,11 +76,11 @@ def test_what_it_is_made_of_and_who_ends_it(watched: Watch) -> None:
     text = "\n".join(lines(record))
     assert "kept: 20 MB anonymous, 300 MB shared or in tmpfs" in text
     assert "the group around has a limit of 1,024 MiB, 2 killed by it" in text
-    assert "TaskPlugin" not in text  # a group with a limit decides
+    assert "TaskPlugin" not in text  # the group with the limit decides
 
 
 @pytest.mark.slow
-def test_a_live_line_on_a_terminal_and_none_elsewhere() -> None:
+def test_live_line_is_shown_only_on_a_terminal() -> None:
     command = [sys.executable, "-m", "beyond_ram", "watch", "--", *PYTHON, "import time; time.sleep(1.3)"]
     main, terminal = pty.openpty()
     with subprocess.Popen(command, stderr=terminal) as running:

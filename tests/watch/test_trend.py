@@ -1,4 +1,4 @@
-"""Growth as a rate, of readings that are made up and of a program whose rate is known."""
+"""The rate of growth, from made-up readings and from a program whose rate is known."""
 
 import pytest
 
@@ -21,21 +21,21 @@ def every(step_s: float, count: int) -> list[float]:
 
 
 @pytest.mark.parametrize("step_s", [0.02, 0.3, 5.0])
-def test_a_steady_growth_has_its_rate_however_long_it_lasts(step_s: float) -> None:
+def test_steady_growth_has_its_rate_at_any_interval(step_s: float) -> None:
     growth = trend([(t, 100 + 7 * t) for t in every(step_s, 1000)]).growth()
     assert growth is not None
     assert growth.bytes_per_s == pytest.approx(7 * MB, rel=0.01)
     assert growth.reaches_in_s(growth.now_bytes + 70 * MB) == pytest.approx(10, rel=0.01)
 
 
-def test_a_saw_tooth_that_rises_has_the_rate_of_its_upper_edge() -> None:
+def test_rising_saw_tooth_has_the_rate_of_its_upper_edge() -> None:
     growth = trend([(t, 3 * t + 200 * (t % 2 / 2)) for t in every(0.02, 5000)]).growth()
     assert growth is not None
     assert growth.bytes_per_s == pytest.approx(3 * MB, rel=0.05)
 
 
-def test_a_reading_from_the_end_of_the_program_is_not_what_it_grew_to() -> None:
-    course = [(t, 100 + 10 * t) for t in every(0.02, 500)]  # up to 200 MB; then it ends, and gives memory back
+def test_growth_ignores_memory_released_at_the_end() -> None:
+    course = [(t, 100 + 10 * t) for t in every(0.02, 500)]  # up to 200 MB; then it ends, and releases memory
     growth = trend([*course, (10.05, 120), (10.15, 40)]).growth()
     assert growth is not None
     assert growth.now_bytes == pytest.approx(200 * MB, rel=0.01)
@@ -55,27 +55,27 @@ def test_a_reading_from_the_end_of_the_program_is_not_what_it_grew_to() -> None:
     ],
     ids=["level", "saw-tooth", "plateau", "fall", "settling", "short", "empty"],
 )
-def test_what_does_not_go_on_growing_has_no_rate(course: list[tuple[float, float]]) -> None:
+def test_memory_that_stops_growing_has_no_rate(course: list[tuple[float, float]]) -> None:
     assert trend(course).growth() is None
 
 
-def test_the_lowest_limit_ends_it() -> None:
+def test_lowest_limit_is_the_ceiling() -> None:
     assert ceiling(None, None, 8 << 30) == (MACHINE, 8 << 30)
     assert ceiling(2 << 30, 1 << 30, 8 << 30) == ("around", 1 << 30)
     assert ceiling(None, None, None) is None
 
 
-def test_a_sentence_has_rate_and_time() -> None:
+def test_sentence_has_rate_and_time() -> None:
     text = sentence(Growth(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB)))
     assert all(part in text for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
 
 
 @pytest.mark.slow
 @pytest.mark.alone
-def test_a_program_that_keeps_what_it_makes(watched: Watch) -> None:
+def test_growing_program_has_its_rate(watched: Watch) -> None:
     program = "import time; kept = []\nfor _ in range(60): kept.append(bytearray(2_000_000)); time.sleep(0.04)"
     record = watched(program)
     growth, duration_s = record["growth"], record["duration_s"]
-    # A busy machine lets it run unevenly: the rate is of the last seconds, and the last sample may come before the end.
+    # On a busy machine it runs unevenly: the rate is that of the last seconds, and the last sample may be early.
     assert 0.4 < growth["bytes_per_s"] / (120 * MB / duration_s) < 2.5
     assert growth["ceiling_bytes"] > growth["now_bytes"] > 60 * MB

@@ -1,5 +1,5 @@
-"""Whatever happens to the watcher, the command runs to its end, its status is passed on, and the record says what it
-lacks."""
+"""Trouble of the watcher: the command still runs to its end, its status is passed on, and the record names what is
+missing."""
 
 import csv
 import itertools
@@ -29,7 +29,7 @@ WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 
 
-def lacks(record: dict[str, Any]) -> str:
+def missing_notes(record: dict[str, Any]) -> str:
     return "\n".join(f"{note['what']}: {note['why']}" for note in record["missing"])
 
 
@@ -37,7 +37,7 @@ def events_in(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-# --- what a program may say
+# --- lines of programs
 
 RAW = """
 import os, sys, time
@@ -51,7 +51,7 @@ now = b'%f' % time.monotonic()
 
 
 @pytest.mark.slow
-def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
+def test_no_line_of_a_program_ends_the_watcher(watched: Watch, tmp_path: Path) -> None:
     hostile = [
         rb"""b'{"monotonic_s": ' + now + b', "event": "\\ud800", "x": "\\udfff"}\n' """,
         rb"""b'{"monotonic_s": ' + now + b', "event": "own time", "t_s": null}\n' """,
@@ -77,19 +77,19 @@ def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
     assert (values["a"], values["b"], values["c"]) == (None, None, 5)
     assert next(event for event in seen if event["event"] == "beyond")["c"] == 5
     assert record["work"] == {"rows": 3}
-    assert "lines that are no events were passed over" in lacks(record)
-    assert "fields that JSON cannot hold were left out" in lacks(record)
+    assert "lines that are no events were passed over" in missing_notes(record)
+    assert "fields that JSON cannot hold were left out" in missing_notes(record)
     json.dumps(record, allow_nan=False)
 
 
 @pytest.mark.slow
-def test_a_phase_of_any_name_is_one_field_of_one_line(watched: Watch, tmp_path: Path) -> None:
+def test_phase_with_any_name_is_one_field_of_one_line(watched: Watch, tmp_path: Path) -> None:
     names = ['a,"b"', "c\rd", "e\nf", "\x1b[31mred", "\ud800", "", "x" * 5000]
     program = SAY + f"for name in {names!r}:\n say('phase', phase=name)\n time.sleep(0.05)"
     record = watched(program, interval_ms=2, max_lines=10)
     with (tmp_path / "out" / "samples.csv").open(newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
-    assert record["sampler"]["samples_per_line"] > 1, "it was thinned"
+    assert record["sampler"]["samples_per_line"] > 1, "samples were not thinned"
     assert all(None not in row and None not in row.values() for row in rows)
     expected = ["", 'a,"b"', "c?d", "e?f", "?[31mred", "?", "x" * 300]
     assert {row["phase"] for row in rows} <= set(expected)
@@ -99,7 +99,7 @@ def test_a_phase_of_any_name_is_one_field_of_one_line(watched: Watch, tmp_path: 
 
 
 @pytest.mark.slow
-def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch, tmp_path: Path) -> None:
+def test_events_with_line_separators_are_sorted(watched: Watch, tmp_path: Path) -> None:
     program = RAW + (
         "import json\n"
         "for at, name in ((time.monotonic(), 'b'), (time.monotonic() - 0.02, 'a')):\n"
@@ -115,7 +115,7 @@ def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch,
 
 
 @pytest.mark.slow
-def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> None:
+def test_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> None:
     program = RAW + "for _ in range(200): raw(b'x' * 1_000_000)\n"
     program += 'raw(b\'\\n{"monotonic_s": \' + now + b\', "event": "after"}\\n\')'
     start = "import os, sys, time; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
@@ -132,7 +132,7 @@ def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> 
     assert "missing     events: a line longer than 1048576 bytes was passed over" in done.stderr
 
 
-def test_a_mark_that_no_machine_can_hold_is_not_believed(watched: Watch) -> None:
+def test_impossible_mark_is_ignored(watched: Watch) -> None:
     program = SAY + "say('x', hwm_bytes=10**30); say('x', hwm_bytes=True); time.sleep(0.1)"
     peak = watched(program)["peak"]
     assert peak["hwm_bytes"]["processes"][0]["hwm_bytes"] < 10**9
@@ -154,9 +154,9 @@ CLOSED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("how", CLOSED.values(), ids=CLOSED)
 @pytest.mark.parametrize("ordinary", [False, True], ids=["as-is", "without-a-group"])
-def test_closed_or_full_descriptors(how: str, ordinary: bool, tmp_path: Path) -> None:
+def test_closed_or_full_descriptors_do_not_stop_the_command(how: str, ordinary: bool, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
-    # The command sees what it would see unwatched: those of 0, 1 and 2 that are open.
+    # The command has the descriptors that it would have unwatched.
     inner = f"for n in 0 1 2; do [ -e /proc/$$/fd/$n ] && echo $n >> {seen}; done; sleep 0.1; exit 5"
     alone = f"sh -c '{inner}' {how}"
     assert subprocess.run(["sh", "-c", alone], stdin=subprocess.DEVNULL, capture_output=True).returncode == 5
@@ -179,12 +179,12 @@ REALTIME = int(signal.SIGRTMIN) + 6
 
 
 @pytest.mark.parametrize("number", [1, 9, 15, int(signal.SIGRTMIN), REALTIME, int(signal.SIGRTMAX)])
-def test_names_of_signals_and_back(number: int) -> None:
+def test_names_of_signals_give_their_status(number: int) -> None:
     assert as_a_shell({"exit_status": None, "signal": signal_name(number)}) == 128 + number
 
 
 @pytest.mark.slow
-def test_a_real_time_signal_and_arguments_that_are_not_utf8(tmp_path: Path) -> None:
+def test_real_time_signal_and_non_utf8_arguments_are_recorded(tmp_path: Path) -> None:
     command = [*WATCH, "--out", str(tmp_path), "--", "sh", "-c", f"sleep 0.1; kill -{REALTIME} $$", b"\xff\xfe"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 128 + REALTIME, done.stderr
@@ -195,7 +195,7 @@ def test_a_real_time_signal_and_arguments_that_are_not_utf8(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("command", [[], [""], ["/"], ["/etc/passwd"], ["no-such-command"]])
-def test_no_command_at_all_is_one_line(command: list[str]) -> None:
+def test_bad_command_gets_one_line(command: list[str]) -> None:
     done = subprocess.run([*WATCH, "--", *command], capture_output=True, text=True)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
@@ -204,8 +204,8 @@ def test_no_command_at_all_is_one_line(command: list[str]) -> None:
 
 @pytest.mark.slow
 @needs_root
-def test_a_signal_that_may_not_be_passed_on() -> None:
-    """A setuid program is another user's: what the watcher is sent reaches it as little as it would unwatched."""
+def test_signal_that_may_not_be_passed_on_is_reported() -> None:
+    """A setuid program belongs to another user: signals to the watcher cannot reach it, as if unwatched."""
     folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
     try:
         folder.chmod(0o755)
@@ -215,7 +215,7 @@ def test_a_signal_that_may_not_be_passed_on() -> None:
         if os.statvfs(folder).f_flag & os.ST_NOSUID:
             pytest.skip("no setuid on this file system")
         watcher = subprocess.Popen(
-            # The watcher gives root up once it is loaded: an interpreter may lie where nobody else can read.
+            # The watcher gives up root after its imports, because other users may not read the interpreter.
             [sys.executable, "-c", AS_ANOTHER, str(program), "--reuid=0", "sleep", "1.5"],
             stderr=subprocess.PIPE,
             text=True,
@@ -256,8 +256,8 @@ sys.exit(main(["watch", "--", *sys.argv[1:]]))
 WAITS = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\nsys.exit(5)"
 
 
-def meanwhile(out: Path, *flags: str, go: Path) -> "subprocess.Popen[str]":
-    """A watched command that runs until `go` exists; returned when it runs."""
+def start_watched(out: Path, *flags: str, go: Path) -> "subprocess.Popen[str]":
+    """Start a watched command that runs until `go` exists, and wait until it runs."""
     ready = go.with_name("ready")
     program = f"open({str(ready)!r}, 'w').close()\n{WAITS}"
     command = [*WATCH, "--out", str(out), *flags, "--", *PYTHON, program, str(go)]
@@ -269,8 +269,8 @@ def meanwhile(out: Path, *flags: str, go: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.slow
-def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
-    watcher = meanwhile(tmp_path / "out", go=tmp_path / "go")
+def test_deleted_out_folder_is_made_again(tmp_path: Path) -> None:
+    watcher = start_watched(tmp_path / "out", go=tmp_path / "go")
     shutil.rmtree(tmp_path / "out")
     (tmp_path / "go").touch()
     output = watcher.communicate(timeout=20)[1]
@@ -281,7 +281,7 @@ def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_whose_events_find_no_file_runs_on(tmp_path: Path, root: Path) -> None:
+def test_program_without_its_events_file_continues(tmp_path: Path, root: Path) -> None:
     program = f"import shutil, events; shutil.rmtree({str(tmp_path / 'out')!r}); events.mark('x'); raise SystemExit(5)"
     environment = os.environ | {"PYTHONPATH": str(root / "scripts" / "workloads")}
     command = [*WATCH, "--out", str(tmp_path / "out"), "--", sys.executable, "-c", program]
@@ -291,20 +291,20 @@ def test_a_program_whose_events_find_no_file_runs_on(tmp_path: Path, root: Path)
 
 
 @pytest.mark.slow
-def test_an_input_that_is_removed_meanwhile(tmp_path: Path) -> None:
+def test_input_removed_meanwhile_is_reported(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"x" * 10_000)
-    watcher = meanwhile(tmp_path / "out", "--input", str(tmp_path / "input"), go=tmp_path / "go")
+    watcher = start_watched(tmp_path / "out", "--input", str(tmp_path / "input"), go=tmp_path / "go")
     (tmp_path / "input").rename(tmp_path / "renamed")
     (tmp_path / "go").touch()
     output = watcher.communicate(timeout=20)[1]
     assert watcher.returncode == 5, output
     record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert "page cache: No such file or directory" in lacks(record)
+    assert "page cache: No such file or directory" in missing_notes(record)
     assert record["peak"]["rss_bytes"] > 0
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "none"])
-def test_an_input_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+def test_input_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "input"
     {"fifo": os.mkfifo, "folder": os.mkdir, "none": lambda _: None}[kind](path)
     ran = tmp_path / "ran"
@@ -317,7 +317,7 @@ def test_an_input_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path) 
     assert not ran.exists()
 
 
-def test_a_folder_that_is_a_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_out_that_is_a_file_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     ran = tmp_path / "ran"
     done = subprocess.run([*WATCH, "--out", str(tmp_path / "out"), "--", "touch", str(ran)], capture_output=True)
@@ -328,17 +328,17 @@ def test_a_folder_that_is_a_file_is_refused_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_earlier_record_never_stands_beside_new_samples(tmp_path: Path) -> None:
+def test_earlier_record_is_removed_before_new_samples(tmp_path: Path) -> None:
     for earlier in ("", "{\n", '{"outcome": "comp'):
         (tmp_path / "run.json").write_text(earlier)
         (tmp_path / "events.jsonl").write_text('{"t_s": 0, "ev')
         watch([*PYTHON, "import time; time.sleep(0.05)"], tmp_path)
-        assert not (tmp_path / "run.json").exists(), "until write_record"
+        assert not (tmp_path / "run.json").exists(), "the earlier record still exists"
         assert [event["event"] for event in events_in(tmp_path)] == ["start", "end"]
 
 
 @pytest.mark.slow
-def test_names_that_are_taken_by_folders(tmp_path: Path) -> None:
+def test_files_are_kept_elsewhere_if_folders_have_their_names(tmp_path: Path) -> None:
     for name in ("samples.csv", "run.json"):
         (tmp_path / "out" / name / "mine").mkdir(parents=True)
     command = [
@@ -359,8 +359,8 @@ def test_names_that_are_taken_by_folders(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 kB."""
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a file system of 256 kB."""
     folder = tmp_path / "small"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
@@ -380,21 +380,28 @@ def fill(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_full_disk_that_stays_full(small: Path, tmp_path: Path) -> None:
-    fill(small)
-    command = [*WATCH, "--out", str(small / "out"), "--", *PYTHON, "import time; time.sleep(0.1); raise SystemExit(5)"]
+def test_files_are_kept_elsewhere_if_the_disk_stays_full(tiny_disk: Path, tmp_path: Path) -> None:
+    fill(tiny_disk)
+    command = [
+        *WATCH,
+        "--out",
+        str(tiny_disk / "out"),
+        "--",
+        *PYTHON,
+        "import time; time.sleep(0.1); raise SystemExit(5)",
+    ]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 5, done.stderr
     assert "No space left on device; it is in" in done.stderr
     kept = next(tmp_path.glob("beyond-ram-kept-*"))
     assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
-    assert "No space left on device" in lacks(json.loads((kept / "run.json").read_text()))
+    assert "No space left on device" in missing_notes(json.loads((kept / "run.json").read_text()))
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
-    """Samples that find no room wait, and are written when there is."""
+def test_disk_that_is_full_for_a_while_loses_no_sample(tiny_disk: Path, tmp_path: Path) -> None:
+    """Samples wait while the disk is full, and are written later."""
     program = (
         SAY + "say('phase', phase='x' * 300)\n" + f"go = {str(tmp_path / 'go')!r}\nopen(go + '.ready', 'w').close()\n"
         "while not os.path.exists(go):\n held = bytes(3_000_000); time.sleep(0.005); del held; time.sleep(0.005)\n"
@@ -403,34 +410,34 @@ def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
     start = (
         "import sys; from pathlib import Path; from beyond_ram.watch import watch, write_record\n"
         "from beyond_ram.watch import outfile; outfile._AT_ONCE_BYTES = 1\n"
-        f"out = Path({str(small / 'out')!r})\n"
+        f"out = Path({str(tiny_disk / 'out')!r})\n"
         f"record = watch({[*PYTHON, program]!r}, out, interval_ms=1)\n"
         "write_record(record, out); sys.exit(record['exit_status'])"
     )
     watcher = subprocess.Popen([sys.executable, "-c", start])
     while not (tmp_path / "go.ready").exists() and watcher.poll() is None:
         time.sleep(0.01)
-    filler = fill(small)
+    filler = fill(tiny_disk)
     time.sleep(2)  # until the page that it writes into is full
     filler.unlink()
     time.sleep(0.6)
     (tmp_path / "go").touch()
     assert watcher.wait(20) == 5
-    record = json.loads((small / "out" / "run.json").read_text())
+    record = json.loads((tiny_disk / "out" / "run.json").read_text())
     note = next(note for note in record["missing"] if "No space left" in note["why"])
     assert note["what"] == "samples.csv"
-    assert note["until_s"] < record["duration_s"] - 0.3, "until there was room"
-    with (small / "out" / "samples.csv").open(newline="") as handle:
+    assert note["until_s"] < record["duration_s"] - 0.3, "the note does not end when there was room"
+    with (tiny_disk / "out" / "samples.csv").open(newline="") as handle:
         times = [float(row["t_s"]) for row in csv.DictReader(handle)]
-    assert record["sampler"]["lines"] == len(times), "nothing was lost"
+    assert record["sampler"]["lines"] == len(times), "lines were lost"
     assert max(later - earlier for earlier, later in itertools.pairwise(times)) < 1.5, "it was full for 2.6 s"
 
 
-# --- what the machine does not give
+# --- restrictions of the machine
 
 
 @pytest.mark.slow
-def test_few_open_files_are_no_reason_to_miss_processes(tmp_path: Path) -> None:
+def test_few_open_files_are_enough_for_many_processes(tmp_path: Path) -> None:
     program = "import os, time\nfor _ in range(60):\n if os.fork() == 0: break\ntime.sleep(1)"
     command = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *WATCH, "--out", str(tmp_path), "--", *PYTHON, program]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -440,7 +447,7 @@ def test_few_open_files_are_no_reason_to_miss_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_proc_of_another_namespace_is_said(tmp_path: Path) -> None:
+def test_proc_of_another_namespace_is_reported(tmp_path: Path) -> None:
     unshared = ["unshare", "--pid", "--fork"]
     if subprocess.run([*unshared, "true"], capture_output=True).returncode:
         pytest.skip("no PID namespace can be made here")
@@ -448,13 +455,13 @@ def test_a_proc_of_another_namespace_is_said(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 5, done.stderr
     record = json.loads((tmp_path / "run.json").read_text())
-    assert "samples: /proc is that of another PID namespace" in lacks(record)
+    assert "samples: /proc is that of another PID namespace" in missing_notes(record)
     assert record["peak"]["rss_bytes"] is None
     assert (tmp_path / "samples.csv").read_text().count("\n") == 1
 
 
 @pytest.mark.slow
-def test_a_process_cannot_write_to_the_terminal_by_its_name(watched: Watch) -> None:
+def test_name_of_a_process_cannot_control_the_terminal(watched: Watch) -> None:
     from beyond_ram.watch.summary import lines
 
     program = "import time\nopen('/proc/self/comm', 'wb').write(b'\\x1b[31m\\x07red')\ntime.sleep(0.2)\n"
@@ -481,7 +488,7 @@ def groups_folder() -> Path | None:
 
 
 def leftovers(parent: Path | None, folder: Path) -> set[Path]:
-    """Groups in which nothing runs, and files: other tests run beside this one, in groups of their own."""
+    """Return files, and groups without processes: other tests may run in groups of their own."""
     below = {path for path in parent.iterdir() if path.is_dir() and is_empty(path)} if parent else set()
     return below | set(folder.rglob(".watch-*")) | set(folder.glob("beyond-ram-*"))
 
@@ -494,7 +501,7 @@ def is_empty(group: Path) -> bool:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_it_leaves_no_orphan_and_no_half_record(tmp_path: Path) -> None:
+def test_kill_at_any_moment_leaves_no_orphan_and_no_partial_record(tmp_path: Path) -> None:
     chance = random.Random(11)
     out = tmp_path / "out"
     before = leftovers(groups_folder(), out)
@@ -509,7 +516,7 @@ def test_killed_at_any_moment_it_leaves_no_orphan_and_no_half_record(tmp_path: P
             os.close(write)
             time.sleep(chance.uniform(0.1, 0.6))
             watcher.kill()
-        while read_within(read, 20):  # to its end: its last holder is dead
+        while read_within(read, 20):  # it ends when its last holder is dead
             pass
         os.close(read)
         for name in ("run.json", "samples.csv", "events.jsonl"):
@@ -517,13 +524,13 @@ def test_killed_at_any_moment_it_leaves_no_orphan_and_no_half_record(tmp_path: P
     deadline = time.monotonic() + 5
     while (left := leftovers(groups_folder(), out) - before) and time.monotonic() < deadline:
         time.sleep(0.02)
-    # Between the making of a group or a folder and the start of the guard, some milliseconds, nobody knows of it.
+    # In the milliseconds between making a group or folder and starting the guard, no process would remove it.
     assert len(left) <= KILLS // 8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keeps", [True, False], ids=["with-out", "without-out"])
-def test_nothing_stays_when_the_watcher_is_killed(keeps: bool, tmp_path: Path, pipe: tuple[int, int]) -> None:
+def test_killed_watcher_leaves_no_groups_or_files(keeps: bool, tmp_path: Path, pipe: tuple[int, int]) -> None:
     parent = groups_folder()
     out = tmp_path / "out"
     out.mkdir()
@@ -550,11 +557,9 @@ def test_nothing_stays_when_the_watcher_is_killed(keeps: bool, tmp_path: Path, p
 
 
 @pytest.mark.slow
-def test_a_clock_that_is_stepped_changes_nothing(
-    watched: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The wall clock goes back a day and forth two at each look at it: in the watcher's process, as far as Python sees
-    it. Setting the machine's own clock is not for a test."""
+def test_stepped_clock_changes_nothing(watched: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each call Python's wall clock goes back a day or forth two in the watcher's process. A test must not set the
+    machine's clock."""
     steps = 0
 
     def stepped() -> float:
@@ -573,8 +578,8 @@ def test_a_clock_that_is_stepped_changes_nothing(
 
 
 @pytest.mark.slow
-def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Path) -> None:
-    """In a time namespace a program's monotonic clock is days ahead: its events are placed where they were heard."""
+def test_events_of_another_monotonic_clock_are_placed_when_read(watched: Watch, tmp_path: Path) -> None:
+    """In a time namespace a program's monotonic clock is days ahead: its events have the time of their reading."""
     ahead = ["unshare", "--time", "--monotonic", "100000", "--fork"]
     if subprocess.run([*ahead, "true"], capture_output=True).returncode:
         pytest.skip("no time namespace can be made here")
@@ -582,13 +587,13 @@ def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Pa
     record = watch([*ahead, *PYTHON, program], tmp_path)
     times = [event["t_s"] for event in events_in(tmp_path)]
     assert times == sorted(times)
-    assert 0.3 < times[1] < times[2] <= record["duration_s"], "not 100,000 s later, and not at the start"
+    assert 0.3 < times[1] < times[2] <= record["duration_s"], "the event is 100,000 s later, or at the start"
 
 
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_a_group_that_cannot_be_read_any_more(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_that_becomes_unreadable_is_reported(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     made = groups.make
     made_groups: list[groups.Group] = []
 
@@ -604,5 +609,5 @@ def test_a_group_that_cannot_be_read_any_more(watched: Watch, monkeypatch: pytes
     record = watched(SAY + "say('x'); time.sleep(0.3); sys.exit(5)", on_event=lose)
     assert record["exit_status"] == 5
     assert 0 < record["peak"]["cgroup_bytes"] < 100_000_000
-    assert "cgroup: ValueError" in lacks(record)
+    assert "cgroup: ValueError" in missing_notes(record)
     assert record["peak"]["rss_bytes"] > 0

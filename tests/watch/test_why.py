@@ -1,4 +1,4 @@
-"""Why a command needed what it did: each sentence with readings that carry it, and with ones that do not."""
+"""Reasons for the memory of a command: each sentence with readings that support it, and with others."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ MB = 1_000_000
 
 
 def record(anon: list[int], **peak: Any) -> dict[str, Any]:
-    """Of a run of ten seconds with this course of anonymous memory, in MB."""
+    """Return the record of a run of ten seconds with this course of anonymous memory, in MB."""
     file = peak.pop("file", 0)
     course = [
         {"t_s": float(at), "rss_bytes": (size + file) * MB, "anon_bytes": size * MB, "file_bytes": file * MB}
         for at, size in enumerate(anon)
     ]
-    made = {"rss_bytes": (max(anon) + file) * MB, "anon_bytes": max(anon) * MB, "file_bytes": file * MB}
+    peaks = {"rss_bytes": (max(anon) + file) * MB, "anon_bytes": max(anon) * MB, "file_bytes": file * MB}
     return {
-        "peak": made | {"course": course, "processes": 1, "held_by": {}} | peak,
+        "peak": peaks | {"course": course, "processes": 1, "held_by": {}} | peak,
         "phases": [], "sampler": {"samples": 500}, "duration_s": float(len(anon)),
     }  # fmt: skip
 
@@ -39,7 +39,7 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
 
 
 @pytest.mark.parametrize(
-    ("of", "phrase", "not_of"),
+    ("supporting", "phrase", "other"),
     [
         (record(RISING), "rose throughout", record(LEVEL)),
         (record(RISING), "rose throughout", record(list(reversed(RISING)))),
@@ -63,12 +63,12 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
         ),
     ],
 )
-def test_a_sentence_stands_only_where_the_readings_carry_it(of: Any, phrase: str, not_of: Any) -> None:
-    assert any(phrase in sentence for sentence in sentences(of))
-    assert not any(phrase.partition(":")[0] in sentence for sentence in sentences(not_of))
+def test_sentence_appears_only_with_readings_that_support_it(supporting: Any, phrase: str, other: Any) -> None:
+    assert any(phrase in sentence for sentence in sentences(supporting))
+    assert not any(phrase.partition(":")[0] in sentence for sentence in sentences(other))
 
 
-def test_nothing_is_told_of_what_says_nothing() -> None:
+def test_unclear_or_few_readings_give_no_sentence() -> None:
     assert list(sentences(record(UP_AND_DOWN))) == []
     few = record(RISING) | {"sampler": {"samples": 12}}
     assert list(sentences(few)) == []
@@ -76,7 +76,7 @@ def test_nothing_is_told_of_what_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("course", [RISING, LEVEL, SHORT])
-def test_nothing_is_told_of_the_course_where_samples_came_so_late_that_a_tenth_has_none(course: list[int]) -> None:
+def test_course_without_samples_in_a_tenth_gives_no_sentence(course: list[int]) -> None:
     whole, late = record(course), record(course)
     del late["peak"]["course"][6]
     assert len(list(sentences(whole))) == 1
@@ -84,13 +84,13 @@ def test_nothing_is_told_of_the_course_where_samples_came_so_late_that_a_tenth_h
 
 
 @pytest.mark.slow
-def test_the_summary_has_the_causes_of_a_run(watched: Watch) -> None:
+def test_summary_has_the_causes_of_a_run(watched: Watch) -> None:
     watched_record = watched(
         "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
     )
     course = watched_record["peak"]["course"]
     assert max(part["anon_bytes"] for part in course) == watched_record["peak"]["anon_bytes"] > 100e6
-    # On a busy machine the program may stand still for a tenth of the time, and a short run has few samples.
+    # On a busy machine the program may pause for a tenth of the time, and a short run has few samples.
     watched_record["sampler"]["samples"] = 500
     watched_record["peak"]["course"] = [course[0] | {"anon_bytes": n * MB} for n in RISING]
     summary_lines = list(lines(watched_record))
@@ -102,7 +102,7 @@ def test_the_summary_has_the_causes_of_a_run(watched: Watch) -> None:
 
 
 @pytest.mark.slow
-def test_the_summary_has_phases_and_each_process_s_share(watched: Watch) -> None:
+def test_summary_has_phases_and_the_share_of_each_process(watched: Watch) -> None:
     program = """
 import json, os, time
 def phase(name):

@@ -10,15 +10,15 @@ from . import Skip
 PLACE = "plain"
 
 
-def case_the_group_of_each_runtime() -> dict[str, object]:
-    if reason := layouts._why_not():
+def case_group_of_each_runtime() -> dict[str, object]:
+    if reason := layouts._no_groups_reason():
         raise Skip(reason)
     with mock.patch.object(layouts, "HOLDS", layouts.HOLDS.replace("60_000_000", "0")):  # not measured here
         for layout in layouts.LAYOUTS:
             print(layout)
-            layouts.test_the_group_of_each_runtime(layout, Path(tempfile.mkdtemp()))
+            layouts.test_group_of_each_runtime_is_found(layout, Path(tempfile.mkdtemp()))
     return {"layouts": len(layouts.LAYOUTS)}
 
 
-def case_the_summary_of_a_container() -> None:
-    layouts.test_the_summary_has_what_evicts_what_kills_and_what_is_kept(Path(tempfile.mkdtemp()))
+def case_summary_of_a_container() -> None:
+    layouts.test_summary_has_memory_that_is_evicted_killed_and_kept(Path(tempfile.mkdtemp()))

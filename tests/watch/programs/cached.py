@@ -1,4 +1,4 @@
-"""N MB written to a file on disk and read twice, beside M MB of its own: heavy page cache."""
+"""N MB written to a file on disk and read twice, with M MB of anonymous memory: heavy page cache."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""N MB that K forked workers share; each writes one page in STEP (0: none), at once or little by little."""
+"""N MB that K forked workers share. Each writes one page in STEP (0: none), some at a time."""
 
 import mmap
 import os

@@ -1,4 +1,4 @@
-"""K workers that share N MB and take M MB of their own for a moment, one after another."""
+"""K workers that share N MB. Each holds M MB of its own for a moment, one after another."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 """A DataLoader's forked workers over a list of Python objects: counting references copies their pages.
 
-N thousand records, K workers, two epochs. With torch where the interpreter has it, else with processes alone.
+N thousand records, K workers, two epochs. It uses torch if the interpreter has it, otherwise plain processes.
 """
 
 import os
@@ -29,7 +29,7 @@ except ImportError:
                 os.close(ending)
                 sum(Rows()[at] for at in range(worker, len(records), workers))
                 os.write(telling, b".")
-                os.read(end, 1)  # what was copied is there until all have ended, however they were scheduled
+                os.read(end, 1)  # keep the copied pages until all workers are done
                 os._exit(0)
         for _ in range(workers):
             os.read(done, 1)

@@ -1,4 +1,4 @@
-"""N MB, and K children one after another that are forked from it and end at once, or are another program (argv 3)."""
+"""N MB, and K children one after another: forks that end at once, or another program (argv 3)."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""N full pipes of 64 KiB: kernel memory that no file of a process shows."""
+"""N full pipes of 64 KiB: kernel memory that no file in /proc/PID shows."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""N GB of addresses, one page read in each 2 MiB: page tables, and next to nothing resident."""
+"""N GB of addresses, of which one page in 2 MiB is read: page tables, and little resident memory."""
 
 import mmap
 import sys

@@ -1,4 +1,4 @@
-"""Files of N MB on disk, written and deleted one after another, K of them, beside M MB of its own."""
+"""K files of N MB on disk, written and deleted one after another, with M MB of anonymous memory."""
 
 import os
 import sys
