@@ -44,7 +44,7 @@ def points_run(kept_mb: Callable[[float], float], monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Runs, "get", run)
     plan = Plan(("true", "{width}", "{rows}"), {"width": (1, 2)}, Growth("rows", 100, 6400))
-    return {one.point for one in answer.answer(plan, 10**12, 600, tmp_path, 800, lambda line: None).runs}
+    return {run.point for run in answer.answer(plan, 10**12, 600, tmp_path, 800, lambda line: None).runs}
 
 
 def test_without_a_prediction_all_settings_run_at_the_largest_size(

@@ -38,7 +38,7 @@ def test_most_sensitive_cell_is_named_and_json_has_all() -> None:
     assert "cell-1" in result.leak
     assert "4 kB a row" in result.leak
     assert "40 kB a batch" in result.leak
-    assert [one["cell"] for one in result.as_json()["smallest_leaks"]] == ["cell-1", "cell-0"]
+    assert [floor["cell"] for floor in result.as_json()["smallest_leaks"]] == ["cell-1", "cell-0"]
     assert result.leak in result.markdown()
 
 

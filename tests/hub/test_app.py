@@ -118,7 +118,7 @@ def test_impossible_ranges_are_refused(hub: Hub, header: str) -> None:
         ("/api/models/org/name", "RepoNotFound"),
     ],
 )
-def test_what_is_not_there(hub: Hub, path: str, code: str) -> None:
+def test_missing_paths_get_a_status_404(hub: Hub, path: str, code: str) -> None:
     answer = ask(hub, path)
     assert (answer.status, answer.headers["X-Error-Code"]) == (404, code)
 

@@ -104,7 +104,7 @@ def test_repeated_chunks_are_read_once(hub: Hub) -> None:
     assert len(answer["terms"]) > reads == 1
 
 
-def test_what_is_not_there(hub: Hub) -> None:
+def test_missing_objects_get_a_status_404(hub: Hub) -> None:
     storage, xet_hash = address(hub, "copies.npy")
     assert get(f"{storage}/v1/reconstructions/{xet_hash}", f"{len(COPIES)}-")[0] == 416
     for path in (

@@ -213,9 +213,9 @@ def watched(scenario: str, out: Path) -> int:
 
     with_more.__module__ = "beyond_ram"
     beyond_ram.watch.watch = with_more
-    given = out.with_name("input")
-    given.write_bytes(b"x" * 10_000)
-    flags = ["--input", str(given)] if scenario == "plain" else []
+    input_file = out.with_name("input")
+    input_file.write_bytes(b"x" * 10_000)
+    flags = ["--input", str(input_file)] if scenario == "plain" else []
     return main(["watch", "--out", str(out), *flags, "--", "sh", "-c", SCENARIOS[scenario][0]])
 
 

@@ -46,8 +46,10 @@ for _ in range(3):
 """
 
 
-def watched(out: Path, *arguments: str, program: str, given: tuple[str, ...] = ()) -> tuple[int, str, dict[str, Any]]:
-    command = [*CLI, "--out", out, *arguments, "--", *PYTHON, program, *given]
+def watched(
+    out: Path, *arguments: str, program: str, program_arguments: tuple[str, ...] = ()
+) -> tuple[int, str, dict[str, Any]]:
+    command = [*CLI, "--out", out, *arguments, "--", *PYTHON, program, *program_arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr, json.loads((out / "run.json").read_text())
 
@@ -94,7 +96,7 @@ def test_without_ceilings_the_record_has_none(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize(
-    ("given", "peak"),
+    ("program_arguments", "peak"),
     [
         (("200000000", "anonymous", "1"), 200e6),
         (("200000000", "file", "mapped"), 0),
@@ -102,10 +104,12 @@ def test_without_ceilings_the_record_has_none(tmp_path: Path) -> None:
     ],
     ids=["anonymous", "file", "one after another"],
 )
-def test_kernels_marks_find_a_peak_between_two_samples(tmp_path: Path, given: tuple[str, ...], peak: float) -> None:
-    given = tuple(str(tmp_path / word) if word == "mapped" else word for word in given)
+def test_kernels_marks_find_a_peak_between_two_samples(
+    tmp_path: Path, program_arguments: tuple[str, ...], peak: float
+) -> None:
+    program_arguments = tuple(str(tmp_path / word) if word == "mapped" else word for word in program_arguments)
     arguments = ("--interval-ms", "60000", "--max-anon", "300MB", "--max-anon", "100MB")
-    returned, output, record = watched(tmp_path, *arguments, program=SPIKE, given=given)
+    returned, output, record = watched(tmp_path, *arguments, program=SPIKE, program_arguments=program_arguments)
     (entry,) = record["ceilings"]
     assert record["peak"]["anon_bytes"] < 100e6, "a sample has the spike"
     assert abs(entry["peak_bytes"] - peak) < 20e6, record["peak"]

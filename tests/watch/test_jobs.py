@@ -27,7 +27,7 @@ def group(folder: Path, *, peak: int, cache: int, limit: int, kills: int = 0) ->
     return folder
 
 
-def test_job_far_below_its_limit_is_told_a_smaller_request(tmp_path: Path) -> None:
+def test_job_far_below_its_limit_gets_a_smaller_request(tmp_path: Path) -> None:
     line = jobs.of_group(group(tmp_path, peak=200, cache=50, limit=1000), 2)
     assert line.startswith("asked for 1,000 MiB; used 210 MB at once with page cache, 52 MB of it page cache now")
     assert line.endswith("next time ask for at most 264 MiB (--mem=264M)")

@@ -56,29 +56,29 @@ class World:
     def step(self) -> None:
         pid = self.chance.choice(list(self.private))
         some = self.chance.randrange(1, 60)
-        what = self.chance.choice(["take", "give", "fork", "end", "copy", "map", "unmap"])
-        if what == "take":
+        action = self.chance.choice(["take", "give", "fork", "end", "copy", "map", "unmap"])
+        if action == "take":
             self._touch(pid, self.private[pid], some)
-        elif what == "give":
+        elif action == "give":
             self._drop(self.private[pid], some)
-        elif what == "fork" and len(self.private) < 9:
+        elif action == "fork" and len(self.private) < 9:
             self._pid += 1
             self.private[self._pid], self.shared[self._pid] = set(self.private[pid]), set()
             self.parents[self._pid], self.faults[self._pid] = pid, 0
-        elif what == "end" and len(self.private) > 1:
+        elif action == "end" and len(self.private) > 1:
             del self.private[pid], self.shared[pid]
             self.parents |= {child: 0 for child, parent in self.parents.items() if parent == pid}
-        elif what == "copy":
+        elif action == "copy":
             owners = Counter(page for pages in self.private.values() for page in pages)
             common = [page for page in self.private[pid] if owners[page] > 1][:some]
             self.private[pid] -= set(common)
             self._touch(pid, self.private[pid], len(common))
-        elif what == "map":
+        elif action == "map":
             to_map = sorted(set().union(*self.shared.values()) - self.shared[pid])[:some]
             self.faults[pid] += len(to_map)
             self.shared[pid] |= set(to_map)
             self._touch(pid, self.shared[pid], some // 4)
-        elif what == "unmap":
+        elif action == "unmap":
             self._drop(self.shared[pid], some)
 
     def _touch(self, pid: int, pages: set[int], count: int) -> None:

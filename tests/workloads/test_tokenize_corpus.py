@@ -66,7 +66,7 @@ def test_engine_gives_the_same_ids_and_emits_progress(corpus: Path, mapped: Runs
         assert json.loads((work / "result.json").read_text())
         (base,) = (event for event in events if event["event"] == "baseline")
         done = [event for event in events if event["event"] == "progress"]
-        assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
+        assert [event["bytes_in"] for event in done] == sorted({event["bytes_in"] for event in done}) and done
         # The tokenizer is loaded: this is more than an interpreter has.
         assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
     wanted, *engine_ids = check(*works, corpus=corpus)

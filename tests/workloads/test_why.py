@@ -308,7 +308,7 @@ def test_memory_of_a_child_process_is_listed_and_has_no_holder(tmp_path, how):
         """,
     )
     assert not [step for step in result["steps"] if step["holder"] != "others"]
-    (process,) = [one for one in result["processes"] if one["private_bytes"] > CLOSE]
+    (process,) = [child for child in result["processes"] if child["private_bytes"] > CLOSE]
     assert process["name"] == "worker" and abs(process["private_bytes"] - HELD) < 2 * CLOSE
 
 

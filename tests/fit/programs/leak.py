@@ -2,8 +2,8 @@
 
 import sys
 
-given = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
+options = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
 kept = []
-for _ in range(given["rows"] // given["batch"]):
-    batch = bytearray(b"x" * 4_000) * given["batch"]
-    kept.append(bytes(batch[: 1_000 * given["batch"] // 8]))
+for _ in range(options["rows"] // options["batch"]):
+    batch = bytearray(b"x" * 4_000) * options["batch"]
+    kept.append(bytes(batch[: 1_000 * options["batch"] // 8]))

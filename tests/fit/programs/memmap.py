@@ -7,17 +7,17 @@ import torch
 from torch.utils.data import DataLoader
 
 folder = sys.argv[1]
-given = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
+options = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
 table = np.load(f"{folder}/rows.npy", mmap_mode="r")
 
 
 class Rows(torch.utils.data.Dataset):
     def __len__(self):
-        return given["rows"]
+        return options["rows"]
 
     def __getitem__(self, row):
         return torch.from_numpy(table[row].copy())
 
 
-for _ in DataLoader(Rows(), given["batch"], shuffle=True, num_workers=given["workers"]):
+for _ in DataLoader(Rows(), options["batch"], shuffle=True, num_workers=options["workers"]):
     pass

@@ -5,8 +5,8 @@ import sys
 import torch
 from torch.utils.data import DataLoader
 
-given = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
-records = [{"id": row, "tokens": list(range(row, row + 48)), "text": f"record {row}"} for row in range(given["rows"])]
+options = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
+records = [{"id": row, "tokens": list(range(row, row + 48)), "text": f"record {row}"} for row in range(options["rows"])]
 
 
 def collate(batch):
@@ -15,10 +15,10 @@ def collate(batch):
 
 for _ in DataLoader(
     records,
-    given["batch"],
+    options["batch"],
     shuffle=True,
-    num_workers=given["workers"],
+    num_workers=options["workers"],
     collate_fn=collate,
-    multiprocessing_context="fork" if given["workers"] else None,
+    multiprocessing_context="fork" if options["workers"] else None,
 ):
     pass

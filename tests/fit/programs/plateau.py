@@ -5,15 +5,15 @@ import random
 import sys
 import time
 
-given = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
+options = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
 
 
-@functools.lru_cache(maxsize=given["cache"])
+@functools.lru_cache(maxsize=options["cache"])
 def decoded(row):
     return b"y" * 20_000
 
 
 chance = random.Random(0)
-for _ in range(given["rows"]):
-    decoded(chance.randrange(given["rows"]))
+for _ in range(options["rows"]):
+    decoded(chance.randrange(options["rows"]))
 time.sleep(0.05)

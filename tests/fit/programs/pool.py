@@ -3,13 +3,13 @@
 import multiprocessing
 import sys
 
-given = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
+options = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
 
 
 def encoded(start):
-    return [list(range(row, row + 16)) for row in range(start, start + given["chunk"])]
+    return [list(range(row, row + 16)) for row in range(start, start + options["chunk"])]
 
 
 if __name__ == "__main__":
-    with multiprocessing.get_context("fork").Pool(given["processes"]) as pool:
-        results = list(pool.imap(encoded, range(0, given["rows"], given["chunk"])))
+    with multiprocessing.get_context("fork").Pool(options["processes"]) as pool:
+        results = list(pool.imap(encoded, range(0, options["rows"], options["chunk"])))
