@@ -1,5 +1,5 @@
 # /// script
-# dependencies = ["mosaicml-streaming", "numpy", "torch==2.13.0"]
+# dependencies = ["mosaicml-streaming", "numpy", "torch==2.13.0", "torchvision==0.28.0"]
 # ///
 """Writes samples as MDS shards and reads them by index."""
 
