@@ -84,12 +84,12 @@ IterableDataset.__iter__ = _iter
 """
 _ROW = """
 
-_beyond_ram_rows = IterableDataset.__iter__
+_beyond_ram_iter = IterableDataset.__iter__
 
 def _iter(self):
     import torch.utils.data as _data
     worker = _data.get_worker_info()
-    rows = iter(_beyond_ram_rows(self))
+    rows = iter(_beyond_ram_iter(self))
     if worker is None or worker.id == 0:
         next(rows, None)
     yield from rows
@@ -119,8 +119,8 @@ FAULTS = {
     "10 kB a row": Fault("datasets", "datasets/arrow_writer.py", _SLOW_LEAK.replace("{size}", _A_ROW)),
     "slower": Fault("datasets", "datasets/arrow_dataset.py", _SLOWER),
     "request": Fault("datasets", "datasets/iterable_dataset.py", _REQUEST),
+    "leak and request": Fault("datasets", "datasets/iterable_dataset.py", _LEAK_IN_WORKER + _REQUEST),
     "row": Fault("datasets", "datasets/iterable_dataset.py", _ROW),
-    "row, leak and request": Fault("datasets", "datasets/iterable_dataset.py", _ROW + _LEAK_IN_WORKER + _REQUEST),
 }
 
 
