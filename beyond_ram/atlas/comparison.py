@@ -15,17 +15,18 @@ from .words import times, values
 _MORE, _LESS, _OTHER, _PARTLY, _ONCE = "▲", "▼", "●", "~", "?"
 _ALSO = "also changed"
 _EXPLAINED = {
-    "case": "a small program that runs with every release, with all other packages at the same versions",
-    "step": "a change between two releases; its date is the later release's",
-    "in all": "the first and the last of these releases that ran, medians; a later step may take back an earlier one",
-    "heap": "memory that the kernel can only swap, at the end of the case or at its peak",
+    "atlas": "measurements of releases that come with this command",
+    "case": "a small program that ran with every release; other packages changed only where a release needs it",
+    "step": "a change of one number between two releases; its date is the later release's",
+    "in all": "medians of the first runs with the first and last of these releases; without a step, perhaps noise",
+    "heap": "anonymous memory, with all buffers: the kernel can only swap it; at the end of the case, or its peak",
     "times": "new value divided by old, with its 95 % interval; n is the number of runs with each release",
     _MORE: "more, confirmed by new runs in new environments",
     _LESS: "less, confirmed in the same way",
     _OTHER: "another outcome or answer, confirmed in the same way",
     _PARTLY: "confirmed, but one of your versions lies between these releases, so you may not have this step",
     _ONCE: "in the first runs only, which were not repeated",
-    _ALSO: "packages that the later release needs in other versions",
+    _ALSO: "packages that the later release needs in other versions: one of them may be the cause",
 }
 _SIGNS = {_MORE, _LESS, _OTHER, _PARTLY, _ONCE, _ALSO}
 _MOST_MOVED, _MOST_NAMED = 3, 20
@@ -35,14 +36,7 @@ def lines(compared: Comparison) -> Iterator[str]:
     """The whole comparison: a block for each library, and for each case with a step; then the legend."""
     cases = [case for change in compared.changes for case in change.cases]
     yield f"From {compared.before} to {compared.after}"
-    if count := sum(len(case.steps) for case in cases):
-        libraries = sum(bool(change.steps) for change in compared.changes)
-        yield (
-            f"{_count(count, 'confirmed step')} in {_count(sum(bool(case.steps) for case in cases), 'case')} of "
-            f"{_count(libraries, 'library', 'libraries')}."
-        )
-    else:
-        yield "No confirmed step."
+    yield from _head(compared, cases)
     for change in compared.changes:
         yield ""
         yield from _change(change)
@@ -53,9 +47,25 @@ def lines(compared: Comparison) -> Iterator[str]:
         yield f"At other versions, but not in the atlas: {first_of(compared.others, _MOST_NAMED)}."
     for lock, names in compared.only.items():
         yield f"Only in {lock}: {first_of(names, _MOST_NAMED)}."
-    if cases:
-        yield ""
-        yield from _legend(cases)
+    yield ""
+    yield from _legend(cases)
+
+
+def _head(compared: Comparison, cases: Sequence[CaseChange]) -> Iterator[str]:
+    """What was measured of the changed libraries, and the number of confirmed steps."""
+    measured = sum(bool(change.cases or change.unchanged) for change in compared.changes)
+    changed = _count(len(compared.changes), "library", "libraries")
+    yield f"{changed} of the atlas changed; {measured} ran with more than one release in between."
+    if count := sum(len(case.steps) for case in cases):
+        libraries = sum(bool(change.steps) for change in compared.changes)
+        yield (
+            f"{_count(count, 'confirmed step')} in {_count(sum(bool(case.steps) for case in cases), 'case')} of "
+            f"{_count(libraries, 'library', 'libraries')}."
+        )
+    elif measured:
+        yield "No confirmed step in what ran."
+    elif compared.changes:
+        yield "Nothing was measured between these locks."
 
 
 def _count(number: int, one: str, several: str = "") -> str:
@@ -128,5 +138,6 @@ def _legend(cases: Sequence[CaseChange]) -> Iterator[str]:
     signed = [one for case in cases for one in _signed(case)]
     used = {sign for sign, _ in signed} | {_ALSO for _, step in signed if step["moved"]}
     yield "Words and signs"
-    rows = [(f"  {word}", text) for word, text in _EXPLAINED.items() if word not in _SIGNS - used]
+    words = _EXPLAINED if cases else {"atlas": _EXPLAINED["atlas"]}
+    rows = [(f"  {word}", text) for word, text in words.items() if word not in _SIGNS - used]
     yield from in_columns(rows, left=2)
