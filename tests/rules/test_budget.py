@@ -16,7 +16,7 @@ import yaml
 
 from ..conftest import Run, link_stack
 
-pytestmark = pytest.mark.end_to_end
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
 RESULTS = "results-budget"
 BUDGET_S = 24
 STACKS = ["tokenizers-alone", "current"]
