@@ -27,8 +27,8 @@ def plot(hub_files):
             values = runs[column] * scale
             low, middle, high = values.min(), values.median(), values.max()
             figures.ranged(axes, place, low, middle, high, colours[latency], len(values))
-            label, box = f"{form.format(middle)}  (n = {len(values)})", {"facecolor": "white", "edgecolor": "none"}
-            figures.beside(axes, label, (high, place), 9, bbox=box | {"pad": 1})
+            text, box = f"{form.format(middle)}  (n = {len(values)})", {"facecolor": "white", "edgecolor": "none"}
+            figures.beside(axes, text, (high, place), 9, bbox=box | {"pad": 1})
         axes.set_xscale("log")
         low, high = (read[column] * scale).agg(["min", "max"])
         axes.set_xlim(low / 3, high * 6)  # with room for the numbers

@@ -109,6 +109,8 @@ def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path:
     figure, caption = drawn
     assert figure.legends or any(axes.has_data() or axes.patches for axes in figure.axes)
     assert "nan" not in caption.lower().split()
+    # An axis is labelled by what it measures, not by one of its values.
+    assert [axes.get_xlabel() for axes in figure.axes if "(n = " in axes.get_xlabel()] == []
     figure.savefig(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 1000
     scale = COLUMN_MM / 25.4 / figure.get_tightbbox().width
