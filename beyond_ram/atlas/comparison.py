@@ -52,7 +52,7 @@ def lines(compared: Comparison) -> Iterator[str]:
 
 
 def _head(compared: Comparison, cases: Sequence[CaseChange]) -> Iterator[str]:
-    """What was measured of the changed libraries, and the number of confirmed steps."""
+    """Count the changed libraries, those that ran, and the confirmed steps."""
     measured = sum(bool(change.cases or change.unchanged) for change in compared.changes)
     changed = _count(len(compared.changes), "library", "libraries")
     yield f"{changed} of the atlas changed; {measured} ran with more than one release in between."
