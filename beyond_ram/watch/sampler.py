@@ -314,6 +314,8 @@ class Sampler:
         if len(read) < len(readings):
             self._note_denied([process.pid for process, one in zip(living, readings, strict=True) if one is None])
             return
+        if not all(one.complete for one in read):
+            return
         if self._stood_still(living):
             for name in ("pss_bytes", "uss_bytes"):
                 if name not in self.reader.unknown:

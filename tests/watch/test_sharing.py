@@ -9,9 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from beyond_ram.watch import procfs
 from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
@@ -230,6 +232,7 @@ def test_reading_while_memory_grows_is_replaced_later(sharing: Sharing) -> None:
     assert sharing.kept_bytes <= 5000 * PAGE
 
 
+PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 # The first process waits, and is the root of a tree of two that share memory. One of these follows orders.
 FOLLOWS_ORDERS = """
 import os, signal, sys
@@ -284,3 +287,25 @@ def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(
     assert row is not None and row["processes"] == 2
     assert (row["pss_bytes"] != "") is has_pss
     assert (sharing.readings > before) is is_counted
+
+
+@pytest.mark.parametrize(("skipped", "has_pss"), [(0, True), (2, True), (3, False)])
+def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
+    skipped: int, has_pss: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux 6.1 skips mappings now and then."""
+    with subprocess.Popen([*PYTHON, "held = bytearray(30_000_000); print(flush=True); input()"], **PIPES) as program:
+        assert program.stdout and read_within(program.stdout.fileno(), 60)
+        whole, left = procfs.read, [b"Rss: 4000 kB\nPss: 4000 kB\n"] * skipped
+
+        def read(pid: int, name: str) -> bytes | None:
+            return b"[rollup]\n" + left.pop() if name == "smaps_rollup" and left else whole(pid, name)
+
+        monkeypatch.setattr(procfs, "read", read)
+        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()))
+        row = sampler.sample(proportional=True)
+        sampler.close()
+        program.communicate(b"\n")
+    assert row is not None and not left
+    assert (row["pss_bytes"] != "") is has_pss
+    assert not has_pss or row["pss_bytes"] > 30_000_000

@@ -20,6 +20,9 @@ from ..watcher import watch
 
 PROGRAMS = Path(__file__).parent / "programs"
 MB = 1_000_000
+# PR_SET_THP_DISABLE, which children inherit: khugepaged may turn the interpreter's own memory into huge pages at any
+# time, up to 2 MB more in each process.
+_NO_HUGE_PAGES = "import ctypes; ctypes.CDLL(None).prctl(41, 1, 0, 0, 0); " if sys.platform == "linux" else ""
 _READING = "counters per processor lag by up to 64 pages each; the interpreter moves by 0.1 MB"
 _MAPPED = "; before Linux 6.2 a process tells of its pages after 64 faults, each of which may map 16"
 _PSS = "pages that two processes share for a moment; the interpreter's own copies in every worker"
@@ -112,7 +115,8 @@ def weigh(case: Case, interval_ms: int = 20) -> Result:
 def command(program: str, arguments: Sequence[str], folder: Path, python: Path | str = sys.executable) -> list[str]:
     """The command line of a calibration program. `{folder}` in the arguments becomes a folder for its files."""
     words = [word.replace("{folder}", str(folder)) for word in arguments]
-    start = f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import runpy; sys.argv = sys.argv[1:]; "
+    start = "" if program == "huge" else _NO_HUGE_PAGES
+    start += f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import runpy; sys.argv = sys.argv[1:]; "
     start += "runpy.run_path(sys.argv[0], run_name='__main__')"
     return [str(python), "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
 

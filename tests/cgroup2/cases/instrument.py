@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from beyond_ram.advice import advise
+from beyond_ram.watch import procfs
 from beyond_ram.watch.calibration import cases
 
 from . import common
@@ -50,6 +51,22 @@ def case_self_test() -> dict[str, object]:
     assert len(readings) > 20
     assert not [line for line in off if not any(name in line for name in SLOW)], off
     return {"readings": len(readings), "off": len(off)}
+
+
+def case_readings_of_pss_cover_all_memory() -> dict[str, object]:
+    """The kernel may skip a mapping while a thread maps memory."""
+    size, words = 50 * MB, "held = bytearray(b'x') * {}\nprint(flush=True)\nwhile True: mmap.mmap(-1, 1 << 20).close()"
+    with subprocess.Popen([*common.PYTHON, "import mmap; " + words.format(size)], stdout=subprocess.PIPE) as program:
+        assert program.stdout and program.stdout.readline()
+        raw, checked = [], []
+        while len(checked) < 300:
+            raw.append(procfs.parse_proportional(procfs.read(program.pid, "smaps_rollup") or b"")[0])
+            checked.append(procfs.proportional(program.pid))
+        program.kill()
+    assert all(one and (one.pss_bytes > size or not one.complete) for one in checked)
+    complete = sum(one.complete for one in checked if one)
+    assert complete > 0.5 * len(checked)
+    return {"readings": len(raw), "skipped": sum(one.pss_bytes < size for one in raw), "complete": complete}
 
 
 def _programs() -> Iterator[tuple[str, list[str]]]:
