@@ -37,8 +37,9 @@ settings.register_profile("long", max_examples=2000)
 
 # Folders whose tests share something slow to make: a cluster, a token dataset with its stack, a copy of the project.
 FOLDERS = ("slurm", "workloads", "rules")
-# Their tests wait more than they compute, so they start early, beside others that compute.
-WAITING = ("weighing", "watch", "bisect", "atlas")
+# Their tests wait more than they compute, so they start early, beside others that compute. A file of `tokenize` takes
+# half a minute, for which other processes would wait at the end.
+EARLY = ("weighing", "watch", "bisect", "atlas", "tokenize")
 
 
 def scope_of(file: str) -> str:
@@ -80,42 +81,22 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files with slow tests first, FOLDERS and WAITING before others, so that all processes end at about one time.
+    """Put files with slow tests first, FOLDERS and EARLY before others, so that all processes end at about one time.
 
-    Files with tests that are `alone` come even before: such a test waits for the others' current tests. Guests, which
-    take minutes, follow.
-
-    End-to-end tests have a timeout of two hours, the others that of pyproject.toml.
+    Guests, which take minutes, come even before. End-to-end tests have a timeout of two hours, the others that of
+    pyproject.toml.
     """
     for item in items:
         if item.get_closest_marker("end_to_end") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(7200))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    alone = {item.path for item in items if item.get_closest_marker("alone")}
 
-    def place(item: pytest.Item) -> tuple[bool, bool, bool, int]:
-        folder, first = item.nodeid.split("/")[1], [*FOLDERS, *WAITING]
+    def place(item: pytest.Item) -> tuple[bool, bool, int]:
+        folder, first = item.nodeid.split("/")[1], [*FOLDERS, *EARLY]
         guest = item.get_closest_marker("guest")
-        return item.path not in alone, guest is None, item.path not in slow, [*first, folder].index(folder)
+        return guest is None, item.path not in slow, [*first, folder].index(folder)
 
     items.sort(key=place)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Run no other test while one that is marked `alone` measures times.
-
-    Tests share a lock, and a test that is alone holds it exclusively. A test that waits for the lock holds the door, so
-    that later ones do not pass it.
-    """
-    with Path(__file__).open() as lock, (ROOT / "pyproject.toml").open() as door:
-        fcntl.flock(door, fcntl.LOCK_EX)
-        fcntl.flock(lock, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
-        fcntl.flock(door, fcntl.LOCK_UN)
-        try:
-            return (yield)
-        finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # explicit, because a forked child would keep the lock
 
 
 def project_files() -> list[str]:
@@ -178,9 +159,13 @@ def link_stack(stack: str, project: Path) -> None:
 
 
 def lend_bytecode(stack: str, stacks: Path) -> None:
-    """Link a stack of the tests into a folder, so that stacks that are built there link its bytecode (bytecode.py)."""
+    """Link the tests' stacks into a folder, so that stacks that are built there link their bytecode (bytecode.py).
+
+    Builds `stack` if it is missing. The others are for packages that uv unpacked again since this one was built.
+    """
     stacks.mkdir(parents=True, exist_ok=True)
-    (stacks / f"lent-{stack}").symlink_to(interpreter(stack).parents[1])
+    for built in interpreter(stack).parents[2].glob("*/"):
+        (stacks / f"lent-{built.name}").symlink_to(built)
 
 
 def once(folder: Path, make: Callable[[Path], object]) -> Path:

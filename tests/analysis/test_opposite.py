@@ -69,7 +69,9 @@ def test_original_study_has_comparing_sentences() -> None:
     assert not SILENT.search(" ".join(sentences_of("finding compared.differences", "original")))
 
 
-@pytest.mark.parametrize("transform", ["absent", "one run", "wild"])
+@pytest.mark.parametrize(
+    "transform", ["wild", *(pytest.param(name, marks=pytest.mark.end_to_end) for name in ("absent", "one run"))]
+)
 def test_no_sentence_compares_where_nothing_differs(transform: str) -> None:
     assert not [(source, sentence) for source in sources() for sentence in comparing(source, transform)]
 
@@ -99,6 +101,7 @@ def test_exchanged_names_change_nothing_else() -> None:
         assert before == after, source
 
 
+@pytest.mark.end_to_end
 def test_failed_repeat_changes_only_its_count() -> None:
     assert not [(source, sentence) for source in sources() for sentence in traces(source)]
 

@@ -53,6 +53,7 @@ def test_steps_up_and_down_are_found(place, capfd):
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end
 def test_step_of_the_outcome_and_no_step_are_found(place):
     ends = ("--good", "1.1", "--bad", "1.4")
     status, result = bisect(place, *ends, "--metric", "outcome", "--memory-limit", "45M")

@@ -403,6 +403,7 @@ COLOUR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-i
 VIOLATIONS = {"resultTypes": ["violations"]}
 
 
+@pytest.mark.end_to_end
 @pytest.mark.parametrize("size", [*SIZES])
 def test_axe_finds_nothing_serious(shared: Opened, size: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -13,7 +13,8 @@ import yaml
 from .conftest import Snakemake
 from .test_terminal import assert_progress_line_disappears, logs, on_terminal
 
-pytestmark = pytest.mark.slow
+# test_terminal.py has a quicker test of a failing run.
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
 BAD = "scan/stack~current/size_mb~2/rep~1"
 RESULTS = "results-going"
 
@@ -75,7 +76,6 @@ def test_without_keep_going_nothing_follows(project: Path, snakemake: Snakemake,
     assert not (project / RESULTS / "report.html").exists()
 
 
-@pytest.mark.end_to_end
 def test_failed_run_requested_by_name_is_not_tried_again(project: Path, snakemake: Snakemake, config: Path) -> None:
     bad, table = f"{RESULTS}/runs/{BAD}/run.json", f"{RESULTS}/tables/runs.csv"
     words = ("--keep-going", "--configfile", str(config))
@@ -117,7 +117,6 @@ def test_failed_run_and_the_same_call_again_in_a_terminal(
     assert "Nothing to be done" in snakemake("--configfile", str(config)).stderr
 
 
-@pytest.mark.end_to_end
 def test_experiment_without_finished_runs_and_a_failing_figure(
     project: Path, snakemake: Snakemake, config: Path
 ) -> None:

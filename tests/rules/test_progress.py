@@ -23,6 +23,7 @@ def config(project: Path, current: None) -> Path:
     return file
 
 
+@pytest.mark.end_to_end
 def test_progress_gives_the_number_of_runs_left(project: Path, snakemake: Snakemake, config: Path) -> None:
     words = (
         COLLECTED,

@@ -82,6 +82,7 @@ while (passed_s := time.monotonic() - began) < 3:
 
 @pytest.mark.slow
 @pytest.mark.alone
+@pytest.mark.end_to_end
 def test_growing_program_has_its_rate(watched: Watch) -> None:
     growth = watched(GROWING)["growth"]
     assert 0.4 < growth["bytes_per_s"] / (40 * MB) < 2.5

@@ -89,6 +89,7 @@ def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path
     assert not (tmp_path / "n" / ".xet").exists(), "the repository, an input of other runs, was changed"
 
 
+@pytest.mark.end_to_end
 def test_killed_run_resumes_from_another_hub(
     root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +104,7 @@ def test_killed_run_resumes_from_another_hub(
     assert not files_with_a_token(out)
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.end_to_end)])
 def test_workers_read_another_hub_and_write_no_token(
     start: str, root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
