@@ -1,0 +1,143 @@
+"""Runs stay valid when an axis, a loader, or a table with a figure is added: none is weighed again."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ..conftest import link_stack
+from .conftest import Snakemake
+
+CONFIG = {
+    "defaults": "none",
+    "experiments": {"reading": {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [2]}}},
+}
+AXIS = """
+    arenas: Annotated[Sizes, Axis("environment", unit="arenas", variable="MALLOC_ARENA_MAX", later=True)] = Field(
+        [8], description="Arenas of malloc."
+    )
+"""
+RUN = "runs/reading/stack~current/size_mb~2/rep~1"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("current")
+def test_axis_keeps_the_runs_without_it(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+    config = tmp_path / "later.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+    target = f"results-later/{RUN}/run.json"
+    done = snakemake(target, "--configfile", str(config))
+    assert done.returncode == 0, done.stderr[-3000:]
+    workload = project / "beyond_ram/experiment/workloads/scan.py"
+    before = workload.read_text()
+    field = re.search(r"^    size_mb: .*?^    \)?.*?\n(?=\n)", before, re.DOTALL | re.MULTILINE)
+    assert field
+    workload.write_text(before[: field.end()].rstrip() + AXIS + before[field.end() :])
+    try:
+        again = snakemake(target, "--configfile", str(config), "--dry-run")
+        assert "Nothing to be done" in again.stdout + again.stderr, (again.stdout + again.stderr)[-3000:]
+        matrix = CONFIG["experiments"]["reading"]["matrix"] | {"arenas": [8, 1]}  # type: ignore[index]
+        config.write_text(yaml.safe_dump(CONFIG | {"experiments": {"reading": {"workload": "scan", "matrix": matrix}}}))
+        other = f"results-later/{RUN.replace('/rep', '/arenas~1/rep')}/run.json"
+        planned = snakemake(target, other, "--configfile", str(config), "--dry-run")
+        jobs = re.findall(r"^rule weigh:\n +input: .*\n +output: (\S+),?", planned.stdout, re.MULTILINE)
+        assert len(jobs) == 1, planned.stdout[-3000:]
+        assert "arenas~1" in jobs[0]
+        done = snakemake(other, "--configfile", str(config))
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert json.loads((project / other).read_text())["cell"]["arenas"] == 1
+    finally:
+        workload.write_text(before)
+
+
+TABLE = """
+import pandas as pd
+
+
+def highest(records):
+    return pd.DataFrame([{**record["cell"], "peak_bytes": record["peak"]["anon_bytes"]} for record, _ in records])
+"""
+FIGURE = """
+from beyond_ram import figures
+
+
+def plot(highest):
+    figure, grid = figures.rows(1, 3)
+    grid[0][0].plot(highest["size_mb"], highest["peak_bytes"] / figures.MB, "o")
+    return figure, "The highest anonymous memory of each run."
+"""
+CHAPTER = """
+OUTPUTS.add(
+    "limit",
+    "Explanation",
+    covers=lambda one: one.workload == "scan",
+    tables=["highest"],
+    figures={"highest": Figure("The highest memory")},
+)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+@pytest.mark.usefixtures("current")
+def test_table_and_its_figure_are_made_of_existing_runs(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+    config = tmp_path / "later.yaml"
+    config.write_text(yaml.safe_dump(CONFIG | {"results": "results-highest"}))
+    words = ("--configfile", str(config))
+    assert snakemake(f"results-highest/{RUN}/run.json", *words).returncode == 0
+    chapters = project / "rules/limit.smk"
+    before = chapters.read_text()
+    (project / "beyond_ram/analysis/highest.py").write_text(TABLE)
+    (project / "scripts/figures/highest.py").write_text(FIGURE)
+    chapters.write_text(before + CHAPTER)
+    try:
+        done = snakemake("results-highest/figures/highest.svg", "--logger-beyond-ram-all-lines", *words)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert "rule table_highest:" in done.stderr
+        assert "rule weigh:" not in done.stderr
+        assert (project / "results-highest/figures/highest.png").stat().st_size > 1000
+    finally:
+        chapters.write_text(before)
+        (project / "beyond_ram/analysis/highest.py").unlink()
+        (project / "scripts/figures/highest.py").unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+def test_loader_keeps_the_runs_of_others(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+    link_stack("loaders", project)
+    config = tmp_path / "loaders.yaml"
+    target = "results-loaders/collected/reading.runs.parquet"
+
+    def call(loaders: list[str], *options: str) -> str:
+        matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": loaders, "workers": [0]}
+        reading = {"workload": "load", "repeats": 1, "matrix": matrix}
+        tokens = {"few": {"rows": 2003}}
+        content = {
+            "defaults": "none",
+            "results": "results-loaders",
+            "tokens": tokens,
+            "experiments": {"reading": reading},
+        }
+        config.write_text(yaml.safe_dump(content))
+        done = snakemake(target, "--configfile", str(config), *options)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+        return done.stdout + done.stderr
+
+    call(["memmap_batched"])
+    added = project / "scripts/workloads/loaders/added.py"
+    added.write_text((added.parent / "memmap_batched.py").read_text())
+    try:
+        planned = call(["memmap_batched", "added"], "--dry-run")
+        jobs = re.findall(r"^rule weigh:\n +input: .*\n +output: (\S+),?", planned, re.MULTILINE)
+        assert len(jobs) == 1, planned[-3000:]
+        assert "loader~added" in jobs[0]
+        call(["memmap_batched", "added"])
+    finally:
+        added.unlink()
+    records = [json.loads(file.read_text()) for file in (project / "results-loaders/runs").rglob("run.json")]
+    assert {record["cell"]["loader"]: record["completed_work"] for record in records} == {
+        "memmap_batched": True, "added": True
+    }  # fmt: skip
