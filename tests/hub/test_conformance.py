@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,18 +114,20 @@ def run_client(stack: str, work: Path) -> Client:
             try:
                 assert process.stdin and process.stdout
                 assert "versions" in process.stdout.readline()
-                client = Client(stack, work / "root")
+                client, starts = Client(stack, work / "root"), []
                 for step in steps:
                     hub.change(CONDITIONS.get(step.rpartition("/")[2], Conditions()))
-                    hub.requests.clear()
+                    starts.append(time.monotonic())
                     process.stdin.write("\n")
                     process.stdin.flush()
                     client.results[step] = json.loads(process.stdout.readline() or '{"error": "it ended"}')
-                    client.requests[step] = list(hub.requests)
                 process.wait(timeout=20)
             finally:
                 process.kill()
                 process.wait()
+        # By arrival: a request that the client has left is logged when the endpoint notices, which may be a step later.
+        for step, start, end in zip(steps, starts, [*starts[1:], math.inf], strict=True):
+            client.requests[step] = [request for request in hub.requests if start <= request.monotonic_s < end]
         return client
 
 

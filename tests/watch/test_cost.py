@@ -175,7 +175,7 @@ def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeyp
             read = sampler.reader.proportional
 
             def slowly(pid: int) -> Proportional | None:
-                time.sleep(0.5)
+                time.sleep(0.5 if pid == work.pid else 0)
                 return read(pid)
 
             monkeypatch.setattr(sampler.reader, "proportional", slowly)
