@@ -315,7 +315,6 @@ class Sampler:
             self._note_denied([process.pid for process, one in zip(living, readings, strict=True) if one is None])
             return
         if not all(one.complete for one in read):
-            self._missing.note(PROPORTIONAL, "readings that cover less than the processes hold were left out")
             return
         if self._stood_still(living):
             for name in ("pss_bytes", "uss_bytes"):

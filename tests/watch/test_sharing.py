@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from beyond_ram.watch import procfs
-from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
@@ -304,12 +303,10 @@ def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
             return b"[rollup]\n" + left.pop() if fails else whole(pid, name)
 
         monkeypatch.setattr(procfs, "read", read)
-        missing = Missing()
-        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()), missing=missing)
+        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()))
         row = sampler.sample(proportional=True)
         sampler.close()
         program.communicate(b"\n")
     assert row is not None and not left
     assert (row["pss_bytes"] != "") is has_pss
     assert not has_pss or row["pss_bytes"] > 30_000_000
-    assert missing.has("PSS and USS") is not has_pss
