@@ -2,8 +2,11 @@
 
 import os
 import select
+import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +75,20 @@ def read_within(descriptor: int, seconds: float) -> bytes:
     ready, _, _ = select.select([descriptor], [], [], seconds)
     assert ready, f"nothing within {seconds} s"
     return os.read(descriptor, 65536)
+
+
+@contextmanager
+def only_child(code: str) -> Iterator[tuple[int, int]]:
+    """Run code as the only child of a process, and yield the ids of both when it has run.
+
+    The test process itself has many more children: the stacks that wait for other tests.
+    """
+    program = "import os, signal, sys\nif os.fork(): os.wait()\n"
+    program += "else: exec(sys.argv[1]); print(os.getpid(), flush=True); signal.pause()"
+    command = [*PYTHON, program, code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        try:
+            assert parent.stdout
+            yield parent.pid, int(parent.stdout.readline())
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)

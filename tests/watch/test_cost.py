@@ -24,7 +24,7 @@ from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, read_within
+from .conftest import PYTHON, only_child, read_within
 
 PROCESSES, HELD_BYTES = 8, 4_000_000_000
 INTERVAL_S, BLOCK_S = 0.05, 0.3
@@ -169,24 +169,21 @@ def test_sampler_keeps_within_its_share_of_a_core(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a busy machine would have one reading in minutes."""
-    with subprocess.Popen([*PYTHON, "import time; time.sleep(60)"]) as work:
-        try:
-            sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()))
-            read = sampler.reader.proportional
+    with only_child("") as (parent, _):
+        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(parent))
+        read = sampler.reader.proportional
 
-            def slowly(pid: int) -> Proportional | None:
-                time.sleep(0.5 if pid == work.pid else 0)
-                return read(pid)
+        def slowly(pid: int) -> Proportional | None:
+            time.sleep(0.5)
+            return read(pid)
 
-            monkeypatch.setattr(sampler.reader, "proportional", slowly)
-            readings, until = 0, time.monotonic() + 20
-            while readings < 4 and time.monotonic() < until:
-                row = sampler.sample()
-                readings += row is not None and row["pss_bytes"] != ""
-                time.sleep(0.01)
-            sampler.close()
-        finally:
-            work.kill()
+        monkeypatch.setattr(sampler.reader, "proportional", slowly)
+        readings, until = 0, time.monotonic() + 20
+        while readings < 4 and time.monotonic() < until:
+            row = sampler.sample()
+            readings += row is not None and row["pss_bytes"] != ""
+            time.sleep(0.01)
+        sampler.close()
     assert readings == 4
 
 

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, read_within
+from .conftest import PYTHON, only_child, read_within
 
 PAGE = mmap.PAGESIZE
 IMAGE = (1, 2)
@@ -232,7 +231,6 @@ def test_reading_while_memory_grows_is_replaced_later(sharing: Sharing) -> None:
     assert sharing.kept_bytes <= 5000 * PAGE
 
 
-PIPES: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 # The first process waits, and is the root of a tree of two that share memory. One of these follows orders.
 FOLLOWS_ORDERS = """
 import os, signal, sys
@@ -294,19 +292,16 @@ def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
     skipped: int, has_pss: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linux 6.1 skips mappings now and then."""
-    with subprocess.Popen([*PYTHON, "held = bytearray(30_000_000); print(flush=True); input()"], **PIPES) as program:
-        assert program.stdout and read_within(program.stdout.fileno(), 60)
-        whole, left = procfs.read, [b"Rss: 4000 kB\nPss: 4000 kB\n"] * skipped
+    with only_child("held = bytearray(30_000_000)") as (parent, _):
+        whole, left = procfs.read, [b"[rollup]\nRss: 4000 kB\nPss: 4000 kB\n"] * skipped
 
         def read(pid: int, name: str) -> bytes | None:
-            fails = left and (pid, name) == (program.pid, "smaps_rollup")
-            return b"[rollup]\n" + left.pop() if fails else whole(pid, name)
+            return left.pop() if name == "smaps_rollup" and left else whole(pid, name)
 
         monkeypatch.setattr(procfs, "read", read)
-        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(os.getpid()))
+        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(parent))
         row = sampler.sample(proportional=True)
         sampler.close()
-        program.communicate(b"\n")
-    assert row is not None and not left
+    assert row is not None and row["processes"] == 1 and not left
     assert (row["pss_bytes"] != "") is has_pss
     assert not has_pss or row["pss_bytes"] > 30_000_000
