@@ -78,17 +78,17 @@ def read_within(descriptor: int, seconds: float) -> bytes:
 
 
 @contextmanager
-def only_child(code: str) -> Iterator[tuple[int, int]]:
-    """Run code as the only child of a process, and yield the ids of both when it has run.
+def only_child(code: str) -> Iterator[int]:
+    """Run code in the only child of a process, and yield the id of that process when the code has run.
 
     The test process itself has many more children: the stacks that wait for other tests.
     """
     program = "import os, signal, sys\nif os.fork(): os.wait()\n"
-    program += "else: exec(sys.argv[1]); print(os.getpid(), flush=True); signal.pause()"
+    program += "else: exec(sys.argv[1]); print(flush=True); signal.pause()"
     command = [*PYTHON, program, code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as parent:
         try:
-            assert parent.stdout
-            yield parent.pid, int(parent.stdout.readline())
+            assert parent.stdout and parent.stdout.readline()
+            yield parent.pid
         finally:
             os.killpg(parent.pid, signal.SIGKILL)

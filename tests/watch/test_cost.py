@@ -169,7 +169,7 @@ def test_sampler_keeps_within_its_share_of_a_core(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a busy machine would have one reading in minutes."""
-    with only_child("") as (parent, _):
+    with only_child("") as parent:
         sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(parent))
         read = sampler.reader.proportional
 

@@ -292,7 +292,7 @@ def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
     skipped: int, has_pss: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linux 6.1 skips mappings now and then."""
-    with only_child("held = bytearray(30_000_000)") as (parent, _):
+    with only_child("held = bytearray(30_000_000)") as parent:
         whole, left = procfs.read, [b"[rollup]\nRss: 4000 kB\nPss: 4000 kB\n"] * skipped
 
         def read(pid: int, name: str) -> bytes | None:

@@ -54,7 +54,7 @@ def case_self_test() -> dict[str, object]:
 
 
 def case_readings_of_pss_cover_all_memory() -> dict[str, object]:
-    """The kernel may skip a mapping while a thread maps memory."""
+    """The kernel may skip a mapping while the program maps memory."""
     size, words = 50 * MB, "held = bytearray(b'x') * {}\nprint(flush=True)\nwhile True: mmap.mmap(-1, 1 << 20).close()"
     with subprocess.Popen([*common.PYTHON, "import mmap; " + words.format(size)], stdout=subprocess.PIPE) as program:
         assert program.stdout and program.stdout.readline()
