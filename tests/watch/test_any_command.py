@@ -147,7 +147,9 @@ def guard_of(watcher: int) -> int:
 
 def test_command_ends_with_its_guard_while_the_watcher_is_stopped(pipe: tuple[int, int]) -> None:
     program = f"import os, signal; os.write({pipe[1]}, b'%d' % os.getpid()); signal.pause()"
-    watcher = subprocess.Popen([*CLI, "--", *PYTHON, program], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
+    # A session of its own: the kernel hangs up on an orphaned process group with a stopped process, tests included.
+    command = [*CLI, "--", *PYTHON, program]
+    watcher = subprocess.Popen(command, pass_fds=[pipe[1]], stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         pid = int(read_within(pipe[0], 60))
         watcher.send_signal(signal.SIGSTOP)

@@ -314,7 +314,9 @@ def test_killing_all_processes_does_not_change_the_output(
 def test_workers_end_with_the_coordinator(families: dict[str, Path], python: Path, tmp_path: Path) -> None:
     source = big(tmp_path / "big.jsonl", 24)
     command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
-    run = subprocess.Popen([*command, "--workers=6"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        [*command, "--workers=6"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    )
     children: list[int] = []
     until = time.monotonic() + 60
     while not (len(children) == 5 and all(map(ignores_ctrl_c, children))):  # their last step before they work
