@@ -23,7 +23,7 @@ from beyond_ram.watch import procfs
 
 from .conftest import link_stack
 
-pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 KILLS, ROUNDS = int(os.environ.get("KILLS", 4)), int(os.environ.get("KILL_ROUNDS", 1))
 SEED = int(os.environ.get("KILL_SEED", 1))

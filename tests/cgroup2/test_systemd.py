@@ -8,6 +8,7 @@ from .conftest import Check
 
 @pytest.mark.slow
 @pytest.mark.guest
+@pytest.mark.release
 @pytest.mark.timeout(1800)  # the first one builds and boots the guest
 @pytest.mark.parametrize("case", guest.cases("systemd"))
 @pytest.mark.parametrize("place", ["systemd"])

@@ -13,6 +13,7 @@ COMPARISON = ROOT / "scripts" / "comparison"
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.end_to_end  # a stack, and each of seven tools on a program
 def test_no_other_tool_is_nearer_to_the_truth(tmp_path: Path) -> None:
     profilers, programs = interpreter("profilers").parents[1], ["shared"]

@@ -107,7 +107,7 @@ class Place:
     def environment(self, block: Block) -> dict[str, str]:
         planned = {"SNAKEMAKE_PROFILE": str(self.stand_ins / "planned")} if block.note("planned") else {}
         environment = os.environ | {"PATH": f"{self.stand_ins}:{self.path}", "PYTHONPATH": str(self.folder)}
-        return environment | planned | {"PYTEST_ADDOPTS": "-n 0"}  # the checkout's own settings start three processes
+        return environment | planned | {"PYTEST_ADDOPTS": "-n 0"}  # the checkout's own settings start several processes
 
     def run_up_to(self, block: Block) -> "subprocess.CompletedProcess[str]":
         """Run the blocks of the page up to this one; slow ones only if it is slow too."""

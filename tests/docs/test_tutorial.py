@@ -39,6 +39,7 @@ def missing(quoted: list[str], printed: list[str]) -> list[str]:
 
 @pytest.mark.cgroup
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.end_to_end  # its commands run for seconds each; tests/watch tests what they do
 @needs_group
 def test_every_command_prints_what_the_page_quotes(clone: Path, run_in: Run) -> None:

@@ -70,6 +70,7 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.end_to_end
 def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)

@@ -47,6 +47,7 @@ def test_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.end_to_end
 def test_lost_row_is_found_in_its_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, result = gate("row", "stream", "stream-current", tmp_path)
@@ -63,6 +64,7 @@ def test_lost_row_is_found_in_its_cell(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.end_to_end
 def test_leaks_and_requests_of_workers_are_found_with_their_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

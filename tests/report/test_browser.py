@@ -438,6 +438,7 @@ def test_all_views_are_visible_without_scripts(page_file: Path, browser: Any) ->
 
 
 @pytest.mark.usefixtures("browser")
+@pytest.mark.release
 @pytest.mark.end_to_end  # two browsers of its own, one of them slowed down
 def test_paint_measures_a_report(page_file: Path, tmp_path: Path, root: Path) -> None:
     """docs/paint.py makes the tables of docs/report.md."""

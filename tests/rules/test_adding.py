@@ -23,6 +23,7 @@ RUN = "runs/reading/stack~current/size_mb~2/rep~1"
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end
 @pytest.mark.usefixtures("current")
 def test_axis_keeps_the_runs_without_it(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
     config = tmp_path / "later.yaml"

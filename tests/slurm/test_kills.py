@@ -16,7 +16,7 @@ from beyond_ram.experiment import records
 from ..weighing.hanging import PHASES, cell, environment, logs, make, weigh
 from .conftest import Slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 STEP_MB = 300
 ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_FAIL"}

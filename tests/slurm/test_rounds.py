@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.slurm.conftest import Run, Slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 RESULTS = "results-rounds"
 ESTIMATE_MB = 900

@@ -9,7 +9,7 @@ import yaml
 from ..conftest import Run, link_stack
 from .conftest import REPOSITORY, Slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
 # The first attempt has room for Snakemake and the watcher, the second also for the program.

@@ -18,7 +18,7 @@ from beyond_ram.experiment import records
 
 from .conftest import REPOSITORY, SNAKEMAKE, Run, Slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 CONFIG = {
     "results": "results-nodes",

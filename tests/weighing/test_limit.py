@@ -104,6 +104,7 @@ def test_speed_is_decided_from_noisy_pairs(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 @pytest.mark.cgroup
+@pytest.mark.end_to_end
 @needs_group
 def test_mapped_files_need_no_room_below_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One pair of runs a limit and coarse steps are enough here: the tests above test the search.

@@ -78,6 +78,7 @@ def test_two_workers_get_every_row_despite_faults_and_redirects(root: Path, pyth
     assert all(0 < float(line["t_s"]) < record["duration_s"] for line in lines)
 
 
+@pytest.mark.end_to_end
 def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path) -> None:
     record, _ = weigh_stream(root, python, tmp_path, mode="download", workers=0, xet="yes")
     work = record["work"]
@@ -104,7 +105,8 @@ def test_killed_run_resumes_from_another_hub(
     assert not files_with_a_token(out)
 
 
-@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.end_to_end)])
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_workers_read_another_hub_and_write_no_token(
     start: str, root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

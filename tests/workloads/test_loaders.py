@@ -51,6 +51,7 @@ def check_complete(delivered: dict[str, Any]) -> None:
         assert account["cpu_s"] > 0
 
 
+@pytest.mark.release
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_row_is_delivered_once_by_all_other_loaders(stack: str, tmp_path: Path) -> None:

@@ -31,10 +31,8 @@ def test_every_peer_defines_the_required_names() -> None:
         assert "\nLIBRARIES = (" in source
 
 
-@pytest.mark.parametrize(
-    ("stack", "modes"),
-    [("peers", (*SMALL, "gigatoken")), pytest.param("peers-next", SMALL, marks=pytest.mark.end_to_end)],
-)
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(("stack", "modes"), [("peers", (*SMALL, "gigatoken")), ("peers-next", SMALL)])
 def test_peers_give_the_ids_of_the_engine(words: Path, tmp_path: Path, stack: str, modes: tuple[str, ...]) -> None:
     flags = ("--num-proc", "2", "--batch-size", "4")
     run("encoder", "tokenize_corpus.py", tmp_path / "engine", words, "--mode", "engine", *flags)
