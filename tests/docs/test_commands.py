@@ -54,8 +54,8 @@ def blocks_in(*languages: str) -> list[pytest.ParameterSet]:
 
 
 def marks(block: Block) -> list[pytest.MarkDecorator]:
-    """A plan takes seconds: those beyond README's are made end to end."""
-    late = is_plan(block) and block.page != ROOT / "README.md"
+    """A plan takes seconds, and so does a block that is noted as slow: those beyond README's are run end to end."""
+    late = (is_plan(block) or block.note("slow") is not None) and block.page != ROOT / "README.md"
     return [*[pytest.mark.slow] * is_slow(block), *[pytest.mark.end_to_end] * late]
 
 

@@ -43,11 +43,13 @@ def check(scenario: str, results: list[dict[str, Any]]) -> None:
     assert not silent, json.dumps(silent[:3])[:4000]
 
 
-@pytest.fixture(scope="module")
-def sampled(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+@pytest.fixture(scope="module", params=[3, pytest.param(1, marks=pytest.mark.end_to_end)], ids=["some", "more"])
+def sampled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Run a sample of all points."""
     kinds = ("EIO-once", "EIO-always", "ValueError-always")
-    return runs(tmp_path_factory.mktemp("faults"), kinds, plain=20, signal=60, timed=60, limited=60)
+    strides = {"plain": 20, "signal": 60, "timed": 60, "limited": 60}
+    strides = {scenario: stride * request.param for scenario, stride in strides.items()}
+    return runs(tmp_path_factory.mktemp("faults"), kinds, **strides)
 
 
 @pytest.mark.slow
