@@ -100,6 +100,8 @@ class Sampler:
         self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
         self._proportional_at = start_s
+        self._covered: bool | None = None
+        """Whether a reading of PSS covered all memory; None before the first."""
         self._usage_at = -math.inf
         self._phase = ""
         self._phase_is_new = False
@@ -261,6 +263,8 @@ class Sampler:
         with self._missing.step("shared pages"):
             if self.sharing:
                 self.sharing.end()
+        if self._covered is False:
+            self._missing.note(PROPORTIONAL, "each reading covered less than the processes held, and was left out")
         self.peaks.end(end_s)
         self.peaks.finish(self.tree.living)
 
@@ -314,6 +318,7 @@ class Sampler:
         if len(read) < len(readings):
             self._note_denied([process.pid for process, one in zip(living, readings, strict=True) if one is None])
             return
+        self._covered = self._covered or all(one.complete for one in read)
         if not all(one.complete for one in read):
             return
         if self._stood_still(living):

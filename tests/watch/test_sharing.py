@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.watch import procfs
+from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
@@ -299,9 +300,12 @@ def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
             return left.pop() if name == "smaps_rollup" and left else whole(pid, name)
 
         monkeypatch.setattr(procfs, "read", read)
-        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(parent))
+        missing = Missing()
+        sampler = Sampler(tmp_path / "s.csv", time.monotonic(), Tree(parent), missing=missing)
         row = sampler.sample(proportional=True)
+        sampler.finish(1)
         sampler.close()
     assert row is not None and row["processes"] == 1 and not left
+    assert missing.has("PSS and USS") is not has_pss
     assert (row["pss_bytes"] != "") is has_pss
     assert not has_pss or row["pss_bytes"] > 30_000_000
