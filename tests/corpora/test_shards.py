@@ -95,7 +95,10 @@ def alive(group: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.end_to_end) for one in (signal.SIGTERM, signal.SIGINT))],
+)
 def test_killed_run_leaves_no_corpus(programs: Programs, number: signal.Signals) -> None:
     out = programs.work / "corpus"
     # If a shell starts pytest in the background, pytest and its children ignore SIGINT.

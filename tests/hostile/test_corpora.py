@@ -136,6 +136,7 @@ def test_invalid_corpus_leaves_no_folder(
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end
 def test_line_that_does_not_fit_into_memory_is_reported(programs: Programs) -> None:
     """A line of a gigabyte, under a smaller limit."""
     for name in ("a.jsonl", "a.txt", "a.csv"):

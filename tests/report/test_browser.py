@@ -224,6 +224,7 @@ def test_filter_leaves_only_the_chosen_stack(desktop: Any) -> None:
     page.wait_for_selector("#findings h2:has-text('tokenizer held most')")
 
 
+@pytest.mark.end_to_end
 def test_table_of_many_cells_is_unpacked_when_shown(
     tmp_path: Path, report: Script, opened: Opened, weighed_once: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,6 +300,7 @@ def test_a_table_is_sorted_searched_and_downloaded(page_file: Path, opened: Open
     page.wait_for_function("() => document.querySelectorAll('#cells tbody tr').length === 2")
 
 
+@pytest.mark.end_to_end
 def test_the_keyboard_reaches_a_cell(page_file: Path, opened: Opened) -> None:
     page = opened(page_file)
     page.keyboard.press("Tab")
@@ -379,6 +381,7 @@ def test_table_headers_are_low_on_a_phone(phone: Any) -> None:
     assert phone.locator("#cells thead").bounding_box()["height"] < 6 * 24
 
 
+@pytest.mark.end_to_end
 def test_tables_have_the_colour_of_the_page(page_file: Path, opened: Opened) -> None:
     page = opened(page_file, theme="dark")
     go(page, "cells")

@@ -9,6 +9,7 @@ from .tokens import ROWS, WORKLOADS, read_events, run_together
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.end_to_end
 def test_two_ranks_get_every_row_once(dataset: Path, tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     words = ["--work-dir", tmp_path, "--tokens-dir", dataset, "--loader", "memmap_batched", "--workers", "2"]
