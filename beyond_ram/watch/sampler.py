@@ -318,8 +318,9 @@ class Sampler:
         if len(read) < len(readings):
             self._note_denied([process.pid for process, one in zip(living, readings, strict=True) if one is None])
             return
-        self._covered = self._covered or all(one.complete for one in read)
-        if not all(one.complete for one in read):
+        complete = all(one.complete for one in read)
+        self._covered = self._covered or complete
+        if not complete:
             return
         if self._stood_still(living):
             for name in ("pss_bytes", "uss_bytes"):

@@ -179,16 +179,13 @@ def test_sampler_keeps_within_its_share_of_a_core(
 
         monkeypatch.setattr(sampler.tree, "memory", slowly)
         monkeypatch.setattr(sampler, "sharing", None)
-        samples = 0
         while clock.elapsed_s < 600:
             sampler.sample()
-            samples += 1
             clock.elapsed_s += sampler.interval_s(INTERVAL_S)
         sampler.close()
     share = clock.used_s / clock.elapsed_s
-    free = sample_s / INTERVAL_S
-    """The share if it samples as often as it should."""
-    assert min(free, budget) * 0.9 < share < min(free, budget) * 1.05
+    unlimited = sample_s / INTERVAL_S
+    assert min(unlimited, budget) * 0.9 < share < min(unlimited, budget) * 1.05
 
 
 def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
