@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..advice import advise
-from ..fit.model import Model, Prediction, Reading, doubts, fitted
+from ..fit.model import Model, Reading
 from ..metrics import Record, Records
 from .frame import Cell, same_but_for
 
@@ -95,12 +95,11 @@ def _predicted(
     cells = {(one.setting, one.size) for one in others}
     columns: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
     columns["from_cells"] = len(cells)
-    if len(cells) < _CELLS or len({one.size for one in others}) < _SIZES or doubts(others):
+    model = Model(factors, others)
+    if len(cells) < _CELLS or len({one.size for one in others}) < _SIZES or model.doubt():
         return columns
-    model: Model = fitted(factors, others)
-    prediction: Prediction = model.predict(setting, size)
     columns["times_as_far"] = size / max(one.size for one in others)
-    if prediction.is_number:
+    if prediction := model.number(setting, size):
         columns |= {"predicted_bytes": prediction.value, "low": prediction.low, "high": prediction.high}
         columns["inside"] = None if kept is None else prediction.holds(kept)
     return columns

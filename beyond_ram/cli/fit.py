@@ -53,6 +53,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 if a setting fits, 1 if none does, 2 if it is unsure."""
     from ..fit import answer, factors
+    from ..fit.runs import Runs
     from ..folders import ensure
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--largest: at least twice the first size of --grow")
     out = arguments.out.absolute()
     ensure(out)
-    result = answer.answer(plan, arguments.budget, 60 * arguments.minutes, out, largest, show)
+    result = answer.answer(Runs(plan, out, show), arguments.budget, 60 * arguments.minutes, largest)
     show("")
     print("\n".join(answer.text(result)), flush=True)
     _write(result, None, out)

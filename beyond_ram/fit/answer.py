@@ -2,9 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..advice import MIB, ROOM_BYTES
@@ -13,14 +13,20 @@ from ..units import duration, short_size
 from . import design
 from .design import Point
 from .factors import Plan, Setting
-from .model import Model, Prediction, Reading, doubts, fitted
-from .runs import Run, RunError, Runs, free_bytes
+from .model import Model, Prediction, Reading
+from .runs import Run, RunError, Runs
 
 YES, NO, UNSURE = "yes", "no", "unsure"
 # Growth is understood from as many sizes as show two slopes.
 _LEAST_SIZES = 3
 # Smaller parts of a prediction are left out of the text.
 _SHOWN = 0.01
+# A run that differs from the median of three or more by this share does not count: a peak is now and then 9 % higher.
+_STRAY = 0.05
+# How often runs are repeated for a narrower interval, at most.
+_ROUNDS = 8
+_TOO_WIDE = "what the small runs show leaves too wide an interval: begin with a larger size, or give more --minutes"
+_LARGER = "what would help are runs nearer the target: a larger --largest, or more --minutes"
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,20 @@ class Line:
     fits: str
     ask_bytes: int | None
     """The upper end of the interval, and room for mapped files as `advice` has it."""
+    at_least_bytes: int | None = None
+    """Without a prediction, where growth bends upwards: what it keeps if it goes on to bend upwards, or straight on."""
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The run that the model had not seen."""
+    """The run that the model had not seen; of three, where the first lay outside, the middle one."""
 
     run: Run
     predicted: Prediction
+
+    @property
+    def holds(self) -> bool:
+        return self.predicted.holds(self.run.kept_bytes)
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,7 @@ class Answer:
     runs: Sequence[Run]
     confirmation: Confirmation | None
     unsure_because: str | None
+    """Why settings have no number."""
     run_s: float
 
     @property
@@ -76,62 +89,66 @@ class Answer:
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
 
-def answer(
-    plan: Plan, budget_bytes: int, budget_s: float, out: Path, largest: int | None, tell: Callable[[str], None]
-) -> Answer:
+def answer(runs: Runs, budget_bytes: int, budget_s: float, largest: int | None) -> Answer:
     """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
 
     Where an interval stays too wide after the run that the model had not seen, the design's other runs of that size
-    follow.
+    follow, then repeats of all, while there is time. That run ends the numbers if it fails or lies outside.
     """
-    runs = Runs(plan, out, tell)
-    sizes = _sizes(runs, budget_s, largest) if plan.growth else []
-    _make(runs, design.points(plan.varied, sizes))
-    before = _answer(plan, budget_bytes, runs, None)
+    sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
+    for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
+        runs.get(point, f"run {number} of {len(points)}: ")
+    before = _answer(runs, budget_bytes)
     unseen = _unseen(before, sizes, largest)
     if not unseen:
         return before
-    predicted = before.memory.predict(unseen.setting, unseen.size or 1)
     try:
-        run = runs.get(unseen, "a run that the model has not seen: ")
+        confirmation = _confirm(before, runs, unseen)
+        after = _answer(runs, budget_bytes, confirmation)
+        for further in _further(runs, [*sizes, unseen.size] if unseen.size else []):
+            expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
+            if after.unsure_because != _TOO_WIDE or runs.seconds + expected_s > budget_s:
+                break
+            for point in further:
+                runs.get(point, "a narrower interval: ")
+            after = _answer(runs, budget_bytes, confirmation)
     except RunError as error:
-        tell(f"not confirmed: {error}")
-        return before
-    after = _answer(plan, budget_bytes, runs, Confirmation(run, predicted))
-    further = _further(after, runs, [*sizes, unseen.size] if unseen.size else [])
-    if not further or runs.seconds + 2 * max(run.seconds for run in after.runs) * len(further) > budget_s:
-        return after
-    _make(runs, further)
-    return _answer(plan, budget_bytes, runs, after.confirmation)
+        return _answer(runs, budget_bytes, failed=f"a run failed, so larger ones may too: {error}")
+    return after
 
 
-def _make(runs: Runs, points: Sequence[Point]) -> None:
-    for number, point in enumerate(points, 1):
-        runs.get(point, f"run {number} of {len(points)}: ")
+def _confirm(before: Answer, runs: Runs, unseen: Point) -> Confirmation:
+    """The run that the model has not seen. Noise alone puts one of ten outside; then the middle of three counts."""
+    predicted = before.memory.predict(unseen.setting, unseen.size or 1)
+    run = runs.get(unseen, "a run that the model has not seen: ")
+    if not predicted.holds(run.kept_bytes):
+        again = [runs.get(replace(unseen, repeat=repeat), "it lies outside its interval, again: ") for repeat in (2, 3)]
+        run = sorted([run, *again], key=lambda one: one.kept_bytes)[1]
+    return Confirmation(run, predicted)
 
 
-def _further(after: Answer, runs: Runs, sizes: Sequence[int]) -> list[Point]:
-    """The missing runs of the design with a larger size, if they may narrow an interval."""
-    if doubts(after.memory.readings) or all(line.memory for line in after.lines) or not sizes:
-        return []
-    return [point for point in design.points(after.plan.varied, sizes) if point not in runs.done]
+def _further(runs: Runs, sizes: Sequence[int]) -> Iterator[list[Point]]:
+    """The missing runs of the design with a larger size, then repeats of all."""
+    for round_number in range(_ROUNDS) if sizes else ():
+        points = [replace(one, repeat=one.repeat + round_number) for one in design.points(runs.plan.varied, sizes)]
+        yield [point for point in points if point not in runs.done]
 
 
 def _sizes(runs: Runs, budget_s: float, largest: int | None) -> list[int]:
     """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory."""
     assert runs.plan.growth
-    growth, at_base = runs.plan.growth, design.base(runs.plan.varied)
-    most = min(growth.target, largest // 2) if largest else growth.target
-    sizes = [growth.first]
-    while True:
-        run = runs.get(Point(at_base, sizes[-1]), f"size {len(sizes)}: ")
-        size = 2 * sizes[-1]
+    at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
+    for place, size in enumerate(every, 1):
+        run = runs.get(Point(at_base, size), f"size {place}: ")
+        sizes, following = every[:place], every[place : place + 2]
         # No run takes more than twice as long, and keeps more than twice as much, with twice the input.
-        expected_s = 2 * run.seconds * (len(design.points(runs.plan.varied, [*sizes, size])) - len(sizes) + 2)
-        short = len(sizes) >= _LEAST_SIZES and runs.seconds + expected_s > budget_s
-        if size > most or short or 4 * run.kept_bytes > free_bytes():
+        expected_s = 2 * run.seconds * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
+        short = place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s
+        # One more size is left for the run that the model has not seen.
+        beyond = largest and (not following or following[-1] > largest)
+        if short or beyond or 4 * run.kept_bytes > runs.free_bytes():
             return sizes
-        sizes.append(size)
+    return every
 
 
 def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point | None:
@@ -141,45 +158,59 @@ def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point 
     if not sizes:
         point = Point(chosen.setting, None)
         return None if any(run.point.setting == point.setting for run in before.runs) else point
-    assert before.target
-    size = min(2 * sizes[-1], before.target, largest or before.target)
-    return Point(chosen.setting, size) if size > sizes[-1] else None
+    assert before.plan.growth
+    larger = [size for size in before.plan.growth.sizes if sizes[-1] < size <= (largest or before.plan.growth.target)]
+    return Point(chosen.setting, larger[0]) if larger else None
 
 
-def _answer(plan: Plan, budget_bytes: int, runs: Runs, confirmation: Confirmation | None) -> Answer:
-    done = list(runs.done.values())
-    memory = fitted(list(plan.varied), _readings(done, lambda run: run.kept_bytes))
-    time = fitted(list(plan.varied), _readings(done, lambda run: run.seconds), shrinks=True)
-    why = _doubts(memory, plan)
-    mapped = max(run.mapped_bytes for run in done)
-    lines = list(_lines(plan, budget_bytes, memory, time, why, mapped))
+def _answer(
+    runs: Runs, budget_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
+) -> Answer:
+    plan, done = runs.plan, list(runs.done.values())
+    memory = Model(list(plan.varied), [_reading(run, run.kept_bytes) for run in done if not _strays(run, done)])
+    time = Model(list(plan.varied), [_reading(run, run.seconds) for run in done], shrinks=True)
+    why = failed or _doubts(memory, plan, confirmation)
+    lines = list(_lines(plan, budget_bytes, memory, time, why, done))
     fitting = [line for line in lines if line.fits == YES]
     best = min(fitting, key=lambda line: line.time.value, default=None)
     if not why and any(line.memory is None for line in lines):
-        why = "what the small runs show leaves too wide an interval: begin with a larger size, or give more --minutes"
+        why = _TOO_WIDE
     return Answer(plan, budget_bytes, lines, best, memory, done, confirmation, why, runs.seconds)
 
 
-def _readings(runs: Sequence[Run], value: Callable[[Run], float]) -> list[Reading]:
-    return [Reading(run.point.setting, run.point.size or 1, value(run)) for run in runs]
+def _strays(run: Run, runs: Sequence[Run]) -> bool:
+    """Whether a run differs from its repeats by more than runs do."""
+    point = run.point
+    alike = [one.kept_bytes for one in runs if (one.point.setting, one.point.size) == (point.setting, point.size)]
+    return len(alike) > 2 and abs(run.kept_bytes / statistics.median(alike) - 1) > _STRAY
 
 
-def _doubts(memory: Model, plan: Plan) -> str | None:
+def _reading(run: Run, value: float) -> Reading:
+    return Reading(run.point.setting, run.point.size or 1, value)
+
+
+def _doubts(memory: Model, plan: Plan, confirmation: Confirmation | None) -> str | None:
     sizes = {reading.size for reading in memory.readings}
     if plan.growth and len(sizes) < _LEAST_SIZES:
         return f"growth is not understood from {len(sizes)} sizes: begin --grow lower, or give more --minutes"
-    return doubts(memory.readings)
+    if doubt := memory.doubt(plan.growth.name if plan.growth else ""):
+        return f"{doubt}; {_LARGER}"
+    if confirmation and not confirmation.holds:
+        return f"the run that the model had not seen lies outside its interval; {_LARGER}"
+    return None
 
 
 def _lines(
-    plan: Plan, budget_bytes: int, memory: Model, time: Model, why: str | None, mapped_bytes: int
+    plan: Plan, budget_bytes: int, memory: Model, time: Model, why: str | None, done: Sequence[Run]
 ) -> Iterator[Line]:
     target = plan.growth.target if plan.growth else 1
+    mapped_bytes = max(run.mapped_bytes for run in done)
     for setting in itertools.product(*plan.varied.values()):
-        kept, seconds = memory.predict(setting, target), time.predict(setting, target)
-        seen = max((one.value for one in memory.readings if one.setting == setting), default=0)
-        if why or not kept.is_number:
-            yield Line(setting, None, seconds, NO if seen > budget_bytes else UNSURE, None)
+        kept, seconds = memory.number(setting, target), time.predict(setting, target)
+        if why or not kept:
+            seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
+            at_least = int(memory.predict(setting, target).low) if memory.bends_upwards else None
+            yield Line(setting, None, seconds, NO if seen > budget_bytes else UNSURE, None, at_least)
             continue
         ask = math.ceil((kept.high + mapped_bytes + ROOM_BYTES) / MIB) * MIB
         fits = YES if ask <= budget_bytes else NO if kept.low > budget_bytes else UNSURE
@@ -216,6 +247,7 @@ def _setting(result: Answer, line: Line) -> dict[str, Any]:
         "high": round(memory.high) if memory else None,
         "fits": line.fits,
         "ask_bytes": line.ask_bytes,
+        "at_least_bytes": line.at_least_bytes,
         "seconds": round(line.time.value, 2),
         "per_second": round(result.target / line.time.value, 2) if result.target and line.time.value else None,
     }
@@ -230,7 +262,7 @@ def _confirmation(result: Answer) -> dict[str, Any] | None:
         "predicted_bytes": round(predicted.value),
         "low": round(predicted.low),
         "high": round(predicted.high),
-        "inside": predicted.holds(run.kept_bytes),
+        "inside": result.confirmation.holds,
     }
 
 
@@ -262,7 +294,7 @@ def _table(result: Answer) -> Iterator[str]:
         predicted = (
             [short_size(memory.value), f"{short_size(memory.low)} to {short_size(memory.high)}"]
             if memory
-            else ["-", "-"]
+            else ["-", f"at least {short_size(line.at_least_bytes)}" if line.at_least_bytes else "-"]
         )
         speed = [f"{result.target / line.time.value:,.0f}" if line.time.value else "-"] if result.target else []
         rows.append([*map(str, line.setting), *predicted, line.fits, duration(line.time.value), *speed])
@@ -272,6 +304,8 @@ def _table(result: Answer) -> Iterator[str]:
 def _explained(result: Answer) -> Iterator[str]:
     if result.unsure_because:
         yield f"unsure: {result.unsure_because}"
+    if any(line.at_least_bytes for line in result.lines):
+        yield "at least: if growth goes on as steep as in the largest runs, or bends on"
     if result.best and result.best.memory:
         growing = result.plan.growth.name if result.plan.growth else ""
         shares = result.memory.shares(result.best.setting, result.target or 1, growing)
@@ -281,7 +315,7 @@ def _explained(result: Answer) -> Iterator[str]:
         run, predicted = result.confirmation.run, result.confirmation.predicted
         values = result.plan.values(run.point.setting, run.point.size)
         name = " ".join(f"{key}={value:,}" for key, value in values.items())
-        inside = "inside" if predicted.holds(run.kept_bytes) else "outside, and taken into the model:"
+        inside = "inside" if result.confirmation.holds else "outside"
         interval = f"{short_size(predicted.low)} to {short_size(predicted.high)}"
         yield f"a run that the model had not seen, {name}: {short_size(run.kept_bytes)}, {inside} {interval}"
 

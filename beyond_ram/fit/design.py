@@ -27,8 +27,8 @@ def base(varied: Mapping[str, Sequence[int]]) -> Setting:
 def points(varied: Mapping[str, Sequence[int]], sizes: Sequence[int]) -> list[Point]:
     """All small runs of a design, in the order in which they are run; `sizes` doubles, and is empty without --grow.
 
-    The base has every size and a repeat. A factor's largest value has the last two sizes, which give it a slope of its
-    own. Its other values have the last size. Two factors at their largest have the last two sizes, all factors three.
+    The base has every size and a repeat. A factor's other values have the last two sizes, which give them slopes of
+    their own. Two factors at their largest have the last two sizes, all factors three.
     """
     at_base, values = base(varied), list(varied.values())
 
@@ -43,9 +43,8 @@ def points(varied: Mapping[str, Sequence[int]], sizes: Sequence[int]) -> list[Po
     corner = changed(*((place, values[place][-1]) for place in moving))
     chosen = [Point(at_base, size) for size in every] + [Point(at_base, every[-1], repeat=2)]
     for place in moving:
-        largest = changed((place, values[place][-1]))
-        chosen += [Point(largest, size) for size in every[-2:]]
-        chosen += [Point(changed((place, value)), every[-1]) for value in values[place][1:-1]]
+        for value in values[place][1:]:
+            chosen += [Point(changed((place, value)), size) for size in every[-2:]]
     for one, other in combinations(moving, 2):
         both = changed((one, values[one][-1]), (other, values[other][-1]))
         chosen += [Point(both, size) for size in every[-2:]]

@@ -1,5 +1,6 @@
 """Settings with their values, the growing input size, and the command that takes them."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,15 @@ class Growth:
     name: str
     first: int
     target: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """The target halved again and again, down to the first size, from small to large.
+
+        So a table that doubles when it is full is as full in each small run as at the target.
+        """
+        halvings = math.ceil(math.log2(self.target / self.first))
+        return [math.ceil(self.target / 2**times) for times in range(halvings, -1, -1)]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Kept memory by its parts, and time, at full size from readings of small runs.
 
 The model is a sum of parts that are not negative: constant, per worker (or other factor), per pair of factors. Each may
-grow with the size of the input: per row of it, up to a level, or above a size below which something else hides it. An
-interval has four sources: the parameters (bootstrap of the residuals), the noise of another run, what slopes changed
-from doubling to doubling, carried on to the target, and Student's t for few readings.
+grow in proportion to the size of the input. Growth may also bend, upwards as `size + bend * size ** 2`, downwards as
+`size / (1 - bend * size)`: what the readings cannot tell from a straight line lies in the interval, which so widens
+with the distance. Where they exclude the straight line, there is no number. An interval has three more sources: the
+parameters (bootstrap of the residuals), the noise of another run, and Student's t for few readings.
 """
 
 import math
@@ -14,26 +15,34 @@ from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import minimize_scalar, nnls
 from scipy.stats import t as student
 
 from .factors import Setting
 
 Array = NDArray[np.float64]
 LEVEL = 0.90
-# What is expected before anything was measured, and how many readings that is worth: peaks differ from run to run by
-# 0.1 % in the median and 9 % at most; slopes of programs with steady growth changed by a few percent a doubling.
-_NOISE, _SLOPE_CHANGE, _WORTH = 0.005, 0.05, 2
+# Run-to-run differences that are expected before any was measured, and how many readings that is worth: peaks differ by
+# 0.1 % in the median and 9 % at most.
+_NOISE, _WORTH = 0.002, 2
 # The largest run-to-run difference that was seen: a fall by more is no noise.
 _FALL = 0.10
+# Bends that growth may have, in units of one over the largest small run, and those that an interval may hold: at 16 times
+# that run, the outer ones multiply growth by 4 and by 1/8.
+_BENDS = (-10, -3, -1, -0.5, -0.25, -0.1, -0.05, 0, 0.05, 0.1, 0.25, 1, 3, 10)
+_HELD = (-1.0, 0.25)
+# How surely a straight line is excluded where growth is said to bend. Between this and LEVEL, more runs decide.
+_SURE = 0.99
+# A bend explains the readings if it divides the misfit by this much.
+_EXPLAINED = 4
+# Small sizes whose slope differs by more than this factor from the last one do not count: start-up hides them, or a
+# cache fills.
+_OTHER = 2.0
 # An interval whose ends are further apart than this factor is no prediction.
 _WIDEST = 2.0
 _DRAWS = 200
-# As many sizes of one setting show two changes of slope after start-up.
-_OWN_SIZES = 4
-# Fewer sizes are used if that divides the misfit by this much, because settings may reach levels at different sizes.
-_BETTER = 3.0
 PER_SIZE = "per size"
+_NO, _MAX = "no ", "1 or "
 _TIMES = " × "  # noqa: RUF001
 
 
@@ -69,12 +78,11 @@ class Part:
 
     of: str
     growth: str
-    """How it grows with the input: not (empty), per row of it, up to a size, or above one."""
+    """Whether it grows with the input: `per size`, or empty."""
     value: float
 
 
 Term = tuple[str, Callable[[Setting], float]]
-Shape = tuple[str, Callable[[float], float]]
 
 
 @dataclass(frozen=True)
@@ -86,117 +94,141 @@ class Model:
     shrinks: bool = False
     """Whether a value may fall in proportion to a factor (time with workers); otherwise parts only add (memory)."""
 
-    shared: int = 3
-    """Number of sizes in use, from the largest down, of those that several runs have. Start-up hides the effect of
-    small ones."""
+    @cached_property
+    def _longest(self) -> list[Reading]:
+        """The readings of the setting with the most sizes, by size."""
+        return max(_series(self.readings).values(), key=len, default=[])
 
     @cached_property
     def sizes(self) -> list[float]:
-        """The sizes that are used."""
+        """The sizes that are used, three or more."""
+        slopes, first = _slopes(self._longest), 0
+        while len(slopes) - first > 2 and not slopes[-1] / _OTHER < slopes[first] < slopes[-1] * _OTHER:
+            first += 1
         every = sorted({reading.size for reading in self.readings})
-        shared = [size for size in every if sum(reading.size == size for reading in self.readings) > 1]
-        shared = shared if len(shared) >= self.shared else every
-        return [size for size in every if size >= shared[-self.shared :][0]]
+        return [size for size in every if not slopes or size >= self._longest[first].size]
 
     @cached_property
     def window(self) -> list[Reading]:
         return [reading for reading in self.readings if reading.size >= self.sizes[0]]
 
     @cached_property
-    def columns(self) -> list[tuple[Term, Shape]]:
-        """The parts that may be used."""
-        terms, sizes = _terms(self.names, self.readings, self.shrinks), self.sizes
-        single = [term for term in terms if _TIMES not in term[0]]
-        columns: list[tuple[Term, Shape]] = [(term, ("", lambda size: 1.0)) for term in terms]
-        if len(sizes) == 1:
-            return columns
-        columns += [(term, (PER_SIZE, lambda size: size / sizes[-1])) for term in terms]
-        for knot in sizes[1:-1]:
-            columns += [(term, _up_to(knot)) for term in single]
-            columns += [(terms[0], _above(knot))] if self._is_shared(knot) else []
-        return columns
+    def columns(self) -> list[tuple[Term, bool]]:
+        """The parts that may be used, and whether they grow with the size."""
+        terms = _terms(self.names, self.readings, self.shrinks)
+        # Memory per row never falls with more of a factor: where it seems to, a larger constant part hides growth.
+        growing = [term for term in terms if self.shrinks or not term[0].startswith(_NO)] if len(self.sizes) > 1 else []
+        return [(term, False) for term in terms if not term[0].startswith(_MAX)] + [(term, True) for term in growing]
 
-    def _is_shared(self, size: float) -> bool:
-        """Whether runs of several settings go beyond a size."""
-        return len({reading.setting for reading in self.readings if reading.size > size}) > 1
-
-    def _row(self, setting: Setting, size: float) -> Array:
-        return np.array([term[1](setting) * shape[1](size) for term, shape in self.columns])
-
-    @cached_property
-    def _matrix(self) -> Array:
-        return np.array([self._row(reading.setting, reading.size) for reading in self.window])
-
-    @cached_property
-    def _scale(self) -> Array:
-        scale: Array = np.abs(self._matrix).max(axis=0)
-        return np.where(scale > 0, scale, 1.0)
+    def _rows(self, places: Sequence[tuple[Setting, float]], bend: float) -> Array:
+        """What each part adds at settings and sizes, a line each, where growth has this bend."""
+        terms = np.array([[term[1](setting) for term, _ in self.columns] for setting, _ in places])
+        grown = np.array([_grown(size / self.sizes[-1], bend) for _, size in places])
+        return terms * np.where([grows for _, grows in self.columns], grown[:, None], 1.0)
 
     @cached_property
     def _observed(self) -> Array:
         return np.array([reading.value for reading in self.window])
 
-    def _solve(self, observed: Array) -> Array:
-        """Parts that are not negative, by relative least squares."""
-        weights = 1 / self._observed
-        solved: Array = nnls(self._matrix / self._scale * weights[:, None], observed * weights)[0]
-        return solved / self._scale
+    @cached_property
+    def _places(self) -> list[tuple[Setting, float]]:
+        return [(reading.setting, reading.size) for reading in self.window]
 
     @cached_property
-    def _fitted(self) -> Array:
-        return self._solve(self._observed)
+    def _matrix(self) -> Array:
+        return self._rows(self._places, 0.0)
+
+    def _solve(self, rows: Array, observed: Array) -> tuple[Array, float]:
+        """Parts that are not negative, by relative least squares, and the sum of squared residuals."""
+        scale = rows.max(axis=0)
+        scale[scale == 0] = 1
+        solved, misfit = nnls(rows / scale / self._observed[:, None], observed / self._observed)
+        return solved / scale, float(misfit) ** 2
+
+    def _bent(self, bend: float) -> tuple[Array, float]:
+        return self._solve(self._rows(self._places, bend), self._observed)
+
+    @cached_property
+    def _straight(self) -> tuple[Array, float]:
+        return self._bent(0.0)
 
     @cached_property
     def freedom(self) -> int:
         """Readings beyond the parts that are used."""
-        return max(0, len(self.window) - int(np.count_nonzero(self._fitted)))
-
-    @cached_property
-    def repeat_noise(self) -> float:
-        """Relative standard deviation of repeats, with the prior noise."""
-        squares, freedom = 0.0, 0
-        for reading in dict.fromkeys((one.setting, one.size) for one in self.readings):
-            values = np.array([one.value for one in self.readings if (one.setting, one.size) == reading])
-            squares += float(((values / values.mean() - 1) ** 2).sum())
-            freedom += len(values) - 1
-        return math.sqrt((_WORTH * _NOISE**2 + squares) / (_WORTH + freedom))
+        return max(0, len(self.window) - int(np.count_nonzero(self._straight[0])))
 
     @cached_property
     def noise(self) -> float:
         """Relative standard deviation of readings around the model, with the prior noise."""
-        residuals = self._matrix @ self._fitted / self._observed - 1
-        return math.sqrt((_WORTH * _NOISE**2 + float(residuals @ residuals)) / (_WORTH + self.freedom))
+        return math.sqrt((_WORTH * _NOISE**2 + self._straight[1]) / (_WORTH + self.freedom))
+
+    def _quantile(self, level: float) -> float:
+        return float(student.ppf((1 + level) / 2, _WORTH + self.freedom))
+
+    @cached_property
+    def _best_bend(self) -> tuple[float, float]:
+        """The smallest sum of squares, and its bend."""
+        squares = [self._bent(bend)[1] for bend in _BENDS]
+        place = int(np.argmin(squares))
+        around = _BENDS[max(0, place - 1)], _BENDS[min(len(_BENDS) - 1, place + 1)]
+        between = minimize_scalar(lambda bend: self._bent(bend)[1], bounds=around, method="bounded")
+        return min((squares[place], _BENDS[place]), (float(between.fun), float(between.x)))
+
+    def _allowed(self, level: float) -> float:
+        """The sum of squares above which a bend is excluded."""
+        least, _ = self._best_bend
+        return least + self._quantile(level) ** 2 * (_WORTH * _NOISE**2 + least) / (_WORTH + max(0, self.freedom - 1))
+
+    @cached_property
+    def bends(self) -> tuple[float, float]:
+        """The smallest and the largest bend that the readings do not exclude."""
+        low, high = (self._edge(self._best_bend[1], outermost) for outermost in _HELD)
+        return low, high
+
+    def _edge(self, inside: float, outside: float) -> float:
+        """The bend between two at which it is excluded."""
+        allowed = self._allowed(LEVEL)
+        if self._bent(outside)[1] <= allowed:
+            return outside
+        for _ in range(8):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if self._bent(middle)[1] <= allowed else (inside, middle)
+        return inside
+
+    def is_straight(self, level: float) -> bool:
+        """Whether the readings allow growth in proportion to the size; the higher the level, the sooner."""
+        return self._straight[1] <= self._allowed(level)
+
+    @cached_property
+    def bends_upwards(self) -> bool:
+        """Whether a bend upwards explains what a straight line does not; growth in steps, for one, is no bend."""
+        slopes, explained = _slopes(self._longest), self._best_bend[0] < self._straight[1] / _EXPLAINED
+        return not self.is_straight(_SURE) and explained and self.bends[0] > 0 and slopes == sorted(slopes)
 
     @cached_property
     def _bootstrap(self) -> Array:
         """Parts of readings that differ by the noise, a line each."""
         random = np.random.default_rng(0)
-        fitted = self._matrix @ self._fitted
-        return np.array(
-            [self._solve(fitted * (1 + self.noise * random.standard_normal(len(fitted)))) for _ in range(_DRAWS)]
-        )
-
-    def slope_change(self, setting: Setting) -> float:
-        """Change of slopes per doubling, as a share, beyond noise: of the setting from four sizes on, else of all."""
-        own = [reading for reading in self.readings if reading.setting == setting]
-        has_own = len({reading.size for reading in own}) >= _OWN_SIZES
-        changes = _slope_changes(own if has_own else self.readings, self.repeat_noise)
-        return math.sqrt((_WORTH * _SLOPE_CHANGE**2 + sum(changes)) / (_WORTH + len(changes)))
+        fitted = self._matrix @ self._straight[0]
+        noise = self.noise * random.standard_normal((_DRAWS, len(fitted)))
+        return np.array([self._solve(self._matrix, fitted * (1 + one))[0] for one in noise])
 
     def predict(self, setting: Setting, size: float) -> Prediction:
         """The value of another run of a setting at a size."""
-        row, most = self._row(setting, size), self.sizes[-1]
-        value = float(row @ self._fitted)
-        drift = 0.0
-        if size > most:
-            added = float((row - self._row(setting, most)) @ self._fitted)
-            drift = self.slope_change(setting) * added * _carried(size / most)
-        spread = float((self._bootstrap @ row).std())
-        quantile = float(student.ppf((1 + LEVEL) / 2, _WORTH + self.freedom))
-        width = quantile * math.hypot(spread, self.noise * value, drift)
+        row = self._rows([(setting, size)], 0.0)[0]
+        value = float(row @ self._straight[0])
+        spread = self._quantile(LEVEL) * math.hypot(float((self._bootstrap @ row).std()), self.noise * value)
+        bent = [float(self._rows([(setting, size)], bend)[0] @ self._bent(bend)[0]) for bend in self.bends]
+        low = value - math.hypot(spread, max(0.0, value - min(bent)))
+        high = value + math.hypot(spread, max(0.0, max(bent) - value))
         # A larger run keeps at least the memory of a smaller one.
         floor = 0.0 if self.shrinks else min(value, self._reached(setting, size) * (1 - _FALL))
-        return Prediction(value, max(floor, value - width), value + width)
+        return Prediction(value, max(floor, low), high)
+
+    def number(self, setting: Setting, size: float) -> Prediction | None:
+        """The prediction, if growth may be in proportion to the size, and the interval is narrow."""
+        prediction = self.predict(setting, size)
+        return prediction if prediction.is_number and self.is_straight(LEVEL) else None
 
     def _reached(self, setting: Setting, size: float) -> float:
         seen = [one.value for one in self.readings if one.setting == setting and one.size <= size]
@@ -205,40 +237,65 @@ class Model:
     @cached_property
     def parts(self) -> list[Part]:
         """The parts that are used, largest first, with what each adds at most within the runs."""
-        added = self._fitted * self._scale
+        added = self._straight[0] * self._matrix.max(axis=0)
         used = sorted(map(int, np.flatnonzero(added)), key=lambda place: -added[place])
-        return [Part(self.columns[place][0][0], self.columns[place][1][0], float(added[place])) for place in used]
+        return [
+            Part(self.columns[place][0][0], PER_SIZE if self.columns[place][1] else "", float(added[place]))
+            for place in used
+        ]
 
     def shares(self, setting: Setting, size: float, growing: str) -> dict[str, float]:
         """The parts of the prediction for a setting, largest first; `growing` names the size."""
         shares: dict[str, float] = {}
-        for (term, shape), value in zip(self.columns, self._row(setting, size) * self._fitted, strict=True):
-            alone = term[0] == "constant" or term[0].startswith("no ")
+        values = self._rows([(setting, size)], 0.0)[0] * self._straight[0]
+        for (term, grows), value in zip(self.columns, values, strict=True):
+            alone = term[0] == "constant" or term[0].startswith(_NO)
             factors = [] if alone else [term[0].removeprefix("any ")]
-            if shape[0].startswith("up to"):
-                factors.append(f"a level of {growing}")
-            elif shape[0]:
-                factors.append(growing)
-            name = _TIMES.join(factors) or "constant"
+            name = _TIMES.join([*factors, growing] if grows else factors) or "constant"
             shares[name] = shares.get(name, 0.0) + float(value)
         return {name: shares[name] for name in sorted(shares, key=lambda name: -shares[name]) if shares[name] > 0}
 
+    def doubt(self, growing: str = "the input") -> str | None:
+        """Why there is no number, in one line, or None; `growing` names the size."""
+        for series in _series(self.readings).values():
+            for before, after in pairwise(series):
+                if after.value < before.value * (1 - _FALL):
+                    fell = f"{before.value / 1e6:,.0f} to {after.value / 1e6:,.0f} MB"
+                    grew = f"{before.size:,.0f} to {after.size:,.0f}"
+                    return f"memory is not monotone: it fell from {fell} as {growing} grew from {grew}"
+        if self.is_straight(_SURE):
+            return None
+        added = "; ".join(
+            f"{_sizes(_slopes(series))}{self._at(series[0].setting)}"
+            for series in _series(self.readings).values()
+            if len(series) > 2
+        )
+        slopes = _slopes(self._longest)
+        more = {tuple(sorted(slopes)): "more", tuple(sorted(slopes, reverse=True)): "less"}.get(
+            tuple(slopes), "unevenly"
+        )
+        return f"growth bends: per unit of {growing}, each doubling added {more}: {added}"
 
-def fitted(names: Sequence[str], readings: Sequence[Reading], *, shrinks: bool = False) -> Model:
-    """The model of all sizes that it describes: three, or the last two where three do not fit."""
-    three, two = (Model(names, readings, shrinks, shared) for shared in (3, 2))
-    return two if two.noise * _BETTER < three.noise else three
+    def _at(self, setting: Setting) -> str:
+        values = " ".join(f"{name}={value}" for name, value in zip(self.names, setting, strict=True))
+        return f" at {values}" if values else ""
 
 
-def doubts(readings: Sequence[Reading]) -> str | None:
-    """Why growth is not understood, in one line: a larger input kept less. None where nothing speaks against it."""
-    for series in _series(readings).values():
-        for before, after in pairwise(series):
-            if after.value < before.value * (1 - _FALL):
-                fell = f"{before.value / 1e6:,.0f} to {after.value / 1e6:,.0f} MB"
-                grew = f"{before.size:,.0f} to {after.size:,.0f}"
-                return f"memory is not monotone: it fell from {fell} as the input grew from {grew}"
-    return None
+def _grown(size: float, bend: float) -> float:
+    """Growth up to a size, as a multiple of that up to size 1 of a straight line."""
+    return size + bend * size**2 if bend > 0 else size / (1 - bend * size)
+
+
+def _slopes(series: Sequence[Reading]) -> list[float]:
+    """What each step to the next size adds, per unit of the size."""
+    return [(after.value - before.value) / (after.size - before.size) for before, after in pairwise(series)]
+
+
+def _sizes(values: Sequence[float]) -> str:
+    """Bytes in the unit of the largest value."""
+    most = max(values, key=abs, default=0.0)
+    unit, scale = ("MB", 1e6) if abs(most) >= 1e6 else ("kB", 1e3) if abs(most) >= 1e3 else ("B", 1.0)
+    return f"{', '.join(f'{value / scale:.3g}' for value in values)} {unit}"
 
 
 def _terms(names: Sequence[str], readings: Sequence[Reading], shrinks: bool) -> list[Term]:
@@ -252,7 +309,8 @@ def _terms(names: Sequence[str], readings: Sequence[Reading], shrinks: bool) -> 
         of_factor = [_of(name, place, float)]
         if 0 in values:
             of_factor += [_of(f"any {name}", place, lambda value: float(value > 0))]
-            of_factor += [_of(f"no {name}", place, lambda value: float(value == 0))]
+            of_factor += [_of(f"{_NO}{name}", place, lambda value: float(value == 0))]
+            of_factor += [_of(f"{_MAX}{name}", place, lambda value: max(1.0, value))]
         if shrinks and max(values) > 1:
             of_factor.append(_of(f"1/{name}", place, lambda value: 1 / value if value else 0.0))
         single.append(of_factor)
@@ -261,7 +319,7 @@ def _terms(names: Sequence[str], readings: Sequence[Reading], shrinks: bool) -> 
         for first, second in combinations(single, 2)
         for one in first
         for other in second
-        if not shrinks and not one[0].startswith("no ") and not other[0].startswith("no ")
+        if not shrinks and not one[0].startswith((_NO, _MAX)) and not other[0].startswith((_NO, _MAX))
     ]
     return [("constant", lambda setting: 1.0), *(term for terms in single for term in terms), *pairs]
 
@@ -272,14 +330,6 @@ def _of(name: str, place: int, function: Callable[[int], float]) -> Term:
 
 def _product(one: Term, other: Term) -> Term:
     return f"{one[0]}{_TIMES}{other[0]}", lambda setting: one[1](setting) * other[1](setting)
-
-
-def _up_to(knot: float) -> Shape:
-    return f"up to {knot:,.0f}", lambda size: min(size, knot) / knot
-
-
-def _above(knot: float) -> Shape:
-    return f"above {knot:,.0f}", lambda size: max(0.0, size - knot) / knot
 
 
 def _series(readings: Sequence[Reading]) -> dict[Setting, list[Reading]]:
@@ -294,29 +344,3 @@ def _series(readings: Sequence[Reading]) -> dict[Setting, list[Reading]]:
         if len(means) > 1:
             series[setting] = means
     return series
-
-
-def _slope_changes(readings: Sequence[Reading], noise: float) -> list[float]:
-    """Squared relative changes of slope at the end of each series, less what noise alone gives."""
-    changes = []
-    for series in _series(readings).values():
-        slopes, errors = [], []
-        for before, after in pairwise(series):
-            span = after.size - before.size
-            slopes.append((after.value - before.value) / span)
-            errors.append(noise * math.hypot(before.value, after.value) / span)
-        for place in range(max(1, len(slopes) - 2), len(slopes)):
-            last, variance = slopes[place], errors[place - 1] ** 2 + errors[place] ** 2
-            if last > 2 * errors[place]:  # otherwise no growth was measured
-                changes.append(max(0.0, (last - slopes[place - 1]) ** 2 - variance) / last**2)
-    return changes
-
-
-def _carried(times: float) -> float:
-    """By how much a change of slope per doubling moves the mean slope up to a target that is `times` as far.
-
-    Slopes are a random walk over doublings; a change at 2^j counts for the share of the way that is left after it.
-    """
-    steps = math.ceil(math.log2(times)) if times > 1 else 0
-    shares = [(times - 2**step) / (times - 1) for step in range(steps)]
-    return math.sqrt(sum(share**2 for share in shares))

@@ -55,12 +55,17 @@ class Runs:
         if point not in self.done:
             name = self.name(point)
             self.tell(f"{about}{name}")
-            run = self._within_what_is_free(point, name)
+            run = self.made(point, name)
             if run.outcome != "completed":
                 raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
             self.done[point] = run
             self.seconds += run.seconds
         return self.done[point]
+
+    def seconds_at(self, size: int | None) -> float:
+        """The longest run of a size, or of all if none has it."""
+        times = [run.seconds for run in self.done.values() if run.point.size == size]
+        return max(times or [run.seconds for run in self.done.values()])
 
     def limited(self, point: Point, limit_bytes: int) -> Run:
         """The run of a point under a memory limit of the kernel. Raises LimitError where none can be set."""
@@ -72,12 +77,18 @@ class Runs:
         repeat = [f"rep={point.repeat}"] if point.repeat > 1 else []
         return " ".join([*(f"{name}={value}" for name, value in values.items()), *repeat])
 
-    def _within_what_is_free(self, point: Point, name: str) -> Run:
+    def made(self, point: Point, name: str) -> Run:
         """A run under a limit that keeps the machine alive, where one can be set."""
         try:
-            return self._run(point, name, "runs", int(_OF_FREE * free_bytes()))
+            return self._run(point, name, "runs", int(_OF_FREE * self.free_bytes()))
         except LimitError:
             return self._run(point, name, "runs", None)
+
+    def free_bytes(self) -> int:
+        """The memory that programs can still take here."""
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return int(free) << 10
 
     def _run(self, point: Point, name: str, kind: str, limit_bytes: int | None) -> Run:
         folder = self.out / kind / name.replace(" ", ",")
@@ -111,13 +122,6 @@ class Runs:
 def _killed(record: dict[str, Any]) -> bool:
     """Whether a run ended for want of memory."""
     return bool(record["outcome"] == "killed_at_limit" or record.get("killed_for_memory"))
-
-
-def free_bytes() -> int:
-    """The memory that programs can still take here."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    free = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
-    return int(free) << 10
 
 
 def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from beyond_ram.fit.runs import Runs
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMES = 8
+MINUTES = "3"
 # The factors, the growing size, and a budget for which some settings fit.
 STUDIED = {
     "objects": (["workers=0,2,4", "batch=16,256"], "rows=1250..160k", "700M"),
@@ -53,7 +54,7 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
     target, out = plan.growth.target, folder / name
     words = [sys.executable, "-m", "beyond_ram", "fit", "--budget", budget, "--grow", grow, "--out", str(out)]
     words += [word for factor in vary for word in ("--vary", factor)]
-    words += ["--largest", str(target // TIMES), "--confirm", "--", *command]
+    words += ["--largest", str(target // TIMES), "--minutes", MINUTES, "--confirm", "--", *command]
     began = time.monotonic()
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     took_s = time.monotonic() - began

@@ -1,5 +1,6 @@
 """The answer from a prediction: the memory to request, and whether a setting fits."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,19 +9,19 @@ import pytest
 
 from beyond_ram.advice import MIB
 from beyond_ram.fit import answer, design
-from beyond_ram.fit.answer import Line, _lines
+from beyond_ram.fit.answer import Answer, Line, _lines
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.factors import Growth, Plan
 from beyond_ram.fit.model import Prediction
-from beyond_ram.fit.runs import Run, Runs
+from beyond_ram.fit.runs import Run, RunError, Runs
 
 
 def line(budget_mib: int, mapped_mib: int) -> Line:
     """Return the line of a setting that keeps 99 to 101 MiB."""
     kept = Prediction(100 * MIB, 99 * MIB, 101 * MIB)
-    model = SimpleNamespace(predict=lambda setting, size: kept, readings=[])
-    plan = Plan(("true", "{n}"), {"n": (1,)}, None)
-    (only,) = _lines(plan, budget_mib * MIB, model, model, None, mapped_mib * MIB)  # type: ignore[arg-type]
+    model = SimpleNamespace(predict=lambda setting, size: kept, number=lambda setting, size: kept)
+    plan, run = Plan(("true", "{n}"), {"n": (1,)}, None), Run(Point((1,), None), 100 * MIB, mapped_mib * MIB, 1.0)
+    (only,) = _lines(plan, budget_mib * MIB, model, model, None, [run])  # type: ignore[arg-type]
     return only
 
 
@@ -35,25 +36,68 @@ def test_fits_compares_request_and_lower_bound_with_the_budget() -> None:
     assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
 
 
-def points_run(kept_mb: Callable[[float], float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[Point]:
-    """Return the runs of a fit with 100 to 800 rows, for a program that keeps this much memory."""
+def fit(kept_mb: Callable[[int, int, int], float], out: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Return the answer from 100 to 800 rows for 6,400, of a program that keeps this much by rows, width and repeat."""
 
-    def run(self: Runs, point: Point, about: str = "") -> Run:
-        kept = int(1e6 * kept_mb((point.size or 0) * point.setting[0]))
-        return self.done.setdefault(point, Run(point, kept, 0, 0.1))
+    def made(self: Runs, point: Point, name: str) -> Run:
+        kept = kept_mb(point.size or 0, *point.setting, point.repeat)
+        if not kept:
+            raise RunError(f"{name}: the program ended with exit status 1")
+        return Run(point, int(1e6 * kept), 0, 0.1)
 
-    monkeypatch.setattr(Runs, "get", run)
+    monkeypatch.setattr(Runs, "made", made)
     plan = Plan(("true", "{width}", "{rows}"), {"width": (1, 2)}, Growth("rows", 100, 6400))
-    return {run.point for run in answer.answer(plan, 10**12, 600, tmp_path, 800, lambda line: None).runs}
+    return answer.answer(Runs(plan, out), 10**12, 600, 800)
 
 
-def test_without_a_prediction_all_settings_run_at_the_largest_size(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    whole = set(design.points({"width": (1, 2)}, [100, 200, 400, 800]))
-    assert whole <= points_run(lambda cells: 20 + cells**2 / 1e4, monkeypatch, tmp_path)
+def linear(rows: int, width: int, repeat: int) -> float:
+    return 20 + rows * width / 10
 
 
 def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    points = points_run(lambda cells: 20 + cells / 10, monkeypatch, tmp_path)
-    assert sum(point.size == 800 for point in points) == 1
+    result = fit(linear, tmp_path, monkeypatch)
+    assert all(line.memory for line in result.lines)
+    assert sum(run.point.size == 800 for run in result.runs) == 1
+
+
+def test_runs_follow_until_the_interval_is_narrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    noise = random.Random(0)
+    result = fit(lambda *run: linear(*run) * noise.gauss(1, 0.012), tmp_path, monkeypatch)
+    assert {*design.points({"width": (1, 2)}, [100, 200, 400, 800])} < {run.point for run in result.runs}
+    assert all(line.memory for line in result.lines)
+
+
+def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def kept_mb(rows: int, width: int, repeat: int = 1) -> float:
+        return 20 + width * (rows / 20 + rows**2 / 1e5)
+
+    result = fit(kept_mb, tmp_path, monkeypatch)
+    assert {line.fits for line in result.lines} == {"unsure"}
+    for line in result.lines:
+        assert line.at_least_bytes
+        assert 200e6 < line.at_least_bytes < 1e6 * kept_mb(6400, *line.setting)
+    assert "53, 56, 62 kB at width=1" in (result.unsure_because or "")
+
+
+def test_run_outside_its_interval_ends_the_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = fit(lambda rows, *more: linear(rows, *more) + 100 * (rows == 800), tmp_path, monkeypatch)
+    assert result.confirmation
+    assert not result.confirmation.holds
+    assert not any(line.memory for line in result.lines)
+
+
+def test_lone_run_outside_its_interval_is_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def kept_mb(rows: int, width: int, repeat: int) -> float:
+        return linear(rows, width, repeat) + 100 * (rows == 800 and repeat == 1)
+
+    result = fit(kept_mb, tmp_path, monkeypatch)
+    assert result.confirmation
+    assert result.confirmation.holds
+    assert all(line.memory and line.memory.holds(20e6 + 640e6 * line.setting[0]) for line in result.lines)
+
+
+def test_failed_largest_run_ends_the_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = fit(lambda rows, *more: linear(rows, *more) if rows < 800 else 0, tmp_path, monkeypatch)
+    assert result.status == 2
+    assert not any(line.memory or line.ask_bytes for line in result.lines)
+    assert "rows=800: the program ended with exit status 1" in (result.unsure_because or "")

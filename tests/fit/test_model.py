@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.fit.design import points
 from beyond_ram.fit.factors import Setting
-from beyond_ram.fit.model import LEVEL, Model, Prediction, Reading, doubts, fitted
+from beyond_ram.fit.model import LEVEL, Model, Prediction, Reading
 
 VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
 NAMES = list(VARIED)
@@ -47,28 +47,33 @@ def readings(kept: Kept, seed: int) -> list[Reading]:
     return [*small, reading((2, 64), TARGET // TIMES)]
 
 
-def predictions(kept: Kept, seed: int) -> list[tuple[Prediction, float]]:
-    model = fitted(NAMES, readings(kept, seed))
+def predictions(kept: Kept, seed: int) -> list[tuple[Prediction | None, float]]:
+    model = Model(NAMES, readings(kept, seed))
     settings = itertools.product(*VARIED.values())
-    return [(model.predict(setting, TARGET), kept(*setting, TARGET)) for setting in settings]
+    return [(model.number(setting, TARGET), kept(*setting, TARGET)) for setting in settings]
 
 
 @pytest.mark.parametrize("kept", [copied, mapped])
 def test_predictions_at_eight_times_the_size_hold(kept: Kept) -> None:
     pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
-    numbers = [(predicted, truth) for predicted, truth in pairs if predicted.is_number]
-    assert len(numbers) > len(pairs) / 2
+    numbers = [(predicted, truth) for predicted, truth in pairs if predicted]
+    assert len(numbers) > len(pairs) / 3  # the policy repeats runs until the others have one
     assert np.mean([predicted.holds(truth) for predicted, truth in numbers]) >= LEVEL
 
 
-@pytest.mark.parametrize("kept", [level, squared])
+def hidden(workers: int, batch: int, rows: float) -> float:
+    """Return the memory of a program whose workers keep more than its rows do, in small runs."""
+    return 50e6 + max(1_000 * rows, 110e6 * workers)
+
+
+@pytest.mark.parametrize("kept", [level, squared, hidden])
 def test_memory_that_bends_is_predicted_rightly_or_not_at_all(kept: Kept) -> None:
     pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
-    assert all(predicted.holds(truth) for predicted, truth in pairs if predicted.is_number)
+    assert all(predicted.holds(truth) for predicted, truth in pairs if predicted)
 
 
 def test_squared_growth_is_not_predicted() -> None:
-    assert not any(predicted.is_number for predicted, _ in predictions(squared, 0))
+    assert not any(predicted for predicted, _ in predictions(squared, 0))
 
 
 def test_growth_up_to_a_level_is_not_extrapolated() -> None:
@@ -76,38 +81,45 @@ def test_growth_up_to_a_level_is_not_extrapolated() -> None:
         return 100e6 + 20e6 * workers + min(rows, 20_000) * 2_000
 
     every = [predicted for predicted, _ in predictions(full, 0)]
-    assert all(prediction.is_number and prediction.high < 1.5 * full(4, 256, TARGET) for prediction in every)
+    assert all(prediction and prediction.high < 1.5 * full(4, 256, TARGET) for prediction in every)
 
 
 def test_interval_widens_with_the_distance() -> None:
-    model = fitted(NAMES, readings(copied, 0))
+    model = Model(NAMES, readings(copied, 0))
     predictions_by_size = [model.predict((2, 64), size) for size in (TARGET / TIMES, TARGET, 4 * TARGET)]
     widths = [(prediction.high - prediction.low) / prediction.value for prediction in predictions_by_size]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1] / 2
 
 
-def test_setting_with_steady_slopes_has_a_narrow_interval() -> None:
-    def bends(workers: int, batch: int, rows: float) -> float:
-        return copied(0, batch, rows) + 2 * workers * rows**1.5
+@pytest.mark.parametrize(("exponent", "upwards"), [(1.2, True), (0.7, False)])
+def test_bent_growth_is_not_predicted(exponent: float, upwards: bool) -> None:
+    def bent(workers: int, batch: int, rows: float) -> float:
+        return 60e6 * (1 + workers) + 1e8 * (rows / SMALL[-1]) ** exponent
 
-    model = fitted(NAMES, readings(bends, 0))
-    assert model.slope_change((0, 16)) < model.slope_change((4, 256)) / 2
-    steady = model.predict((0, 16), TARGET)
-    assert steady.is_number and steady.holds(bends(0, 16, TARGET))
+    model = Model(NAMES, readings(bent, 0))
+    assert model.bends_upwards == upwards
+    assert "more" if upwards else "less" in str(model.doubt("rows"))
+
+
+def test_step_is_no_bend() -> None:
+    steps = {1e5: 1e8, 2e5: 2e8, 4e5: 8e8, 8e5: 12e8}
+    model = Model([], [Reading((), size, value) for size, value in steps.items() for _ in range(3)])
+    assert model.doubt()
+    assert not model.bends_upwards
 
 
 def test_shares_name_the_growing_parts() -> None:
-    shares = fitted(NAMES, readings(copied, 0)).shares((4, 256), TARGET, "rows")
+    shares = Model(NAMES, readings(copied, 0)).shares((4, 256), TARGET, "rows")
     growing = sum(value for name, value in shares.items() if "rows" in name)
     assert growing == pytest.approx((500 + 120 * 4) * TARGET, rel=0.15)
-    assert sum(shares.values()) == pytest.approx(fitted(NAMES, readings(copied, 0)).predict((4, 256), TARGET).value)
+    assert sum(shares.values()) == pytest.approx(Model(NAMES, readings(copied, 0)).predict((4, 256), TARGET).value)
 
 
 def test_falling_memory_is_a_doubt() -> None:
     rising = [Reading((0,), size, 1e8 + 100 * size) for size in (1e5, 2e5, 4e5)]
-    assert doubts(rising) is None
-    assert "400,000" in str(doubts([*rising[:2], Reading((0,), 4e5, 6e7)]))
+    assert Model(["n"], rising).doubt() is None
+    assert "400,000" in str(Model(["n"], [*rising[:2], Reading((0,), 4e5, 6e7)]).doubt())
 
 
 def test_time_may_fall_with_workers() -> None:
@@ -119,7 +131,7 @@ def test_time_may_fall_with_workers() -> None:
         Reading(point.setting, point.size or 0, seconds(point.setting, point.size or 0))
         for point in points(varied, [1000 * 100, 200_000, 400_000])
     ]
-    model = fitted(["workers"], runs, shrinks=True)
+    model = Model(["workers"], runs, shrinks=True)
     times = [model.predict((workers,), 6_400_000).value for workers in (1, 2, 4, 8)]
     assert times == pytest.approx([seconds((workers,), 6_400_000) for workers in (1, 2, 4, 8)], rel=0.2)
 
@@ -130,5 +142,5 @@ def test_model_accepts_one_reading() -> None:
 
 
 def test_three_sizes_are_enough_without_factors(sizes: Sequence[float] = (1e4, 2e4, 4e4)) -> None:
-    model = fitted([], [Reading((), size, 5e7 + 1_000 * size) for size in sizes])
+    model = Model([], [Reading((), size, 5e7 + 1_000 * size) for size in sizes])
     assert model.predict((), 3.2e5).holds(5e7 + 1_000 * 3.2e5)
