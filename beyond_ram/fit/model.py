@@ -27,8 +27,8 @@ LEVEL = 0.90
 _NOISE, _WORTH = 0.002, 2
 # The largest run-to-run difference that was seen: a fall by more is no noise.
 _FALL = 0.10
-# Bends that growth may have, in units of one over the largest small run, and those that an interval may hold: at 16 times
-# that run, the outer ones multiply growth by 4 and by 1/8.
+# Bends that growth may have, in units of one over the largest small run, and those that an interval may hold: at 16
+# times that run, the outer ones multiply growth by 4 and by 1/8.
 _BENDS = (-10, -3, -1, -0.5, -0.25, -0.1, -0.05, 0, 0.05, 0.1, 0.25, 1, 3, 10)
 _HELD = (-1.0, 0.25)
 # How surely a straight line is excluded where growth is said to bend. Between this and LEVEL, more runs decide.
