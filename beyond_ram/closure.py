@@ -1,5 +1,4 @@
-"""The import closure of a Python file, and its digest. The digest of all code that makes an output is a parameter of its
-job."""
+"""The import closure of a Python file, and digests: that of all code that makes an output is a parameter of its job."""
 
 import ast
 import hashlib

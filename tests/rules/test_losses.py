@@ -173,9 +173,12 @@ ALL = {"stack", *FROM_SCRIPT}
 CHANGES: dict[str, tuple[Change, set[str]]] = {
     "script": (edited("mine.py", "print(", "print('edited', "), FROM_SCRIPT),
     "module that the script imports": (edited("helper.py", "first", "second"), FROM_SCRIPT),
-    "program that runs the script": (edited("scripts/workloads/script.py", "def main(", "X = 1\n\n\ndef main("), FROM_SCRIPT),
+    "program that runs the script": (
+        edited("scripts/workloads/script.py", "def main(", "X = 1\n\n\ndef main("),
+        FROM_SCRIPT,
+    ),
     "argument in the config": (other_argument, FROM_SCRIPT),
-    "lock": (edited("envs/current.txt", "\n", "\n# edited\n"), {"stack", *FROM_SCRIPT}),
+    "lock": (edited("envs/current.txt", "", "# edited\n"), {"stack", *FROM_SCRIPT}),
     "record of a run": (older_run, FROM_RUNS),
     "no runs": (removed("runs"), FROM_SCRIPT),
     "no record of a run": (removed(f"{RUN}/run.json"), FROM_SCRIPT),
@@ -190,7 +193,10 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
         {"table_owners", *FIGURE},
     ),
     "code of a figure": (edited("scripts/figures/who_holds_it.py", "def plot(", "X = 1\n\n\ndef plot("), FIGURE),
-    "template of the report": (edited("beyond_ram/report/templates/base.html.jinja", "</title>", " again</title>"), {"report"}),
+    "template of the report": (
+        edited("beyond_ram/report/templates/base.html.jinja", "</title>", " again</title>"),
+        {"report"},
+    ),
     "no summary": (removed("summary.txt"), {"report"}),
 }
 
@@ -207,10 +213,16 @@ def test_what_is_lost_or_changed_is_planned(place: Place, tmp_path: Path, change
         shutil.copytree(tmp_path / "before", place.results)
 
 
+@pytest.fixture(scope="module")
+def lent(project: Path) -> None:
+    """Bytecode for the stack that a rule builds after its lock was edited."""
+    lend_bytecode("current", project / ".stacks")
+
+
 @pytest.mark.end_to_end
+@pytest.mark.usefixtures("lent")
 @pytest.mark.parametrize("change", CHANGES)
 def test_call_after_a_loss_or_change_is_right(place: Place, change: str) -> None:
-    lend_bytecode("current", place.project / ".stacks")
     before = place.files()
     with CHANGES[change][0](place):
         done = place.call()
