@@ -5,48 +5,64 @@ Such a report gets another name when the call begins, so that none stands under 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from snakemake.logging import logger
 
 from .files import DamagedError, read_json, write
 
 
-def write_stamps(files: Iterable[str], stamps: str) -> None:
-    """Write the size, time and SHA-256 of those files that exist, for `changed`."""
-    write(stamps, json.dumps({file: [*stat, _sha256(file)] for file in files if (stat := _stat(file))}) + "\n")
+class Stamp(NamedTuple):
+    """What a record was when it was collected."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+    code: str | None
+    """The digest of the code and lock of its run."""
 
 
-def changed(files: Iterable[str], stamps: str) -> bool:
-    """Whether the content of a file differs from its stamp; missing files, and files without a stamp, do not count.
+def write_stamps(records: Iterable[str], runs: str, file: str) -> None:
+    """Write the stamps of those records that exist, by their paths in the folder of all runs."""
+    stamps = {}
+    for record in records:
+        if stat := _stat(record):
+            content = Path(record).read_bytes()
+            code = json.loads(content)["provenance"].get("code_sha256")
+            stamps[record.removeprefix(f"{runs}/")] = Stamp(*stat, hashlib.sha256(content).hexdigest(), code)
+    write(file, json.dumps(stamps) + "\n")
+
+
+def stamps(file: str) -> dict[str, Stamp]:
+    """The stamps in a file; none if it is missing or damaged."""
+    try:
+        return {record: Stamp(*stamp) for record, stamp in read_json(file).items()}
+    except (DamagedError, AttributeError, TypeError):
+        return {}
+
+
+def changed(runs: str, stamps: Mapping[str, Stamp]) -> bool:
+    """Whether the content of a record differs from its stamp; missing ones do not count.
 
     Snakemake does not notice new content with an older time, as after `rsync -a`.
     """
-    try:
-        before = read_json(stamps)
-        return any(_differs(file, *before[file]) for file in files if file in before)
-    except (DamagedError, TypeError):
-        return Path(stamps).exists()
+    return any(_differs(f"{runs}/{record}", stamp) for record, stamp in stamps.items())
 
 
-def _differs(file: str, size: int, mtime_ns: int, sha256: str) -> bool:
-    stat = _stat(file)
-    return stat not in ([], [size, mtime_ns]) and _sha256(file) != sha256
+def _differs(record: str, stamp: Stamp) -> bool:
+    stat = _stat(record)
+    return stat not in ((), stamp[:2]) and hashlib.sha256(Path(record).read_bytes()).hexdigest() != stamp.sha256
 
 
-def _stat(file: str) -> list[int]:
+def _stat(file: str) -> tuple[int, ...]:
     """Size and time of a file; nothing if it is missing."""
     try:
         status = Path(file).stat()
     except FileNotFoundError:
-        return []
-    return [status.st_size, status.st_mtime_ns]
-
-
-def _sha256(file: str) -> str:
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        return ()
+    return status.st_size, status.st_mtime_ns
 
 
 def set_aside(workflow: Any, files: Sequence[str], rests_on: Callable[[str], bool]) -> None:
@@ -68,10 +84,10 @@ def clear(files: Sequence[str]) -> None:
             _aside(file).unlink(missing_ok=True)
 
 
-def tell(files: Sequence[str]) -> None:
-    """Log under which name a report is out of date."""
+def log_name(files: Sequence[str]) -> None:
+    """Log the name of a report that is out of date."""
     if _aside(files[0]).exists():
-        logger.error(f"{files[0]} was not made again; the earlier report is {_aside(files[0])}")
+        logger.warning(f"{files[0]} was not made again; the report from before is {_aside(files[0])}")
 
 
 def _aside(file: str) -> Path:

@@ -18,20 +18,20 @@ PEERS = experiment.tokens.names_in(experiment.tokens.PEERS, workflow.basedir)
 
 
 def code_of_cell(cell):
-    """The digests of a cell's code and lock."""
+    """The digest of a cell's code and lock, which its record keeps."""
     apart = cell["mode"] if cell.get("mode") in ("custom", "engine", *PEERS) else "program"
     of = cell.get("loader") or cell.get("format") or apart
-    return digests_of_code(cell.experiment, of, cell.get("script"), cell["stack"])
+    return digest_of_code(cell.experiment, of, cell.get("script"), cell["stack"])
 
 
 @functools.cache
-def digests_of_code(name, of, script, stack):
-    """The digests of an experiment's code, of a script of the user's with what it imports beside it, and of a lock."""
-    files = [(tuple(code_in(name, of)), workflow.basedir)]
+def digest_of_code(name, of, script, stack):
+    """The digest of an experiment's code, of a script of the user's with what it imports beside it, and of a lock."""
+    digests = [digest(tuple(code_in(name, of)), workflow.basedir), lock_digest(stack)]
     if script:
-        file = CONFIG.scripts[script].file
-        files.append((tuple(closure(os.path.basename(file), folder := os.path.dirname(file) or ".")), folder))
-    return [digest(*one) for one in files] + [lock_digest(stack)]
+        folder, file = os.path.split(CONFIG.scripts[script].file)
+        digests.append(digest(tuple(closure(file, folder or ".")), folder or "."))
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def code_in(name, of):
@@ -63,7 +63,7 @@ def weigh_input(cell):
 # The command of every measuring rule; weigh_params gives its params.
 WEIGH = (
     f"beyond-ram weigh --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
-    "--lock {params.lock:q} {params.jobs:q} 2> {log:q}"
+    "--lock {params.lock:q} --code {params.code:q} {params.jobs:q} 2> {log:q}"
 )
 
 

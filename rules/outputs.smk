@@ -105,6 +105,7 @@ for chapter in OUTPUTS.chapters:
                 f"table_{name}"
             input:
                 unpack(lambda w, name=name: made_from("table", name)),
+                code=closure(outputs.source("table", name), workflow.basedir),
             output:
                 table(name),
             log:
@@ -131,6 +132,7 @@ for chapter in OUTPUTS.chapters:
             input:
                 unpack(lambda w, name=name: made_from("figure", name)),
                 script=outputs.source("figure", name),
+                code=closure(outputs.source("figure", name), workflow.basedir),
             output:
                 **figure(name),
             log:
@@ -157,6 +159,7 @@ for chapter in OUTPUTS.chapters:
                 **{other: f"{TABLES}/{other}.parquet" for other in page.tables},
                 table=f"{TABLES}/{name}.parquet",
                 template=f"report/{name}.html.jinja",
+                code=closure("scripts/page.py", workflow.basedir),
             output:
                 report(f"{RESULTS}/{name}.html", category=chapter.title, labels={"page": page.title}),
             log:

@@ -18,11 +18,13 @@ def rests_on(path):
 onsuccess:
     progress.end(workflow, BRIEF)
     outdated.clear(REPORT)
+    outdated.log_name(REPORT)
 
 
 onerror:
-    outdated.tell(REPORT)
     lost.go_on(workflow, Path(SPECS, "lost.json"), RUNS, (f"{TABLES}/", f"{FIGURES}/"))
+    if not LOST:
+        outdated.log_name(REPORT)
 
 
 OUTPUTS.add(
@@ -41,6 +43,7 @@ rule report:
         svg=lambda w: made([f"{FIGURES}/{name}.svg" for name in drawn()]),
         captions=lambda w: made([f"{FIGURES}/{name}.rst" for name in drawn()]),
         targets=lambda w: made(targets(parts())),
+        code=closure("scripts/report.py", workflow.basedir),
     output:
         page=REPORT[0],
         brief=BRIEF,

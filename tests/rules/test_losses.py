@@ -43,9 +43,9 @@ class Place:
     def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
         return self.snakemake(*words, "--cores", "2", "--configfile", str(self.folder / "losses.yaml"))
 
-    def planned(self) -> set[str]:
+    def planned(self, *words: str) -> set[str]:
         """The rules of a dry run, without those of all other tables."""
-        done = self.call("-n")
+        done = self.call("-n", *words)
         assert done.returncode == 0, done.stderr[-3000:]
         return set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)) & ALL
 
@@ -242,17 +242,30 @@ def test_times_alone_change_nothing(place: Place) -> None:
     assert place.planned() == set()
 
 
-def test_failed_script_leaves_no_report(place: Place) -> None:
+def test_run_of_other_code_is_noticed_without_the_records_of_snakemake(place: Place) -> None:
+    with edited("helper.py", "first", "second")(place):
+        assert "weigh" in place.planned("--config", f"results={place.results}"), "another path of the same results"
+
+
+@pytest.mark.parametrize("program", ["snakemake", pytest.param("beyond-ram", marks=pytest.mark.end_to_end)])
+def test_failed_script_leaves_no_report(place: Place, path: str, program: str) -> None:
+    def run() -> "subprocess.CompletedProcess[str]":
+        if program == "snakemake":
+            return place.call()
+        environment = os.environ | {"PATH": path, "PYTHONPATH": str(place.project)}
+        command = ["beyond-ram", "run", "--configfile", "losses.yaml", "--config", f"results={place.results}"]
+        return subprocess.run(command, cwd=place.folder, env=environment, capture_output=True, text=True, check=False)
+
     report = place.results / "report.html"
     earlier = report.read_bytes()
     with edited("mine.py", "print(", "sys.exit(sys.argv[1:] != []) or print('edited', ")(place):
         for _ in range(2):
-            done = place.call()
+            done = run()
             assert done.returncode != 0
             assert not report.exists()
             assert not (place.results / "summary.txt").exists()
             assert (place.results / "report-out-of-date.html").read_bytes() == earlier
             assert "report-out-of-date.html" in done.stderr
-    done = place.call()
+    done = run()
     assert done.returncode == 0, done.stderr[-3000:]
     place.assert_right()
