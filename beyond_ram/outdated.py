@@ -31,7 +31,8 @@ def write_stamps(records: Iterable[str], runs: str, file: str) -> None:
         if stat := _stat(record):
             content = Path(record).read_bytes()
             code = json.loads(content)["provenance"].get("code_sha256")
-            stamps[record.removeprefix(f"{runs}/")] = Stamp(*stat, hashlib.sha256(content).hexdigest(), code)
+            name, (size, mtime_ns) = record.removeprefix(f"{runs}/"), stat
+            stamps[name] = Stamp(size, mtime_ns, hashlib.sha256(content).hexdigest(), code)
     write(file, json.dumps(stamps) + "\n")
 
 
@@ -53,15 +54,15 @@ def changed(runs: str, stamps: Mapping[str, Stamp]) -> bool:
 
 def _differs(record: str, stamp: Stamp) -> bool:
     stat = _stat(record)
-    return stat not in ((), stamp[:2]) and hashlib.sha256(Path(record).read_bytes()).hexdigest() != stamp.sha256
+    return stat not in (None, stamp[:2]) and hashlib.sha256(Path(record).read_bytes()).hexdigest() != stamp.sha256
 
 
-def _stat(file: str) -> tuple[int, ...]:
-    """Size and time of a file; nothing if it is missing."""
+def _stat(file: str) -> tuple[int, int] | None:
+    """Size and time of a file; None if it is missing."""
     try:
         status = Path(file).stat()
     except FileNotFoundError:
-        return ()
+        return None
     return status.st_size, status.st_mtime_ns
 
 

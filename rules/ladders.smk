@@ -67,7 +67,7 @@ checkpoint ladder_round:
 rule ladder_steps:
     input:
         runs=lambda w: runs_of_ladder(w.ladder),
-        releases=lambda w: made([f"{RESULTS}/ladders/{w.ladder}/{w.spec}/releases.json"]),
+        releases=lambda w: made([f"{RESULTS}/ladders/{w.ladder}/{w.spec}/releases.json"])[0],
     output:
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.csv",
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.parquet",
