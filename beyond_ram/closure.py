@@ -1,6 +1,7 @@
-"""The import closure of a Python file. Each of our files that makes an output is an input of that output."""
+"""The import closure of a Python file, and digests: that of all code that makes an output is a parameter of its job."""
 
 import ast
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,8 +43,23 @@ def _imported(path: Path, places: tuple[Path, ...]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(_files(path, places)))
 
 
+@cache
+def digest(files: tuple[str, ...], root: Path | str) -> str:
+    """The SHA-256 of the content of some files. A missing file counts as empty."""
+    return hashlib.sha256("".join(_digest(Path(root, file)) for file in files).encode()).hexdigest()
+
+
+@cache
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
+
+
 def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
-    for level, parts in parsed(path).imports:
+    try:
+        imports = parsed(path).imports
+    except (OSError, SyntaxError, ValueError):  # the job that runs the file says what is wrong with it
+        return
+    for level, parts in imports:
         # A relative import starts at the package of the file.
         yield from _modules(parts, (path.parents[level - 1],) if level else places)
 

@@ -22,7 +22,6 @@ checkpoint budget_round:
         ladder_rounds=lambda w: [last_round_of_ladder(name) for name in ladders_within_budget()],
         rounds=lambda w: [f"{budget_folder()}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
         shipped_spread=outputs.SHIPPED_SPREAD,
-        code=closure("scripts/rounds/budget.py", workflow.basedir),
     output:
         f"{RESULTS}/rounds/budget/{{spec}}/round~{{round}}.json",
     log:
@@ -36,6 +35,7 @@ checkpoint budget_round:
         pairs=PAIRS,
         questions=QUESTIONS,
         budget_min=CONFIG.budget_min,
+        code=lambda w: code_of("scripts/rounds/budget.py", others=[outputs.SHIPPED_SPREAD]),
     script:
         "../scripts/rounds/budget.py"
 

@@ -18,10 +18,20 @@ PEERS = experiment.tokens.names_in(experiment.tokens.PEERS, workflow.basedir)
 
 
 def code_of_cell(cell):
-    """The hash of a cell's code, in one file: ten thousand cells with six files each would be sixty thousand inputs."""
+    """The digest of a cell's code and lock, which its record keeps."""
     apart = cell["mode"] if cell.get("mode") in ("custom", "engine", *PEERS) else "program"
     of = cell.get("loader") or cell.get("format") or apart
-    return f"{SPECS}/code/{cell.experiment}/{of}.sha256"
+    return digest_of_code(cell.experiment, of, cell.get("script"), cell["stack"])
+
+
+@functools.cache
+def digest_of_code(name, of, script, stack):
+    """The digest of an experiment's code, of a script of the user's with what it imports beside it, and of a lock."""
+    digests = [digest(tuple(code_in(name, of)), workflow.basedir), lock_digest(stack)]
+    if script:
+        folder, file = os.path.split(CONFIG.scripts[script].file)
+        digests.append(digest(tuple(closure(file, folder or ".")), folder or "."))
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def code_in(name, of):
@@ -42,10 +52,10 @@ def code_in(name, of):
 
 
 def weigh_input(cell):
-    """The inputs of a run: its stack (the marker of its environment, or the lock), its code, its data."""
+    """The inputs of a run: its stack (the marker of its environment, or the lock) and its data."""
+    made(run_files(cell.path))
     return {
         "stack": environment_of(cell["stack"]) or lock_of(cell["stack"]),
-        "code": code_of_cell(cell),
         "reads": job_of(cell)[0],
     }
 
@@ -53,7 +63,7 @@ def weigh_input(cell):
 # The command of every measuring rule; weigh_params gives its params.
 WEIGH = (
     f"beyond-ram weigh --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
-    "--lock {params.lock:q} {params.jobs:q} 2> {log:q}"
+    "--lock {params.lock:q} --code {params.code:q} {params.jobs:q} 2> {log:q}"
 )
 
 
@@ -63,6 +73,7 @@ def weigh_params(cells_of):
         "python": lambda w: python_of(cells_of(w)[0]["stack"]),
         "lock": lambda w: lock_of(cells_of(w)[0]["stack"]),
         "jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)],
+        "code": lambda w: code_of_cell(cells_of(w)[0]),
     }
 
 

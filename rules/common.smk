@@ -3,6 +3,7 @@
 Needs: a config. Makes: nothing. Always holds: only the path grammar builds paths of runs.
 """
 
+import filecmp
 import functools
 import gc
 import hashlib
@@ -18,8 +19,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, lost, outputs, progress, rounds
-from beyond_ram.closure import closure
+from beyond_ram import experiment, idle, lost, outdated, outputs, progress, rounds
+from beyond_ram.closure import closure, digest
 from beyond_ram.outputs import Figure, Page, always, has, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.run_files import RUN_FILES
@@ -70,6 +71,7 @@ onstart:
     except experiment.places.LockedError as error:
         raise WorkflowError(str(error)) from None
     experiment.specs.write(CONFIG, config, ORDER_SEED)
+    outdated.set_aside(workflow, REPORT, rests_on)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
     idle.stay_idle(workflow)
 
@@ -81,6 +83,12 @@ LOST = lost.paths()
 def available(paths):
     """The paths that are not lost."""
     return [path for path in paths if path not in LOST] if LOST else paths
+
+
+def made(paths):
+    """The paths, each planned if it is missing. Snakemake makes no missing file for an output that stands."""
+    workflow.dag.forcefiles.update(path for path in paths if not os.path.exists(path))
+    return paths
 
 
 def run_files(path):
@@ -139,10 +147,29 @@ def experiment_of(cell):
     return CONFIG.experiments[cell.experiment]
 
 
+def lock_to_build(stack):
+    """The lock of a stack. An environment of another lock is planned, whatever the times of both."""
+    lock, marker = lock_of(stack), f".stacks/{stack}/beyond-ram.lock"
+    if os.path.exists(lock) and os.path.exists(marker) and not filecmp.cmp(lock, marker, shallow=False):
+        workflow.dag.forcefiles.add(marker)
+    return lock
+
+
+def lock_digest(stack):
+    """The digest of a stack's lock; for a varied stack, of what its lock is made from."""
+    base = variants.parts_of(stack)[0] if variants.is_variant(stack) else None
+    return digest((f"envs/{base}.txt", f"envs/{base}.in") if base else (lock_of(stack),), workflow.basedir)
+
+
 def code_beside(program, *modules):
     """A program, the modules that it loads by name, and all our files that they import."""
     code = [closure(file, workflow.basedir, beside=program) for file in (program, *modules)]
     return list(dict.fromkeys(file for files in code for file in files))
+
+
+def code_of(program, *modules, others=()):
+    """The digest of all this code and of other files, as a parameter: content makes a job run again, not times."""
+    return digest((*code_beside(program, *modules), *others), workflow.basedir)
 
 
 # Priority of what runs need: all of it before a first repeat, so that no cell falls behind.

@@ -10,7 +10,6 @@ rule corpus:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program=lambda w: f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py",
-        code=lambda w: code_beside(f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py"),
     output:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
         files=directory(f"{CORPORA}/{{corpus}}/files"),
@@ -24,6 +23,7 @@ rule corpus:
         out=lambda w, output: os.path.dirname(output.manifest),
         spec=f"{SPECS}/corpora/{{corpus}}.json",
         content=lambda w: CONFIG.corpora[w.corpus].spec(),
+        code=lambda w: code_of(f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py", others=[lock_of("corpora")]),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
         "--name {wildcards.corpus:q} --spec {params.spec:q} 2> {log:q}"
@@ -34,7 +34,6 @@ rule tokenizer:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program="scripts/corpora/tokenizer.py",
-        code=code_beside("scripts/corpora/tokenizer.py"),
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
     output:
         directory=directory(f"{CORPORA}/{{corpus}}/tokenizer"),
@@ -48,6 +47,7 @@ rule tokenizer:
         corpus=lambda w, input: os.path.dirname(input.manifest),
         spec=f"{SPECS}/tokenizers/{{corpus}}.json",
         content=lambda w: CONFIG.corpora[w.corpus].tokenizer.spec(),
+        code=lambda w: code_of("scripts/corpora/tokenizer.py", others=[lock_of("corpora")]),
     shell:
         "beyond-ram make --out {output.directory:q} -- {params.python:q} {input.program:q} "
         "--spec {params.spec:q} --corpus {params.corpus:q} 2> {log:q}"

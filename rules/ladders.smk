@@ -22,6 +22,8 @@ rule variant:
     priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
+    params:
+        base=lambda w: lock_digest(w.variant),
     shell:
         "beyond-ram stack vary {wildcards.variant:q} {output:q} 2> {log:q}"
 
@@ -48,7 +50,6 @@ checkpoint ladder_round:
             ladder_runs(w.ladder, ladder_round(w.ladder, int(w.round) - 1)["versions"]) if int(w.round) else []
         ),
         rounds=lambda w: [f"{ladder_folder(w.ladder)}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
-        code=closure("scripts/rounds/ladder.py", workflow.basedir),
     output:
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/round~{{round}}.json",
     log:
@@ -58,6 +59,7 @@ checkpoint ladder_round:
         "../envs/driver.yaml"
     params:
         ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
+        code=lambda w: code_of("scripts/rounds/ladder.py"),
     script:
         "../scripts/rounds/ladder.py"
 
@@ -65,8 +67,7 @@ checkpoint ladder_round:
 rule ladder_steps:
     input:
         runs=lambda w: runs_of_ladder(w.ladder),
-        releases=f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
-        code=closure("scripts/tables/ladder.py", workflow.basedir),
+        releases=lambda w: made([f"{RESULTS}/ladders/{w.ladder}/{w.spec}/releases.json"])[0],
     output:
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.csv",
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.parquet",
@@ -76,6 +77,7 @@ rule ladder_steps:
         "../envs/driver.yaml"
     params:
         ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
+        code=lambda w: code_of("scripts/tables/ladder.py"),
     script:
         "../scripts/tables/ladder.py"
 
@@ -83,13 +85,14 @@ rule ladder_steps:
 rule ladders_table:
     input:
         steps=[f"{ladder_folder(name)}/steps.parquet" for name in LADDERS],
-        code=closure("scripts/tables/ladders.py", workflow.basedir),
     output:
         table("ladders"),
     log:
         f"{RESULTS}/logs/tables/ladders.log",
     conda:
         "../envs/driver.yaml"
+    params:
+        code=lambda w: code_of("scripts/tables/ladders.py"),
     script:
         "../scripts/tables/ladders.py"
 

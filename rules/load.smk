@@ -16,7 +16,6 @@ rule tokens:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program="scripts/workloads/make_tokens.py",
-        code=code_beside("scripts/workloads/make_tokens.py"),
         corpus=lambda w: corpus_of_tokens(w.tokens),
         file=lambda w: CONFIG.tokens[w.tokens].path or [],
     output:
@@ -33,6 +32,7 @@ rule tokens:
         out=lambda w, output: os.path.dirname(output.described),
         spec=f"{SPECS}/tokens/{{tokens}}.json",
         content=lambda w: CONFIG.tokens[w.tokens].spec(),
+        code=lambda w: code_of("scripts/workloads/make_tokens.py", others=[lock_of("corpora")]),
         corpus=lambda w: (
             ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"] if CONFIG.tokens[w.tokens].corpus else []
         ),
@@ -46,7 +46,6 @@ rule tokens_in_format:
         lock=lambda w: lock_of(experiment.tokens.writer_stack(w.format)),
         environment=lambda w: environment_of(experiment.tokens.writer_stack(w.format)),
         program="scripts/workloads/write.py",
-        code=lambda w: code_beside("scripts/workloads/write.py", f"scripts/workloads/formats/{w.format}.py"),
         described=f"{TOKENS}/{{tokens}}/tokens.json",
         npy=f"{TOKENS}/{{tokens}}/npy",
     output:
@@ -59,6 +58,11 @@ rule tokens_in_format:
     params:
         python=lambda w: python_of(experiment.tokens.writer_stack(w.format)),
         tokens=lambda w, input: os.path.dirname(input.described),
+        code=lambda w: code_of(
+            "scripts/workloads/write.py",
+            f"scripts/workloads/formats/{w.format}.py",
+            others=[lock_of(experiment.tokens.writer_stack(w.format))],
+        ),
     shell:
         "beyond-ram make --out {output:q} -- {params.python:q} {input.program:q} "
         "--tokens-dir {params.tokens:q} --format {wildcards.format:q} > {log:q} 2>&1"

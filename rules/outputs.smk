@@ -54,9 +54,12 @@ def made_from(kind, name):
     return files
 
 
-def code_of(kind, name):
-    """The code that makes a table or figure."""
-    return closure(outputs.source(kind, name), workflow.basedir)
+def code_of_output(kind, name):
+    """The digest of the code that makes a table or figure, and of the project's files that it reads."""
+    needs, others = OUTPUTS.needs(kind, name), []
+    others += locks_of_pairs() if "locks" in needs else []
+    others += [outputs.SHIPPED_SPREAD] if "shipped_spread" in needs else []
+    return code_of(outputs.source(kind, name), others=others)
 
 
 def figure(name):
@@ -102,7 +105,7 @@ for chapter in OUTPUTS.chapters:
                 f"table_{name}"
             input:
                 unpack(lambda w, name=name: made_from("table", name)),
-                code=code_of("table", name),
+                code=closure(outputs.source("table", name), workflow.basedir),
             output:
                 table(name),
             log:
@@ -111,6 +114,7 @@ for chapter in OUTPUTS.chapters:
                 "../envs/driver.yaml"
             params:
                 name=name,
+                code=lambda w, name=name: code_of_output("table", name),
                 needs=OUTPUTS.needs("table", name),
                 pairs=PAIRS,
                 claimed=CLAIMED,
@@ -128,7 +132,7 @@ for chapter in OUTPUTS.chapters:
             input:
                 unpack(lambda w, name=name: made_from("figure", name)),
                 script=outputs.source("figure", name),
-                code=code_of("figure", name),
+                code=closure(outputs.source("figure", name), workflow.basedir),
             output:
                 **figure(name),
             log:
@@ -136,6 +140,7 @@ for chapter in OUTPUTS.chapters:
             conda:
                 "../envs/driver.yaml"
             params:
+                code=lambda w, name=name: code_of_output("figure", name),
                 needs=OUTPUTS.needs("figure", name),
                 pairs=PAIRS,
                 claimed=CLAIMED,
@@ -164,6 +169,7 @@ for chapter in OUTPUTS.chapters:
             params:
                 name=name,
                 tables=list(page.tables),
+                code=lambda w, name=name: code_of("scripts/page.py", others=[f"report/{name}.html.jinja"]),
             script:
                 "../scripts/page.py"
 

@@ -5,16 +5,26 @@ summary.txt. Always holds: the report opens from a file without a network, and h
 makes Snakemake's own report, with figures, captions and pages.
 """
 
-# The last lines of a call on the terminal.
-BRIEF = f"{RESULTS}/summary.txt"
+# The summary is the last lines of a call on the terminal.
+REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
+BRIEF = REPORT[1]
+
+
+def rests_on(path):
+    """Whether the report rests on a file, whichever parts it covers."""
+    return path.startswith((f"{RUNS}/", f"{COLLECTED}/")) or path in {*targets([])}
 
 
 onsuccess:
     progress.end(workflow, BRIEF)
+    outdated.clear(REPORT)
+    outdated.log_name(REPORT)
 
 
 onerror:
     lost.go_on(workflow, Path(SPECS, "lost.json"), RUNS, (f"{TABLES}/", f"{FIGURES}/"))
+    if not LOST:
+        outdated.log_name(REPORT)
 
 
 OUTPUTS.add(
@@ -29,14 +39,13 @@ OUTPUTS.add(
 rule report:
     input:
         unpack(lambda w: runs_of_report()),
-        tables=lambda w: available([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())]),
-        svg=lambda w: [f"{FIGURES}/{name}.svg" for name in drawn()],
-        captions=lambda w: [f"{FIGURES}/{name}.rst" for name in drawn()],
-        targets=lambda w: targets(parts()),
-        templates=[os.path.relpath(path, workflow.basedir) for path in page_sources()],
+        tables=lambda w: made(available([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())])),
+        svg=lambda w: made([f"{FIGURES}/{name}.svg" for name in drawn()]),
+        captions=lambda w: made([f"{FIGURES}/{name}.rst" for name in drawn()]),
+        targets=lambda w: made(targets(parts())),
         code=closure("scripts/report.py", workflow.basedir),
     output:
-        page=f"{RESULTS}/report.html",
+        page=REPORT[0],
         brief=BRIEF,
     log:
         f"{RESULTS}/logs/report.log",
@@ -48,6 +57,9 @@ rule report:
         pages=lambda w: pages(parts()),
         # Paths that an earlier call with --keep-going has lost.
         lost=sorted(LOST),
+        code=lambda w: code_of(
+            "scripts/report.py", others=[os.path.relpath(path, workflow.basedir) for path in page_sources()]
+        ),
         folder=CONFIG.folder,
         locks=experiment.kept.locks(RESULTS),
         # Config files of the command line; config.yaml is always read.

@@ -7,7 +7,7 @@ written last.
 
 rule stack:
     input:
-        lock=lambda w: lock_of(w.stack),
+        lock=lambda w: lock_to_build(w.stack),
     output:
         marker=".stacks/{stack}/beyond-ram.lock",
     log:

@@ -17,7 +17,6 @@ rule repository:
         lock=lambda w: lock_of(CONFIG.repositories[w.repository].STACK),
         environment=lambda w: environment_of(CONFIG.repositories[w.repository].STACK),
         program=lambda w: f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py",
-        code=lambda w: code_beside(f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py"),
     output:
         manifest=f"{REPOSITORIES}/{{repository}}/manifest.json",
     log:
@@ -30,6 +29,10 @@ rule repository:
         out=lambda w, output: os.path.dirname(output.manifest),
         spec=f"{SPECS}/repositories/{{repository}}.json",
         content=lambda w: CONFIG.repositories[w.repository].spec(),
+        code=lambda w: code_of(
+            f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py",
+            others=[lock_of(CONFIG.repositories[w.repository].STACK)],
+        ),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
         "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"

@@ -1,33 +1,13 @@
-"""Runs: one rule for every workload, and hashes of its code.
+"""Runs: one rule for every workload.
 
-Needs: stacks, corpora. Makes: a folder a run, specs/code/EXPERIMENT. Always holds: a measuring job runs alone on the
-machine; its files are private, and removed when the run is recorded.
+Needs: stacks, corpora. Makes: a folder a run. Always holds: a measuring job runs alone on the machine; its files are
+private, and removed when the run is recorded; a run whose code or lock has another content, or that is gone, is made
+again.
 """
 
 
 wildcard_constraints:
     run=experiment.run_pattern(CONFIG.run()),
-
-
-localrules:
-    code,
-
-
-rule code:
-    input:
-        lambda w: code_in(w.experiment, w.of),
-    output:
-        f"{SPECS}/code/{{experiment}}/{{of}}.sha256",
-    log:
-        f"{RESULTS}/logs/code/{{experiment}}.{{of}}.log",
-    wildcard_constraints:
-        experiment=experiment.NAME,
-        of="[^/]+",
-    priority: BEFORE_RUNS
-    conda:
-        "../envs/driver.yaml"
-    shell:
-        "sha256sum {input:q} > {output:q} 2> {log:q}"
 
 
 rule weigh:

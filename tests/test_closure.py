@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.closure import closure
+from beyond_ram.closure import closure, digest
 
 
 def write(folder: Path, **files: str) -> None:
@@ -62,3 +62,16 @@ def test_scripts_that_read_runs_do_not_import_the_watcher(root: Path, folder: st
     for script in (root / "scripts" / folder).glob("*.py"):
         files = closure(script, root)
         assert not [file for file in files if file.startswith(("beyond_ram/watch/", "beyond_ram/weighing/"))], script
+
+
+def test_file_that_cannot_be_parsed_has_no_imports(tmp_path: Path) -> None:
+    write(tmp_path, a="import b, c", b="import c\nprint(", c="")
+    assert closure("a.py", tmp_path) == ["a.py", "b.py", "c.py"]
+
+
+def test_digest_is_of_contents(tmp_path: Path) -> None:
+    write(tmp_path, one__a="first", two__b="first")
+    digests = [digest((f"{name}.py",), tmp_path) for name in ("one/a", "two/b", "missing")]
+    assert digests[0] == digests[1] != digests[2]
+    write(tmp_path, two__c="second")
+    assert digest(("one/a.py", "two/c.py"), tmp_path) not in digests

@@ -17,6 +17,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--python", required=True, help="interpreter of the stack")
     parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
+    parser.add_argument("--code", help="digest of the code and lock, for the record")
     parser.add_argument(
         "jobs", nargs="+", metavar="JOB", help="a job as JSON; two for an interrupted run and its rerun"
     )
@@ -38,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     jobs = [_job(job) for job in arguments.jobs]
     # The budget includes the start of this interpreter.
     began = time.monotonic() - age_s()
-    settings = [Setting(job, arguments.python, arguments.lock, arguments.work, began=began) for job in jobs]
+    settings = [
+        Setting(job, arguments.python, arguments.lock, arguments.work, began=began, code=arguments.code) for job in jobs
+    ]
     if len(settings) == 1:
         (weigh_limit if jobs[0].find_limit else weigh)(settings[0], arguments.runs)
         if jobs[0].why:

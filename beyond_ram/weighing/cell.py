@@ -44,6 +44,8 @@ class Setting:
     """Folder for private work folders. It is on the file system that is measured."""
     began: float = field(default_factory=time.monotonic)
     """Start of the weighing, on the clock of `time.monotonic`."""
+    code: str | None = None
+    """Digest of the cell's code and lock."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
@@ -221,6 +223,8 @@ def finish(
         "commit": processes.commit(),
         "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent),
     }
+    if setting.code:
+        record["provenance"]["code_sha256"] = setting.code
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     last()

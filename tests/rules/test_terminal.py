@@ -166,7 +166,7 @@ def test_ctrl_c_names_the_ended_run_without_a_traceback(project: Path, config: P
 
 def test_known_options_of_snakemake_work_as_usual(project: Path, snakemake: Snakemake, config: Path) -> None:
     words = ("--configfile", str(config))
-    quiet = snakemake(f"{RESULTS}/specs/code/scan/program.sha256", "-F", "--quiet", "all", *words)
+    quiet = snakemake(f"{RESULTS}/collected/scan.runs.parquet", "-F", "--quiet", "all", *words)
     assert quiet.returncode == 0
     assert "steps" not in quiet.stderr
     assert "table_runs" in snakemake(TABLE, "--summary", *words).stdout

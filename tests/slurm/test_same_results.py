@@ -1,5 +1,6 @@
 """Cells through a real Slurm, compared with the same cells on this machine."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -72,3 +73,12 @@ def test_slurm_gives_the_same_results_and_retries_a_killed_job(one_node: Slurm, 
     jobs = [(job["JobState"] == "COMPLETED", "scarce" in job["Comment"]) for job in run.jobs_of("weigh")]
     assert sorted(jobs) == [(False, True), (True, False), (True, True)]
     assert [job["JobState"] for job in run.jobs_of("weigh_interrupted")] == ["COMPLETED"]
+    shutil.rmtree(clone / "results-slurm/runs/growth")
+    again = one_node.snakemake(*config(clone, "results-slurm"), cwd=clone, timeout=600)
+    assert [len(again.jobs_of(rule)) for rule in ("weigh", "weigh_interrupted", "collect", "table_runs")] == [
+        1,
+        0,
+        1,
+        1,
+    ]
+    assert cells(clone / "results-slurm") == local_cells

@@ -1,0 +1,96 @@
+"""What no longer shows what is there: collected runs whose folders have changed, and a report that a call makes again.
+
+Such a report gets another name when the call begins, so that none stands under its name, however the call ends.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snakemake.logging import logger
+
+from .files import DamagedError, read_json, write
+
+
+class Stamp(NamedTuple):
+    """What a record was when it was collected."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+    code: str | None
+    """The digest of the code and lock of its run."""
+
+
+def write_stamps(records: Iterable[str], runs: str, file: str) -> None:
+    """Write the stamps of those records that exist, by their paths in the folder of all runs."""
+    stamps = {}
+    for record in records:
+        if stat := _stat(record):
+            content = Path(record).read_bytes()
+            code = json.loads(content)["provenance"].get("code_sha256")
+            name, (size, mtime_ns) = record.removeprefix(f"{runs}/"), stat
+            stamps[name] = Stamp(size, mtime_ns, hashlib.sha256(content).hexdigest(), code)
+    write(file, json.dumps(stamps) + "\n")
+
+
+def stamps(file: str) -> dict[str, Stamp]:
+    """The stamps in a file; none if it is missing or damaged."""
+    try:
+        return {record: Stamp(*stamp) for record, stamp in read_json(file).items()}
+    except (DamagedError, AttributeError, TypeError):
+        return {}
+
+
+def changed(runs: str, stamps: Mapping[str, Stamp]) -> bool:
+    """Whether the content of a record differs from its stamp; missing ones do not count.
+
+    Snakemake does not notice new content with an older time, as after `rsync -a`.
+    """
+    return any(_differs(f"{runs}/{record}", stamp) for record, stamp in stamps.items())
+
+
+def _differs(record: str, stamp: Stamp) -> bool:
+    stat = _stat(record)
+    return stat not in (None, stamp[:2]) and hashlib.sha256(Path(record).read_bytes()).hexdigest() != stamp.sha256
+
+
+def _stat(file: str) -> tuple[int, int] | None:
+    """Size and time of a file; None if it is missing."""
+    try:
+        status = Path(file).stat()
+    except FileNotFoundError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def set_aside(workflow: Any, files: Sequence[str], rests_on: Callable[[str], bool]) -> None:
+    """Rename a report if the call makes it, or a file that it rests on.
+
+    With `--touch` outputs stay as they are.
+    """
+    planned = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
+    if not workflow.touch and any(path in files or rests_on(path) for path in planned):
+        for file in files:
+            if Path(file).exists():
+                Path(file).replace(_aside(file))
+
+
+def clear(files: Sequence[str]) -> None:
+    """Remove renamed files that were made again."""
+    for file in files:
+        if Path(file).exists():
+            _aside(file).unlink(missing_ok=True)
+
+
+def log_name(files: Sequence[str]) -> None:
+    """Log the name of a report that is out of date."""
+    if _aside(files[0]).exists():
+        logger.warning(f"{files[0]} was not made again; the report from before is {_aside(files[0])}")
+
+
+def _aside(file: str) -> Path:
+    path = Path(file)
+    return path.with_name(f"{path.stem}-out-of-date{path.suffix}")

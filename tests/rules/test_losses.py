@@ -1,0 +1,271 @@
+"""Files that are lost or changed between two calls: the second call is right, or fails and leaves no report."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from ..conftest import lend_bytecode
+from .conftest import Snakemake
+
+pytestmark = pytest.mark.slow
+RESULTS = "results-losses"
+RUN = "runs/own/stack~current/script~mine/arguments~none/rep~1"
+A_YEAR_S = 365 * 86400
+
+
+@dataclass(frozen=True)
+class Place:
+    """The results of two cells of a small script, which imports a module beside it and prints."""
+
+    project: Path
+    folder: Path
+    """The folder of the script and the config."""
+    snakemake: Snakemake
+
+    @property
+    def results(self) -> Path:
+        return self.project / RESULTS
+
+    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return self.snakemake(*words, "--cores", "2", "--configfile", str(self.folder / "losses.yaml"))
+
+    def planned(self, *words: str) -> set[str]:
+        """The rules of a dry run, without those of all other tables."""
+        done = self.call("-n", *words)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)) & ALL
+
+    def configure(self, letter: str) -> None:
+        """Write the config, with an argument of one of the cells."""
+        matrix = {"stack": ["current"], "script": ["mine"], "arguments": ["none", "given"]}
+        config = {
+            "defaults": "none",
+            "results": RESULTS,
+            "scripts": {"mine": {"file": str(self.folder / "mine.py"), "arguments": {"given": letter}}},
+            "experiments": {"own": {"workload": "script", "repeats": 1, "matrix": matrix}},
+        }
+        (self.folder / "losses.yaml").write_text(yaml.safe_dump(config))
+
+    def files(self) -> set[str]:
+        """The files of the results that users read."""
+        files = (path.relative_to(self.results).as_posix() for path in self.results.rglob("*") if path.is_file())
+        return {file for file in files if not file.startswith(("logs/", "specs/", "collected/"))}
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """The records of the runs on disk, by argument."""
+        records = [json.loads(path.read_text()) for path in (self.results / "runs").rglob("run.json")]
+        return {record["cell"]["arguments"]: record for record in records}
+
+    def answers(self) -> dict[str, str]:
+        """The digests of what the script prints now, by argument."""
+        given = yaml.safe_load((self.folder / "losses.yaml").read_text())["scripts"]["mine"]["arguments"]["given"]
+        answers = {}
+        for name, words in {"none": [], "given": [given]}.items():
+            done = subprocess.run([sys.executable, "mine.py", *words], cwd=self.folder, capture_output=True, check=True)
+            answers[name] = hashlib.sha256(b"\0" + done.stdout).hexdigest()
+        return answers
+
+    def assert_right(self) -> None:
+        """The runs are those of the script as it is, tables and report those of the runs; a call has nothing to do."""
+        records, runs = self.records(), pd.read_csv(self.results / "tables/runs.csv").set_index("arguments")
+        assert {name: record["work"]["answer_sha256"] for name, record in records.items()} == self.answers()
+        assert dict(runs["answer_sha256"]) == self.answers()
+        assert dict(runs["started_at"]) == {name: record["started_at"] for name, record in records.items()}
+        made_of = [path for name in ("tables", "figures") for path in (self.results / name).iterdir()]
+        assert max(path.stat().st_mtime for path in made_of) <= (self.results / "report.html").stat().st_mtime
+        assert not list(self.results.glob("*out-of-date*"))
+        assert "Nothing to be done" in self.call().stderr
+
+
+@pytest.fixture(scope="module")
+def place(project: Path, current: None, snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A complete call."""
+    place = Place(project, tmp_path_factory.mktemp("script"), snakemake)
+    (place.folder / "mine.py").write_text("import sys\nimport helper\nprint(helper.WORD, *sys.argv[1:])\n")
+    (place.folder / "helper.py").write_text("WORD = 'first'\n")
+    place.configure("b")
+    done = place.call()
+    assert done.returncode == 0, done.stderr[-3000:]
+    place.assert_right()
+    return place
+
+
+def make_older(*paths: Path, by_s: float = A_YEAR_S) -> None:
+    """Give files the same old time, as after `rsync -a`."""
+    then = Path(__file__).stat().st_mtime - by_s
+    for path in paths:
+        os.utime(path, (then, then))
+
+
+Change = Callable[[Place], AbstractContextManager[object]]
+
+
+def removed(*names: str) -> Change:
+    """Remove files and folders of the results."""
+
+    @contextlib.contextmanager
+    def change(place: Place) -> Iterator[None]:
+        for name in names:
+            path = place.results / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        yield
+
+    return change
+
+
+def edited(name: str, before: str, after: str) -> Change:
+    """Edit a file beside the script, or of the project, while the block runs; it gets an old time."""
+
+    @contextlib.contextmanager
+    def change(place: Place) -> Iterator[None]:
+        file = next(folder / name for folder in (place.folder, place.project) if (folder / name).exists())
+        text, status = file.read_text(), file.stat()
+        assert before in text
+        file.write_text(text.replace(before, after, 1))
+        make_older(file)
+        try:
+            yield
+        finally:
+            file.write_text(text)
+            os.utime(file, (status.st_atime, status.st_mtime))
+
+    return change
+
+
+@contextlib.contextmanager
+def older_run(place: Place) -> Iterator[None]:
+    """Replace the record of a run by that of an earlier one of the same cell, with its old time."""
+    file = place.results / RUN / "run.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps(record | {"started_at": record["started_at"] - A_YEAR_S}))
+    make_older(file)
+    yield
+
+
+@contextlib.contextmanager
+def other_argument(place: Place) -> Iterator[None]:
+    place.configure("c")
+    try:
+        yield
+    finally:
+        place.configure("b")
+
+
+FROM_TABLES = {"table_runs", "report"}
+FROM_RUNS = {"collect", "table_owners", "figure_who_holds_it", *FROM_TABLES}
+FROM_SCRIPT = {"weigh", *FROM_RUNS}
+FIGURE = {"figure_who_holds_it", "report"}
+ALL = {"stack", *FROM_SCRIPT}
+CHANGES: dict[str, tuple[Change, set[str]]] = {
+    "script": (edited("mine.py", "print(", "print('edited', "), FROM_SCRIPT),
+    "module that the script imports": (edited("helper.py", "first", "second"), FROM_SCRIPT),
+    "program that runs the script": (
+        edited("scripts/workloads/script.py", "def main(", "X = 1\n\n\ndef main("),
+        FROM_SCRIPT,
+    ),
+    "argument in the config": (other_argument, FROM_SCRIPT),
+    "lock": (edited("envs/current.txt", "", "# edited\n"), {"stack", *FROM_SCRIPT}),
+    "record of a run": (older_run, FROM_RUNS),
+    "no runs": (removed("runs"), FROM_SCRIPT),
+    "no record of a run": (removed(f"{RUN}/run.json"), FROM_SCRIPT),
+    "no samples of a run": (removed(f"{RUN}/samples.csv"), FROM_SCRIPT),
+    "only the report": (removed("runs", "collected", "tables", "figures"), FROM_SCRIPT),
+    "no collected runs": (removed("collected"), set()),
+    "no table": (removed("tables/runs.parquet"), FROM_TABLES),
+    "no tables and figures": (removed("tables", "figures"), FROM_RUNS - {"collect"}),
+    "no caption": (removed("figures/who_holds_it.rst"), FIGURE),
+    "code of a table": (
+        edited("beyond_ram/analysis/owners.py", "def owners(", "X = 1\n\n\ndef owners("),
+        {"table_owners", *FIGURE},
+    ),
+    "code of a figure": (edited("scripts/figures/who_holds_it.py", "def plot(", "X = 1\n\n\ndef plot("), FIGURE),
+    "template of the report": (
+        edited("beyond_ram/report/templates/base.html.jinja", "</title>", " again</title>"),
+        {"report"},
+    ),
+    "no summary": (removed("summary.txt"), {"report"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_lost_or_changed_is_planned(place: Place, tmp_path: Path, change: str) -> None:
+    make, rules = CHANGES[change]
+    shutil.copytree(place.results, tmp_path / "before")
+    try:
+        with make(place):
+            assert place.planned() == rules
+    finally:
+        shutil.rmtree(place.results)
+        shutil.copytree(tmp_path / "before", place.results)
+
+
+@pytest.fixture(scope="module")
+def lent(project: Path) -> None:
+    """Bytecode for the stack that a rule builds after its lock was edited."""
+    lend_bytecode("current", project / ".stacks")
+
+
+@pytest.mark.end_to_end
+@pytest.mark.usefixtures("lent")
+@pytest.mark.parametrize("change", CHANGES)
+def test_call_after_a_loss_or_change_is_right(place: Place, change: str) -> None:
+    before = place.files()
+    with CHANGES[change][0](place):
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
+        place.assert_right()
+        assert place.files() == before
+
+
+def test_times_alone_change_nothing(place: Place) -> None:
+    make_older(*place.results.rglob("*"), *place.folder.iterdir())
+    make_older(*(place.project / "scripts").glob("*.py"), by_s=2 * A_YEAR_S)  # Snakemake compares these by time
+    assert place.planned() == set()
+    for file in ("mine.py", "helper.py"):
+        (place.folder / file).touch()
+    (place.project / "scripts/workloads/script.py").touch()
+    (place.results / RUN / "run.json").touch()
+    assert place.planned() == set()
+
+
+def test_run_of_other_code_is_noticed_without_the_records_of_snakemake(place: Place) -> None:
+    with edited("helper.py", "first", "second")(place):
+        assert "weigh" in place.planned("--config", f"results={place.results}"), "another path of the same results"
+
+
+@pytest.mark.parametrize("program", ["snakemake", pytest.param("beyond-ram", marks=pytest.mark.end_to_end)])
+def test_failed_script_leaves_no_report(place: Place, path: str, program: str) -> None:
+    def run() -> "subprocess.CompletedProcess[str]":
+        if program == "snakemake":
+            return place.call()
+        environment = os.environ | {"PATH": path, "PYTHONPATH": str(place.project)}
+        command = ["beyond-ram", "run", "--configfile", "losses.yaml", "--config", f"results={place.results}"]
+        return subprocess.run(command, cwd=place.folder, env=environment, capture_output=True, text=True, check=False)
+
+    report = place.results / "report.html"
+    earlier = report.read_bytes()
+    with edited("mine.py", "print(", "sys.exit(sys.argv[1:] != []) or print('edited', ")(place):
+        for _ in range(2):
+            done = run()
+            assert done.returncode != 0
+            assert not report.exists()
+            assert not (place.results / "summary.txt").exists()
+            assert (place.results / "report-out-of-date.html").read_bytes() == earlier
+            assert "report-out-of-date.html" in done.stderr
+    done = run()
+    assert done.returncode == 0, done.stderr[-3000:]
+    place.assert_right()

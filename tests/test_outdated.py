@@ -1,0 +1,44 @@
+"""Contents of records against their stamps."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from beyond_ram import outdated
+
+
+@pytest.fixture
+def stamps(tmp_path: Path) -> Path:
+    """Stamps of records a and b, of which a has the digest of its code."""
+    for name, provenance in (("a", {"code_sha256": "1"}), ("b", {})):
+        (tmp_path / name).write_text(json.dumps({"provenance": provenance}))
+    outdated.write_stamps([str(tmp_path / name) for name in "abc"], str(tmp_path), str(tmp_path / "stamps"))
+    return tmp_path / "stamps"
+
+
+def changed(stamps: Path) -> bool:
+    return outdated.changed(str(stamps.parent), outdated.stamps(str(stamps)))
+
+
+def test_only_other_content_counts(stamps: Path) -> None:
+    assert not changed(stamps)
+    record = stamps.with_name("a")
+    text = record.read_text()
+    os.utime(record, (1, 1))
+    stamps.with_name("b").unlink()
+    assert not changed(stamps), "another time, or a missing record"
+    record.write_text(text.replace("1", "2"))
+    os.utime(record, (1, 1))
+    assert changed(stamps)
+
+
+def test_stamps_have_the_code_of_a_run(stamps: Path) -> None:
+    assert {record: stamp.code for record, stamp in outdated.stamps(str(stamps)).items()} == {"a": "1", "b": None}
+
+
+@pytest.mark.parametrize("content", ["", "[]", "1", '{"a": 1}', '{"a": [1]}'])
+def test_damaged_stamps_are_none(stamps: Path, content: str) -> None:
+    stamps.write_text(content)
+    assert outdated.stamps(str(stamps)) == {}
