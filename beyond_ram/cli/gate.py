@@ -112,6 +112,7 @@ def _weighed(
     out: Path,
 ) -> "Gate":
     """Build both sides and weigh the cells, in the project's folder."""
+    from ..folders import anew, mark
     from ..gate import schedule, sides, verdict
 
     named = [one for side in asked.values() for one in side]
@@ -121,7 +122,11 @@ def _weighed(
         show("making what the cells read")
         _prepare(chosen, out)
     budget_s = 60 * arguments.budget
-    decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, show)
+    runs = out / "results" / "runs"
+    if runs.exists():
+        mark(runs)
+    with anew(runs):
+        decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, show)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
@@ -137,7 +142,7 @@ def _weighed(
 
 @contextlib.contextmanager
 def _opened(out: Path) -> Iterator[None]:
-    """The folder, made or taken from an earlier gate, without its runs. One that was made is removed after an error.
+    """The folder, made or taken from an earlier gate. One that was made is removed after an error.
 
     Raises ForeignFolderError, ValueError.
     """
@@ -152,10 +157,6 @@ def _opened(out: Path) -> Iterator[None]:
     mark(out)
     # Snakemake opens it too, but not where the cells read nothing that has to be made.
     open_results(str(out / "results"))
-    runs = out / "results" / "runs"
-    if runs.exists():
-        mark(runs)
-        remove(runs)
     try:
         yield
     except BaseException:
