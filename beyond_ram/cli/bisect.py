@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
+from ..shipped import FILES
 from .progress import minutes, show
-from .project import project
 
 if TYPE_CHECKING:
     from ..bisect.ladder import Ladder
@@ -133,7 +133,7 @@ def stack_of(arguments: argparse.Namespace) -> Path | None:
     if arguments.stack is None:
         return None
     file = Path(arguments.stack).absolute()
-    return file if file.is_file() else lock_of(arguments.stack, project() / ENVS)
+    return file if file.is_file() else lock_of(arguments.stack, FILES / ENVS)
 
 
 def _asked(arguments: argparse.Namespace) -> list[str]:

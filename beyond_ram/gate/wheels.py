@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import masked
 from ..stacks.differences import canonical
-from ..stacks.locks import StackError
+from ..stacks.locks import StackError, uv
 
 _VERSION = r"(===|==|!=|~=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
 _MARKER = r"\s*;((?!\s-)[^\n#])+"  # no option of a line of requirements, as --hash
@@ -73,7 +73,7 @@ def _built(asked: str, source: str, wheels: Path) -> Requirement:
 def _pip(*words: str) -> str:
     """Run pip with the user's configuration of indexes, and return its errors."""
     errors = ""
-    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", "pip"], ["uv", "tool", "run", "pip"]):
+    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", "pip"], [uv(), "tool", "run", "pip"]):
         done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
         if not done.returncode:
             return ""

@@ -6,6 +6,7 @@ A lock has only versions and hashes, no addresses, so it is valid on every machi
 import hashlib
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -106,6 +107,19 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
     write(envs / f"{name}.yaml", _CONDA.format(name=name, python=PYTHON))
 
 
+def uv() -> str:
+    """The command uv: of the package beside us, which need not be on PATH, or of PATH. Raises StackError."""
+    try:
+        from uv import find_uv_bin
+
+        return find_uv_bin()
+    except (ImportError, FileNotFoundError):
+        on_path = shutil.which("uv")
+    if not on_path:
+        raise StackError("uv builds the environments, and is not installed: pip install uv")
+    return on_path
+
+
 def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | None = None) -> None:
     """Resolve requirements to versions and hashes, from uploads `until` a time (default: now).
 
@@ -113,7 +127,7 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
     requirements, StackError if the index does not answer, both with the resolver's reason.
     """
     until = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if until is None else until
-    command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
+    command = [uv(), "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}"]
     command += [f"--exclude-newer={until or 'false'}"]
     command += ["--prerelease=allow"] if takes_prereleases(source) else []
