@@ -69,9 +69,13 @@ class Runs:
             self._records.append(records.run(record.parent))
             return
         self._failed.append(
-            {**one.parameters(), "workload": job.workload, "outcome": "failed", "completed_work": False, FAILED: 1.0}
+            {**self.parameters(one), "workload": job.workload, "outcome": "failed", "completed_work": False, FAILED: 1.0}
             | {"reason": _reason(end_of(log))}
         )
+
+    def parameters(self, cell: Cell) -> dict[str, Any]:
+        """The cell as in table `runs`, which has every axis of its workload; paths lack some defaults."""
+        return records.of_today(cell.parameters(), self.config.experiments[cell.experiment].workload)
 
     def table(self) -> pd.DataFrame:
         """Table `runs`."""
@@ -99,7 +103,7 @@ class Looks:
         self._repeat = self._looked = 0
         bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
         self._pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
-        self._keys = {cell: key_of(candidate_of(cell).parameters()) for cell in cells}
+        self._keys = {cell: key_of(runs.parameters(candidate_of(cell))) for cell in cells}
 
     def undecided(self, repeat: int) -> list[Cell]:
         """The cells to weigh again."""
