@@ -21,6 +21,9 @@ from . import processes
 from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
 
+# A run may take this many times as long as the longest that completed, and some seconds more.
+PATIENCE, PATIENCE_S = 10, 60
+
 
 @dataclass(frozen=True)
 class Ended:

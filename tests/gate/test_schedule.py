@@ -23,7 +23,7 @@ class Simulated:
         self.done: list[tuple[str, str, int]] = []
         self.lines: list[dict[str, Any]] = []
 
-    def weigh(self, cell: Cell, side: str, repeat: int) -> None:
+    def weigh(self, cell: Cell, side: str, repeat: int, left_s: float) -> None:
         self.done.append((cell.experiment, side, repeat))
         fields = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
         fields |= {"xet": "no", "workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}

@@ -37,6 +37,23 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
+    wheels = [served.wheel(tmp_path, "stairs", version, f"import time\ntime.sleep({seconds})\n")
+              for version, seconds in (("1.0", 0), ("1.1", 3600))]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(schedule, "LEAST_S", 0.5)
+    (tmp_path / "case.py").write_text("# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\n")
+    with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py"]
+        assert main(["gate", *words, "--budget", "0.05", "--out", "results"]) == 2
+    report = json.loads((tmp_path / "results/gate.json").read_text())
+    (failed,) = [change for change in report["changes"] if change["metric"] == "run_failed"]
+    assert (failed["verdict"], failed["candidate"]) == ("undecided", 1)
+
+
+@pytest.mark.slow
 def test_scripts_are_chosen_by_their_requirements(tmp_path, monkeypatch):
     wheels = {name: [served.wheel(tmp_path, name, version, "") for version in ("1.0", "1.1")]
               for name in ("stairs", "beside")}  # fmt: skip
