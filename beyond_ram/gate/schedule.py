@@ -96,7 +96,7 @@ class Runs:
 
     def parameters(self, cell: Cell) -> dict[str, Any]:
         """The cell as in table `runs`, which has every axis of its workload; paths lack some defaults."""
-        return records.of_today(cell.parameters(), self.config.experiments[cell.experiment].workload)
+        return records.of_today(cell.parameters(), self.config.job(cell).workload)
 
     def table(self) -> pd.DataFrame:
         """Table `runs`."""
