@@ -119,7 +119,8 @@ def _weighed(
 
     named = [one for side in asked.values() for one in side]
     show(f"building the two sides of {', '.join(chosen.bases)}")
-    built = sides.both(chosen.bases, asked, out, out / "envs" if arguments.script else Path("envs"))
+    scripts = bool(arguments.script)
+    built = sides.both(chosen.bases, asked, out, out / "envs" if scripts else Path("envs"), exact=scripts)
     if not arguments.script:
         show("making what the cells read")
         _prepare(chosen, out)
