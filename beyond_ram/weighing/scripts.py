@@ -17,7 +17,7 @@ from ..shipped import FILES
 from ..stacks.locks import lock_sha256
 from ..text import last_line
 from ..watch import write_record
-from . import processes
+from . import processes, sound
 from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
 
@@ -69,6 +69,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
         write(out / "stderr.txt", end_of(work / "stderr"))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
+    record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
     record["provenance"]["script_sha256"] = script_sha256(setting.job)

@@ -26,6 +26,9 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(schedule, "AT", (2, 2))  # two repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
+    (tmp_path / "stairs").mkdir()  # a checkout beside the script, which is neither side
+    (tmp_path / "stairs/__init__.py").write_text("def answer(): return 'mine'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
@@ -35,6 +38,19 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
     worse = {change["metric"] for change in report["changes"] if change["verdict"] == "worse"}
     assert {"end_anon_bytes", "peak_anon_upper_bound_bytes"} <= worse
     assert "the answer" in report["differs_beside"]["case-1"]
+
+
+@pytest.mark.slow
+def test_run_that_imports_a_copy_from_elsewhere_is_no_run(index, tmp_path):
+    (tmp_path / "stairs.py").touch()
+    (tmp_path / "case.py").write_text(f"# /// script\n# dependencies = ['stairs']\n# ///\nimport sys\n"
+                                      f"sys.path.insert(0, {str(tmp_path)!r})\nimport stairs\n")  # fmt: skip
+    words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py", "--budget", "0.1"]
+    assert main(["gate", *words]) == 2
+    (note,) = json.loads((tmp_path / "results-gate/gate.json").read_text())["says_nothing"]
+    assert str(tmp_path / "stairs.py") in note
+    words = ["--package", "stairs", "--good", "1.0", "--bad", "1.1", "--budget", "0.1"]
+    assert main(["bisect", "case.py", *words]) == 2
 
 
 @pytest.mark.slow
