@@ -13,11 +13,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from .files import locked
+
 MARK = ".beyond-ram-made"
 
 
 class ForeignFolderError(RuntimeError):
     """The folder to replace or delete was not made here. The message is one line."""
+
+
+class InUseError(RuntimeError):
+    """Another process fills the folder. The message is one line."""
 
 
 def protected_places() -> list[Path]:
@@ -80,6 +86,53 @@ def fresh(folder: Path) -> None:
     remove(folder)
     folder.mkdir(parents=True)
     mark(folder)
+
+
+@contextlib.contextmanager
+def anew(folder: Path) -> Iterator[None]:
+    """Make a folder anew for the block to fill. After an error in the block, the earlier folder is back.
+
+    Unlike in `replaced`, the block works at the folder's final path, which environments need. The earlier folder waits
+    beside it, in a folder that is locked as there; after a kill, the next call puts it back first. Raises
+    ForeignFolderError, InUseError, OSError.
+    """
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow a link
+    check(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{folder.name}.earlier-"
+    left = [path for path in folder.parent.iterdir() if path.name.startswith(prefix)]
+    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    mark(holder)
+    with _locked(holder):
+        try:
+            for other in left:
+                with _locked(other) as ours:
+                    if ours is False:
+                        raise InUseError(f"{folder} is in use by another process; wait for it, or name another folder")
+                    if ours:
+                        _put_back(other, folder)
+            if folder.exists():
+                folder.replace(holder / folder.name)
+        except BaseException:
+            _put_back(holder, folder)
+            raise
+        try:
+            fresh(folder)
+            yield
+        except BaseException:
+            remove(folder)
+            _put_back(holder, folder)
+            raise
+        remove(holder)
+
+
+def _put_back(holder: Path, folder: Path) -> None:
+    """Put an earlier folder back, if `holder` has one, and remove `holder`."""
+    earlier = holder / folder.name
+    if earlier.exists():
+        remove(folder)
+        earlier.replace(folder)
+    remove(holder)
 
 
 @contextlib.contextmanager
@@ -149,19 +202,16 @@ def _remove_left(parent: Path, prefix: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder by its mark, for child processes too. Returns whether that was possible."""
+def _locked(folder: Path) -> Iterator[bool | None]:
+    """Lock a folder by its mark, for child processes too. Yields whether that was possible; None without a mark, or
+    on a file system without locks."""
     try:
         descriptor = os.open(folder / MARK, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:  # without a mark it is not ours
-        yield False
+        yield None
         return
     try:
         os.set_inheritable(descriptor, True)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # locked, or the file system has no locks
-        yield False
-    else:
-        yield True
+        yield locked(descriptor)
     finally:
         os.close(descriptor)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..shipped import FILES
 from ..stacks.inline import Inline, read
 from ..text import did_you_mean
 
-FOLDER = Path(__file__).parents[2] / "cases" / "atlas"
+FOLDER = FILES / "cases" / "atlas"
 """The shipped cases."""
 
 

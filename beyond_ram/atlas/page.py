@@ -12,6 +12,7 @@ from ..analysis.changes import in_unit
 from ..bisect.result import NAMES
 from ..files import write as write_file
 from ..report.page import TEMPLATES, render
+from ..shipped import FILES
 from . import tables
 from .bench import AGAIN
 from .steps import CONFIRMED, METRICS, ONCE, REFUTED
@@ -19,7 +20,7 @@ from .tables import Line, is_false, strength
 from .words import times, values
 
 PAGE = "atlas.html"
-SHIPPED = Path(__file__).parents[2] / "docs" / "measured" / "atlas"
+SHIPPED = FILES / "docs" / "measured" / "atlas"
 """The atlas that comes with the checkout."""
 NUMBERS = METRICS[:4]
 _SHADES = (1.1, 1.25, 1.5, 2.0)

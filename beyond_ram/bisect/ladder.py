@@ -15,11 +15,8 @@ from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..weighing.cell import Setting
-from ..weighing.scripts import Ended, cell_of, job_of, weigh
+from ..weighing.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, weigh
 from .search import NotInstallableError, Run
-
-# A run may take this many times as long as the longest that completed, and some seconds more.
-_PATIENCE, _PATIENCE_S = 10, 60
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,7 @@ class Ladder:
 
     def _timeout_s(self) -> float:
         completed = [one.record["duration_s"] for one in self._all() if one.outcome == "completed"]
-        return _PATIENCE * max(completed) + _PATIENCE_S if completed else max(self.budget_s, _PATIENCE_S)
+        return PATIENCE * max(completed) + PATIENCE_S if completed else max(self.budget_s, PATIENCE_S)
 
     def fits(self, versions: Sequence[str]) -> bool:
         """Whether another run of each of these releases fits into the budget, going by those so far."""

@@ -134,6 +134,11 @@ class Result:
         notes += [
             f"skipped: {version} cannot be installed: {reason}" for version, reason in self.search.skipped.items()
         ]
+        if varying := [version for version in self.search.runs if " or " in self.search.outcome(version)]:
+            ends = "; ".join(f"{version}: {self.search.outcome(version)}" for version in varying[:3])
+            notes.append(
+                f"the outcome of {len(varying)} releases differs from run to run, so it has no step there: {ends}"
+            )
         if not self.search.answers_agree:
             notes.append("the script's answer differs from run to run, so answers were not compared")
         if untested := len(self.ladder.releases.versions) - self.tried:

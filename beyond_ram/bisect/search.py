@@ -5,6 +5,8 @@ searched: the intervals inside it are no further questions. The two neighbours a
 step between them is confirmed too.
 """
 
+import itertools
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +27,9 @@ COARSE = 9
 """Releases of the coarse pass, its ends among them."""
 RUNS, RUNS_OF_STEP = 2, 3
 """Runs of a release in which nothing changes, and of both sides of a step."""
+RUNS_OF_OUTCOME = next(n for n in itertools.count(RUNS_OF_STEP) if 2 / math.comb(2 * n, n) < SHARE)
+"""Runs of both sides of a step of outcomes: the fewest for which full agreement of each side is beyond chance in
+Fisher's exact test. Otherwise a script that fails now and then would have steps."""
 LIKELY = 0.1
 """A clock that has been read a few times is read again where its uncorrected p is below this."""
 COMPLETED = "completed"
@@ -135,7 +140,7 @@ class Search:
         """Whether the two neighbours of a step have to run again."""
         n = self._pairs(interval)
         if n < RUNS_OF_STEP or interval.metric in (OUTCOME, ANSWER):
-            return n < RUNS_OF_STEP
+            return n < (RUNS_OF_OUTCOME if interval.metric == OUTCOME else RUNS_OF_STEP)
         return not self._is_step(interval, self._decision(interval)) and n < AT[-1]
 
     # What the runs say.
@@ -145,7 +150,9 @@ class Search:
         for interval, decision in self._coarse():
             if self._differs(interval, decision) and not self._is_followed(interval):
                 self.followed.append(interval)
-        self.followed = [one for one in self.followed if one.metric != ANSWER or self.answers_agree]
+        self.followed = [
+            one for one in self.followed if one.metric not in (OUTCOME, ANSWER) or self._differs(one, None)
+        ]
         for interval in list(self.followed):
             tested = self._tested(interval.metric)
             between = tested[tested.index(interval.first) : tested.index(interval.second) + 1]
@@ -185,10 +192,11 @@ class Search:
         return [*others, *zip(numbers, decisions, strict=True)]
 
     def _differs(self, interval: Interval, decision: Decision | None) -> bool:
-        change = self._change(interval)
-        if decision is None:
-            return bool(change[0] != change[1])
-        return self._is_step(interval, decision)
+        if decision is not None:
+            return self._is_step(interval, decision)
+        agree = self.answers_agree if interval.metric == ANSWER else self.outcomes_agree(interval)
+        first, second = self._change(interval)
+        return bool(agree and first != second)
 
     def _is_step(self, interval: Interval, decision: Decision) -> bool:
         differs = decision.confirmed and decision.result != "same"
@@ -245,6 +253,10 @@ class Search:
         """Whether the runs of each release give the same answer; else answers cannot be compared."""
         groups = [{run.answer for run in runs if run.answer} for runs in self.runs.values()]
         return all(len(group) < 2 for group in groups)
+
+    def outcomes_agree(self, interval: Interval) -> bool:
+        """Whether all runs of each side end in the same way; else the outcomes of two releases cannot be compared."""
+        return all(len({run.outcome for run in self.runs[one]}) == 1 for one in (interval.first, interval.second))
 
     def outcome(self, version: str) -> str:
         """How the runs of a release ended."""

@@ -4,18 +4,18 @@ import argparse
 import contextlib
 import json
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
+from ..shipped import FILES
 from .progress import minutes, show
-from .project import project
 
 if TYPE_CHECKING:
     from ..bisect.ladder import Ladder
     from ..bisect.result import Result
     from ..bisect.search import Search, Step
+    from ..stacks.inline import Inline
 
 BUDGET_MINUTES = 10.0
 ALIASES = {
@@ -86,40 +86,44 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
     from ..bisect.ladder import Ladder, range_of
     from ..bisect.search import ANSWER, OUTCOME, Search
+    from ..folders import anew, check
     from ..stacks import index
-    from ..stacks.inline import read
 
-    script, words = script_of(arguments)
-    metrics = chosen(arguments.metric)
-    inline = read(script, arguments.more, stack_of(arguments))
-    with opened(arguments.out.absolute()) as out, index.for_uv():
+    script, words, inline = script_of(arguments)
+    metrics, out = chosen(arguments.metric), arguments.out.absolute()
+    check(out)
+    with index.for_uv():
         show(f"asking the package index for {arguments.package}")
         releases = range_of(arguments.package, arguments.good, arguments.bad)
-        ladder = Ladder(script, words, inline, releases, arguments.also, out, 60 * arguments.budget,
-                        arguments.memory_limit, _asked(arguments), show)  # fmt: skip
-        ladder.begin()
-        wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
-        yanked = [one.text for one in releases.releases if one.yanked]
-        search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh, yanked)
-        search.run(ladder.budget_s, secrets.randbits(32), ladder.used_s)
-        result = _result(search, ladder)
-        show("")
-        _write(result, out)
+        with anew(out):
+            ladder = Ladder(script, words, inline, releases, arguments.also, out, 60 * arguments.budget,
+                            arguments.memory_limit, _asked(arguments), show)  # fmt: skip
+            ladder.begin()
+            wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
+            yanked = [one.text for one in releases.releases if one.yanked]
+            search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh, yanked)
+            search.run(ladder.budget_s, secrets.randbits(32), ladder.used_s)
+            result = _result(search, ladder)
+            show("")
+            _write(result, out)
     print("\n".join([*result.lines(), f"files: {arguments.out}"]))
     return result.status
 
 
-def script_of(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
-    """The script and its arguments. Raises ValueError."""
+def script_of(arguments: argparse.Namespace) -> "tuple[Path, list[str], Inline]":
+    """The script, its arguments and what it requires. Raises ValueError, StackError."""
     import shlex
+
+    from ..stacks.inline import read
 
     script = arguments.script.absolute()
     if not script.is_file():
         raise ValueError(f"there is no file {arguments.script}")
     try:
-        return script, shlex.split(arguments.args)
+        words = shlex.split(arguments.args)
     except ValueError as error:
         raise ValueError(f"--args {arguments.args!r} cannot be split into words: {error}") from None
+    return script, words, read(script, arguments.more, stack_of(arguments))
 
 
 def stack_of(arguments: argparse.Namespace) -> Path | None:
@@ -129,7 +133,7 @@ def stack_of(arguments: argparse.Namespace) -> Path | None:
     if arguments.stack is None:
         return None
     file = Path(arguments.stack).absolute()
-    return file if file.is_file() else lock_of(arguments.stack, project() / ENVS)
+    return file if file.is_file() else lock_of(arguments.stack, FILES / ENVS)
 
 
 def _asked(arguments: argparse.Namespace) -> list[str]:
@@ -153,19 +157,6 @@ def chosen(names: list[str]) -> list[str]:
             raise ValueError(f"--metric {name!r} is no metric{hint} (there are {short})")
     decided = [name for name, one in METRICS.items() if one.decided_in(ScriptExperiment.name()) and name != FAILED]
     return [ALIASES.get(name, name) for name in names] or decided
-
-
-@contextlib.contextmanager
-def opened(out: Path) -> Iterator[Path]:
-    """The folder for all files, made anew. One that was made is removed after an error. Raises ForeignFolderError."""
-    from ..folders import fresh, remove
-
-    fresh(out)
-    try:
-        yield out
-    except BaseException:
-        remove(out)
-        raise
 
 
 def _result(search: "Search", ladder: "Ladder") -> "Result":

@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.chdir(project()):
         lock = lock_of(name).absolute()
     old = lock.read_bytes()
+    _run_workflow(arguments, "--dry-run", "--quiet", "all")  # a mistyped config or target must not renew the lock
     earlier = list(dict.fromkeys(str(parse(path)["stack"]) for path in kept.read(arguments.results)))
     earlier = [one for one in earlier if one.partition("@")[0] == name]
     weighed = next(kept.runs_of(arguments.results, name, old), None) is not None
@@ -66,9 +67,9 @@ def _only(results: Path) -> str:
     return named[0]
 
 
-def _run_workflow(arguments: argparse.Namespace) -> None:
+def _run_workflow(arguments: argparse.Namespace, *options: str) -> None:
     """Run the workflow; its progress goes to the terminal. Raises RuntimeError."""
     files = ["--configfile", *map(str, arguments.configfile)] if arguments.configfile else []
-    done = subprocess.run([sys.executable, "-m", "beyond_ram", "run", *arguments.target, *files], check=False)
+    done = subprocess.run([sys.executable, "-m", "beyond_ram", "run", *arguments.target, *files, *options], check=False)
     if done.returncode:
         raise RuntimeError("the workflow failed, see above; run the same command again to continue")

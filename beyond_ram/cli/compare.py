@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .project import project
+from ..shipped import FILES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     tables.write(table, out / "changes.csv", out / "changes.parquet")
     pages.write(
-        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(table),
+        str(FILES / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(table),
         summary=counts(table), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
     )  # fmt: skip
     _print_changes(table, in_words(table))
@@ -128,7 +128,7 @@ def _differences(results: Path, baseline: str, candidate: str) -> "list[Differen
     from ..stacks.locks import StackError, between
 
     try:
-        return between(baseline, candidate, project(), results / LOCKS)
+        return between(baseline, candidate, FILES, results / LOCKS)
     except StackError:
         return []
 

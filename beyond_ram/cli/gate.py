@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
+from ..shipped import FILES
 from .bisect import add_stack_to, stack_of
 from .progress import minutes, show
 from .project import project
@@ -75,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.stack and not arguments.script:
         raise ValueError("--stack is for scripts: give --script with it")
     here, out, stack = Path.cwd(), arguments.out.resolve(), stack_of(arguments)
-    with _opened(out), contextlib.chdir(project()):
+    root = FILES if arguments.script else project()
+    with _opened(out, root), contextlib.chdir(root):
         show("reading and building the requirements")
         with contextlib.chdir(here):
             asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
@@ -84,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
             chosen = cells.of_scripts([here / file for file in scripts], named, out, stack)
         else:
             chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
-    with contextlib.chdir(project()):
+    with contextlib.chdir(root):
         gate = _weighed(asked, chosen, arguments, out)
     show("")
     _write(gate, out)
@@ -111,17 +113,23 @@ def _weighed(
     arguments: argparse.Namespace,
     out: Path,
 ) -> "Gate":
-    """Build both sides and weigh the cells, in the project's folder."""
+    """Build both sides and weigh the cells, in the folder of our programs."""
+    from ..folders import anew, mark
     from ..gate import schedule, sides, verdict
 
     named = [one for side in asked.values() for one in side]
     show(f"building the two sides of {', '.join(chosen.bases)}")
-    built = sides.both(chosen.bases, asked, out, out / "envs" if arguments.script else Path("envs"))
+    scripts = bool(arguments.script)
+    built = sides.both(chosen.bases, asked, out, out / "envs" if scripts else Path("envs"), exact=scripts)
     if not arguments.script:
         show("making what the cells read")
         _prepare(chosen, out)
     budget_s = 60 * arguments.budget
-    decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, show)
+    runs = out / "results" / "runs"
+    if runs.exists():
+        mark(runs)
+    with anew(runs):
+        decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, show)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
@@ -136,8 +144,8 @@ def _weighed(
 
 
 @contextlib.contextmanager
-def _opened(out: Path) -> Iterator[None]:
-    """The folder, made or taken from an earlier gate, without its runs. One that was made is removed after an error.
+def _opened(out: Path, root: Path) -> Iterator[None]:
+    """The folder, made or taken from an earlier gate. One that was made is removed after an error.
 
     Raises ForeignFolderError, ValueError.
     """
@@ -145,17 +153,13 @@ def _opened(out: Path) -> Iterator[None]:
     from ..folders import check, mark, remove
 
     check(out)
-    if fault := results_fault(out / "results", project()):
+    if fault := results_fault(out / "results", root):
         raise ValueError(f"{out / 'results'} {fault}")
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     mark(out)
     # Snakemake opens it too, but not where the cells read nothing that has to be made.
     open_results(str(out / "results"))
-    runs = out / "results" / "runs"
-    if runs.exists():
-        mark(runs)
-        remove(runs)
     try:
         yield
     except BaseException:
@@ -200,7 +204,7 @@ def _write(gate: "Gate", out: Path) -> None:
     tables.write(gate.runs, out / "runs.csv", out / "runs.parquet")
     tables.write(changes, out / "changes.csv", out / "changes.parquet")
     pages.write(
-        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
+        str(FILES / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
         summary=counts(changes), differences=_differences(changes, out), leak=gate.leak,
     )  # fmt: skip
     files.write(out / "gate.md", markdown)

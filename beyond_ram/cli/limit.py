@@ -2,14 +2,16 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .bisect import add_script_to, opened, script_of, stack_of
+from .bisect import add_script_to, script_of
 from .progress import show
 
 if TYPE_CHECKING:
+    from ..stacks.inline import Inline
     from ..weighing.cell import Setting
 
 SHARE = 0.9
@@ -42,13 +44,14 @@ def _share(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 0 with a limit, 2 without."""
     from ..experiment import records
+    from ..folders import anew
     from ..stacks import index
     from ..weighing.limit import weigh_limit
 
-    script, _ = script_of(arguments)
-    with opened(arguments.out.absolute()) as out, index.for_uv():
-        share = arguments.share or None
-        setting = setting_of(arguments, "limit", out, find_limit=True, limit_speed_share=share)
+    script, words, inline = script_of(arguments)
+    out, share = arguments.out.absolute(), arguments.share or None
+    with anew(out), index.for_uv():
+        setting = setting_of("limit", script, words, inline, out, find_limit=True, limit_speed_share=share)
         weigh_limit(setting, out / "runs")
         record = records.record(out / "runs" / setting.job.path)
         limits: dict[str, Any] = record.get("limit", {})
@@ -57,16 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if limits.get("completed_at_bytes") else 2
 
 
-def setting_of(arguments: argparse.Namespace, name: str, out: Path, **job: Any) -> "Setting":
+def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", out: Path, **job: Any) -> "Setting":
     """The script's environment, built below `out`, and its job in an experiment of that name."""
     from ..stacks import scripts
-    from ..stacks.inline import read
     from ..stacks.venv import build
     from ..weighing.cell import Setting
     from ..weighing.scripts import cell_of, job_of
 
-    script, words = script_of(arguments)
-    inline = read(script, arguments.more, stack_of(arguments))
     show("building its environment")
     lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)
     build(lock.path, out / "stacks" / "script")

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from ..shipped import CHECKOUT, IN_CHECKOUT
 
 
 def project() -> Path:
     """The folder of the project. Raises ValueError if beyond-ram does not run from a checkout."""
-    if not (PROJECT / "Snakefile").is_file():
-        raise ValueError(f"{PROJECT} has no Snakefile: install beyond-ram from its checkout, with `uv sync`")
-    return PROJECT
+    if not IN_CHECKOUT:
+        raise ValueError("this needs the workflow, which is in a checkout of beyond-ram: call it there, by `uv run`")
+    return CHECKOUT

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..shipped import FILES
 from .project import project
 
 KEEP = 10
@@ -138,9 +139,9 @@ def _diff(arguments: argparse.Namespace) -> int:
     from ..stacks.variants import is_variant, reason
     from ..text import in_columns
 
-    differing = between(arguments.before, arguments.after, project(), arguments.results / LOCKS)
+    differing = between(arguments.before, arguments.after, FILES, arguments.results / LOCKS)
     for name in filter(is_variant, (arguments.before, arguments.after)):
-        if infeasible := reason(project() / ".stacks/locks" / f"{name}.txt"):
+        if infeasible := reason(FILES / ".stacks/locks" / f"{name}.txt"):
             raise ValueError(f"{name} cannot be: {infeasible}")
     lines = [("package", arguments.before, arguments.after)] if differing else []
     lines += [(one.package, one.before or "none", one.after or "none") for one in differing]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..files import check_target
 from ..folders import make_temporary
-from .project import PROJECT
+from ..shipped import CHECKOUT
 
 if TYPE_CHECKING:
     from ..watch.targets import Target
@@ -161,7 +161,7 @@ def _remove_own_path() -> None:
     checkout, path = Path(sys.prefix).parent, os.environ.get("PATH", "")
     first, _, rest = path.partition(os.pathsep)
     by_uv = "UV_RUN_RECURSION_DEPTH" in os.environ and first == str(Path(sys.prefix, "bin"))
-    if by_uv and rest and checkout == PROJECT and not Path.cwd().is_relative_to(checkout):
+    if by_uv and rest and checkout == CHECKOUT and not Path.cwd().is_relative_to(checkout):
         os.environ["PATH"] = rest
         if os.environ.get("VIRTUAL_ENV") == sys.prefix:
             del os.environ["VIRTUAL_ENV"]

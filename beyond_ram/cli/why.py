@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import files
-from .bisect import add_budget_to, add_script_to, opened, script_of
+from .bisect import add_budget_to, add_script_to, script_of
 from .limit import setting_of
 from .progress import show
 
@@ -36,12 +36,14 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status."""
+    from ..folders import anew
     from ..stacks import index
     from ..weighing.why import explain
 
-    script, _ = script_of(arguments)
-    with opened(arguments.out.absolute()) as out, index.for_uv():
-        result = explain(setting_of(arguments, "why", out), out, 60 * arguments.budget, show)
+    script, words, inline = script_of(arguments)
+    out = arguments.out.absolute()
+    with anew(out), index.for_uv():
+        result = explain(setting_of("why", script, words, inline, out), out, 60 * arguments.budget, show)
         show("")
         files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")
     print("\n".join([*lines(script.name, result), f"files: {arguments.out}"]))

@@ -111,6 +111,8 @@ FIELDS: Mapping[str, Field] = {
     "uploaded_bytes": Field(_COUNT, "bytes", "bytes sent"),
     "push_cpu_s": Field(_NUMBER, "s", "CPU time to push the file"),
     "step": Field(_TEXT, "", "step of Spark"),
+    "modules": Field(_LIST, "", "imported modules of the environment"),
+    "modules_from_elsewhere": Field((dict,), "", "files of imported modules that are not of the environment"),
     "works": Field(_FLAG, "", "whether it worked, with the right rows"),
 }
 
@@ -172,6 +174,7 @@ EVENTS: Mapping[str, Event] = {
             *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *MEMORY),
         ),
     ),
+    "imports": Event("what a script imported, after its work", ("modules", "modules_from_elsewhere")),
     "released": Event("a step of the teardown is done", ("rung", "owner"), _ALLOCATED),
     "not_applicable": Event("the cell cannot run here", ("reason",)),
     "gave_up": Event("the program gave up", ("reason",)),

@@ -22,7 +22,11 @@ from ..rounds import Block, order, run
 from ..run_files import RUN_FILES
 from ..text import last_line
 from ..weighing import processes
+from ..weighing.scripts import PATIENCE, PATIENCE_S
 from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
+
+# A run has at least these seconds, also where the budget is used up.
+LEAST_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,23 @@ class Runs:
         self.config, self.sides, self.out = config, sides, out
         self._records: list[Any] = []
         self._failed: list[dict[str, Any]] = []
+        self._longest_s = 0.0
 
-    def weigh(self, cell: Cell, side: str, repeat: int) -> None:
-        """Measure one run. A failed run is a line too; its output is in its log. Repeat 0 is not kept."""
+    @property
+    def _patience_s(self) -> float | None:
+        return PATIENCE * self._longest_s + PATIENCE_S if self._longest_s else None
+
+    def weigh(self, cell: Cell, side: str, repeat: int, left_s: float) -> None:
+        """Measure one run. A failed run is a line too; its output is in its log. Repeat 0 is not kept.
+
+        `left_s`: what is left of the budget. A run ends with it, or after many times the longest that completed.
+        """
         base = str(cell["stack"])
         stack = self.sides[base, side]
         one = dataclasses.replace(cell.replace(stack=stack.stack), rep=repeat)
         results = Path(self.config.results)
         job = self.config.job(one)
+        job = job.but(timeout_s=min(filter(None, (job.timeout_s, self._patience_s, max(left_s, LEAST_S)))))
         log = results / "logs" / f"{one.path}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         words = [sys.executable, "-m", "beyond_ram", "weigh", f"--runs={results / 'runs'}"]
@@ -67,11 +80,23 @@ class Runs:
             return
         if status == 0:
             self._records.append(records.run(record.parent))
+            if self._records[-1][0]["outcome"] == "completed":
+                self._longest_s = max(self._longest_s, self._records[-1][0]["duration_s"])
             return
         self._failed.append(
-            {**one.parameters(), "workload": job.workload, "outcome": "failed", "completed_work": False, FAILED: 1.0}
+            {
+                **self.parameters(one),
+                "workload": job.workload,
+                "outcome": "failed",
+                "completed_work": False,
+                FAILED: 1.0,
+            }
             | {"reason": _reason(end_of(log))}
         )
+
+    def parameters(self, cell: Cell) -> dict[str, Any]:
+        """The cell as in table `runs`, which has every axis of its workload; paths lack some defaults."""
+        return records.of_today(cell.parameters(), self.config.job(cell).workload)
 
     def table(self) -> pd.DataFrame:
         """Table `runs`."""
@@ -99,7 +124,7 @@ class Looks:
         self._repeat = self._looked = 0
         bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
         self._pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
-        self._keys = {cell: key_of(candidate_of(cell).parameters()) for cell in cells}
+        self._keys = {cell: key_of(runs.parameters(candidate_of(cell))) for cell in cells}
 
     def undecided(self, repeat: int) -> list[Cell]:
         """The cells to weigh again."""
@@ -138,14 +163,14 @@ def decide(
     first = {str(cell["stack"]): blocks[cell] for cell in cells}  # one cell loads an environment from disk for all
     for cell, side in order([*first.values()], 0, seed):
         report(f"first run, not measured: {cell.experiment}, {side}")
-        runs.weigh(cell, side, 0)
+        runs.weigh(cell, side, 0, budget_s - (clock() - began))
     used_s = clock() - began
 
     def once(member: tuple[Cell, str], repeat: int) -> None:
         cell, side = member
         used = f"{(clock() - began) / 60:.1f} of {budget_s / 60:g} min"
         report(f"repeat {repeat}: {cell.experiment}, {side}; {len(looks.left)} cells undecided; {used}")
-        runs.weigh(cell, side, repeat)
+        runs.weigh(cell, side, repeat, budget_s - (clock() - began))
 
     def undecided_after(repeat: int) -> list[Block[tuple[Cell, str]]]:
         return [blocks[cell] for cell in looks.undecided(repeat)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..stacks import differences
 from ..stacks.differences import pins
-from ..stacks.locks import StackError, text_of
+from ..stacks.locks import StackError, lacks, text_of
 from ..stacks.variants import exchange, moved, reason
 from ..stacks.venv import build
 from .wheels import Requirement
@@ -33,28 +33,45 @@ def name_of(base: str, side: str) -> str:
     return f"{base}.{side}"
 
 
-def locked(base: str, side: str, asked: Mapping[str, Sequence[Requirement]], out: Path, envs: Path) -> Side:
+def locked(
+    base: str,
+    side: str,
+    asked: Mapping[str, Sequence[Requirement]],
+    out: Path,
+    envs: Path,
+    *,
+    exact: bool = False,
+) -> Side:
     """Lock one side of a base stack, below `out`; the candidate from the baseline's lock, which must exist.
 
-    So nothing differs between the sides but what was asked for, and what that makes move. Raises StackError with the
-    resolver's reason.
+    So nothing differs between the sides but what was asked for, and what that makes move. `exact` as in `exchange`.
+    Raises StackError with the resolver's reason, or where the lock does not have what was asked for.
     """
     stack = name_of(base, side)
     lock = out / "locks" / f"{stack}.txt"
     like = (out / "locks" / f"{name_of(base, BASELINE)}.txt", [one.package for one in asked[BASELINE]])
-    exchange(base, {one.package: one.line for one in asked[side]}, envs, lock, None if side == BASELINE else like)
+    exchange(base, {one.package: one.line for one in asked[side]}, envs, lock, None if side == BASELINE else like,
+             exact=exact)  # fmt: skip
     if why := reason(lock):
         raise StackError(f"{side} on {base}: cannot be installed: {why}")
+    for one in asked[side]:
+        if difference := lacks(lock, one.line):
+            raise StackError(f"{side} on {base}: {one.asked} was asked for, and {difference}")
     return Side(stack, lock, str(out / "stacks" / stack / "bin" / "python"), moved(lock))
 
 
 def both(
-    bases: Sequence[str], asked: Mapping[str, Sequence[Requirement]], out: Path, envs: Path
+    bases: Sequence[str],
+    asked: Mapping[str, Sequence[Requirement]],
+    out: Path,
+    envs: Path,
+    *,
+    exact: bool = False,
 ) -> dict[tuple[str, str], Side]:
     """Both sides of every base stack, built, by the two names. Raises StackError for the first that cannot be."""
 
     def made(base: str) -> list[Side]:
-        sides = [locked(base, side, asked, out, envs) for side in SIDES]
+        sides = [locked(base, side, asked, out, envs, exact=exact) for side in SIDES]
         for one in sides:
             build(one.lock, out / "stacks" / one.stack)
         return sides

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import masked
 from ..stacks.differences import canonical
-from ..stacks.locks import StackError
+from ..stacks.locks import StackError, uv
 
 _VERSION = r"(===|==|!=|~=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
 _MARKER = r"\s*;((?!\s-)[^\n#])+"  # no option of a line of requirements, as --hash
@@ -46,14 +46,14 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     source, asked, place = asked, masked.text(asked), Path(asked)
     if asked.lstrip().startswith("-") or not asked.isprintable():
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
+    if "://" in asked:
+        # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
+        return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
     if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
         if not place.exists():
             raise ValueError(f"there is no wheel {asked}")
         wheel = place.resolve() if place.suffix == ".whl" else None
         return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
-    if "://" in asked:
-        # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
-        return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
     release = _RELEASE.fullmatch(asked)
     if not release:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
@@ -73,7 +73,7 @@ def _built(asked: str, source: str, wheels: Path) -> Requirement:
 def _pip(*words: str) -> str:
     """Run pip with the user's configuration of indexes, and return its errors."""
     errors = ""
-    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", "pip"], ["uv", "tool", "run", "pip"]):
+    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", "pip"], [uv(), "tool", "run", "pip"]):
         done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
         if not done.returncode:
             return ""

@@ -48,9 +48,13 @@ def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> I
     metadata = _metadata(script)
     if bound := metadata.get("requires-python"):
         _check_python(script, bound)
-    uv = metadata.get("tool", {}).get("uv", {})
-    if left := [key for key in ("sources", "index", "find-links") if key in uv]:
-        raise ValueError(f"{script}: tool.uv.{left[0]} is not read here; set the index in the environment instead")
+    tool = metadata.get("tool", {})
+    uv = tool.get("uv", {}) if isinstance(tool, dict) else {}
+    if not isinstance(uv, dict):
+        raise ValueError(f"{script}: 'tool.uv' of its metadata has to be a table")
+    if left := [key for key in uv if key != "exclude-newer"]:
+        # Each of them can change which packages are installed.
+        raise ValueError(f"{script}: tool.uv.{left[0]} is not read here; set it in uv's own settings or environment")
     asked = metadata.get("dependencies", [])
     if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked):
         raise ValueError(f"{script}: 'dependencies' of its metadata has to be a list of requirements")

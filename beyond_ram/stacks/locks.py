@@ -6,10 +6,13 @@ A lock has only versions and hashes, no addresses, so it is valid on every machi
 import hashlib
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from .. import masked
 from ..files import whole, write
@@ -21,6 +24,7 @@ PYTHON = "3.11"
 EXACT = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"
 """The version of the stacks' Python, as far as it is known before one is built."""
 ENVS = Path("envs")
+_ADDRESS = re.compile(r"(?m)^([A-Za-z0-9._-]+)(?:\[[^]]*\])? @ (\S+)")
 PRE = "--pre"
 """The line in NAME.in that allows prereleases, as in pip. uv ignores it and gets a flag instead."""
 _STACK = re.compile(r"[a-z0-9][a-z0-9._+@-]*")
@@ -84,6 +88,26 @@ def has_package(lock: Path, package: str) -> bool:
     return canonical(package) in pins(text_of(lock))
 
 
+def lacks(lock: Path, requirement: str) -> str:
+    """What keeps a lock from having what a requirement asks for; empty if nothing does.
+
+    A resolver may obey more than the requirement: overrides and constraints in its own settings.
+    """
+    asked, text = Requirement(requirement), text_of(lock)
+    name = canonical(asked.name)
+    if asked.marker and not asked.marker.evaluate({"extra": ""}):
+        return f"its marker ({asked.marker}) leaves it out on this machine"
+    if asked.url:
+        has = any(canonical(one[1]) == name and one[2] == asked.url for one in _ADDRESS.finditer(text))
+        return "" if has else "the lock does not have it; a setting of uv (UV_OVERRIDE, uv.toml) may replace it"
+    version = pins(text).get(name)
+    if version is None:
+        return "the lock does not have it"
+    if not asked.specifier.contains(version, prereleases=True):
+        return f"the lock has {name} {version}; a setting of uv (UV_OVERRIDE, UV_CONSTRAINT, uv.toml) may replace it"
+    return ""
+
+
 def takes_prereleases(source: Path) -> bool:
     """Whether the requirements of a stack allow prereleases of all packages."""
     return PRE in map(str.strip, text_of(source).splitlines())
@@ -106,6 +130,18 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
     write(envs / f"{name}.yaml", _CONDA.format(name=name, python=PYTHON))
 
 
+def uv() -> str:
+    """The command uv: of PATH, or of the package that is installed beside us. Raises StackError."""
+    if on_path := shutil.which("uv"):
+        return on_path
+    try:
+        from uv import find_uv_bin
+
+        return find_uv_bin()
+    except (ImportError, FileNotFoundError):
+        raise StackError("uv builds the environments, and is not installed: pip install uv") from None
+
+
 def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | None = None) -> None:
     """Resolve requirements to versions and hashes, from uploads `until` a time (default: now).
 
@@ -113,7 +149,7 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
     requirements, StackError if the index does not answer, both with the resolver's reason.
     """
     until = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if until is None else until
-    command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
+    command = [uv(), "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}"]
     command += [f"--exclude-newer={until or 'false'}"]
     command += ["--prerelease=allow"] if takes_prereleases(source) else []

@@ -10,7 +10,7 @@ from . import scripts
 from .differences import canonical
 from .index import Release
 from .inline import Inline
-from .locks import StackError, UnsolvableError
+from .locks import StackError, UnsolvableError, lacks
 
 # The lock that pins all other packages.
 FIRST = "first.txt"
@@ -71,6 +71,13 @@ class ReleaseLocks:
         return self.folder / f"{self.package}-{version}.txt"
 
     def _lock(self, release: Release, until: str | None) -> scripts.Locked:
+        locked = self._resolved(release, until)
+        if difference := lacks(locked.path, f"{self.package}=={release.text}"):
+            locked.path.unlink()
+            raise StackError(f"{self.package} {release.text}: {difference}")
+        return locked
+
+    def _resolved(self, release: Release, until: str | None) -> scripts.Locked:
         asked = self.inline.but(self.package, f"{self.package}=={release.text}")
         asked += [name for name in self.also if canonical(name) not in self.inline.packages]
         if self.also and self._first:

@@ -5,6 +5,9 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import Specifier, SpecifierSet
+
 from ..files import write
 from ..text import NAME
 from .differences import canonical, pins
@@ -41,12 +44,19 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
 
 
 def exchange(
-    base: str, replaced: Mapping[str, str], envs: Path, lock: Path, like: tuple[Path, Collection[str]] | None = None
+    base: str,
+    replaced: Mapping[str, str],
+    envs: Path,
+    lock: Path,
+    like: tuple[Path, Collection[str]] | None = None,
+    *,
+    exact: bool = False,
 ) -> None:
     """Lock the requirements of a base with some packages replaced, keeping every other pin of the base.
 
     `asked_for` maps a package to its new requirement. If `like` is set, another lock of the same base, its pins are
-    kept instead, except for its own replaced packages. All else as in `vary`.
+    kept instead, except for its own replaced packages. With `exact`, versions that the base requires exactly stay too;
+    otherwise they may move, as all pins. All else as in `vary`.
     """
     source = envs / f"{base}.in"
     if not source.exists():
@@ -63,7 +73,7 @@ def exchange(
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
         asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
-        lines = [*_others(source, replaced), *replaced.values()]
+        lines = _requirements(source, replaced, exact=exact)
         asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
         try:
             moved_packages = resolve_near(asked, solved, kept_pins)
@@ -102,12 +112,33 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     return [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
 
 
-def _others(source: Path, packages: Collection[str]) -> list[str]:
-    """The requirements of a stack without versions (its lock has them), and without some packages."""
-    lines = [line.partition("#")[0].strip() for line in text_of(source).splitlines()]
-    names = [match[0] for line in lines if (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
-    left_out = set(map(canonical, packages))
-    return [name for name in names if canonical(name.partition("[")[0]) not in left_out]
+def _requirements(source: Path, replaced: Mapping[str, str], *, exact: bool) -> list[str]:
+    """The requirements of a stack, some packages replaced, each with the extras of the base.
+
+    Without `exact`, exact versions are left out, because the base's lock has them.
+    """
+    lines, extras = list[str](), dict[str, set[str]]()
+    left_out = set(map(canonical, replaced))
+    for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in text_of(source).splitlines()):
+        try:
+            one = Requirement(line)
+        except InvalidRequirement:  # an empty line, or an option such as --pre
+            continue
+        if canonical(one.name) in left_out:
+            extras.setdefault(canonical(one.name), set()).update(one.extras)
+            continue
+        if not exact:
+            one.specifier = SpecifierSet(",".join(str(bound) for bound in one.specifier if not _is_exact(bound)))
+        lines.append(str(one))
+    for package, line in replaced.items():
+        one = Requirement(line)
+        one.extras |= extras.get(canonical(package), set())
+        lines.append(str(one))
+    return lines
+
+
+def _is_exact(bound: Specifier) -> bool:
+    return bound.operator in ("==", "===") and "*" not in bound.version
 
 
 def one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from .. import masked
 from ..files import locked, write
 from ..folders import check, fresh, mark, remove
 from . import bytecode, torch
-from .locks import PYTHON, StackError, text_of
+from .locks import PYTHON, StackError, text_of, uv
 from .variants import reason
 
 MARKER = "beyond-ram.lock"
@@ -108,6 +108,6 @@ def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> Non
 
 
 def _uv(*arguments: str, lock: Path, turn: int) -> None:
-    done = subprocess.run(["uv", *arguments], capture_output=True, text=True, check=False, pass_fds=(turn,))
+    done = subprocess.run([uv(), *arguments], capture_output=True, text=True, check=False, pass_fds=(turn,))
     if done.returncode:
         raise StackError(f"{lock}: its environment cannot be built\n{masked.text(done.stderr.strip())}")

@@ -7,12 +7,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..shipped import CHECKOUT, FILES, IN_CHECKOUT
 from ..text import last_line
 
 STACKS = ("encoder", "encoder-0.23")
 ENGINE = Path(__file__).parent / "engine"
-_PROJECT = Path(__file__).resolve().parents[2]
-_INSTALLED = Path(__file__).parent / "envs"
 
 
 @dataclass(frozen=True)
@@ -34,17 +33,17 @@ class Encoder:
 
 
 def lock(stack: str) -> Path:
-    """The lock of a stack: the checkout's, or the one in an installed package. Raises ValueError."""
-    for folder in (_PROJECT / "envs", _INSTALLED):
-        if (folder / f"{stack}.txt").is_file():
-            return folder / f"{stack}.txt"
+    """The lock of a stack. Raises ValueError."""
+    file = FILES / "envs" / f"{stack}.txt"
+    if file.is_file():
+        return file
     raise ValueError(f"there is no stack {stack!r}; `beyond-ram stack add` makes one")
 
 
 def place(stack: str) -> Path:
     """The folder of a stack's environment: in the checkout, or in the user's cache."""
-    if (_PROJECT / "Snakefile").is_file():
-        return _PROJECT / ".stacks" / stack
+    if IN_CHECKOUT:
+        return CHECKOUT / ".stacks" / stack
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(cache).expanduser() / "beyond-ram" / "stacks" / stack
 

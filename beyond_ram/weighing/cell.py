@@ -129,7 +129,10 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
         return _not_run(words, out, reason)
     try:
         drawn = randomised.environment(seed := secrets.randbits(32))
-        environment = drawn | job.environment | remedies.environment(job.remedy) | how.pop("environment", {})
+        # PYTHONPATH may hide packages of the environment.
+        environment = (
+            drawn | {"PYTHONPATH": ""} | job.environment | remedies.environment(job.remedy) | how.pop("environment", {})
+        )
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
     limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}
@@ -218,6 +221,7 @@ def finish(
         if record.get("killed_for_memory"):
             how += _NO_ROOM
         raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
+    record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
     record["provenance"] |= {
         "commit": processes.commit(),

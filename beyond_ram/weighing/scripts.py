@@ -13,14 +13,16 @@ from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
 from ..files import DamagedError, end_of, write
 from ..metrics import derive
+from ..shipped import FILES
 from ..stacks.locks import lock_sha256
 from ..text import last_line
 from ..watch import write_record
-from . import processes
+from . import processes, sound
 from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
 
-PROJECT = Path(__file__).parents[2]
+# A run may take this many times as long as the longest that completed, and some seconds more.
+PATIENCE, PATIENCE_S = 10, 60
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def cell_of(experiment: str, stack: str, script: Path, repeat: int) -> Cell:
 
 def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
     """The job of a run."""
-    program = str(PROJECT / PROGRAMS / ScriptExperiment.PROGRAM)
+    program = str(FILES / PROGRAMS / ScriptExperiment.PROGRAM)
     options: dict[str, Any] = {"interval_ms": 5, "page_cache": "kept"} | more
     return Job(path=cell.path, workload=ScriptExperiment.name(), program=program,
                arguments=arguments(str(script), list(words)), **options)  # fmt: skip
@@ -67,6 +69,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
         write(out / "stderr.txt", end_of(work / "stderr"))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
+    record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
     record["provenance"]["script_sha256"] = script_sha256(setting.job)

@@ -3,7 +3,9 @@
 Only sizes are checked: reading the data would bring it into the page cache.
 """
 
+import importlib.metadata
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,29 @@ def check_packages(python: str) -> None:
                 # Building compiles every package, even if its wheel contains bytecode.
                 if size and not name.startswith('"') and not name.endswith(".pyc"):
                     _check_size(packages, name, int(size), folder)
+
+
+def check_imports(python: str, events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The versions of the packages that a run imported from its environment.
+
+    Raises DamagedError if the run imported a module of a package of its environment from somewhere else.
+    """
+    event = next((one for one in events if one["event"] == "imports"), None)
+    if event is None:
+        return {}
+    versions, tops = dict[str, str](), dict[str, str]()
+    for packages in Path(python).parents[1].glob("lib/python*/site-packages"):
+        for described in importlib.metadata.distributions(path=[str(packages)]):
+            name = described.metadata["Name"]
+            versions[name] = described.version
+            tops |= {str(file).partition("/")[0].partition(".")[0]: name for file in described.files or ()}
+    for module, file in event["modules_from_elsewhere"].items():
+        if module in tops:
+            raise DamagedError(
+                f"the run imported {module} from {file}, not from its environment ({tops[module]} "
+                f"{versions[tops[module]]}); rename that, or take it off the import path"
+            )
+    return {tops[module]: versions[tops[module]] for module in event["modules"] if module in tops}
 
 
 def _check_size(packages: Path, name: str, size: int, folder: Path) -> None:

@@ -9,13 +9,14 @@ from ..experiment import records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import WHY_PROGRAM
 from ..files import end_of, read_json, write
+from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..watch import write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
-from .scripts import PROJECT, apart
+from .scripts import apart
 
-_PROGRAM = str(PROJECT / PROGRAMS / WHY_PROGRAM)
+_PROGRAM = str(FILES / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
 _RESULT, _LAST = "why.json", "malloc_bytes_more"
 # memray sees each object only where Python takes it from malloc.

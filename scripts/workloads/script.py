@@ -1,5 +1,6 @@
 """Workload `script`: any Python file, run as by `python FILE ARGUMENTS…`. Standard library only.
 
+Modules beside the file are found after installed packages, so that no folder of a package's name replaces it.
 The file runs as `__main__` in the folder `folder` of the work folder, which links to the file's neighbours. Standard
 input is empty; standard output goes to the file `stdout` of the work folder. When the interpreter ends, with the file's
 globals still alive, the program emits the mark `work`. With --check, it hashes the printed and written output of the
@@ -85,6 +86,7 @@ def run(script, arguments):
     def at_end():
         if finished and os.getpid() == process:
             events.mark("work", rows=None, **events.own_memory())
+            events.emit("imports", **imports())
 
     atexit.register(at_end)
     with open(script, "rb") as file:
@@ -104,8 +106,22 @@ def as_main(script, arguments):
     main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None, __spec__=None)
     sys.modules["__main__"] = main_module
     sys.argv[:] = [script, *arguments]
-    sys.path[0] = os.path.dirname(script)
+    sys.path[:] = [*sys.path[1:], os.path.dirname(script)]
     return main_module.__dict__
+
+
+def imports():
+    """The imported modules of the environment, and the files of those from elsewhere; not the standard library's."""
+    inside, outside = [], {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if "." in name or not isinstance(file, str) or name in sys.stdlib_module_names or name == "__main__":
+            continue
+        if f"{os.sep}site-packages{os.sep}" in file and file.startswith(sys.prefix + os.sep):
+            inside.append(name)
+        else:
+            outside[name] = file
+    return {"modules": inside, "modules_from_elsewhere": outside}
 
 
 def check(work, masked):

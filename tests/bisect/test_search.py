@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from beyond_ram.bisect.search import ANSWER, OUTCOME, NotInstallableError, Run, Search
+from beyond_ram.bisect.search import ANSWER, OUTCOME, RUNS_OF_OUTCOME, NotInstallableError, Run, Search
 
 END, WALL = "end_anon_bytes", "duration_s"
 MB = 1e6
@@ -68,6 +68,24 @@ def test_outcomes_and_answers_are_bisected():
     assert steps(killed, OUTCOME) == [("1.11", "1.12"), ("1.29", "1.30")]
     other = search(Fake(answer=lambda n: "b" if n >= 33 else "a"))
     assert steps(other, ANSWER) == [("1.32", "1.33")]
+
+
+@pytest.mark.parametrize("releases", [2, 20])
+@pytest.mark.parametrize("share", [0.05, 0.35])
+def test_failures_by_chance_rarely_give_a_step(releases, share):
+    """At most 2 of 50 searches over equal releases find a step."""
+
+    def is_step(seed):
+        chance = random.Random(seed)
+        fails = Fake(outcome=lambda n: "failed: RuntimeError" if chance.random() < share else "completed", seed=seed)
+        return bool(steps(search(fails, releases, budget_s=500), OUTCOME))
+
+    assert sum(map(is_step, range(50))) <= 2
+
+
+def test_step_of_outcomes_has_enough_runs_of_both_sides():
+    (step,) = search(Fake(outcome=lambda n: "killed_at_limit" if n else "completed"), 2).steps()
+    assert (step.first, step.second) == ("completed", "killed_at_limit") and step.n == RUNS_OF_OUTCOME
 
 
 def test_random_answers_are_not_compared():

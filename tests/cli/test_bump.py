@@ -34,13 +34,22 @@ def runs(lock: Path, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Collect the locks that the workflow runs with."""
     locks: list[bytes] = []
 
-    def run_workflow(arguments: argparse.Namespace) -> None:
+    def run_workflow(arguments: argparse.Namespace, *options: str) -> None:
+        if "--dry-run" in options:
+            return
         locks.append(lock.read_bytes())
         if next(kept.runs_of(RESULTS, "mine", locks[-1]), None) is None:
             write_run_of_lock(RESULTS, "mine", locks[-1])
 
     monkeypatch.setattr(bump, "_run_workflow", run_workflow)
     return locks
+
+
+def test_mistyped_config_leaves_the_lock_and_its_runs(lock: Path) -> None:
+    old = lock.read_bytes()
+    write_run_of_lock(RESULTS, "mine", old)
+    assert main(["bump", "mine", "--configfile", "none.yaml"]) == 2
+    assert lock.read_bytes() == old and not kept.read(RESULTS)
 
 
 @pytest.mark.slow
@@ -65,8 +74,9 @@ def test_bump_continues_after_a_failed_run(
     write_run_of_lock(RESULTS, "mine", lock.read_bytes())
     with monkeypatch.context() as patch:
 
-        def fails(arguments: argparse.Namespace) -> None:
-            raise RuntimeError("the workflow failed")
+        def fails(arguments: argparse.Namespace, *options: str) -> None:
+            if "--dry-run" not in options:
+                raise RuntimeError("the workflow failed")
 
         patch.setattr(bump, "_run_workflow", fails)
         assert main(["bump", "mine"]) == 2

@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from beyond_ram.folders import mark
-
-from ..conftest import lend_bytecode
-
-NAMES = ("baseline", "candidate", "cells", "script", "budget", "token")
+NAMES = ("baseline", "candidate", "cells", "script", "budget", "pass", "token")
 CELLS = """
 defaults: none
 experiments:
@@ -46,15 +42,21 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
     context = {"github.action_path": str(clone), "runner.temp": str(place)}
     context |= {"github.event.pull_request.head.sha || github.sha": "abc", "github.token": ""}
     context |= {f"inputs.{name}": value for name, value in values.items()}
+    context |= {"steps.gate.outputs.out": "", "steps.gate.outputs.verdict": ""}
     done = []
     for step in action["runs"]["steps"]:
-        if "run" not in step:
+        condition = step.get("if", "")
+        if "run" not in step or (condition and not condition.endswith(f"'{context['steps.gate.outputs.verdict']}'")):
             continue
         own = {
-            name: re.sub(r"\$\{\{ ([\w.| ]+?) \}\}", lambda match: context[match[1]], str(value))
+            name: re.sub(r"\$\{\{ ([\w.| ]+?) \}\}", lambda match, context=context: context[match[1]], str(value))
             for name, value in step.get("env", {}).items()
         }
-        files = {"GITHUB_OUTPUT": str(place / "output"), "GITHUB_STEP_SUMMARY": str(place / "summary")}
+        files = {
+            "GITHUB_OUTPUT": str(place / "output"),
+            "GITHUB_STEP_SUMMARY": str(place / "summary"),
+            "RUNNER_TEMP": str(place),
+        }
         outer = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
         # The PATH after setup-python, without the environment of the tests.
         outside = [folder for folder in outer["PATH"].split(":") if not folder.startswith(sys.prefix)]
@@ -64,9 +66,42 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
             env=outer | own | files, cwd=place, capture_output=True, text=True, check=False,
         )  # fmt: skip
         done.append((step["name"], ran.returncode, ran.stdout + ran.stderr))
+        output = place / "output"
+        lines = output.read_text().splitlines() if output.is_file() else []
+        context |= {f"steps.gate.outputs.{name}": value for name, _, value in (line.partition("=") for line in lines)}
         if ran.returncode:
             break
     return done
+
+
+SEES = """# /// script
+# dependencies = ["click"]
+# ///
+import os
+names = [name for name in os.environ if "TOKEN" in name]
+if names != ["MY_TOKEN"]:
+    raise SystemExit(f"sees {names}")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+def test_measured_program_sees_no_secret_that_is_not_passed(
+    action: dict[str, Any], clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "case.py").write_text(SEES)
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    monkeypatch.setenv("MY_TOKEN", "passed")
+    inputs = {"baseline": "click==8.1.7", "candidate": "click==8.1.8", "script": "case.py", "budget": "0.05"}
+    places = set()
+    for _ in range(2):  # in one job
+        done = run_steps(action, tmp_path, clone, inputs | {"pass": "MY_TOKEN", "token": "secret"})
+        assert done[1][:2] == ("Measure", 0), done[-1][2][-3000:]
+        output = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
+        places.add(output["out"])
+    assert len(places) == 2
+    result = json.loads(Path(output["out"], "gate.json").read_text())
+    assert not result["says_nothing"], "the script saw another secret"
 
 
 @pytest.mark.slow
@@ -74,25 +109,25 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
 @pytest.mark.end_to_end
 def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)
-    lend_bytecode("current", tmp_path / "beyond-ram-gate" / "stacks")
-    mark(tmp_path / "beyond-ram-gate")
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
     done = run_steps(action, tmp_path, clone, inputs)
     assert [(name, status) for name, status, _ in done] == [("Install beyond-ram", 0), ("Measure", 0)], done[-1][2][
         -3000:
     ]
-    assert (tmp_path / "output").read_text() == "verdict=same\n"
+    output = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
+    assert output["verdict"] == "same"
     summary = (tmp_path / "summary").read_text()
     assert [name in summary.splitlines()[0] for name in ("fsspec==2026.7.0", "fsspec==2026.6.0")] == [True, True]
-    result = json.loads((tmp_path / "beyond-ram-gate" / "gate.json").read_text())
+    result = json.loads(Path(output["out"], "gate.json").read_text())
     assert {(line["metric"], line["verdict"]) for line in result["changes"]} == {("run_failed", "same")}
     (tmp_path / "output").unlink()
     # One repeat decides nothing: there is a warning with the smallest leak that would have been found.
     done = run_steps(action, tmp_path, clone, inputs | {"budget": "0.001"})
-    assert done[-1][:2] == ("Measure", 0)
-    assert "::warning title=beyond-ram gate is undecided::" in done[-1][2]
-    assert "leak" in done[-1][2]
-    assert (tmp_path / "output").read_text() == "verdict=undecided\n"
+    assert [name for name, _, _ in done] == ["Install beyond-ram", "Measure", "Neutral check"]
+    assert done[1][1] == 0
+    assert "::warning title=beyond-ram gate is undecided::" in done[1][2]
+    assert "leak" in done[1][2]
+    assert "verdict=undecided\n" in (tmp_path / "output").read_text()
     (tmp_path / "output").unlink()
     done = run_steps(action, tmp_path, clone, inputs | {"candidate": "./no-such-checkout"})
     assert done[-1][:2] == ("Measure", 2)

@@ -6,7 +6,8 @@ import pytest
 
 from beyond_ram.cli import main
 from beyond_ram.experiment import ConfigError
-from beyond_ram.gate import cells, schedule
+from beyond_ram.gate import cells, schedule, sides
+from beyond_ram.gate.wheels import requirement
 from beyond_ram.stacks import variants
 from beyond_ram.stacks.differences import pins
 from tests.bisect import served
@@ -25,6 +26,9 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(schedule, "AT", (2, 2))  # two repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
+    (tmp_path / "stairs").mkdir()  # a checkout beside the script, which is neither side
+    (tmp_path / "stairs/__init__.py").write_text("def answer(): return 'mine'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
@@ -34,6 +38,36 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
     worse = {change["metric"] for change in report["changes"] if change["verdict"] == "worse"}
     assert {"end_anon_bytes", "peak_anon_upper_bound_bytes"} <= worse
     assert "the answer" in report["differs_beside"]["case-1"]
+
+
+@pytest.mark.slow
+def test_run_that_imports_a_copy_from_elsewhere_is_no_run(index, tmp_path):
+    (tmp_path / "stairs.py").touch()
+    (tmp_path / "case.py").write_text(f"# /// script\n# dependencies = ['stairs']\n# ///\nimport sys\n"
+                                      f"sys.path.insert(0, {str(tmp_path)!r})\nimport stairs\n")  # fmt: skip
+    words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py", "--budget", "0.1"]
+    assert main(["gate", *words]) == 2
+    (note,) = json.loads((tmp_path / "results-gate/gate.json").read_text())["says_nothing"]
+    assert str(tmp_path / "stairs.py") in note
+    words = ["--package", "stairs", "--good", "1.0", "--bad", "1.1", "--budget", "0.1"]
+    assert main(["bisect", "case.py", *words]) == 2
+
+
+@pytest.mark.slow
+def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
+    wheels = [served.wheel(tmp_path, "stairs", version, f"import time\ntime.sleep({seconds})\n")
+              for version, seconds in (("1.0", 0), ("1.1", 3600))]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(schedule, "LEAST_S", 0.5)
+    (tmp_path / "case.py").write_text("# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\n")
+    with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py"]
+        assert main(["gate", *words, "--budget", "0.05", "--out", "results"]) == 2
+    report = json.loads((tmp_path / "results/gate.json").read_text())
+    (failed,) = [change for change in report["changes"] if change["metric"] == "run_failed"]
+    assert (failed["verdict"], failed["candidate"]) == ("undecided", 1)
 
 
 @pytest.mark.slow
@@ -59,6 +93,48 @@ def test_scripts_are_chosen_by_their_requirements(tmp_path, monkeypatch):
     assert (several.bases, several.left_out) == (["block"], ("other.py",))
     assert chosen.bases == ["case"]
     assert pins((tmp_path / "candidate.txt").read_text()) == {"beside": "1.0", "stairs": "1.1"}
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """Serve releases 1.0, 1.1 and 2.0 of three made-up packages; return the folder of their wheels."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    wheels = {name: [served.wheel(folder, name, version, "") for version in ("1.0", "1.1", "2.0")]
+              for name in ("stairs", "beside", "private")}  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    with served.index({name: served.page(name, files) for name, files in wheels.items()}, folder) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        yield folder
+
+
+def test_other_requirements_of_a_script_keep_address_marker_and_bounds(index, tmp_path):
+    private = served.wheel(tmp_path, "private", "9.0", "")
+    needs = ["stairs", "beside<2", "gone; sys_platform == 'win32'", f"private @ {private.as_uri()}"]
+    script = tmp_path / "case.py"
+    script.write_text(f"# /// script\n# dependencies = {json.dumps(needs)}\n# ///\n")
+    chosen = cells.of_scripts([script], ["stairs"], tmp_path / "out")
+    wanted = {side: [requirement(f"stairs=={version}", tmp_path)]
+              for side, version in (("baseline", "1.0"), ("candidate", "1.1"))}  # fmt: skip
+    for side in wanted:
+        lock = sides.locked(chosen.bases[0], side, wanted, tmp_path / "out", tmp_path / "out/envs", exact=True).lock
+        assert pins(lock.read_text()) == {"beside": "1.1", "stairs": wanted[side][0].line.partition("==")[2]}
+        assert f"private @ {private.as_uri()}" in lock.read_text()
+
+
+@pytest.mark.parametrize("way", ["override", "marker"])
+def test_side_without_what_was_asked_for_is_refused(index, tmp_path, monkeypatch, capfd, way):
+    (tmp_path / "case.py").write_text("# /// script\n# dependencies = ['stairs']\n# ///\n")
+    if way == "override":
+        (tmp_path / "override.txt").write_text("stairs==1.0\n")
+        monkeypatch.setenv("UV_OVERRIDE", str(tmp_path / "override.txt"))
+    candidate = "stairs==1.1" + ("; sys_platform == 'win32'" if way == "marker" else "")
+    assert main(["gate", "--baseline", "stairs==1.0", "--candidate", candidate, "--script", "case.py"]) == 2
+    assert "stairs==1.1" in capfd.readouterr().err.splitlines()[-1]
+    if way == "override":
+        ends = ["--package", "stairs", "--good", "1.0", "--bad", "1.1"]
+        assert main(["bisect", "case.py", *ends]) == 2
 
 
 def test_bad_scripts_get_one_line(tmp_path, monkeypatch, capfd):

@@ -10,6 +10,7 @@ import pytest
 from beyond_ram.cli import main
 from beyond_ram.gate.wheels import Requirement, requirement, requirements
 from beyond_ram.stacks.locks import StackError
+from tests.bisect import served
 
 # A build backend in the checkout itself: pip has nothing to download for it.
 BACKEND = """
@@ -97,6 +98,15 @@ def test_checkout_and_git_address_are_built(checkout: Path, tmp_path: Path) -> N
         assert (build.package, build.version, build.asked) == ("my-library", "1.2", text)
         assert build.sha256 == hashlib.sha256(wheel_of(build).read_bytes()).hexdigest()
         assert "my_library.py" in zipfile.ZipFile(wheel_of(build)).namelist()
+
+
+@pytest.mark.slow
+def test_wheel_of_an_address_is_taken(tmp_path: Path) -> None:
+    wheel = served.wheel(tmp_path, "stairs", "1.0", "")
+    with served.index({}, tmp_path) as address:
+        taken = requirement(f"{address.removesuffix('/simple')}/files/{wheel.name}", tmp_path / "wheels")
+    assert (taken.package, taken.version) == ("stairs", "1.0")
+    assert taken.sha256 == hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
 @pytest.mark.slow

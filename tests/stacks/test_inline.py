@@ -57,8 +57,11 @@ def test_exclude_newer_of_uv_is_read(tmp_path):
         BLOCK + "\n" + BLOCK,
         BLOCK.removesuffix("# ///\n"),
         BLOCK.removesuffix("# ///\n") + '# [tool.uv.sources]\n# numpy = {path = "x"}\n# ///\n',
+        BLOCK.removesuffix("# ///\n") + '# [tool.uv]\n# index-url = "https://example.org"\n# ///\n',
+        BLOCK.removesuffix("# ///\n") + '# [tool.uv]\n# override-dependencies = ["numpy==1"]\n# ///\n',
+        BLOCK.removesuffix("# ///\n") + "# [tool]\n# uv = 3\n# ///\n",
     ],
-    ids=["python", "bound", "toml", "requirement", "two", "no end", "sources"],
+    ids=["python", "bound", "toml", "requirement", "two", "no end", "sources", "index", "override", "table"],
 )
 def test_unusable_metadata_gets_one_line(tmp_path, text):
     with pytest.raises(ValueError, match=r"x\.py: [^\n]+$"):

@@ -1,0 +1,64 @@
+"""The built wheel in an environment of its own, without a checkout, and without uv on PATH."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.stacks.locks import uv
+from tests.bisect import served
+
+SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nkept = b'x' * stairs.SIZE\n"
+
+
+@pytest.fixture(scope="module")
+def command(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `beyond-ram` of the installed wheel, with the packages of the driver's lock."""
+    folder = tmp_path_factory.mktemp("wheel")
+
+    def run(*words: str | Path) -> None:
+        subprocess.run([uv(), *map(str, words)], check=True, cwd=root, capture_output=True)
+
+    run("build", "--quiet", "--wheel", "--out-dir", folder)
+    run("venv", "--quiet", f"--python={sys.executable}", folder / "venv")
+    install = ("pip", "install", "--quiet", f"--python={folder / 'venv/bin/python'}")
+    run(*install, "--exclude-newer=false", "--require-hashes", "--requirement", "envs/driver.txt")
+    run(*install, "--no-deps", next(folder.glob("*.whl")))
+    return folder / "venv/bin/beyond-ram"
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+@pytest.mark.cgroup
+def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path) -> None:
+    place = tmp_path / "empty"
+    place.mkdir()
+    (place / "case.py").write_text(SCRIPT)
+    wheels = [served.wheel(tmp_path, "stairs", version, f"SIZE = {size}\n")
+              for version, size in (("1.0", 20_000_000), ("1.1", 60_000_000))]  # fmt: skip
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "UV_CACHE_DIR": str(tmp_path / "cache")}
+    with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
+
+        def call(*words: str, status: int = 0) -> str:
+            environment = bare | {"UV_DEFAULT_INDEX": address}
+            done = subprocess.run([command, *words], cwd=place, env=environment, capture_output=True, text=True)
+            assert done.returncode == status, (words, done.stdout, done.stderr)
+            return done.stdout
+
+        call("watch", "--out", "watched", "--", "true")
+        call("show", "watched", "--html", "watched.html")
+        call("why", "case.py")
+        call("limit", "case.py", "--share", "0")
+        ends = ("--good", "1.0", "--bad", "1.1")
+        call("bisect", "case.py", "--package", "stairs", *ends, "--metric", "end", "--budget", "2")
+        sides = ("--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py", "--budget", "2")
+        call("gate", *sides, status=1)
+        call("atlas", "compare", str(root / "envs/june-2023.txt"), "newest")
+        call("stack", "diff", "june-2023", "current")
+    (step,) = json.loads((place / "results-bisect/bisect.json").read_text())["steps"]
+    assert step["to_value"] - step["from_value"] > 30e6
+    assert json.loads((place / "results-limit/limit.json").read_text())["completed_at_bytes"] > 60e6
+    held = {step["holder"] for step in json.loads((place / "results-why/why.json").read_text())["steps"]}
+    assert "kept" in held and (place / "results-gate/changes.html").stat().st_size
