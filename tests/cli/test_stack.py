@@ -24,6 +24,7 @@ def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "envs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stack, "project", lambda: folder)
+        patch.setattr(stack, "FILES", folder)
         patch.chdir(folder)
         assert main(["stack", "add", "mine", "click==8.1.0", "packaging==24.0"]) == 0
         assert main(["stack", "add", "early", "--pre", "click!=8.0.0,<8.0.1"]) == 0
@@ -34,6 +35,7 @@ def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Copy the project for one test, which works beside it."""
     monkeypatch.setattr(stack, "project", lambda: tmp_path / "project")
+    monkeypatch.setattr(stack, "FILES", tmp_path / "project")
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copytree(resolved, tmp_path / "project"))
 
@@ -125,7 +127,7 @@ def test_refusals_get_one_line_and_change_nothing(
 def test_compare_lists_differences_of_the_locks(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare, "project", lambda: project)
+    monkeypatch.setattr(compare, "FILES", project)
     (project / "report").symlink_to(ROOT / "report")
     for stack_name in ("mine", "early"):
         for rep in (1, 2):
