@@ -18,7 +18,7 @@ _HEADER = re.compile(r"(\b(?:bearer|basic)\s+)[^\s'\"]+", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE)
 
 
-def command(words: Sequence[str]) -> list[str]:
+def in_command(words: Sequence[str]) -> list[str]:
     """The words of a command with `***` in place of secrets.
 
     Secret are: the value of an option or variable whose name is or ends with password, passwd, passphrase, pwd, token,
@@ -28,12 +28,12 @@ def command(words: Sequence[str]) -> list[str]:
     shown: list[str] = []
     of_secret = False
     for word in words:
-        shown.append(MASK if of_secret and not word.startswith("-") else text(word))
+        shown.append(MASK if of_secret and not word.startswith("-") else in_text(word))
         of_secret = _OPTION.fullmatch(word) is not None and _is_secret(word)
     return shown
 
 
-def text(message: str) -> str:
+def in_text(message: str) -> str:
     """A text, such as a program's output, with its secrets replaced by the same rules."""
     message = _ADDRESS.sub(rf"\g<1>{MASK}@", message)
     message = _HEADER.sub(rf"\g<1>{MASK}", message)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram import masked
+from beyond_ram import mask_secrets
 
 MASKED = {
     "--password=hunter2": "--password=***",
@@ -33,9 +33,9 @@ MASKED = {
 
 @pytest.mark.parametrize("line", MASKED)
 def test_values_with_secret_names_are_masked(line: str) -> None:
-    assert masked.text(line) == MASKED[line], "as a script"
+    assert mask_secrets.in_text(line) == MASKED[line], "as a script"
     if "'" not in line:
-        assert masked.command(line.split(" ")) == MASKED[line].split(" "), "as words"
+        assert mask_secrets.in_command(line.split(" ")) == MASKED[line].split(" "), "as words"
 
 
 def test_long_words_are_masked_quickly() -> None:
@@ -49,7 +49,7 @@ def test_long_words_are_masked_quickly() -> None:
         "x" * 100_000,
         "a:" * 50_000,
     ):
-        masked.command(["x", word])
+        mask_secrets.in_command(["x", word])
     assert time.monotonic() - begun < 5
 
 
