@@ -99,7 +99,7 @@ class Runs:
         killed = _killed(record)
         if record["outcome"] != "completed" and not killed:
             status = record["signal"] or f"exit status {record['exit_status']}"
-            wrote = mask_secrets.in_text(last_line(end_of(folder / OUTPUT), "it wrote nothing"))
+            wrote = last_line(end_of(folder / OUTPUT), "it wrote nothing")
             raise RunError(f"{name}: the program ended with {status}: {wrote}")
         advice = advise(record)
         if not killed and not advice.kept_bytes:

@@ -43,7 +43,8 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     A local checkout, an archive or an address is built by pip with its own configuration. Raises StackError with pip's
     reason, ValueError for what is no requirement.
     """
-    source, asked, place = asked, mask_secrets.in_text(asked), Path(asked)
+    release = _RELEASE.fullmatch(asked)
+    source, asked, place = asked, asked if release else mask_secrets.in_text(asked), Path(asked)
     if asked.lstrip().startswith("-") or not asked.isprintable():
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
@@ -54,7 +55,6 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     if "://" in asked:
         # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
         return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
-    release = _RELEASE.fullmatch(asked)
     if not release:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     return Requirement(asked, canonical(release[1]), asked.strip())
