@@ -9,8 +9,10 @@ import binascii
 import contextlib
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
+
+from .shell_text import Word, parts_of
 
 MASK = "***"
 
@@ -44,14 +46,14 @@ _VOCABULARY = re.compile(
 _ABOUT = re.compile(
     "algorithm|batch|bin|budget|cmd|column|command|counts?|dim|dir|directory|dropout|endpoint|env|expires|expiry|field"
     "|files?|folder|format|helper|host|ids|index|len|length|limit|list|loss|manager|max|min|mode|model|names?|num|number"
-    "|paths?|per|policy|prob|prompt|provider|rate|ratio|size|stdin|store|timeout|ttl|types?|url|uri|usage|var|variable"
-    "|weight"
+    "|paths?|per|policy|prob|prompt|provider|rate|ratio|size|stdin|store|through|timeout|ttl|types?|url|uri|usage|var"
+    "|variable|weight"
 )
 _OF_VALUES = re.compile(
     "backup|base|current|default|dev|hex|live|main|new|old|plain|primary|prod|production|raw|read|secondary|staging|str"
     "|string|test|user|value|write"
 )
-_OF_FOLDERS_AND_COUNTS = re.compile("by|max|multi|n|num|single|start|two|work")
+_OF_FOLDERS_AND_COUNTS = re.compile("backward|by|forward|max|multi|n|num|single|start|two|work")
 _FLAG = re.compile("allow|disable|enable|has|no|require|skip|use|with")
 _PLACES = ("/", ".", "~", "$")
 
@@ -68,6 +70,7 @@ _SCHEME = r"(?:bearer|basic|token|digest|apikey|negotiate)"
 _OF_SCHEME = re.compile(rf"{_SCHEME}\s+", re.IGNORECASE)
 _BEARER = re.compile(r"(\bbearer\s+)(?!--[a-z])((?:'[^'\n]*+'|\"[^\"\n]*+\"|[^\s'\"])++)", re.IGNORECASE)
 _BASIC = re.compile(r"(\bbasic\s+)([A-Za-z0-9+/_-]{4,}+=*)", re.IGNORECASE)
+_LOGIN = re.compile(r"(\blogin\()(?=['\"\w])[^)\n]*+")
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*+://)", re.IGNORECASE)
 _LONGEST_ADDRESS = 4096
 _PORT = re.compile(r":\d*(?:[/\s?#,;)'\"]|$)")
@@ -174,12 +177,14 @@ def _vector(words: Sequence[str], depth: int) -> list[str]:
             hidden = not option[2]
             continue
         shown.append(_word(word, depth))
-        hidden = _hides_next(words[max(0, number - 2) : number], word, following)
+        hidden = _hides_next(words[max(0, number - 4) : number], word, following)
     return shown
 
 
 def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
     """Whether the word after `word` is secret."""
+    if word in ("--body", "-b") and {"secret", "set"} <= set(before):
+        return True
     if word in ("--user", "--proxy-user") and ":" in following:
         return not re.fullmatch(r"\d+:\d+", following)
     if _OPTION.fullmatch(word) or following == "=":
@@ -190,7 +195,8 @@ def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
         return False
     if word.lower() == "bearer" or (list(before[-1:]), word) == (["wandb"], "login"):
         return True
-    return bool({"set", "setenv", "--set", "config", "modify", "create"} & set(before)) and is_secret(word)
+    names_follow = {"-p", "-r", "--set", "config", "create", "modify", "set", "setenv"}
+    return bool(names_follow & set(before[-2:])) and is_secret(word)
 
 
 def _word(word: str, depth: int) -> str:
@@ -199,7 +205,7 @@ def _word(word: str, depth: int) -> str:
     end = head.end() if head else 0
     for name in _HEAD.finditer(word, 0, end):
         before = word[name.start() - 1 : name.start()]
-        if (before in ("?", "&") and before) or (name[2] == ":" and before == "/"):
+        if (before in ("?", "&") and before) or (name[2] == ":" and before == "/" and word.startswith("/", name.end())):
             continue
         value = word[name.end() :]
         if value.startswith("//") and name[2] == ":":
@@ -241,13 +247,18 @@ def _shell_or_same(text: str, depth: int) -> str:
 
 def _shell(text: str, depth: int) -> str:
     """Shell text whose words are masked as those of commands. Raises ValueError if it is not closed."""
-    commands: list[list[_Word]] = [[]]
-    for word in _words(text):
-        if word is None:
+    commands: list[list[Word]] = [[]]
+    edits: list[tuple[int, int, str]] = []
+    given = False
+    for word in parts_of(text):
+        if isinstance(word, str):
+            given = word == "<<<" and any(is_secret(one.value) for one in commands[-1])
             commands.append([])
+        elif given:
+            edits.append((word.start, word.end, MASK))
+            given = False
         else:
             commands[-1].append(word)
-    edits: list[tuple[int, int, str]] = []
     for words in commands:
         values = [word.value for word in words]
         # A word that is the whole text again was not taken apart: only patterns are left to look for.
@@ -269,138 +280,6 @@ def _quoted(value: str) -> str:
     return shlex.quote(value) if re.search(r"[\s'\"\\;&|()<>$`]", value) else value
 
 
-class _Word:
-    """A word of shell text: where it stands, its value with `\\0` for substitutions, and where these stand."""
-
-    def __init__(self, start: int) -> None:
-        self.start = self.end = start
-        self.value = ""
-        self.inner: list[tuple[int, int]] = []
-
-
-_BLANKS = re.compile(r"(?:[^\S\n]|\\\n)+")
-_OPERATOR = re.compile(r"<<<|<<-?|[;&|()<>\n]")
-_DELIMITER = re.compile(r"[^\S\n]*([^\s;&|()<>]+)")
-_PLAIN = re.compile(r"[^\s;&|()<>'\"\\$`]+")
-_ENDS = re.compile(r"[\s;&|()<>]")
-_IN_QUOTES = re.compile(r"[^\"\\$`]+")
-_ANSI = re.compile(r"(?:[^'\\]|\\.)*+'", re.DOTALL)
-
-
-def _words(text: str) -> Iterator[_Word | None]:
-    """The words of shell text, and None for each operator. Raises ValueError."""
-    at, delimiters = 0, list[str]()
-    while at < len(text):
-        if blanks := _BLANKS.match(text, at):
-            at = blanks.end()
-        elif operator := _OPERATOR.match(text, at):
-            at = operator.end()
-            if operator[0] in ("<<", "<<-") and (delimiter := _DELIMITER.match(text, at)):
-                at = delimiter.end()
-                delimiters.append(re.sub(r"['\"\\]", "", delimiter[1]))
-            if operator[0] == "\n":
-                at = _after_documents(text, at, delimiters)
-                delimiters = []
-            yield None
-        elif text[at] == "#":  # a comment, which is read by patterns
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-        else:
-            word = _read_word(text, at)
-            at = word.end
-            yield word
-
-
-def _after_documents(text: str, at: int, delimiters: Sequence[str]) -> int:
-    """The place after here-documents, which are read by patterns."""
-    for delimiter in delimiters:
-        end = re.compile(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE).search(text, at)
-        if not end:
-            raise ValueError
-        at = end.end()
-    return at
-
-
-def _read_word(text: str, at: int) -> _Word:
-    word, parts = _Word(at), list[str]()
-    while at < len(text) and not _ENDS.match(text, at):
-        at = _read_part(text, at, parts, word.inner)
-    word.end, word.value = at, "".join(parts)
-    return word
-
-
-def _read_part(text: str, at: int, parts: list[str], inner: list[tuple[int, int]]) -> int:
-    """Read a plain run, a quote, an escape or a substitution, and return the place after it. Raises ValueError."""
-    if plain := _PLAIN.match(text, at):
-        parts.append(plain[0])
-        return plain.end()
-    if text[at] == "'":
-        end = text.index("'", at + 1)
-        parts.append(text[at + 1 : end])
-        return end + 1
-    if text.startswith("$'", at):
-        if not (quote := _ANSI.match(text, at + 2)):
-            raise ValueError
-        parts.append(_escapes(quote[0][:-1]))
-        return quote.end()
-    if text[at] == "\\":
-        parts.append(text[at + 1 : at + 2].replace("\n", ""))
-        return at + 2
-    if text[at] == '"' or text.startswith('$"', at):
-        return _read_quotes(text, text.index('"', at) + 1, parts, inner)
-    return _read_substitution(text, at, parts, inner)
-
-
-def _read_quotes(text: str, at: int, parts: list[str], inner: list[tuple[int, int]]) -> int:
-    while text[at : at + 1] != '"':
-        if at >= len(text):
-            raise ValueError
-        if plain := _IN_QUOTES.match(text, at):
-            parts.append(plain[0])
-            at = plain.end()
-        elif text[at] == "\\":
-            escaped = text[at + 1 : at + 2]
-            parts.append({"\n": ""}.get(escaped, escaped) if escaped in '"\\$`\n' else f"\\{escaped}")
-            at += 2
-        else:
-            at = _read_substitution(text, at, parts, inner)
-    return at + 1
-
-
-def _read_substitution(text: str, at: int, parts: list[str], inner: list[tuple[int, int]]) -> int:
-    """Read `$(…)`, `${…}` or backticks; any other `$` is itself. Raises ValueError."""
-    if text[at] == "`":
-        end = re.compile(r"(?:[^`\\]|\\.)*+`", re.DOTALL).match(text, at + 1)
-        if not end:
-            raise ValueError
-        inner.append((at + 1, end.end() - 1))
-        parts.append("\0")
-        return end.end()
-    if text[at + 1 : at + 2] not in ("(", "{"):
-        parts.append("$")
-        return at + 1
-    close, begin = {"(": ")", "{": "}"}[text[at + 1]], at + 2
-    at, depth = begin, 1
-    while depth:
-        if at >= len(text):
-            raise ValueError
-        sign = text[at]
-        if sign in "'\"\\`" or (sign == "$" and text[at + 1 : at + 2] in ("(", "{", "'")):
-            at = _read_part(text, at, [], [])
-            continue
-        depth += {text[begin - 1]: 1, close: -1}.get(sign, 0)
-        at += 1
-    inner.append((begin, at - 1))
-    parts.append("\0")
-    return at
-
-
-def _escapes(text: str) -> str:
-    with contextlib.suppress(UnicodeError):
-        return text.encode("latin-1", "backslashreplace").decode("unicode_escape")
-    return text
-
-
 def _patterns(text: str) -> str:
     """A text with its secrets replaced where a pattern finds them, without the rules of a shell."""
     text = _LIST.sub(_of_list, text)
@@ -410,6 +289,7 @@ def _patterns(text: str) -> str:
     text = _USER.sub(f"{MASK}@", text)
     text = _BEARER.sub(rf"\g<1>{MASK}", text)
     text = _BASIC.sub(_of_basic, text)
+    text = _LOGIN.sub(rf"\g<1>{MASK}", text)
     parts, at = [], 0
     for pair in _PAIR.finditer(text):
         if pair.start() >= at and _is_pair(pair, text):
@@ -428,7 +308,7 @@ def _is_pair(pair: re.Match[str], text: str) -> bool:
     before = text[max(0, pair.start() - 1) : pair.start()]
     if before in ("?", "&") and before:
         return False  # read by _QUERY
-    if before == "/" and pair[3] == ":":
+    if before == "/" and pair[3] == ":" and value == "/":
         return False  # a path, as in --volume /a/token:/b
     if pair[6] is not None and not name.startswith("-"):
         return False  # two words
@@ -451,6 +331,9 @@ def _value(text: str, pair: re.Match[str]) -> tuple[int, int]:
     ):  # a header: the rest of its line
         scheme = _OF_SCHEME.match(text, at)
         return (scheme.end() if scheme else at), line
+    if text[at] in "([{":
+        end = text.find({"(": ")", "[": "]", "{": "}"}[text[at]], at)
+        return at, line if end < 0 else end + 1
     value = _VALUE.match(text, at)
     # A quote that is not closed: the value may go on to the end.
     closed = value and text[value.end() : value.end() + 1] not in ("'", '"')
