@@ -62,7 +62,7 @@ _OPTION = re.compile(r"--?[\w.-]++")
 _HEAD = re.compile(r"(?<![\w.-])([\w.-]++)(\+?=|:=?)")
 _PAIR = re.compile(
     r"(?<![\w.-])([\w.-]++)(?:([\"'\])}]*+)(\+=|:=|=>|==?|:[-=?+]?)(?:[^\S\n]*+(?=[bfru]{0,2}[\"'])|(?=\S))"
-    r"|[\"'\])}]*+[^\S\n]++(?:==?|=>|:)[^\S\n]++|(:)[^\S\n]++|([\"'],[^\S\n]*+)(?=[bfru]{0,2}[\"'])|(\s++))"
+    r"|[\"'\])}]*+[^\S\n]++(?:(?:\|\||[?:])?==?|=>|:)[^\S\n]++|(:)[^\S\n]++|([\"'],[^\S\n]*+)(?=[bfru]{0,2}[\"'])|(\s++))"
 )
 _VALUE = re.compile(r"(?:'[^']*+'|\"(?:\\.|[^\"\\])*+\"|\\.|[^\s'\"\\])++", re.DOTALL)
 _LITERAL = re.compile(r"[bfru]{0,2}(?:'(?:\\.|[^'\\])*+'|\"(?:\\.|[^\"\\])*+\")(?=[\s,;)\]}]|$)", re.DOTALL)
@@ -70,6 +70,7 @@ _SCHEME = r"(?:bearer|basic|token|digest|apikey|negotiate)"
 _OF_SCHEME = re.compile(rf"{_SCHEME}\s+", re.IGNORECASE)
 _BEARER = re.compile(r"(\bbearer\s+)(?!--[a-z])((?:'[^'\n]*+'|\"[^\"\n]*+\"|[^\s'\"])++)", re.IGNORECASE)
 _BASIC = re.compile(r"(\bbasic\s+)([A-Za-z0-9+/_-]{4,}+=*)", re.IGNORECASE)
+_NETRC = re.compile(r"(\blogin\s+\S+\s+password\s+)(?!\*)\S+")
 _LOGIN = re.compile(r"(\blogin\()(?=['\"\w])[^)\n]*+")
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*+://)", re.IGNORECASE)
 _LONGEST_ADDRESS = 4096
@@ -289,6 +290,7 @@ def _patterns(text: str) -> str:
     text = _USER.sub(f"{MASK}@", text)
     text = _BEARER.sub(rf"\g<1>{MASK}", text)
     text = _BASIC.sub(_of_basic, text)
+    text = _NETRC.sub(rf"\g<1>{MASK}", text)
     text = _LOGIN.sub(rf"\g<1>{MASK}", text)
     parts, at = [], 0
     for pair in _PAIR.finditer(text):
@@ -303,7 +305,9 @@ def _is_pair(pair: re.Match[str], text: str) -> bool:
     """Whether a name and what follows are a secret's name and its value."""
     name, value = pair[1], text[pair.end() : pair.end() + 1]
     scheme = _OF_SCHEME.match(text, pair.end())
-    if not value or text.startswith(MASK, scheme.end() if scheme else pair.end()):
+    begin = scheme.end() if scheme else pair.end()
+    masked = text.startswith(MASK, begin)
+    if not value or (masked and not (_to_line_end(pair) and text.startswith(" ", begin + len(MASK)))):
         return False
     before = text[max(0, pair.start() - 1) : pair.start()]
     if before in ("?", "&") and before:
@@ -319,6 +323,12 @@ def _is_pair(pair: re.Match[str], text: str) -> bool:
     return _hides(name, value)
 
 
+def _to_line_end(pair: re.Match[str]) -> bool:
+    """Whether a value without quotes is the rest of its line: of a header, in YAML, and after `NAME = `."""
+    apart = not any(pair.group(3, 4, 5, 6))
+    return apart or bool(pair[4]) or (pair[3] or "").startswith(":") or "authorization" in pair[1].lower()
+
+
 def _value(text: str, pair: re.Match[str]) -> tuple[int, int]:
     """Where the value after a secret's name begins and ends."""
     at = pair.end()
@@ -326,9 +336,7 @@ def _value(text: str, pair: re.Match[str]) -> tuple[int, int]:
     line = len(text) if line < 0 else line
     if literal := _LITERAL.match(text, at):
         return at, literal.end()
-    if (
-        pair[4] or (pair[3] or "").startswith(":") or "authorization" in pair[1].lower()
-    ):  # a header: the rest of its line
+    if _to_line_end(pair):
         scheme = _OF_SCHEME.match(text, at)
         return (scheme.end() if scheme else at), line
     if text[at] in "([{":
