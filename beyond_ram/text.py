@@ -5,10 +5,15 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from . import mask_secrets
+
 NAME = r"[a-z0-9][a-z0-9._-]*"
 """A name of an experiment, stack, corpus, token dataset or repository, as a regular expression."""
 # Control characters, characters that change the writing direction, line separators, lone surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]+")
+# Commands to a terminal, such as colours and titles.
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_LONGEST, _LONGEST_LINE = 10_000, 300
 # Markup of reStructuredText, and of Jinja, which Snakemake's report runs over captions.
 _MARKUP = re.compile(r"[\\*`|<>\[\]@~^]|_(?!\w)|(?<!\w)_|:(?=\S)|(?<=\{)[{%#]")
 _CODE = re.compile(r"((?<!\S)`\w[\w.+-]*`(?=[\s.,;)]|$))")
@@ -42,9 +47,13 @@ def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
 
 
 def last_line(text: str, otherwise: str) -> str:
-    """The last line of a program's output that is not blank, cut to 300 characters; `otherwise` without one."""
-    lines = text.strip().splitlines()
-    return lines[-1].strip()[:300] if lines else otherwise
+    """The last line of a program's output that shows anything, as `foreign` shows it; `otherwise` without one."""
+    return next(filter(None, map(foreign, reversed(text.splitlines()))), otherwise)
+
+
+def foreign(text: str) -> str:
+    """A program's text in one line of 300 characters at most, without secrets, colours and control characters."""
+    return plain(mask_secrets.in_text(_TERMINAL.sub("", text[:_LONGEST]))[:_LONGEST_LINE], _LONGEST_LINE)
 
 
 def rst(text: str, most: int) -> str:

@@ -4,8 +4,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
-from .. import __version__
+from .. import __version__, mask_secrets
 
 COMMANDS = (
     "run",
@@ -30,10 +31,15 @@ COMMANDS = (
 _EXTRA = "workflow"
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(mask_secrets.in_text(message))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. For bad input, print one line and return 2."""
     words = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."
     )
     parser.add_argument("--version", action="version", version=f"beyond-ram {__version__}")
@@ -56,5 +62,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
         return 2
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"beyond-ram: {error}", file=sys.stderr)
+        print(f"beyond-ram: {mask_secrets.in_text(str(error))}", file=sys.stderr)
         return 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import masked
+from .. import mask_secrets
 from ..advice import advise
 from ..files import end_of, read_json
 from ..folders import fresh
@@ -110,7 +110,7 @@ class Runs:
         killed = _killed(record)
         if record["outcome"] != "completed" and not killed:
             status = record["signal"] or f"exit status {record['exit_status']}"
-            wrote = masked.text(last_line(end_of(folder / OUTPUT), "it wrote nothing"))
+            wrote = last_line(end_of(folder / OUTPUT), "it wrote nothing")
             raise RunError(f"{name}: the program ended with {status}: {wrote}")
         advice = advise(record)
         if not killed and not advice.kept_bytes:
@@ -130,7 +130,7 @@ def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | Non
         record: dict[str, Any] = read_json(folder / RUN_FILES[2], "outcome", "command", "peak")
     except ValueError:
         return None
-    if record["command"] != masked.command(words):
+    if record["command"] != mask_secrets.in_command(words):
         raise ValueError(f"{out} has runs of another command; name another --out, or remove it")
     return record if record["outcome"] == "completed" else None
 

@@ -20,7 +20,7 @@ from ..files import end_of
 from ..metrics.runs import FAILED
 from ..rounds import Block, order, run
 from ..run_files import RUN_FILES
-from ..text import last_line
+from ..text import foreign, last_line
 from ..weighing import processes
 from ..weighing.scripts import PATIENCE, PATIENCE_S
 from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
@@ -101,7 +101,10 @@ class Runs:
     def table(self) -> pd.DataFrame:
         """Table `runs`."""
         table = table_of(self._records) if self._records else pd.DataFrame()
-        return pd.concat([table, pd.DataFrame(self._failed)], ignore_index=True) if self._failed else table
+        table = pd.concat([table, pd.DataFrame(self._failed)], ignore_index=True) if self._failed else table
+        if "reason" in table:  # a program may say why it cannot run
+            table["reason"] = [foreign(why) if isinstance(why, str) else why for why in table["reason"]]
+        return table
 
 
 def _reason(printed: str) -> str:

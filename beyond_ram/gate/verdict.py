@@ -1,6 +1,7 @@
 """The verdict of a gate: ten lines for the terminal, and the files gate.json, gate.md and gate.xml."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,9 @@ HEADLINES: Mapping[Result, str] = {
     "undecided": "undecided",
 }
 LINES = 10
+# Signs of Markdown, and what GitHub makes live: @user, #1, an address.
+_MARKUP = re.compile(r"[\\`*\[\]|~$!]|_(?!\w)|(?<!\w)_")
+_LIVE = re.compile(r"[@#](?=\w)|:(?=//)|\bwww\.(?=\w)|\b(?:GH|gh)-(?=\d)", re.IGNORECASE)
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 
@@ -199,7 +203,7 @@ class Gate:
         lines += ["", "Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
-            lines.append(f"- {one['side']}: `{one['asked']}`{wheel}")
+            lines.append(f"- {one['side']}: {_code(one['asked'])}{wheel}")
         lines += [f"- {stack}: also moved: {_escaped(what)}" for stack, what in self.moved.items()]
         lines += [f"- {base}: also differs between the sides: {_escaped(what)}" for base, what in self.apart.items()]
         return "\n".join([*lines, "", "</details>", ""])
@@ -232,8 +236,15 @@ def _sentence(words: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text for a cell of a Markdown table."""
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    """A text for Markdown, also in a table: shown as text, without links, pictures, mentions and references."""
+    text = _MARKUP.sub(r"\\\g<0>", " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;"))
+    return _LIVE.sub("\\g<0>&#8203;", text)  # GitHub makes links of these after the Markdown
+
+
+def _code(text: str) -> str:
+    """A text as code in Markdown."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
 def _plain(value: Any) -> Any:

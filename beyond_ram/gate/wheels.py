@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import masked
+from .. import mask_secrets
 from ..stacks.differences import canonical
 from ..stacks.locks import StackError, uv
 
@@ -43,7 +43,8 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     A local checkout, an archive or an address is built by pip with its own configuration. Raises StackError with pip's
     reason, ValueError for what is no requirement.
     """
-    source, asked, place = asked, masked.text(asked), Path(asked)
+    release = _RELEASE.fullmatch(asked)
+    source, asked, place = asked, asked if release else mask_secrets.in_text(asked), Path(asked)
     if asked.lstrip().startswith("-") or not asked.isprintable():
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     if "://" in asked:
@@ -54,7 +55,6 @@ def requirement(asked: str, wheels: Path) -> Requirement:
             raise ValueError(f"there is no wheel {asked}")
         wheel = place.resolve() if place.suffix == ".whl" else None
         return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
-    release = _RELEASE.fullmatch(asked)
     if not release:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     return Requirement(asked, canonical(release[1]), asked.strip())
@@ -63,7 +63,7 @@ def requirement(asked: str, wheels: Path) -> Requirement:
 def _built(asked: str, source: str, wheels: Path) -> Requirement:
     wheels.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=wheels) as folder:
-        errors = masked.text(_pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source))
+        errors = mask_secrets.in_text(_pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source))
         made = list(Path(folder).glob("*.whl"))
         if len(made) != 1:
             raise StackError(f"{asked}: cannot be built\n{errors}")

@@ -1,6 +1,7 @@
 """The endpoints for reading, and the middlewares of all requests: log, latency, errors."""
 
 import asyncio
+import contextlib
 import errno
 import time
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import Relay
 from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos
 from beyond_ram.hub.sending import FAULT, TRAFFIC, send
-from beyond_ram.hub.store import RefusedError, Store
+from beyond_ram.hub.store import RefusedError, StaleError, Store
 from beyond_ram.hub.xet_routes import add_xet_routes, stored_file, xet_headers
 
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
@@ -35,6 +36,7 @@ REFUSALS = {
     **dict.fromkeys((errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), 422),
     **dict.fromkeys((errno.EBUSY, errno.EXDEV), 422),  # a folder that cannot be replaced, such as a mount
     errno.ENOENT: 404,
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), 503),
 }
 MESSAGE_LETTERS = 1000  # clients take headers up to 8 KB
 
@@ -102,8 +104,9 @@ class _Processes:
             return None
         if transport not in self._pids:
             ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
-            self._pids[transport] = await asyncio.to_thread(self._clients.pid, *ports)
-        return self._pids[transport]
+            with contextlib.suppress(OSError):  # no descriptor is free
+                self._pids[transport] = await asyncio.to_thread(self._clients.pid, *ports)
+        return self._pids.get(transport)
 
 
 def _logged(log: RequestLog) -> Middleware:
@@ -201,6 +204,8 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except NotFoundError as error:
         status, message = 404, str(error)
         headers["X-Error-Code"] = error.code
+    except StaleError as error:
+        status, message = 412, str(error)
     except RefusedError as error:
         status, message = 422, str(error)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -208,7 +213,7 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except OSError as error:
         if error.errno not in REFUSALS:
             raise
-        status, message = REFUSALS[error.errno], f"the folder cannot be written: {error.strerror}"
+        status, message = REFUSALS[error.errno], f"the folder cannot be used: {error.strerror}"
     except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
         status, message = 404, "not served here"
     message = message[:MESSAGE_LETTERS]

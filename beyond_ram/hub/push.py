@@ -2,17 +2,20 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 from aiohttp import web
 
-from beyond_ram.hub.about import json_of, repository_of, text_of
+from beyond_ram.hub.about import json_of, repository_of
 from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
 from beyond_ram.hub.store import RefusedError, Store
 
 COMMIT_BYTES = 1 << 30
+OPERATION_BYTES = 1 << 26  # larger files go to LFS
+OPERATIONS = 100_000
 YAML_DEPTH = 100  # parsing takes quadratic time
 STORE: web.AppKey[Store] = web.AppKey("store", Store)
 USER = "local"
@@ -104,10 +107,35 @@ async def commit(request: web.Request) -> web.StreamResponse:
     if request.query.get("create_pr") in ("1", "true"):
         raise RefusedError("a repository here has no pull requests")
     await asyncio.to_thread(repository.check_revision, request.match_info["revision"])
-    lines = [json.loads(line) for line in (await text_of(request, COMMIT_BYTES)).split("\n") if line.strip()]
-    oid = await asyncio.to_thread(request.app[STORE].commit, repository, lines)
+    oid = await asyncio.to_thread(request.app[STORE].commit, repository, await _operations(request))
     address = f"{_address(request, repository.kind, repository.id)}/commit/{oid}"
     return web.json_response({"success": True, "commitOid": oid, "commitUrl": address, "hookOutput": ""})
+
+
+async def _operations(request: web.Request) -> list[dict[str, Any]]:
+    """The operations of a commit, a line each, read one by one. Raises RefusedError, TypeError, ValueError."""
+    operations, line, size = list[dict[str, Any]](), bytearray(), 0
+    async for piece in request.content.iter_any():
+        size += len(piece)
+        if size > COMMIT_BYTES:
+            raise web.HTTPRequestEntityTooLarge(COMMIT_BYTES, size)
+        *ended, rest = re.split(rb"\n+", piece)
+        for end in ended:
+            operations += _operation(line + end)
+            line.clear()
+        line += rest
+        if len(line) > OPERATION_BYTES or len(operations) > OPERATIONS:
+            raise RefusedError(f"a commit has at most {OPERATIONS:,} operations of {OPERATION_BYTES >> 20} MiB each")
+    return operations + _operation(line)
+
+
+def _operation(line: bytearray) -> list[dict[str, Any]]:
+    if not line.strip():
+        return []
+    operation = json.loads(line.decode())
+    if not isinstance(operation["value"], dict):
+        raise TypeError("the value of an operation is no object")
+    return [operation]
 
 
 async def lfs_batch(request: web.Request) -> web.StreamResponse:

@@ -90,7 +90,7 @@ class Relay:
                 return await self._forwarded(request, target, answer)
         except (ClientError, ValueError) as error:
             if BYTES_SENT not in request:
-                return web.json_response({"error": f"{target.origin()}: {error}"}, status=502)
+                return web.json_response({"error": f"{target.origin()}: {_kind_of(error)}"}, status=502)
             if request.transport:  # an incomplete answer must look incomplete
                 request.transport.close()
             raise
@@ -141,6 +141,12 @@ class Relay:
 def _proxy(url: URL) -> str | None:
     """The proxy for an address, from `http_proxy`, `https_proxy` and `no_proxy`."""
     return None if proxy_bypass(url.raw_authority) else getproxies().get(url.scheme)
+
+
+def _kind_of(error: Exception) -> str:
+    """The kind of an error. Its text may have the password of a proxy."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
 
 
 def _refused(status: int, reason: str) -> web.StreamResponse:

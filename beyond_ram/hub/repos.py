@@ -97,7 +97,7 @@ class Listings:
     """Caches listings of repositories and hashes of files. A push shows at once, any other change after `CACHED_S`."""
 
     def __init__(self) -> None:
-        self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}  # by path, size and modification time
+        self._hashes: dict[str, tuple[tuple[int, ...], tuple[str, str]]] = {}  # by path, with the state of the file
         self._last: dict[Path, Listing] = {}
         self._reported: set[Path] = set()
         self._lock = threading.Lock()
@@ -112,6 +112,16 @@ class Listings:
             yield
             self._last.pop(root, None)
 
+    @contextlib.contextmanager
+    def linking(self, root: Path) -> Iterator[None]:
+        """Keep the hashes of files that get and lose names meanwhile, which changes the time of their state."""
+        before = [(path, *hashed) for path, hashed in list(self._hashes.items()) if path.startswith(f"{root}/")]
+        before = [(path, state, hashes) for path, state, hashes in before if _state_of(path) == state]
+        yield
+        for path, state, hashes in before:
+            if (now := _state_of(path)) and now[:-1] == state[:-1]:
+                self._hashes[path] = now, hashes
+
     def now(self, repository: "Repository") -> Listing:
         """A listing that is at most `CACHED_S` old; concurrent callers share one reading."""
         with self._lock:
@@ -122,10 +132,10 @@ class Listings:
 
     def file(self, path: str, local: Path) -> File:
         status = local.stat()
-        key = (str(local), status.st_size, status.st_mtime_ns)
-        if key not in self._hashes:
-            self._hashes[key] = _hashes_of(local, status.st_size)
-        oid, sha256 = self._hashes[key]
+        hashed = self._hashes.get(str(local))
+        if hashed is None or hashed[0] != _state(status):
+            hashed = self._hashes[str(local)] = _state(status), _hashes_of(local, status.st_size)
+        oid, sha256 = hashed[1]
         lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
         return File(path, local, status.st_size, oid, sha256 if lfs else None)
 
@@ -203,6 +213,10 @@ class Repository:
         """A context in which a push changes the folder, so that no client sees a part of the change."""
         return self._listings.changing(self.root)
 
+    def linking(self) -> AbstractContextManager[None]:
+        """A context in which a push links the files of the folder, and removes links."""
+        return self._listings.linking(self.root)
+
     def check_revision(self, revision: str) -> str:
         """The commit of a revision. Raises NotFoundError.
 
@@ -252,6 +266,17 @@ def _resolved(path: Path) -> Path | None:
         return path.resolve()
     except RuntimeError:
         return None
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    """What differs once a file is changed: writing sets the last, even where the time of its content is set back."""
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns
+
+
+def _state_of(path: str) -> tuple[int, ...] | None:
+    with contextlib.suppress(OSError):
+        return _state(Path(path).stat())
+    return None
 
 
 def _hashes_of(path: Path, size: int) -> tuple[str, str]:

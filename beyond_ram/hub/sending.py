@@ -37,8 +37,13 @@ async def send(request: web.Request, file: File, headers: dict[str, str]) -> web
     response.content_length = stop - start
     await response.prepare(request)
     if request.method != "HEAD":
-        with contextlib.suppress(ConnectionError):  # the client closed the connection because it has read enough
-            await _send(request, response, file, start, stop)
+        whole = False
+        with contextlib.suppress(OSError):  # the client has read enough, or the file is gone
+            whole = await _send(request, response, file, start, stop)
+        if whole:
+            await response.write_eof()
+        elif request.transport:  # or the next answer would count as the rest of this one
+            request.transport.close()  # still sends the data in its buffer
     return response
 
 
@@ -51,7 +56,8 @@ def range_of(header: str, size: int) -> tuple[int, int]:
     return size - min(int(last or 0), size), size
 
 
-async def _send(request: web.Request, response: web.StreamResponse, file: File, start: int, stop: int) -> None:
+async def _send(request: web.Request, response: web.StreamResponse, file: File, start: int, stop: int) -> bool:
+    """Send the bytes; return whether it was all of them. A fault, or a file that was cut, ends them early."""
     fault, traffic = request[FAULT], request.app[TRAFFIC]
     request[BYTES_SENT] = 0
     ends = (start + stop) // 2 if fault == "drop" else stop
@@ -63,7 +69,4 @@ async def _send(request: web.Request, response: web.StreamResponse, file: File, 
             request[INJECTED_S] += await traffic.wait(SLOW_BODY_S * len(piece) / (stop - start))
         await response.write(piece)
         request[BYTES_SENT] += len(piece)
-    if fault != "drop":
-        await response.write_eof()
-    elif request.transport:
-        request.transport.close()  # still sends the data in its buffer
+    return request[BYTES_SENT] == stop - start

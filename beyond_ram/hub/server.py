@@ -1,10 +1,12 @@
 """Start and stop the endpoint."""
 
 import asyncio
+import errno
 import secrets
 import threading
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -15,6 +17,13 @@ from beyond_ram.hub.push import STORE
 from beyond_ram.hub.repos import Repos
 
 LOOPBACK = "127.0.0.1"
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report an error of the loop. Without descriptors, accepting fails often: clients wait, and it is no news."""
+    error = context.get("exception")
+    if not (isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)):
+        loop.default_exception_handler(context)
 
 
 class Hub:
@@ -84,6 +93,7 @@ class Hub:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
+        self._loop.set_exception_handler(_report)
         runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0, auto_decompress=False)
         try:
             self._loop.run_until_complete(runner.setup())

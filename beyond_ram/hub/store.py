@@ -5,6 +5,7 @@ import binascii
 import contextlib
 import ctypes
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -12,22 +13,27 @@ import shutil
 import struct
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from beyond_ram.hub.repos import MARK, Kind, Repos, Repository, is_id, is_path
+from beyond_ram.hub.repos import KINDS, MARK, Kind, Repos, Repository, is_id, is_path
 from beyond_ram.hub.xet import Storage
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _MARKED = "Made by the local Hub endpoint, or pushed to it: whoever may push may delete this repository.\n"
 # Errors of link(2) after which a file is copied instead.
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP}
+_BESIDE, _ASIDE = ".hub-", "aside"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 class RefusedError(ValueError):
     """A refused push; the text is one line."""
+
+
+class StaleError(RefusedError):
+    """A commit that was made for another parent than the present one."""
 
 
 class Store:
@@ -39,6 +45,9 @@ class Store:
         self._lock = threading.Lock()
         self.xet = Storage(repos.root / ".xet")
         """Xet storage, which clients write themselves."""
+        for kind in KINDS:
+            for folder in repos.root.glob(f"{kind}/*/{_BESIDE}*"):
+                _remove_unused(folder)
 
     def create(self, kind: Kind, identifier: str) -> bool:
         """Make an empty repository; False if it exists. Raises RefusedError."""
@@ -100,16 +109,17 @@ class Store:
             Path(name).unlink(missing_ok=True)
         return size
 
-    def commit(self, repository: Repository, operations: Iterable[Mapping[str, Any]]) -> str:
-        """Apply all operations of a commit, or none. Returns the new commit. Raises RefusedError, NotFoundError,
-        OSError.
+    def commit(self, repository: Repository, operations: Sequence[Mapping[str, Any]]) -> str:
+        """Apply all operations of a commit, or none. Returns the new commit. Raises RefusedError, StaleError where a
+        header names another parent, NotFoundError, OSError.
 
         They are applied to a linked copy of the tree, which then replaces the tree in one step. Files that other
         programs write into the folder meanwhile may be lost.
         """
         self._own(repository)
         used: set[Path] = set()
-        with self._lock, _beside(repository.root) as tree:
+        with self._lock, repository.linking(), _beside(repository.root) as tree:
+            _check_parent(repository, operations)
             _linked(repository.root, tree)
             put = []
             for operation in operations:
@@ -149,11 +159,41 @@ class Store:
         return set()
 
 
+def _check_parent(repository: Repository, operations: Sequence[Mapping[str, Any]]) -> None:
+    """Raise StaleError where a header names another parent than what the folder has now."""
+    parents = [one["value"].get("parentCommit") for one in operations if one["key"] == "header"]
+    if any(parents):
+        with repository.changing():  # read again
+            pass
+        present = repository.listing().commit
+        if not all(present.startswith(str(parent)) for parent in parents if parent):
+            raise StaleError("A commit has happened since. Please refresh and try again.")
+
+
 @contextlib.contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
     """A new path on the file system of `folder`, removed at the end of the block."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".hub-", ignore_cleanup_errors=True) as temporary:
+    new = tempfile.TemporaryDirectory(dir=folder.parent, prefix=_BESIDE, ignore_cleanup_errors=True)
+    with new as temporary, _locked(Path(temporary)):
         yield Path(temporary, "tree")
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Mark a folder as in use while this process lives. Raises BlockingIOError where it is."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove what a killed push left, unless it may be a repository that was being replaced."""
+    with contextlib.suppress(OSError), _locked(folder):
+        if not (folder / _ASIDE).exists():
+            shutil.rmtree(folder)
 
 
 def _mark(folder: Path) -> None:
@@ -183,7 +223,7 @@ def _exchange(new: Path, old: Path) -> None:
     names = os.fsencode(new), os.fsencode(old)
     if not ctypes.CDLL(None).renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
         return
-    aside = new.with_name("aside")
+    aside = new.with_name(_ASIDE)
     old.rename(aside)
     try:
         new.rename(old)

@@ -25,7 +25,7 @@ from pypi_simple import (
     UnsupportedRepoVersionError,
 )
 
-from .. import masked
+from .. import mask_secrets
 from .locks import EXACT, PYTHON, StackError
 
 _CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PIP_CERT")
@@ -121,7 +121,7 @@ def _uv_settings() -> dict[str, Any]:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            raise StackError(f"{file}: cannot be read: {masked.text(str(error))}") from None
+            raise StackError(f"{file}: cannot be read: {mask_secrets.in_text(str(error))}") from None
     return settings
 
 

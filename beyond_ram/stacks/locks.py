@@ -14,7 +14,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from .. import masked
+from .. import mask_secrets
 from ..files import whole, write
 from ..text import NAME, did_you_mean
 from . import torch
@@ -159,7 +159,7 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
     )
     if done.returncode:
         error = UnsolvableError if "No solution found" in done.stderr else StackError
-        raise error(f"{source}: cannot be resolved\n{masked.text(done.stderr.strip())}")
+        raise error(f"{source}: cannot be resolved\n{mask_secrets.in_text(done.stderr.strip())}")
     lock.write_text(torch.left_bare(lock.read_text(encoding="utf-8")), encoding="utf-8")
 
 

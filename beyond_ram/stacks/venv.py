@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .. import masked
+from .. import mask_secrets
 from ..files import locked, write
 from ..folders import check, fresh, mark, remove
 from . import bytecode, torch
@@ -110,4 +110,4 @@ def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> Non
 def _uv(*arguments: str, lock: Path, turn: int) -> None:
     done = subprocess.run([uv(), *arguments], capture_output=True, text=True, check=False, pass_fds=(turn,))
     if done.returncode:
-        raise StackError(f"{lock}: its environment cannot be built\n{masked.text(done.stderr.strip())}")
+        raise StackError(f"{lock}: its environment cannot be built\n{mask_secrets.in_text(done.stderr.strip())}")

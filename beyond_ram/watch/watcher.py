@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import masked
+from .. import mask_secrets
 from ..run_files import RUN_FILES
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
 from .charges import Around
@@ -107,7 +107,7 @@ def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = Fa
     Raises OSError if it cannot be written.
     """
     if not whole_command and "command" in content:
-        content = content | {"command": masked.command(content["command"])}
+        content = content | {"command": mask_secrets.in_command(content["command"])}
     # In ASCII, because an argument need not be UTF-8.
     copy([(json.dumps(content, indent=2) + "\n").encode()], out / RUN_FILES[2])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -21,6 +23,7 @@ from urllib.parse import urlencode
 import pytest
 
 from beyond_ram.hub import Hub, repos
+from beyond_ram.hub.store import Store
 
 DATASET = "/datasets/org/name/resolve/main"
 CONTENT = bytes(range(256)) * 10
@@ -181,6 +184,64 @@ def test_paths_info_by_form_and_by_json(hub: Hub) -> None:
             ("file", "data/a.parquet"),
             ("directory", "data"),
         ]
+
+
+def test_file_that_is_cut_while_it_is_sent_ends_the_connection(hub: Hub, root: Path) -> None:
+    """Otherwise the next answer would count as the rest of the file."""
+    path = root / "datasets/org/name/data/a.parquet"
+    path.write_bytes(bytes(30_000_000))
+    time.sleep(repos.CACHED_S)
+    connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
+    connection.request("GET", f"{DATASET}/data/a.parquet")
+    answer = connection.getresponse()
+    os.truncate(path, 10_000_000)
+    with pytest.raises(http.client.IncompleteRead):
+        answer.read()
+    connection.close()
+
+
+def test_change_that_keeps_size_and_time_changes_the_etag(hub: Hub, root: Path) -> None:
+    path = root / "datasets/org/name/README.md"
+    before, times = ask(hub, f"{DATASET}/README.md"), path.stat()
+    path.write_text("olleh")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    after = ask(hub, f"{DATASET}/README.md")
+    assert (before.body, after.body) == (b"hello", b"olleh")
+    assert before.headers["ETag"] != after.headers["ETag"]
+
+
+def test_push_keeps_the_hashes_of_other_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(repos.Repos(root))
+    repository = store._repos.get("datasets", "org/name")
+    repository.listing()
+    hashed: list[Path] = []
+    original = repos._hashes_of
+    monkeypatch.setattr(repos, "_hashes_of", lambda path, size: hashed.append(path) or original(path, size))
+    store.commit(repository, [{"key": "file", "value": {"path": "new.txt", "content": "new"}}])
+    repository.listing()
+    assert [path.name for path in hashed] == ["new.txt"]
+
+
+def test_endpoint_without_descriptors_writes_little_and_recovers(root: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
+    limited = f"ulimit -n 40; exec {shlex.join(words)} 2> {shlex.quote(str(tmp_path / 'errors'))}"
+    with subprocess.Popen(["sh", "-c", limited], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        host, _, port = running.stdout.readline().strip().rpartition("/")[2].partition(":")
+        connections = []
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                connections.append(socket.create_connection((host, int(port)), 0.1))
+                connections[-1].sendall(f"GET {DATASET}/README.md HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        time.sleep(0.5)
+        for connection in connections:
+            connection.close()
+        connection = http.client.HTTPConnection(host, int(port), timeout=20)
+        connection.request("GET", f"{DATASET}/README.md")
+        assert connection.getresponse().read() == b"hello"
+        connection.close()
+        running.terminate()
+    assert (tmp_path / "errors").stat().st_size < 100_000
 
 
 @pytest.mark.slow

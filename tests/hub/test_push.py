@@ -8,6 +8,7 @@ import http.client
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from beyond_ram.hub import Hub, repos, store
+from beyond_ram.hub import Hub, push, repos, store
 
 API = "/api/datasets/org/name"
 GIT = "/datasets/org/name.git/info/lfs/objects"
@@ -181,6 +182,62 @@ def test_commit_with_one_bad_operation_changes_nothing(hub: Hub, root: Path, bad
         assert [path.name for path in (root / "datasets" / "org").iterdir()] == ["name"]
     assert commit(hub, *good)[0] == 200, "later pushes fail"
     assert ask(hub, API, method="GET")[0] == 200
+
+
+def test_stale_parent_is_refused(hub: Hub, root: Path) -> None:
+    """As by the Hub; a parent may be shortened."""
+
+    def commit_on(parent: str | None, name: str) -> tuple[int, Any]:
+        header = {"key": "header", "value": {"summary": "a commit", "parentCommit": parent}}
+        lines = map(json.dumps, (header, file(name, b"new")))
+        return ask(hub, f"{API}/commit/main", "\n".join(lines).encode())
+
+    _, first = ask(hub, API, method="GET")
+    (root / "datasets/org/name/README.md").write_text("by hand, just now")
+    assert commit_on(first["sha"], "a.txt")[0] == 412
+    assert sorted(path.name for path in (root / "datasets/org").iterdir()) == ["name"]
+    status, made = commit_on(None, "a.txt")
+    assert status == 200
+    assert commit_on(made["commitOid"][:7], "b.txt")[0] == 200
+    status, answer = commit_on(made["commitOid"], "b.txt")
+    assert (status, answer["error"]) == (412, "A commit has happened since. Please refresh and try again.")
+    assert not (root / "datasets/org/name/c.txt").exists()
+
+
+def test_folder_of_a_killed_push_is_removed(root: Path) -> None:
+    organisation = root / "datasets" / "org"
+    (organisation / ".hub-killed" / "tree").mkdir(parents=True)
+    (organisation / ".hub-replacing" / "aside").mkdir(parents=True)
+    repository = repos.Repos(root).get("datasets", "org/name")
+    with store._beside(repository.root) as in_use:
+        in_use.mkdir()
+        with Hub(root):
+            left = {path.name for path in organisation.iterdir()}
+        assert left == {"name", ".hub-replacing", in_use.parent.name}
+
+
+def test_commit_of_newlines_takes_little_memory(root: Path) -> None:
+    """A commit may have 1 GiB; blank lines are no operations."""
+    words = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        host = running.stdout.readline().strip().removeprefix("HF_ENDPOINT=http://")
+        connection = http.client.HTTPConnection(host, timeout=30)
+        connection.request("POST", f"{API}/commit/main", iter([b"\n" * 1_000_000] * 60))
+        answer = connection.getresponse()
+        lines = Path(f"/proc/{running.pid}/status").read_text().splitlines()
+        running.terminate()
+    peak_kb = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    assert answer.status == 200
+    assert peak_kb < 150_000
+
+
+def test_commits_of_too_many_or_too_large_operations_are_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push, "OPERATIONS", 10)
+    monkeypatch.setattr(push, "OPERATION_BYTES", 10_000)
+    assert commit(hub, *(file(f"{number}.txt", b"x") for number in range(20)))[0] == 422
+    assert commit(hub, file("a.txt", b"x" * 20_000))[0] == 422
+    assert commit(hub, file("a.txt", b"x" * 5_000))[0] == 200
 
 
 def test_simultaneous_commits_are_all_applied(hub: Hub, root: Path) -> None:

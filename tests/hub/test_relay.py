@@ -288,6 +288,25 @@ def test_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, other
     assert headers["Proxy-Authorization"] == f"Basic {base64.b64encode(b'me:word').decode()}"
 
 
+@pytest.mark.parametrize("upstream", ["http://hub.example", "https://hub.example"])
+@pytest.mark.parametrize("proxy", ["http://me:word@{host}", "http://me:12/word@{host}", "http://me:wo/rd@{host}",
+                                   "http://me:word@127.0.0.1:9", "me:word@127.0.0.1:9"])  # fmt: skip
+def test_password_of_a_proxy_is_in_no_answer(
+    monkeypatch: pytest.MonkeyPatch, other: Server, upstream: str, proxy: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(f"{urlsplit(upstream).scheme}_proxy", proxy.format(host=urlsplit(other.url).netloc))
+    other.answers["http://hub.example/api/datasets/org/name"] = (407, {})
+    with Hub(None, upstream=upstream) as relay:
+        connection = http.client.HTTPConnection(relay.url.removeprefix("http://"), timeout=10)
+        connection.request("GET", "/api/datasets/org/name", headers={"Authorization": f"Bearer {relay.token}"})
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+    assert answer.status in (407, 502)
+    shown = body + str(answer.headers) + "".join(capfd.readouterr())
+    assert "rd" not in shown.replace("Forward", "")
+
+
 @pytest.mark.parametrize("address", ["huggingface.co", "ftp://hub", ""])
 def test_malformed_upstream_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match=r"such as https://huggingface\.co"):

@@ -1,0 +1,108 @@
+"""What a failing script prints last is shown as text: no secrets, no commands to a terminal, no markup that acts."""
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
+
+from beyond_ram.analysis.sequential import look
+from beyond_ram.cli import gate as cli_gate
+from beyond_ram.experiment import Cell
+from beyond_ram.gate.schedule import Runs
+from beyond_ram.gate.sides import SIDES
+from beyond_ram.gate.verdict import Gate
+from beyond_ram.gate.wheels import Requirement
+from beyond_ram.text import last_line
+from tests.test_mask_secrets import PLANTED, ways
+
+LINES = {
+    "controls": "boom \x1b[31mred\x1b[0m \x1b]0;title\x07 \x08\x0c\x00\x01\x9b31m \u202e\ufffe\uffff end",
+    "secrets": f"login(password='a {PLANTED}') failed for https://me:{PLANTED}@host and ['x', '--token', '{PLANTED}']",
+    "picture": "![x](https://host/p.png) <img src=x onerror=alert(1)> &lt;b&gt;",
+    "link": "[x](javascript:alert(1)) [y]: javascript:b <javascript:alert(1)> https://host/a www.host.org a@b.org",
+    "mention": "@user \\@user #1 org/repo#12 GH-12 `@user` ``` | <!-- @user --> | **b** $x$",
+    "backslashes": "\\[x\\](javascript:a) \\\\[y](javascript:b) \\![z](u) \\`@user`",
+}
+
+
+class _Config(SimpleNamespace):
+    def job(self, _: Cell) -> Any:
+        return SimpleNamespace(workload="script", model_dump_json=lambda **_: "{}")
+
+
+@pytest.fixture(params=LINES)
+def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Gate]:
+    """The files of a gate whose script fails with one of the lines on both sides, and not at all in another cell."""
+
+    def failing(words: list[str]) -> tuple[int, str]:
+        log = Path(shlex.split(words[-1])[-1])
+        log.write_text(f"first\n{LINES[request.param]}\n\x1b[0m\n")
+        return 1, ""
+
+    monkeypatch.setattr("beyond_ram.weighing.processes.run", failing)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    sides: Any = {("base", side): SimpleNamespace(stack=f"base.{side}", python="x", lock="y") for side in SIDES}
+    runs = Runs(_Config(results=str(tmp_path / "results")), sides, tmp_path)  # type: ignore[arg-type]
+    for repeat in (1, 2, 3):
+        for side in SIDES:
+            runs.weigh(Cell("cell", (("stack", "base"),), 1), side, repeat)
+    table = runs.table().assign(started_at=range(6), duration_s=1.0)
+    same = table.assign(experiment="other", outcome="completed", completed_work=True, run_failed=0.0, reason="")
+    broken = same.assign(experiment="worse")
+    broken.loc[1::2, ["outcome", "completed_work", "run_failed"]] = "failed", False, 1.0
+    broken.loc[1::2, "reason"] = table["reason"][0]
+    table = pd.concat([table, same, broken], ignore_index=True)
+    asked = {side: [Requirement("mine @ ./`a`|b", "mine", "")] for side in SIDES}
+    comparisons = look(None, table, [("base.baseline", "base.candidate")])
+    result = Gate(asked, table, comparisons, 1.0, 60.0, cells=["cell", "other", "worse"])
+    (tmp_path / "locks").mkdir()
+    for side in SIDES:
+        (tmp_path / f"locks/base.{side}.txt").write_text("")
+    cli_gate._write(result, tmp_path)
+    return tmp_path, result
+
+
+def test_files_and_terminal_show_it_as_text(written: tuple[Path, Gate]) -> None:
+    folder, result = written
+    files = {name: (folder / name).read_text() for name in ("gate.md", "gate.xml", "gate.json", "changes.html")}
+    shown = "\n".join(result.lines())
+    for name, text in {**files, "terminal": shown}.items():
+        assert PLANTED not in text, name
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ufffe\uffff]", text), name
+    assert PLANTED not in (folder / "runs.csv").read_text() + (folder / "changes.csv").read_text()
+    ElementTree.fromstring(files["gate.xml"])
+    why = result.runs["reason"][0]
+    assert why and why in shown
+
+
+def test_markdown_does_nothing(written: tuple[Path, Gate]) -> None:
+    folder, _ = written
+    text = (folder / "gate.md").read_text()
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inline = [child for token in tokens for child in token.children or []]
+    assert not {"image", "link_open", "html_inline"} & {child.type for child in inline}
+    plain = [child.content for child in inline if child.type == "text"]
+    live = re.compile(r"@\w|#\w|\w#\d|https?://|www\.\w|GH-\d")
+    assert not [content for content in plain if live.search(content)]
+    html = [token.content for token in tokens if token.type == "html_block"]
+    assert re.sub(r"</?(details|summary)>", "", "".join(html)).split() == ["Every", "metric"]
+
+
+def test_last_line_is_the_last_that_shows_something() -> None:
+    assert last_line("a\nb \x1b[1mc\x1b[0m\r\n\x1b[0m\x07\n \u200b\n", "nothing") == "b c"
+    assert last_line("\x1b[0m\n", "nothing") == "nothing"
+    assert len(last_line("x" * 1000, "")) == 300
+
+
+def test_last_line_has_no_secret() -> None:
+    for words in itertools.islice(ways(), 0, None, 20):
+        assert PLANTED not in last_line(f"Error: Command {words} failed", "")
+        if "\n" not in "".join(words):
+            assert PLANTED not in last_line(f"+ {shlex.join(words)}", "")

@@ -1,0 +1,229 @@
+"""Secrets in a command line are masked by the name before them or by their form, and nothing else is masked."""
+
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from beyond_ram import mask_secrets
+
+MASKED = {
+    "--password=hunter2": "--password=***",
+    "--password hunter2": "--password ***",
+    "-password hunter2 x": "-password *** x",
+    "--db-password hunter2 --rows 5": "--db-password *** --rows 5",
+    "--hf_token=hf_a": "--hf_token=***",
+    "env HF_TOKEN=hf_a python x.py": "env HF_TOKEN=*** python x.py",
+    "AWS_SECRET_ACCESS_KEY=a/b+c= run": "AWS_SECRET_ACCESS_KEY=*** run",
+    "--api-key a --apikey b --API_KEY=c": "--api-key *** --apikey *** --API_KEY=***",
+    "--client.secret=a": "--client.secret=***",
+    "git clone https://me:hunter2@host/x": "git clone https://***@host/x",
+    "s3://hf_a@bucket": "s3://***@bucket",
+    "curl -H 'Authorization: Bearer hf_a'": "curl -H 'Authorization: Bearer ***'",
+    "--tokenizer gpt2 --max-tokens 5": "--tokenizer gpt2 --max-tokens 5",
+    "--password-file /x --token-count=5": "--password-file /x --token-count=5",
+    "--password --rows 5": "--password *** 5",
+    "user@host:x a@b tokenize token": "user@host:x a@b tokenize token",
+}
+
+
+@pytest.mark.parametrize("line", MASKED)
+def test_values_with_secret_names_are_masked(line: str) -> None:
+    assert mask_secrets.in_text(line) == MASKED[line], "as a script"
+    if "'" not in line:
+        assert mask_secrets.in_command(line.split(" ")) == MASKED[line].split(" "), "as words"
+
+
+def test_long_words_are_masked_quickly() -> None:
+    begun = time.monotonic()
+    for word in (
+        "a-" * 50_000,
+        "a_" * 50_000,
+        "--" * 50_000,
+        "a." * 50_000 + "token",
+        "a=" * 50_000,
+        "x" * 100_000,
+        "a:" * 50_000,
+        "$(" * 50_000,
+        "token='" * 15_000,
+        "['a', " * 20_000,
+        "http://a:" * 12_000,
+        '"$(\\' * 25_000,
+        "' " * 50_001,
+    ):
+        mask_secrets.in_command(["x", word])
+    assert time.monotonic() - begun < 5
+
+
+NAMES = ["password", "HF_TOKEN", "HFTOKEN", "authToken", "clientSecret", "myApiKey", "MYPWD", "secret-key", "db.passwd",
+         "AWS_SECRET_ACCESS_KEY", "access_tokens", "sshPassphrase", "GITHUB_PAT", "WANDB_KEY", "smtp-pass"]  # fmt: skip
+VALUES = [
+    "{}",
+    "a b {}",
+    "-{}",
+    "--rows={}",
+    "a'{}",
+    'a"{}',
+    "\n{}",
+    "a\\{}",
+    "$(echo {})",
+    "a;{}",
+    "a/{}@b",
+    "it's a \"{}",
+]
+SYNTAXES = [
+    lambda name, value: [f"--{name}={value}"],
+    lambda name, value: [f"-{name}", value],
+    lambda name, value: [f"--{name}", "=", value],
+    lambda name, value: ["env", f"{name}={value}", "python"],
+    lambda name, value: ["srun", f"--export=ALL,{name}={value}"],
+    lambda name, value: ["x", "--set", f"auth.{name}={value}"],
+    lambda name, value: ["java", f"-D{name}={value}"],
+    lambda name, value: ["curl", "-H", f"{name}: {value}"],
+    lambda name, value: ["curl", f"-H{name}:{value}"],
+    lambda name, value: ["curl", "-d", json.dumps({"rows": 5, name: value, "b": [1]})],
+    lambda name, value: ["x", f"https://host/a?rows=5&{name}={urllib.parse.quote(value, safe='')}&b=1"],
+    lambda name, value: ["python", "-c", f"import os; os.environ[{name!r}] = {value!r}"],
+    lambda name, value: ["python", "-c", f"login(rows=5, {name.replace('-', '_')}={value!r})"],
+    lambda name, value: ["x", str(["--rows", "5", f"--{name}", value])],
+]
+QUOTINGS = [
+    shlex.quote,
+    lambda value: '"' + re.sub(r"([\"\\$`])", r"\\\1", value) + '"',
+    lambda value: re.sub(r"([^\w\n])", r"\\\1", value).replace("\n", "'\n'"),
+    lambda value: "$'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'",
+    lambda value: f"'a'{shlex.quote(value)}",
+    lambda value: f'"$(printf %s {shlex.quote(value)})"',
+]
+TEXTS = [
+    "x --{name} {value} --rows 5",
+    "export {name}={value}; x",
+    "cd /tmp && x --'{name}'={value} | cat",
+    "x \\\n  --{name} \\\n  {value}",
+    '(x "--{name}" {value}) # it\'s a comment',
+]
+SHELLS = [
+    lambda text: ["sh", "-c", text],
+    lambda text: ["bash", "-lc", f"set -e\n{text}\n"],
+    lambda text: ["sbatch", f"--wrap={text}"],
+    lambda text: ["srun", "sudo", "env", "A=1", "bash", "-c", text],
+    lambda text: ["ssh", "host", f"bash -c {shlex.quote(text)}"],
+]
+FORMS = [
+    ["postgres://u:a'{}@h/db"], ["postgres://u:a\"{}@h/db"], ["postgres://u:a {}@h/db"], ["postgres://u:a/{}@h/db"],
+    ["postgres://u:a@{}@h/db"], ["https://{}@h/x"], ["x", "a:{}@proxy:3128"], ["curl", "-sSu", "me:{}", "h"],
+    ["curl", "-ume:{}"], ["curl", "--user", "me:{}"], ["mysql", "-p{}"], ["sshpass", "-p", "{}", "ssh", "h"],
+    ["docker", "login", "-p", "{}"], ["curl", "-H", "Authorization: token {}"], ["curl", "-H", "Authorization: {}"],
+    ["Authorization:", "Bearer", "{}"], ["sh", "-c", "curl -H \"Authorization: Bearer '{}'\""],
+    ["openssl", "-pass", "pass:{}"], ["curl", "-H", "Cookie: a=b; c={}"], ["x", "Server=h;Password={};Database=y"],
+    ["aws", "configure", "set", "aws_secret_access_key", "{}"], ["wandb", "login", "{}"],
+    ["bash", "-c", "echo {} | docker login --password-stdin"], ["bash", "-c", "x ${TOKEN:-{}}"],
+    ["bash", "-c", "cat <<EOF > f\npassword: it's {}\nEOF\nx"], ["bash", "-c", "x 'never closed --password {}"],
+    ["x", "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"],
+    ["https://hooks.slack.com/services/T0/B0/{}"],
+    *(["x", f"{prefix}{{}}AbCd0123456789012345"] for prefix in
+      ("hf_", "ghp_", "github_pat_", "glpat-", "sk-", "sk-proj-", "xoxb-", "eyJhbGciOiJIUzI1NiJ9.")),
+]  # fmt: skip
+PLANTED = "S3cr3tV4lue"
+
+
+def ways() -> Iterator[list[str]]:
+    """Commands with a secret."""
+    for name, value, syntax in itertools.product(NAMES, VALUES, SYNTAXES):
+        yield syntax(name, value.format(PLANTED))
+    for number, (value, quoting, text, shell) in enumerate(itertools.product(VALUES, QUOTINGS, TEXTS, SHELLS)):
+        name = NAMES[number % len(NAMES)]
+        yield shell(text.format(name=name, value=quoting(value.format(PLANTED))))
+    for words in FORMS:
+        yield [word.replace("{}", PLANTED) for word in words]
+
+
+def test_no_way_to_pass_a_secret_leaves_it() -> None:
+    commands = list(ways())
+    assert len(commands) > 200
+    leaks = [words for words in commands if PLANTED in "\n".join(mask_secrets.in_command(words))]
+    assert not leaks, f"{len(leaks)} of {len(commands)}: {leaks[:5]}"
+
+
+def test_messages_with_commands_hide_the_same() -> None:
+    for words in itertools.islice(ways(), 0, None, 5):
+        shown = mask_secrets.in_text(f"CalledProcessError: Command {words} returned non-zero exit status 1.")
+        assert PLANTED not in shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python train.py --tokenizer gpt2 --tokens 5 --num-tokens 6 --max_tokens 7 --token-ids 1,2 --n-token 4",
+        "python x.py --pad-token <pad> --eos_token </s> --mask-token m --tokenizer.bos_token=<s> --token-dropout 0.1",
+        "x --keyboard k --author me --monkey m --passes 3 --passthrough y --compass n --bypass 1 --hotkey F1 --path p",
+        "x --password-file /x --token-limit=4 --sort-key a --text_key=text --key id --partition-keys a,b --n-pass 2",
+        "pip install git+https://github.com/a/b@main https://host:8080/a/b.whl torch==2.1",
+        "apptainer exec --pwd /work --bind /a:/b image.sif python x.py",
+        "docker run --user 1000:1000 -p 8080:80 -v /run/secrets:/run/secrets repo/img:tag@sha256:abc",
+        "env PWD=/x OMP_NUM_THREADS=4 PYTHONPATH=a:b python -c print(1)",
+        "python x.py --columns ['id','token','label'] --auth-type none --level basic --rows 5",
+        "curl -sSL -o out.tar https://host/x?download=true&rows=5 -H Accept:text/plain",
+        "mysql -u me -h host db -P 3306 --secure-transport",
+    ],
+)
+def test_ordinary_commands_stay_readable(line: str) -> None:
+    assert mask_secrets.in_command(line.split()) == line.split()
+    assert mask_secrets.in_text(line) == line
+
+
+def test_quoted_text_is_kept_where_nothing_is_secret() -> None:
+    text = "for i in 1 2; do python x.py --prompt \"it's $i of $(nproc)\" --out '/a b'/$i; done > log 2>&1 # don't"
+    assert mask_secrets.in_command(["bash", "-c", text]) == ["bash", "-c", text]
+    assert mask_secrets.in_text(f"bash: {text}") == f"bash: {text}"
+
+
+SECRETS = [f"planted-{number}" for number in range(6)]
+COMMAND = ["sh", "-c", f"exit 3 # --token {SECRETS[0]}", f"--password={SECRETS[1]}", "--secret", SECRETS[2],
+           f"https://me:{SECRETS[3]}@host"]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True])
+def test_no_secret_of_command_or_environment_is_stored(tmp_path: Path, whole: bool) -> None:
+    environment = {**os.environ, "HF_TOKEN": SECRETS[4], "MY_PASSWORD": SECRETS[5]}
+    options = ["--out", str(tmp_path / "out"), *(["--whole-command"] if whole else [])]
+    words = [sys.executable, "-m", "beyond_ram", "watch", *options, "--", *COMMAND]
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
+    assert done.returncode == 3
+    stored = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    leaked = [secret for secret in SECRETS if secret.encode() in stored + done.stdout + done.stderr]
+    assert leaked == (SECRETS[:4] if whole else [])
+    if whole:
+        assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == COMMAND
+
+
+def test_no_way_to_pass_a_secret_leaves_it_in_the_files_and_the_page(tmp_path: Path) -> None:
+    commands = [*itertools.islice(ways(), 0, None, 20), *FORMS]
+    command = ["true", *(word.replace("{}", PLANTED) for words in commands for word in words)]
+    options = ["--out", str(tmp_path / "out"), "--html", str(tmp_path / "page.html")]
+    words = [sys.executable, "-m", "beyond_ram", "watch", *options, "--", *command]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (len(commands) > 200, done.returncode) == (True, 0)
+    stored = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"run.json", "page.html"} <= set(stored)
+    assert not [name for name, content in stored.items() if PLANTED.encode() in content]
+    assert PLANTED.encode() not in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_message_about_a_missing_command_has_no_secret(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", "no-such-program"]
+    done = subprocess.run([*words, "--token", SECRETS[0]], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "no-such-program" in done.stderr
+    assert SECRETS[0] not in done.stderr
