@@ -65,6 +65,11 @@ class Advice:
         """Whether the request is only a lower bound."""
         return bool(self.lower_bound)
 
+    @property
+    def bound(self) -> str:
+        """What stands before the request: that it is a lower bound, or nothing."""
+        return "at least " if self.at_least else ""
+
 
 def advise(record: Mapping[str, Any]) -> Advice:
     """The advice from the record of a run. Raises KeyError if the record has no readings."""
@@ -101,7 +106,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
 
 def lower_bound(record: Mapping[str, Any]) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
-    return list(filter(None, [_no_success(record), _began_unseen(record)]))
+    return list(filter(None, [_no_success(record), _refused(record), _began_unseen(record)]))
 
 
 def _no_success(record: Mapping[str, Any]) -> str:
@@ -117,8 +122,13 @@ def _no_success(record: Mapping[str, Any]) -> str:
         return f"it ended with status {status}" if status else "it ended before its work was done"
     if record.get("stopped_by"):
         return f"it received {' and '.join(record['stopped_by'])}"
-    above = any(ceiling["verdict"] != "within" for ceiling in record.get("ceilings", []))
+    above = any(ceiling.get("verdict") != "within" for ceiling in record.get("ceilings", []))
     return "it is not known to be within its ceilings" if above else ""
+
+
+def _refused(record: Mapping[str, Any]) -> str:
+    size = record.get("refused_bytes")
+    return f"an allocation of {-(-size // MIB):,} MiB was refused" if size else ""
 
 
 def _began_unseen(record: Mapping[str, Any]) -> str:
