@@ -282,8 +282,9 @@ class _Run:
     def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends: read events, pass signals on, enforce the limits."""
         waiting: Waiting | PlainWaiting = PlainWaiting(PASSED_ON)
-        with self.missing.step("events at once"):
-            waiting = Waiting(PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
+        if running.replies >= 0:  # without a guard nothing sends messages
+            with self.missing.step("events at once"):
+                waiting = Waiting(PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
         failures, due = 0, -math.inf
         try:
             while not self._is_over(running):

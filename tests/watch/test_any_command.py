@@ -269,6 +269,15 @@ def test_following_ends_with_a_command_that_a_signal_ended(tmp_path: Path) -> No
     assert json.loads((tmp_path / "run.json").read_text())["signal"] == "SIGTERM"
 
 
+def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, watched: Watch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/none")
+    record = watched("raise SystemExit(7)")
+    assert record["exit_status"] == 7
+    assert [note["what"] for note in record["missing"]] == ["everything", "CPU time and storage"]
+
+
 def test_out_folder_has_only_the_run_files(tmp_path: Path) -> None:
     subprocess.run([*CLI, "--out", str(tmp_path / "out"), "--", "true"], check=True, capture_output=True)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
