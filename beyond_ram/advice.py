@@ -59,6 +59,8 @@ class Advice:
     """The request that keeps the run's speed; with `ask_bytes` it only completes. None if unknown."""
     speed_is_measured: bool = False
     """Whether a search for limits measured `speed_bytes`. Otherwise it is an upper bound."""
+    refused_bytes: int = 0
+    """The size of an allocation that was refused, if the request is that size."""
 
     @property
     def at_least(self) -> bool:
@@ -94,14 +96,15 @@ def advise(record: Mapping[str, Any]) -> Advice:
     if enforced_by == POLLING:
         asked = max(asked, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
-    asked = max(asked, _up(record.get("refused_bytes") or 0))
+    refused = record.get("refused_bytes") or 0
+    refused = 0 if _up(refused) <= asked else refused
+    asked = max(asked, _up(refused))
     # The schedule of processes decides how much is copied on write at once: at most all shared memory.
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     reasons = lower_bound(record)
-    return Advice(
-        asked, reasons, killed, kept, basis, terms, mapped, polled, enforced_by, high, killed_at, speed, measured
-    )
+    more = (enforced_by, high, killed_at, speed, measured, refused)
+    return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
 
 
 def lower_bound(record: Mapping[str, Any]) -> list[str]:
@@ -122,8 +125,10 @@ def _no_success(record: Mapping[str, Any]) -> str:
         return f"it ended with status {status}" if status else "it ended before its work was done"
     if record.get("stopped_by"):
         return f"it received {' and '.join(record['stopped_by'])}"
-    above = any(ceiling.get("verdict") != "within" for ceiling in record.get("ceilings", []))
-    return "it is not known to be within its ceilings" if above else ""
+    verdicts = {ceiling.get("verdict") for ceiling in record.get("ceilings", [])} - {"within"}
+    if not verdicts:
+        return ""
+    return "it was above a ceiling" if "above" in verdicts else "whether it was above a ceiling is unknown"
 
 
 def _refused(record: Mapping[str, Any]) -> str:

@@ -194,6 +194,10 @@ def made_of(advised: advice.Advice) -> str:
     """The terms of the request."""
     if advised.killed:
         return "it was killed; how much more it needs is unknown"
+    if advised.refused_bytes:
+        return (
+            f"an allocation of {mebibytes(advised.refused_bytes)} was refused; it kept {mebibytes(advised.kept_bytes)}"
+        )
     if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
     reserve = f"{mebibytes(advised.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
