@@ -247,7 +247,9 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
     except Exception as error:
         from ..watch.missing import one_line, printable
 
-        (folder / MARK).unlink(missing_ok=True)  # otherwise the next call would remove it
+        if not kept:
+            with contextlib.suppress(OSError):
+                (folder / MARK).unlink()  # otherwise the next call would remove the folder
         where = printable(f"no page {page}: {one_line(error)}; the run is in {folder}")
         print(f"beyond-ram: {where}", file=sys.stderr)
         return False

@@ -354,7 +354,7 @@ def test_files_are_kept_elsewhere_if_folders_have_their_names(tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 5, done.stderr
     kept = next(tmp_path.glob("beyond-ram-kept-*"))
-    assert sorted(path.name for path in kept.iterdir()) == ["run.json", "samples.csv"]
+    assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     assert done.stderr.count(f"it is in {kept}") == 2
     assert (tmp_path / "out" / "samples.csv" / "mine").is_dir()
 
