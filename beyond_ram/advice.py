@@ -7,7 +7,7 @@ counts shared pages once per process, and mapped files too.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,13 @@ ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 40 * MIB, 2 * MIB
 GROUP, AROUND, TREE, MARKS, RSS = "group", "around", "tree", "marks", "rss"
 # Sizes that differ by this factor are two answers; requests, if repeats differ as much.
 FAR, FAR_REPEATS = 1.25, 1.05
-_ENDED_EARLY = ("timed_out", "interrupted_on_purpose", "detached")
+_SUCCESS = ("completed", "not_applicable")
+_ENDED_EARLY = {
+    "timed_out": "it was ended at its time limit",
+    "interrupted_on_purpose": "it was interrupted on purpose",
+    "detached": "it was not watched to its end",
+    "ended": "how it ended is unknown",
+}
 KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
 
 
@@ -27,8 +33,8 @@ class Advice:
     """The memory request in bytes, and its reasons."""
 
     ask_bytes: int
-    at_least: bool
-    """The request is a lower bound: the run ended before its peak was seen, for lack of memory or otherwise."""
+    lower_bound: Sequence[str]
+    """Why the request is only a lower bound; empty if the run succeeded and all of it was seen."""
     killed: bool
     """The run was killed for lack of memory."""
     kept_bytes: int
@@ -53,6 +59,18 @@ class Advice:
     """The request that keeps the run's speed; with `ask_bytes` it only completes. None if unknown."""
     speed_is_measured: bool = False
     """Whether a search for limits measured `speed_bytes`. Otherwise it is an upper bound."""
+    refused_bytes: int = 0
+    """The size of an allocation that was refused, if the request is that size."""
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the request is only a lower bound."""
+        return bool(self.lower_bound)
+
+    @property
+    def bound(self) -> str:
+        """What stands before the request: that it is a lower bound, or nothing."""
+        return "at least " if self.at_least else ""
 
 
 def advise(record: Mapping[str, Any]) -> Advice:
@@ -78,13 +96,48 @@ def advise(record: Mapping[str, Any]) -> Advice:
     if enforced_by == POLLING:
         asked = max(asked, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
-    at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
+    refused = record.get("refused_bytes") or 0
+    refused = 0 if _up(refused) <= asked else refused
+    asked = max(asked, _up(refused))
     # The schedule of processes decides how much is copied on write at once: at most all shared memory.
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
-    return Advice(
-        asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, high, killed_at, speed, measured
-    )
+    reasons = lower_bound(record)
+    more = (enforced_by, high, killed_at, speed, measured, refused)
+    return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
+
+
+def lower_bound(record: Mapping[str, Any]) -> list[str]:
+    """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
+    return list(filter(None, [_no_success(record), _refused(record), _began_unseen(record)]))
+
+
+def _no_success(record: Mapping[str, Any]) -> str:
+    """How a run ended, if not with success."""
+    outcome, status = record.get("outcome", "completed"), record.get("exit_status")
+    if outcome == "killed_at_limit" or record.get("killed_for_memory"):
+        return "it was killed for want of memory"
+    if outcome in _ENDED_EARLY:
+        return _ENDED_EARLY[outcome]
+    if record.get("signal"):
+        return f"it ended by {record['signal']}"
+    if outcome not in _SUCCESS or status:
+        return f"it ended with status {status}" if status else "it ended before its work was done"
+    if record.get("stopped_by"):
+        return f"it received {' and '.join(record['stopped_by'])}"
+    verdicts = {ceiling.get("verdict") for ceiling in record.get("ceilings", [])} - {"within"}
+    if not verdicts:
+        return ""
+    return "it was above a ceiling" if "above" in verdicts else "whether it was above a ceiling is unknown"
+
+
+def _refused(record: Mapping[str, Any]) -> str:
+    size = record.get("refused_bytes")
+    return f"an allocation of {-(-size // MIB):,} MiB was refused" if size else ""
+
+
+def _began_unseen(record: Mapping[str, Any]) -> str:
+    return "its memory may have been higher before it was watched" if _unseen_before(record) else ""
 
 
 def _with_room(kept: float, mapped: int) -> float:

@@ -103,4 +103,4 @@ class Run:
 
     def link(self, name: str, page: Path) -> str:
         """The path of one of its files relative to a page, percent-encoded."""
-        return quote(Path(os.path.relpath(self.folder / name, page.parent)).as_posix())
+        return quote(os.fsencode(Path(os.path.relpath(self.folder / name, page.parent)).as_posix()))

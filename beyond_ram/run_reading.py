@@ -30,6 +30,10 @@ Types = Mapping[str, tuple[type, ...]]
 # Fields of a record that are read if present. `*` stands for every item of a list or object.
 _DEEPER: dict[str, tuple[type, ...]] = {
     "reason": MAYBE_TEXT,
+    "stopped_by": (list,),
+    "stopped_by.*": (str,),
+    "ceilings": (list,),
+    "ceilings.*": (dict,),
     "command": (list,),
     "phases": (list,),
     "phases.*": (dict,),

@@ -62,8 +62,10 @@ def _run(record: Record) -> dict[str, Any] | None:
     limited = record.get("memory_limit_bytes") or record.get("limit") or cell.get("remedy", "none") != "none"
     if workload not in FACTORS or not size or limited or record["outcome"] != "completed":
         return None
-    kept = advise(record).kept_bytes
-    return {**cell, "workload": workload, "input_size": float(size), "kept_bytes": kept} if kept else None
+    advised = advise(record)
+    if advised.at_least or not advised.kept_bytes:
+        return None
+    return {**cell, "workload": workload, "input_size": float(size), "kept_bytes": advised.kept_bytes}
 
 
 def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -> Iterator[dict[str, Any]]:

@@ -46,14 +46,14 @@ def _line(record: Record) -> dict[str, Any]:
         **_too_small_by_ending(limit),
         "completed_at_bytes": completed,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
-        "ask_bytes": advice.ask_bytes,
+        "ask_bytes": None if advice.at_least else advice.ask_bytes,
         "probes": len(limit.get("probes", [])),
         "not_run": limit.get("not_run", ""),
     }
     predicted = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
     errors = {name: size / completed - 1 for name, size in predicted.items()}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
-    line["error_ask"] = advice.ask_bytes / completed - 1 if completed else None
+    line["error_ask"] = line["ask_bytes"] / completed - 1 if completed and line["ask_bytes"] else None
     least = min(map(abs, errors.values()), default=None)
     line["nearest_predictor"] = " and ".join(PREDICTORS[name] for name in errors if abs(errors[name]) == least) or None
     nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]

@@ -93,6 +93,6 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     elif limits.get("speed_share"):
         lines.append(f"{limits['speed_share']:.0%} of its speed: not shown at any limit that was tried")
     # Samples miss short peaks, which the limits met.
-    ask_bytes = max(limits["ask_bytes"], limits["completed_at_bytes"])
+    ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
     lines.append(f"without a limit: {record['duration_s']:.2f} s; ask a scheduler for {ask_bytes / MB:,.0f} MB")
     return lines

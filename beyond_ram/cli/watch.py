@@ -2,16 +2,20 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..files import check_target
-from ..folders import make_temporary
+from ..folders import MARK, make_temporary
+from ..run_files import RUN_FILES
 from ..shipped import CHECKOUT
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)")
     add("--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)")
-    add("--memory-limit", type=size, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
+    add("--memory-limit", type=_limit, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
     for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
         ceiling = f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing"
         add(f"--max-{kind}", type=_ceiling, metavar="SIZE", help=ceiling)
@@ -98,6 +102,13 @@ def size(text: str) -> int:
     return int(size_bytes)
 
 
+def _limit(text: str) -> int:
+    """A memory limit in bytes, in which a program can start."""
+    if (size_bytes := size(text)) < 1 << 20:
+        raise argparse.ArgumentTypeError(f"{text!r}: no command runs in that; say 500M or 2G")
+    return size_bytes
+
+
 def _ceiling(text: str) -> tuple[int, str]:
     """A size above 0 in bytes, and its text."""
     if not (size_bytes := size(text)):
@@ -125,32 +136,62 @@ def run(arguments: argparse.Namespace) -> int:
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
     if arguments.html:
-        check_target(arguments.html, into_streams=True)
+        _check_page(arguments.html, arguments.out)
         arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # needed to make the page
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         from ..watch import attach
 
         how |= {"reset_marks": arguments.reset_marks, "events": arguments.events}
-        record, status = attach.attach(_target(arguments), arguments.out, **how), 0
+        target = _target(arguments)
     else:
         _remove_own_path()
         how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
-        record = watch(arguments.command, arguments.out, **how)
-        # The command has ended. Its exit status becomes ours.
-        status = as_a_shell(record)
-    if allowed:
-        record["ceilings"] = ceilings.judge(record, allowed)
-        record["watch_status"] = status = ceilings.status(status, record["ceilings"])
-    with contextlib.suppress(Exception):
-        _keep_record(record, arguments.out, arguments.whole_command)
-    if arguments.html:
-        _page(arguments.html, arguments.out, kept=kept)
-        if not kept:
-            shutil.rmtree(arguments.out, ignore_errors=True)
-    with contextlib.suppress(Exception):
-        _print_summary(record)
+    with _outliving_signals():
+        if attached:
+            record, status = attach.attach(target, arguments.out, **how), 0
+        else:
+            record = watch(arguments.command, arguments.out, **how)
+            # The command has ended. Its exit status becomes ours.
+            status = as_a_shell(record)
+        if allowed:
+            record["ceilings"] = ceilings.judge(record, allowed)
+            record["watch_status"] = status = ceilings.status(status, record["ceilings"])
+        folder = arguments.out
+        with contextlib.suppress(Exception):
+            folder = arguments.out and _keep_record(record, arguments.out, arguments.whole_command)
+        with contextlib.suppress(Exception):
+            _print_summary(record)
+    if arguments.html and not _page(arguments.html, folder, kept=kept):
+        return status or 1
     return status
+
+
+@contextlib.contextmanager
+def _outliving_signals() -> Iterator[None]:
+    """Let no signal end this process before the record is written. While the command runs, the watcher takes them."""
+    from ..watch.watcher import PASSED_ON
+
+    before = {}
+    for number in PASSED_ON:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _check_page(page: Path, out: Path | None) -> None:
+    """Raise OSError if the page could not be written at the end."""
+    if check_target(page, into_streams=True) is None or page.parent == out:  # that folder is made, or refused, later
+        return
+    folder = page.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder for the page", str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "no page can be written there", str(folder))
 
 
 def _remove_own_path() -> None:
@@ -196,36 +237,50 @@ def _on_terminal() -> bool:
     return False
 
 
-def _page(page: Path, out: Path, *, kept: bool) -> None:
-    """Write the page of the run; if that fails, print one line with the reason."""
+def _page(page: Path, folder: Path, *, kept: bool) -> bool:
+    """Write the page of the run, and remove the folder of a run that is not kept. Returns whether that succeeded; else
+    it prints one line with the reason, and the folder stays."""
     try:
         from .. import run_page
 
-        run_page.write(page, {"The run": run_page.Run.read(out)}, kept=kept)
+        run_page.write(page, {"The run": run_page.Run.read(folder)}, kept=kept)
     except Exception as error:
-        from ..watch.missing import one_line
+        from ..watch.missing import one_line, printable
 
-        print(f"beyond-ram: no page {page}: {one_line(error)}", file=sys.stderr)
+        if not kept:
+            with contextlib.suppress(OSError):
+                (folder / MARK).unlink()  # otherwise the next call would remove the folder
+        where = printable(f"no page {page}: {one_line(error)}; the run is in {folder}")
+        print(f"beyond-ram: {where}", file=sys.stderr)
+        return False
+    if not kept:
+        shutil.rmtree(folder, ignore_errors=True)
+    return True
 
 
-def _keep_record(record: dict[str, Any], out: Path | None, whole_command: bool) -> None:
-    """Write run.json into its folder. If that fails, keep the record beside other files of the run."""
+def _keep_record(record: dict[str, Any], out: Path, whole_command: bool) -> Path:
+    """Write run.json into its folder. If some file of the run does not fit there, all go into one folder elsewhere.
+
+    Returns the folder with all files of the run.
+    """
     from ..watch import write_record
     from ..watch.missing import one_line
 
-    if out is None:
-        return
+    elsewhere, note = record.get("elsewhere"), {"what": "run.json", "why": ""}
     try:
         write_record(record, out, whole_command=whole_command)
+        if not elsewhere:
+            return out
     except Exception as error:
-        why, kept = one_line(error), record.get("elsewhere")
-        try:
-            kept = kept or tempfile.mkdtemp(prefix="beyond-ram-kept-")
-            write_record(record, Path(kept), whole_command=whole_command)
-            why += f"; it is in {kept}"
-        except Exception:
-            pass
-        record["missing"].append({"what": "run.json", "why": why})
+        note["why"] = one_line(error)
+        record["missing"].append(note)
+    folder = Path(elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-"))
+    write_record(record, folder, whole_command=whole_command)
+    note["why"] += f"; it is in {folder}"
+    for name in RUN_FILES[:2]:
+        if not (folder / name).exists():
+            shutil.copyfile(out / name, folder / name)
+    return folder
 
 
 def _print_summary(record: dict[str, Any]) -> None:

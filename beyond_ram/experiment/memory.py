@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..advice import advise
+from ..advice import Advice, advise
 from ..files import DamagedError
 from . import records
 from .paths import Cell
@@ -14,18 +14,20 @@ DRIVER_MB = 350
 def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1) -> int:
     """The request in megabytes: the advice of the cell's measured run, plus memory of the driver.
 
-    Each attempt doubles it. Any repeat of the cell will do. Without a measured run it is the estimate.
+    Each attempt doubles it. Any repeat of the cell will do. Without a measured run it is the estimate, and not less if
+    the advice of a run is a lower bound.
     """
-    advised = [
-        size for rep in {cell.rep, 1} if (size := _advised_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))
-    ]
-    needed_mb = max(advised) + DRIVER_MB if advised else estimate_mb
+    folders = [Path(runs, Cell(cell.experiment, cell.axes, rep).path) for rep in {cell.rep, 1}]
+    advised = list(filter(None, map(_advised, folders)))
+    needed_mb = max(one.ask_bytes for one in advised) / 1e6 + DRIVER_MB if advised else estimate_mb
+    if any(one.at_least for one in advised):
+        needed_mb = max(needed_mb, estimate_mb)
     return int(needed_mb * 2 ** (attempt - 1))
 
 
-def _advised_mb(run: Path) -> float | None:
+def _advised(run: Path) -> Advice | None:
     try:
         record = records.record(run)
-        return advise(record).ask_bytes / 1e6 if record["peak"].get("rss_bytes") else None
+        return advise(record) if record["peak"].get("rss_bytes") else None
     except (DamagedError, KeyError):
         return None

@@ -115,6 +115,8 @@ class Runs:
         advice = advise(record)
         if not killed and not advice.kept_bytes:
             raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
+        if not killed and advice.at_least:
+            raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
         outcome = "killed_at_limit" if killed else "completed"
         return Run(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), outcome)
 

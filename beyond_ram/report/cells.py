@@ -71,7 +71,7 @@ class Cells:
 
     def _line(self, path: str, cell: Line, runs: Sequence[Run], pack: int) -> Line:
         finished = [run for run in runs if run.record["completed_work"]]
-        asked = [run.asked.ask_bytes for run in finished if run.asked]
+        asked = [run.asked.ask_bytes for run in finished if run.asked and not run.asked.at_least]
         times = _not_none(run.record["duration_s"] for run in finished)
         return {
             "path": path,

@@ -94,7 +94,7 @@ def _marks(place: int, name: str, run: Run) -> Iterator[Mark]:
     if limit := run.record.get("memory_limit_bytes"):
         yield Mark(f"limit of {name}", limit, "limit")
     if asked := run.asked:
-        yield Mark(f"memory to request for this run, {name}", asked.ask_bytes, f"run{place}")
+        yield Mark(f"memory to request for this run, {asked.bound}{name}", asked.ask_bytes, f"run{place}")
 
 
 def _limits(cells: Iterable[Key], limits: pd.DataFrame | None) -> Iterator[Mark]:

@@ -96,18 +96,19 @@ def _run(run: Run, page: Path | None) -> Iterator[str]:
 
 def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
     yield '<section class="answer"><h2>Ask for</h2>'
-    least = "at least " if asked.at_least else ""
     if advice.depends(asked):
         check = "<code>scontrol show config | grep TaskPlugin</code>"
         yield f"<p>If your Slurm uses task/cgroup (check: {check}):</p>"
-    yield _pasted(f"#SBATCH --mem={advice.mem(asked.ask_bytes)}", least)
+    yield _pasted(f"#SBATCH --mem={advice.mem(asked.ask_bytes)}", asked.bound)
     if advice.depends(asked):
         yield "<p>If not, it adds up the RSS of processes:</p>"
-        yield _pasted(f"#SBATCH --mem={advice.mem(asked.polled_bytes)}", least)
+        yield _pasted(f"#SBATCH --mem={advice.mem(asked.polled_bytes)}", asked.bound)
     mebibytes = -(-asked.ask_bytes // advice.MIB)
-    yield f"<p>Kubernetes: <code>resources: {{limits: {{memory: {mebibytes}Mi}}}}</code></p>"
+    yield f"<p>Kubernetes: {asked.bound}<code>resources: {{limits: {{memory: {mebibytes}Mi}}}}</code></p>"
     yield f'<p class="muted">{_text(summary.made_of(asked))}</p>'
-    if asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
+    if asked.at_least:
+        yield f"<p>At least, because {_text('; '.join(asked.lower_bound))}.</p>"
+    elif asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
         yield f"<p>Up to {_text(summary.up_to(asked, peak))}.</p>"
     yield "</section>"
 
@@ -142,7 +143,7 @@ def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[M
     elif limit := around.get("limit_bytes"):
         yield Mark("limit of the group around", limit, "limit")
     if asked:
-        yield Mark("ask", asked.ask_bytes, "ask")
+        yield Mark(f"ask {asked.bound}".strip(), asked.ask_bytes, "ask")
 
 
 def _processes(run: Run) -> Iterator[str]:

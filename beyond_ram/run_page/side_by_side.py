@@ -9,6 +9,7 @@ from ..text import in_columns
 from ..watch import trend
 
 _MB = 1e6
+_REQUEST = "ask for"
 
 
 def cells(runs: Mapping[str, Run]) -> Iterator[list[str]]:
@@ -19,10 +20,14 @@ def cells(runs: Mapping[str, Run]) -> Iterator[list[str]]:
         *(str(record["outcome"]).replace("_", " ") for record in records),
         *([""] if len(runs) == 2 else []),
     ]
+    bounds = [run.asked.bound if run.asked else "" for run in runs.values()]
     for name, unit, values in _rows(list(runs.values())):
         if any(value is not None for value in values):
             row = ["unknown" if value is None else f"{value:,.{1 if unit == 's' else 0}f} {unit}" for value in values]
-            yield [name, *row, *([_change(*values)] if len(runs) == 2 else [])]
+            change = _change(*values) if len(runs) == 2 else ""
+            if name == _REQUEST and any(bounds):  # two lower bounds do not compare
+                row, change = [f"{bound}{one}" for bound, one in zip(bounds, row, strict=True)], ""
+            yield [name, *row, *([change] if len(runs) == 2 else [])]
 
 
 def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
@@ -34,7 +39,7 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
         return of(lambda run: run.record["peak"].get(name))
 
     yield "kept, peak", "MB", of(lambda run: run.asked and run.asked.kept_bytes)
-    yield "ask for", "MiB", of(lambda run: run.asked and run.asked.ask_bytes, advice.MIB)
+    yield _REQUEST, "MiB", of(lambda run: run.asked and run.asked.ask_bytes, advice.MIB)
     yield "growth at the end", "MB/s", of(_growth)
     yield "anonymous, peak", "MB", peak("anon_bytes")
     yield "shared, peak", "MB", peak("shmem_bytes")

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from .. import folders
+from ..files import locked
 from ..run_files import RUN_FILES
 from .missing import Missing, one_line
 from .outfile import OutFile
@@ -27,7 +28,7 @@ class Delivery:
         self.out, self.missing = out, missing
         self.scratch = _NOWHERE
         self.folders: list[str] = []
-        self._lock: int | None = None
+        self._locks: list[int] = []
 
     def make_scratch(self) -> None:
         """Make a folder for the files during the run: in `out`, or elsewhere if `out` has no space.
@@ -41,6 +42,7 @@ class Delivery:
                 raise FileExistsError(errno.EEXIST, why, str(existing))
             try:
                 self.out.mkdir(parents=True, exist_ok=True)
+                self._lock_out(self.out)
                 self._scratch_in(self.out, ".watch-")
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in _WRONG_FOLDER:
@@ -50,9 +52,17 @@ class Delivery:
             with self.missing.step("a temporary folder"):
                 self._scratch_in(None, "beyond-ram-")
 
+    def _lock_out(self, out: Path) -> None:
+        """Lock the folder until the end, where its file system can. Raises FileExistsError if another watcher has."""
+        descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+        self._locks.append(descriptor)
+        if locked(descriptor) is False:
+            raise FileExistsError(errno.EEXIST, "another watcher writes there: choose another --out", str(out))
+
     def _scratch_in(self, folder: Path | None, prefix: str) -> None:
-        self.scratch, self._lock = folders.make_temporary(prefix, folder)
+        self.scratch, lock = folders.make_temporary(prefix, folder)
         self.folders = [str(self.scratch)]
+        self._locks += [] if lock is None else [lock]
 
     def put(self, files: list[OutFile]) -> str | None:
         """Move the files into `out`; if that fails, return the folder with the files."""
@@ -76,10 +86,9 @@ class Delivery:
         for folder in self.folders:
             with self.missing.step("tidying up"):
                 shutil.rmtree(folder, True)
-        if self._lock is not None:
-            descriptor, self._lock = self._lock, None
+        while self._locks:
             with self.missing.step("tidying up"):
-                os.close(descriptor)
+                os.close(self._locks.pop())
 
 
 def foreign(out: Path) -> Path | None:

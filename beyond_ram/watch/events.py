@@ -134,7 +134,6 @@ class Log:
     def __init__(self, path: Path, missing: Missing | None = None) -> None:
         self.last: dict[str, dict[str, Any]] = {}
         self.hwm_bytes: dict[int, int] = {}
-        self.has_phases = False
         self.file = OutFile(path, missing)
         self._missing = missing or Missing()
         self._ordered, self._latest_s = True, 0.0
@@ -146,7 +145,6 @@ class Log:
                 self.file.append(text)
             self._ordered &= event["t_s"] >= self._latest_s
             self._latest_s = max(self._latest_s, event["t_s"])
-            self.has_phases |= event["event"] == "phase"
             if event["event"] in self._KEPT:
                 self.last[event["event"]] = event
             mark, pid = event.get("hwm_bytes"), event.get("pid")

@@ -33,7 +33,7 @@ def of_record(record: Mapping[str, Any]) -> str:
 
 
 def _next(advised: advice.Advice, *, at_most: bool = False) -> str:
-    bound = "at least " if advised.at_least else "at most " if at_most else ""
+    bound = advised.bound or ("at most " if at_most else "")
     return f"next time ask for {bound}{mebibytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
 
 

@@ -38,11 +38,15 @@ class Outcome:
     duration_s: float
     sampler_cpu_s: float | None
     left_running: list[dict[str, Any]] = field(default_factory=list)
+    stopped_by: Sequence[str] = ()
+    """The signals to stop that reached the watcher."""
+    refused_bytes: int | None = None
+    """An allocation that was refused, as the command's last words have it."""
     no_group: str | None
     resident: pagecache.Residency | None
     """Page cache of the inputs before the run."""
     reports_work: bool = False
-    """Whether a program with phases reports when its work is done."""
+    """Whether the program reports when its work is done; without the report a run with status 0 has failed."""
     attached: bool = False
     """Attached to a running program, whose resources are known only from the tree."""
 
@@ -104,6 +108,8 @@ def _initial(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         # Growth of kept memory at the end.
         "growth": None,
         "left_running": outcome.left_running,
+        "stopped_by": list(outcome.stopped_by),
+        "refused_bytes": outcome.refused_bytes,
         "sampler": {"interval_ms": weighing.options.interval_ms, "samples": 0},
         "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
         "duration_s": outcome.duration_s,
@@ -114,9 +120,12 @@ def _initial(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
 def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
     status = outcome.returncode
     work = log.last.get("work", {}) if log else {}
+    completed = "work" in log.last if outcome.reports_work and log else status == 0
+    halfway = outcome.ended_by is None and status == 0 and not completed
     return {
+        **({"outcome": "failed", "reason": "it ended with status 0 before its end"} if halfway else {}),
         "command": list(outcome.command),
-        "completed_work": "work" in log.last if outcome.reports_work and log and log.has_phases else status == 0,
+        "completed_work": completed,
         "work": {key: work[key] for key in _OF_WORK if key in work},
         "duration_s": round(outcome.duration_s, 6),
     }
@@ -266,7 +275,10 @@ def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
         kept = {"basis": basis, **sampler.meter.record()}
     elif sampler and sampler.sharing and sampler.recorder.samples:
         kept = {"basis": advice.TREE, **sampler.sharing.record()}
-    return {"kept": kept, "around": counting.around.record() if counting.around else None}
+    around = counting.around.record() if counting.around else None
+    if around and counting.group and counting.group.version == 1 and around["kills"] is not None:
+        around["kills"] += counting.group.meter.kills() or 0  # v1 counts a kill in the innermost group only
+    return {"kept": kept, "around": around}
 
 
 def _disagreements(

@@ -161,7 +161,7 @@ _COUNTED_BY = {
 
 def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
     """The request to paste, the check if it depends on the cluster, and the request if another run needs more."""
-    ask = f"{'at least ' if advised.at_least else ''}--mem={advice.mem(advised.ask_bytes)}"
+    ask = f"{advised.bound}--mem={advice.mem(advised.ask_bytes)}"
     if advised.killed:
         at = (
             f" at the limit of {mebibytes(advised.killed_at_bytes)}"
@@ -172,12 +172,14 @@ def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
         return
     if advice.depends(advised):
         check = "check: scontrol show config | grep TaskPlugin"
-        polled = advice.mem(advised.polled_bytes)
-        yield f"ask for     {ask} if your Slurm uses task/cgroup ({check}), else --mem={polled}"
+        polled = f"{advised.bound}--mem={advice.mem(advised.polled_bytes)}"
+        yield f"ask for     {ask} if your Slurm uses task/cgroup ({check}), else {polled}"
         yield f"  made of   {made_of(advised)}"
     else:
         yield f"ask for     {ask}: {made_of(advised)}"
-    if advised.high_bytes > advice.FAR_REPEATS * advised.ask_bytes:
+    if advised.at_least:
+        yield f"  because   {'; '.join(advised.lower_bound)}"
+    elif advised.high_bytes > advice.FAR_REPEATS * advised.ask_bytes:
         yield f"  up to     {up_to(advised, peak)}"
 
 
@@ -192,6 +194,10 @@ def made_of(advised: advice.Advice) -> str:
     """The terms of the request."""
     if advised.killed:
         return "it was killed; how much more it needs is unknown"
+    if advised.refused_bytes:
+        return (
+            f"an allocation of {mebibytes(advised.refused_bytes)} was refused; it kept {mebibytes(advised.kept_bytes)}"
+        )
     if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
     reserve = f"{mebibytes(advised.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
@@ -201,7 +207,7 @@ def made_of(advised: advice.Advice) -> str:
 
 def _for_speed(advised: advice.Advice) -> Iterable[str]:
     """The request that keeps the speed, if it is larger."""
-    if advised.speed_bytes is not None and advised.speed_bytes > advised.ask_bytes:
+    if not advised.at_least and advised.speed_bytes is not None and advised.speed_bytes > advised.ask_bytes:
         most = "" if advised.speed_is_measured else "at most "
         speed = f"{most}--mem={advice.mem(advised.speed_bytes)}"
         yield f"  at speed  {speed}: with less it completes, but may wait for its files"
@@ -220,7 +226,7 @@ def _enforced(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
         yield f"note        kept: {megabytes(terms['anon'])} anonymous, {', '.join(beside)}"
     around = record["peak"].get("around") or {}
     if around.get("limit_bytes"):
-        kills = f"{around['kills']} killed by it" if around["kills"] is not None else "its kills are unknown"
+        kills = f"{around['kills']} killed in it" if around["kills"] is not None else "its kills are unknown"
         yield f"note        the group around has a limit of {mebibytes(around['limit_bytes'])}, {kills}"
 
 

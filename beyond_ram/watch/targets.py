@@ -98,6 +98,8 @@ def group(path: Path, reader: str | None = None) -> Target:
 
     `path` is a folder, or the path of a group as in /proc/PID/cgroup.
     """
+    if not path.name and not path.is_absolute():
+        raise ValueError(f"--cgroup {str(path)!r} names no group; /proc/PID/cgroup names those of a process")
     places = [path, *(place / str(path).strip("/") for place in (_GROUPS / "memory", _GROUPS))]
     folder = next((place for place in places if (place / "cgroup.procs").is_file()), None)
     if folder is None:

@@ -26,17 +26,21 @@ from . import descriptors, events, groups, instrument, machine, pagecache, procf
 from .charges import Around
 from .command import Command, Order
 from .delivery import Delivery
+from .exit_status import signal_name
 from .groups import GroupError, LimitError
 from .instrument import Instrument, OnEvent
 from .missing import Missing, one_line
 from .outfile import copy
 from .reader import choose
+from .refused import Errors
 from .sampler import Counting
 from .sharing import Sharing
 from .tree import Tree
 from .waiting import PlainWaiting, Waiting
 
-_PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+# After these, nobody waits for what outlives the command; a scheduler kills some seconds later.
+_STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _FAILURES = 20
 _KILLED_WITHIN_S = 0.5
 
@@ -52,11 +56,12 @@ class Options(instrument.Options):
     on_event: OnEvent | None = None
     """Called with every event of the command and the id of the command's process."""
     follow: bool = False
-    """Wait until all processes of the command have ended; otherwise the remaining ones run on and are named."""
+    """Wait until all processes of the command have ended, or a signal to stop came; otherwise the remaining ones run on
+    and are named."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Additions to the command's environment."""
     reports_work: bool = False
-    """A command with phases has finished its work if it reported that, whatever its exit status."""
+    """The command reports when its work is done. It has finished if it reported that, whatever its exit status."""
     reader: str | None = None
     """Reader of processes: `procfs` or `psutil`; None to choose."""
     needed: Callable[[], bool] | None = None
@@ -79,7 +84,7 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
         # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
         mask: frozenset[int] = frozenset()
         with run.missing.step("signals") as step:
-            mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON))
+            mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON))
             stack.callback(run.quietly, signal.pthread_sigmask, signal.SIG_SETMASK, mask)
         if step.failed:
             run.handle_signals()
@@ -123,6 +128,7 @@ class _Run:
         self.counting = Counting()
         self.no_group: str | None = None
         self.ended_by: str | None = None
+        self.stopped_by: list[str] = []
         self.recorded_signals: list[int] = []
         self.killed_s = 0.0
         self.resident: pagecache.Residency | None = None
@@ -133,7 +139,7 @@ class _Run:
 
     def handle_signals(self) -> None:
         """If signals cannot be blocked, let Python record them."""
-        for number in _PASSED_ON:
+        for number in PASSED_ON:
             with self.missing.step("signals"):
                 if signal.getsignal(number) != signal.SIG_IGN:
                     before = signal.signal(number, lambda number, _: self.recorded_signals.append(number))
@@ -180,6 +186,7 @@ class _Run:
         weighing = Instrument(options, self.delivery, self.counting, options.on_event)
         weighing.shows = True
         left: list[dict[str, Any]] = []
+        errors = missing.attempt("the end of standard error", Errors, None)
         running = Command(self._order(environment, mask), missing)
         try:
             running.start()
@@ -198,6 +205,8 @@ class _Run:
                 self.ended_by = "killed_at_limit"
                 until = time.monotonic() + 1
                 left = [process for process in left if not ends_by(until, process["pid"])]
+            if self.stopped_by and options.follow and left and not running.returncode:
+                self.ended_by = self.ended_by or "detached"
             running.leave()
             elsewhere = weighing.deliver()
         finally:
@@ -215,6 +224,10 @@ class _Run:
             duration_s=duration_s,
             sampler_cpu_s=weighing.spent_s(),
             left_running=left,
+            stopped_by=self.stopped_by,
+            refused_bytes=missing.attempt("the end of standard error", errors.refused_bytes, None)
+            if errors and running.returncode
+            else None,
             no_group=self.no_group,
             resident=self.resident,
             reports_work=options.reports_work,
@@ -268,9 +281,10 @@ class _Run:
 
     def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends: read events, pass signals on, enforce the limits."""
-        waiting: Waiting | PlainWaiting = PlainWaiting(_PASSED_ON)
-        with self.missing.step("events at once"):
-            waiting = Waiting(_PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
+        waiting: Waiting | PlainWaiting = PlainWaiting(PASSED_ON)
+        if running.replies >= 0:  # without a guard nothing sends messages
+            with self.missing.step("events at once"):
+                waiting = Waiting(PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
         failures, due = 0, -math.inf
         try:
             while not self._is_over(running):
@@ -280,16 +294,16 @@ class _Run:
                     running.raise_fatal()
                     self.missing.note("supervision", error)
                     self.quietly(waiting.close)
-                    waiting = PlainWaiting(_PASSED_ON)
+                    waiting = PlainWaiting(PASSED_ON)
                     failures += 1
                     if failures > _FAILURES:
-                        running.wait_only(_PASSED_ON, lambda: self._keep_limits(running, time.monotonic()))
+                        running.wait_only(PASSED_ON, lambda: self._keep_limits(running, time.monotonic()))
         finally:
             self.quietly(waiting.close)
 
     def _is_over(self, running: Command) -> bool:
         # A tree that we killed is followed to its last process.
-        to_the_last = self.options.follow or self.ended_by is not None
+        to_the_last = (self.options.follow and not self.stopped_by) or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 
     def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
@@ -297,9 +311,11 @@ class _Run:
         message, signalled, arrived = waiting.until(due, min(due, weighing.ignore_events_until_s()))
         while signalled and (pending := waiting.signal()):
             number, by_process = pending
+            self._note_stop(number)
             if by_process:  # a signal from the terminal has reached the whole foreground group already
                 running.send_signal(number)
         while self.recorded_signals:
+            self._note_stop(self.recorded_signals[0])
             running.send_signal(self.recorded_signals.pop(0))
         running.send_again()
         if message:
@@ -312,6 +328,11 @@ class _Run:
             weighing.look(running.pid)
         self._keep_limits(running, now)
         return now + weighing.interval_s()
+
+    def _note_stop(self, number: int) -> None:
+        ignored = signal.getsignal(number) == signal.SIG_IGN  # as below nohup
+        if number in _STOP and not ignored and (name := signal_name(number)) not in self.stopped_by:
+            self.stopped_by.append(name)
 
     def _keep_limits(self, running: Command, now: float) -> None:
         if self.ended_by is not None:

@@ -39,7 +39,8 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
         prepare(setting, work)
         record = weighed(setting, work, out)
         if record["outcome"] != "not_applicable":
-            record["limit"] = {"ask_bytes": advise(record).ask_bytes}
+            advised = advise(record)
+            record["limit"] = {"ask_bytes": None if advised.at_least else advised.ask_bytes}
         finish(setting, work, out, record, last=lambda: _search_limit(setting, record))
 
 

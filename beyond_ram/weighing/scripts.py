@@ -125,7 +125,7 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
 
 def _reason(errors: str, record: dict[str, Any]) -> str:
     """The last line of a failed run's errors, or how it ended."""
-    return str(record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
+    return str(record.get("reason") or record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
 
 
 def _kind(reason: str) -> str:

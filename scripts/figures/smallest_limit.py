@@ -13,7 +13,7 @@ def plot(limits):
     if limits.empty:
         return "no experiment of this config searches a limit"
     not_run = limits["not_run"].iloc[0]
-    limits = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])
+    limits = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes", "ask_bytes"])
     if limits.empty:
         return not_run
     limits = limits.assign(cell=figures.cell_labels(limits)).sort_values("completed_at_bytes")

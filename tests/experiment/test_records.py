@@ -153,6 +153,9 @@ def test_damaged_record_gives_no_memory_request(folder: Path, content: str) -> N
     runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
     advised_mb = advise(records.record(folder)).ask_bytes / 1e6
     assert memory.request_mb(runs, cell, 4000) == int(advised_mb + memory.DRIVER_MB)
+    failed = json.loads((folder / "run.json").read_text()) | {"outcome": "failed", "exit_status": 1}
+    (folder / "run.json").write_text(json.dumps(failed))
+    assert memory.request_mb(runs, cell, 4000) == 4000, "a lower bound is below the estimate"
     (folder / "run.json").write_text(content)
     assert memory.request_mb(runs, cell, 4000) == 4000
 

@@ -5,6 +5,7 @@ Programs and situations are in advised.py; ADVICE=all runs all of them.
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -14,10 +15,12 @@ from typing import Any
 import pytest
 
 from beyond_ram.advice import MIB, advise
-from beyond_ram.watch import LimitError, watch
+from beyond_ram.one_run import Run
+from beyond_ram.run_page import page, side_by_side
+from beyond_ram.watch import LimitError, ceilings, jobs, summary, watch
 
 from . import advised
-from .conftest import PYTHON, needs_group
+from .conftest import PYTHON, Watch, needs_group
 
 GIB = 1 << 30
 
@@ -88,6 +91,49 @@ def test_kill_without_a_limit_gives_a_lower_bound() -> None:
 @pytest.mark.parametrize("outcome", ["timed_out", "interrupted_on_purpose"])
 def test_request_of_an_interrupted_run_is_a_lower_bound(outcome: str) -> None:
     assert advise(record(outcome=outcome, kept=counted("group", GIB))).at_least
+
+
+FAILS = {
+    "status": "raise SystemExit(1)",
+    "memory": "raise MemoryError",
+    "signal": "import ctypes; ctypes.string_at(0)",
+    "bus": "import mmap, tempfile; file = tempfile.TemporaryFile(); file.truncate(9); memory = mmap.mmap("
+    "file.fileno(), 9); file.truncate(0); memory[0]",
+    "killed": "import os; os.kill(os.getpid(), 9)",
+    "slow": "import time; time.sleep(60)",
+    "stopped": "pass",
+    "ceiling": "pass",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", FAILS)
+def test_run_without_success_has_no_request_but_a_lower_bound(way: str, watched: Watch, tmp_path: Path) -> None:
+    how = {"timeout_s": 0.3} if way == "slow" else {}
+    record = watched(f"held = bytearray(30_000_000)\n{FAILS[way]}", **how)
+    record["peak"] |= {"rss_bytes": 400 << 20, "around": None}  # there is a second request, for polling schedulers
+    record["peak"] |= {"processes": 2, "anon_upper_bound_bytes": 300 << 20}  # and one for other runs
+    if way == "stopped":
+        record["stopped_by"] = ["SIGTERM"]
+    if way == "ceiling":
+        record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling("anon", 1 << 20, "1M")])
+    assert len(advise(record).lower_bound) == 1
+    run = Run(tmp_path, record, {"t_s": []}, [])
+    texts = {
+        "summary": "\n".join(summary.lines(record)),
+        "page": re.sub("<.*?>", "", page.html({"run": run}, None)),
+        "beside": "\n".join(side_by_side.lines({"a": run, "b": run})),
+        "job": jobs.of_record(record),
+    }
+    requests = {
+        name: re.findall(
+            r"(at least )?(?:#SBATCH |resources: {limits: {|\d[\d,]* MiB \()?(?:--mem=\d|memory: \d)", text
+        )
+        for name, text in texts.items()
+    }
+    requests["beside"] = re.findall(r"(at least )?\d+ MiB", texts["beside"])
+    for name, bounds in requests.items():
+        assert bounds and all(bounds), f"{name}: {texts[name]}"
 
 
 def test_request_depends_on_who_enforces_it() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from beyond_ram.advice import advise
 from beyond_ram.watch import GuardError, command, procfs, watch
 from beyond_ram.watch.watcher import ends_by
 
@@ -225,6 +226,54 @@ def test_following_continues_to_the_last_process(tmp_path: Path) -> None:
     assert record["left_running"] == []
     assert record["duration_s"] > 0.8
     assert record["peak"]["anon_bytes"] > 40e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_signals_end_following_with_a_whole_record_and_kill_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $! $$"]
+    command = [*CLI, "--follow", "--out", str(tmp_path), "--", *program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watcher:
+        assert watcher.stdout
+        followed, shell = map(int, watcher.stdout.readline().split())
+        try:
+            while Path(f"/proc/{shell}").exists():
+                time.sleep(0.01)
+            for _ in range(3):  # a scheduler may send it again
+                watcher.send_signal(number)
+            assert watcher.wait(20) == 0
+            os.kill(followed, 0)
+        finally:
+            os.kill(followed, signal.SIGKILL)
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert (record["outcome"], record["stopped_by"]) == ("detached", [number.name])
+    assert [entry["pid"] for entry in record["left_running"]] == [followed]
+    assert advise(record).at_least
+
+
+@pytest.mark.slow
+def test_following_ends_with_a_command_that_a_signal_ended(tmp_path: Path) -> None:
+    program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $!; wait"]
+    command = [*CLI, "--follow", "--out", str(tmp_path), "--", *program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watcher:
+        assert watcher.stdout
+        followed = int(watcher.stdout.readline())
+        try:
+            watcher.terminate()
+            assert watcher.wait(20) == 128 + signal.SIGTERM
+            os.kill(followed, 0)
+        finally:
+            os.kill(followed, signal.SIGKILL)
+    assert json.loads((tmp_path / "run.json").read_text())["signal"] == "SIGTERM"
+
+
+def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, watched: Watch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/none")
+    record = watched("raise SystemExit(7)")
+    assert record["exit_status"] == 7
+    assert [note["what"] for note in record["missing"]] == ["everything", "CPU time and storage"]
 
 
 def test_out_folder_has_only_the_run_files(tmp_path: Path) -> None:

@@ -359,7 +359,12 @@ def test_files_of_only_killed_watchers_are_removed(options: list[str], tmp_path:
         second = watcher()
         assert not scratch() & left
         existing = scratch()
-        third = watcher()
+        if "--out" in options:  # a folder has one watcher
+            again = [*CLI, "--pid", str(process.pid), *options]
+            assert subprocess.run(again, cwd=tmp_path, capture_output=True).returncode == 2
+            third = second
+        else:
+            third = watcher()
         assert existing <= scratch(), "a file of a live watcher was removed"
         for begun in (second, third):
             begun.send_signal(signal.SIGINT)
@@ -461,6 +466,8 @@ events.phase('idle'); hold()
         (["--pid", "2"], "a kernel thread"),
         (["--pid", "x"], "is no process id"),
         (["--cgroup", "/nobody"], "there is no such group"),
+        (["--cgroup", ""], "names no group"),
+        (["--cgroup", "."], "names no group"),
         (["--slurm", "x"], "a job's id is a number"),
         (["--slurm", "99999999"], "no process of it runs on this node"),
         (["--pid", "1", "--memory-limit", "1G"], "--memory-limit is for a command"),

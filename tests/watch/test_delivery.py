@@ -1,11 +1,15 @@
 """Existing files in `--out`: those of an earlier run are replaced, others never."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from beyond_ram.watch.delivery import Delivery
+from beyond_ram.watch.missing import Missing
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 FOREIGN_FILES = {"samples.csv": b"name,weight\na,1\n", "events.jsonl": b'{"my": "log"}\n', "run.json": b'{"run": 1}\n'}
@@ -29,3 +33,42 @@ def test_only_an_earlier_run_is_replaced(tmp_path: Path) -> None:
         subprocess.run([*CLI, "--out", str(tmp_path), "--", "sleep", seconds], check=True, capture_output=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "notes.txt", "run.json", "samples.csv"]
     assert '"0.3"' in (tmp_path / "run.json").read_text()
+
+
+def test_folder_of_another_watcher_is_refused(tmp_path: Path, refused: Callable[..., str]) -> None:
+    first = Delivery(tmp_path, Missing())
+    first.make_scratch()
+    assert "another watcher writes there" in refused("watch", "--out", str(tmp_path), "--", "touch", f"{tmp_path}/ran")
+    first.clean_up()
+    assert not list(tmp_path.iterdir())
+    subprocess.run([*CLI, "--out", str(tmp_path), "--", "true"], check=True, capture_output=True)
+
+
+def test_page_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path, refused: Callable[..., str]) -> None:
+    page = tmp_path / "none" / "page.html"
+    assert "no such folder for the page" in refused("watch", "--html", str(page), "--", "touch", f"{tmp_path}/ran")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("status", "expected"), [(0, 1), (5, 5)])
+def test_lost_page_leaves_the_run_and_a_status(status: int, expected: int, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    command = ["sh", "-c", f"rmdir {tmp_path}/pages; exit {status}"]
+    done = subprocess.run(
+        [*CLI, "--html", str(tmp_path / "pages" / "page.html"), "--", *command],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert done.returncode == expected
+    kept = next(tmp_path.glob("beyond-ram-*"))
+    assert f"the run is in {kept}" in done.stderr.splitlines()[-1]
+    assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+
+
+@pytest.mark.slow
+def test_page_links_to_a_folder_that_is_no_utf8(tmp_path: Path) -> None:
+    command = [*CLI, "--out", os.fsencode(tmp_path) + b"/o\xff", "--html", str(tmp_path / "page.html"), "--", "true"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert 'href="o%FF/run.json"' in (tmp_path / "page.html").read_text()

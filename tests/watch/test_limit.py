@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +47,11 @@ def test_tree_below_the_limit_completes(watched: Watch) -> None:
     record = watched(WORKER_TAKES, "50000000", "0", memory_limit_bytes=100_000_000)
     assert record["outcome"] == "completed"
     assert 50e6 < record["peak"]["cgroup_bytes"] < 100e6
+
+
+@pytest.mark.parametrize("size", ["0", "2"])
+def test_limit_in_which_nothing_starts_is_refused(size: str, refused: Callable[..., str]) -> None:
+    assert "no command runs in that" in refused("watch", "--memory-limit", size, "--", "true")
 
 
 @pytest.mark.cgroup

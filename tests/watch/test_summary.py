@@ -75,7 +75,7 @@ def test_summary_has_kinds_of_memory_and_the_limit_around(watched: Watch) -> Non
     record["peak"]["rss_bytes"] = 4_000_000_000
     text = "\n".join(lines(record))
     assert "kept: 20 MB anonymous, 300 MB shared or in tmpfs" in text
-    assert "the group around has a limit of 1,024 MiB, 2 killed by it" in text
+    assert "the group around has a limit of 1,024 MiB, 2 killed in it" in text
     assert "TaskPlugin" not in text  # the group with the limit decides
 
 

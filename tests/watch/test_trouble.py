@@ -354,7 +354,7 @@ def test_files_are_kept_elsewhere_if_folders_have_their_names(tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 5, done.stderr
     kept = next(tmp_path.glob("beyond-ram-kept-*"))
-    assert sorted(path.name for path in kept.iterdir()) == ["run.json", "samples.csv"]
+    assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     assert done.stderr.count(f"it is in {kept}") == 2
     assert (tmp_path / "out" / "samples.csv" / "mine").is_dir()
 
@@ -387,6 +387,8 @@ def test_files_are_kept_elsewhere_if_the_disk_stays_full(tiny_disk: Path, tmp_pa
         *WATCH,
         "--out",
         str(tiny_disk / "out"),
+        "--html",
+        str(tmp_path / "page.html"),
         "--",
         *PYTHON,
         "import time; time.sleep(0.1); raise SystemExit(5)",
@@ -398,6 +400,7 @@ def test_files_are_kept_elsewhere_if_the_disk_stays_full(tiny_disk: Path, tmp_pa
     kept = next(tmp_path.glob("beyond-ram-kept-*"))
     assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     assert "No space left on device" in missing_notes(json.loads((kept / "run.json").read_text()))
+    assert "Kept memory over time" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ def stop(phase):
 """
 _PROGRAM = f"""
 import os, pathlib, signal, subprocess, sys, time
+sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
+import events
 {_STOP}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 phase = "prepare" if "--prepare" in sys.argv else "check" if "--check" in sys.argv else "first"
@@ -33,6 +35,7 @@ phase = "weighed" if "BEYOND_RAM_EVENTS" in os.environ else phase
 (pathlib.Path(given["--work-dir"]) / phase).touch(exist_ok=False)
 if phase == given["--case"] and (pathlib.Path.cwd() / "hang").exists():
     stop(phase)
+events.emit("work", rows=1)
 if phase == "check":
     print('{{"rows": 1}}')
 """

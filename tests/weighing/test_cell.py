@@ -40,6 +40,8 @@ for shard in range(3):
     if given["--interrupted"] == "yes" and runs == 1 and shard == 1:
         time.sleep(60)
 stop("before")
+if stops == "halfway":
+    os._exit(0)
 events.emit("work", rows=3)
 stop("after")
 if stops == "crash":
@@ -114,6 +116,14 @@ def test_run_that_fails_after_its_work_is_a_result(
         status,
         number,
     ]
+
+
+@pytest.mark.slow
+def test_run_that_ends_before_its_work_has_failed_whatever_its_status(
+    setting: Callable[..., Setting], tmp_path: Path
+) -> None:
+    with pytest.raises(WeighingError, match="before its work was done"):
+        weigh(setting("halfway"), tmp_path / "runs")
 
 
 @pytest.mark.slow

@@ -274,7 +274,7 @@ def _sure_factor(low: float, high: float) -> float:
 @reads("limits")
 def _limits(tables: Tables) -> Iterator[Finding]:
     """The smallest memory limit of a cell, and how close readings of runs without a limit are to it."""
-    limits = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes"])
+    limits = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes", "ask_bytes"])
     for _, group in cells(limits):
         lines = lines_of(group)
         line, n = lines[0], len(lines)

@@ -1,0 +1,35 @@
+"""The outcome of a run of a script."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.weighing.cell import Setting
+from beyond_ram.weighing.scripts import Ended, cell_of, job_of, read, weigh
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("first = bytearray(1); os._exit(0); second = bytearray(2)", "failed: it ended with status 0 before its end"),
+        ("os.execvp('true', ['true'])", "failed: it ended with status 0 before its end"),
+        ("os._exit(3)", "failed: exit status 3"),
+        ("raise MemoryError", "failed: MemoryError"),
+        ("raise SystemExit(0)", "completed"),
+        ("pid = os.fork() or os._exit(0); os.wait()", "completed"),
+    ],
+)
+def test_only_a_run_to_the_end_of_the_script_completes(text: str, outcome: str, tmp_path: Path) -> None:
+    script = tmp_path / "case.py"
+    script.write_text(f"import os\n{text}\n")
+    job = job_of(cell_of("ends", "current", script, 1), script, [])
+    setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
+    ended = weigh(setting, tmp_path / "runs")
+    assert ended.outcome == outcome
+    assert bool(ended.values) == (ended.answer is not None) == (outcome == "completed")
+    again = read(setting, tmp_path / "runs")
+    assert isinstance(again, Ended) and again.outcome == outcome
