@@ -28,7 +28,8 @@ class Advice:
 
     ask_bytes: int
     at_least: bool
-    """The request is a lower bound: the run ended before its peak was seen, for lack of memory or otherwise."""
+    """The request is a lower bound: the run ended before its peak was seen, for lack of memory or otherwise, or not all
+    of its processes were counted."""
     killed: bool
     """The run was killed for lack of memory."""
     kept_bytes: int
@@ -53,6 +54,8 @@ class Advice:
     """The request that keeps the run's speed; with `ask_bytes` it only completes. None if unknown."""
     speed_is_measured: bool = False
     """Whether a search for limits measured `speed_bytes`. Otherwise it is an upper bound."""
+    polled_at_least: bool = False
+    """`polled_bytes` alone is a lower bound: a group counted processes that could not be read."""
 
 
 def advise(record: Mapping[str, Any]) -> Advice:
@@ -66,7 +69,9 @@ def advise(record: Mapping[str, Any]) -> Advice:
         file is None and peak["rss_bytes"] is not None
     ):  # RSS includes it, or it is unknown: then use the maximum of the rule
         file = 0 if basis == RSS else _MAPPED_BYTES
-    mapped = min(file or 0, _MAPPED_BYTES)
+    unread = bool(peak.get("processes_unread")) or peak["rss_bytes"] is None
+    whole = peak["kept"].get("whole", True) if peak.get("kept") else not unread
+    mapped = _MAPPED_BYTES if unread and whole else min(file or 0, _MAPPED_BYTES)
     polled = _up(max(peak["rss_bytes"] or 0, 0) * (1 + ROOM_SHARE) + ROOM_BYTES)
     around = peak.get("around") or {}
     limits = [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
@@ -78,13 +83,15 @@ def advise(record: Mapping[str, Any]) -> Advice:
     if enforced_by == POLLING:
         asked = max(asked, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
-    at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
+    early = record.get("outcome") in _ENDED_EARLY or _may_have_held_more(record)
+    at_least = killed or early or not whole or (unread and enforced_by == POLLING)
     # The schedule of processes decides how much is copied on write at once: at most all shared memory.
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     return Advice(
-        asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, high, killed_at, speed, measured
-    )
+        asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, high, killed_at, speed, measured,
+        polled_at_least=unread and not at_least,
+    )  # fmt: skip
 
 
 def _with_room(kept: float, mapped: int) -> float:
@@ -109,17 +116,22 @@ def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int 
     peak = record["peak"]
     group_bytes = peak.get("cgroup_bytes")
     waited = (record.get("pressure") or {}).get("some_s")
-    if group_bytes is None or record.get("outcome") != "completed" or (limited and waited != 0):
+    counted = peak.get("kept") or {}
+    all_in_group = counted.get("basis") != TREE and counted.get("whole", True)
+    if group_bytes is None or not all_in_group or record.get("outcome") != "completed" or (limited and waited != 0):
         return None, False
     beside = max(group_bytes - kept, peak["file_bytes"] or 0)
     return _up(kept * (1 + ROOM_SHARE) + beside + ROOM_BYTES), False
 
 
-def _unseen_before(record: Mapping[str, Any]) -> int:
-    """How many bytes higher the memory may have been before the run was followed, by the kernel's marks."""
-    before = record.get("attached", {}).get("before", {})
+def _may_have_held_more(record: Mapping[str, Any]) -> bool:
+    """Whether memory may have been higher before the run was followed, as far as the kernel's marks show."""
+    before = record.get("attached", {}).get("before")
+    if not before:
+        return False
     above = before.get("cgroup_above_bytes")
-    return int(before.get("hwm_above_bytes") or 0) if above is None else int(above)
+    above = before.get("hwm_above_bytes") if above is None else above
+    return above is None or above > 0
 
 
 def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
@@ -148,7 +160,8 @@ def mem(size_bytes: int) -> str:
 
 def depends(asked: Advice) -> bool:
     """Whether the request depends on who ends a job: the kernel, or a scheduler that adds up RSS."""
-    return asked.enforced_by == UNKNOWN and asked.polled_bytes > FAR * asked.ask_bytes
+    far = asked.polled_at_least or asked.polled_bytes > FAR * asked.ask_bytes
+    return asked.enforced_by == UNKNOWN and far
 
 
 def _up(size_bytes: float) -> int:

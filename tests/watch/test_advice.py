@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.advice import MIB, advise
+from beyond_ram.advice import MIB, advise, depends
 from beyond_ram.watch import LimitError, watch
 
 from . import advised
@@ -28,6 +28,7 @@ def record(*, kept: dict[str, Any] | None = None, around: dict[str, Any] | None 
     peak: dict[str, Any] = {f"{kind}_bytes": of.pop(kind, 0) for kind in kinds}
     peak |= {
         "unseen_bytes": of.pop("unseen", 0),
+        "processes_unread": of.pop("processes_unread", 0),
         "cgroup_bytes": of.pop("cgroup", None),
         "kept": kept,
         "around": around,
@@ -88,6 +89,33 @@ def test_kill_without_a_limit_gives_a_lower_bound() -> None:
 @pytest.mark.parametrize("outcome", ["timed_out", "interrupted_on_purpose"])
 def test_request_of_an_interrupted_run_is_a_lower_bound(outcome: str) -> None:
     assert advise(record(outcome=outcome, kept=counted("group", GIB))).at_least
+
+
+def test_request_without_some_processes_is_a_lower_bound() -> None:
+    tree = record(rss=GIB, kept=counted("tree", GIB) | {"whole": False}, processes_unread=1)
+    by_group = record(rss=GIB, kept=counted("group", GIB) | {"whole": True}, processes_unread=1)
+    outside = record(rss=GIB, kept=counted("group", GIB) | {"whole": False}, processes_unread=0)
+    all_read = record(rss=GIB, kept=counted("tree", GIB) | {"whole": True}, processes_unread=0)
+    assert [advise(one).at_least for one in (tree, by_group, outside, all_read)] == [True, False, True, False]
+    # A scheduler that adds up the RSS of processes counts those too.
+    assert [advise(one).polled_at_least for one in (by_group, all_read)] == [True, False]
+    assert depends(advise(by_group)) and not depends(advise(all_read))
+    polled = advise(by_group | {"provenance": {"scheduler": "slurm"}})
+    assert polled.enforced_by == "polling" and polled.at_least
+    assert advise(by_group).mapped_bytes > advise(all_read).mapped_bytes
+
+
+@pytest.mark.parametrize(
+    ("group", "marks", "expected"), [(0, 1, False), (1, 0, True), (None, 1, True), (None, 0, False)]
+)
+def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher(
+    group: int | None, marks: int | None, expected: bool
+) -> None:
+    before = {"cgroup_above_bytes": group, "hwm_above_bytes": marks}
+    attached = record(rss=GIB, kept=counted("tree", GIB), attached={"before": before})
+    assert advise(attached).at_least is expected
+    before["hwm_above_bytes"] = None
+    assert advise(attached).at_least is (expected if group is not None else True)
 
 
 def test_request_depends_on_who_enforces_it() -> None:
