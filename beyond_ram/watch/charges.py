@@ -331,7 +331,7 @@ class Elsewhere:
     """Finds processes whose memory is charged to another group than `folder` and those below it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._members = folder, f"{folder}/cgroup.procs"
         self._outside: dict[bytes, bool] = {}
         """By the text of /proc/PID/cgroup."""
         self.processes: dict[int, str] = {}
@@ -340,7 +340,7 @@ class Elsewhere:
     def look(self, pids: Iterable[int]) -> bool:
         """Look for them among living processes. Returns whether all of them are charged to the group, as far as is
         known."""
-        inside = set(map(int, (self._folder / "cgroup.procs").read_bytes().split()))
+        inside = set(map(int, procfs.read_file(self._members).split()))
         known = True
         for pid in pids:
             if pid in inside:

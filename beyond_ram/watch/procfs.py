@@ -84,18 +84,21 @@ def why_not() -> str | None:
 
 
 def read(pid: int, name: str) -> bytes | None:
-    """A whole file below /proc/PID. Uses system calls directly: a file object needs twice as many, in every sample."""
+    """A whole file below /proc/PID."""
     try:
-        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
+        return read_file(f"/proc/{pid}/{name}")
     except GONE:
         return None
+
+
+def read_file(path: str) -> bytes:
+    """A whole file of the kernel's. Uses system calls directly: a file object needs twice as many, in every sample."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         chunks = [os.read(descriptor, 65536)]
         while chunks[-1]:  # the kernel returns such a file a page at a time, so a short read is not its end
             chunks.append(os.read(descriptor, 65536))
         return b"".join(chunks)
-    except GONE:
-        return None
     finally:
         os.close(descriptor)
 
