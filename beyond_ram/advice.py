@@ -61,6 +61,8 @@ class Advice:
     """Whether a search for limits measured `speed_bytes`. Otherwise it is an upper bound."""
     refused_bytes: int = 0
     """The size of an allocation that was refused, if the request is that size."""
+    polled_at_least: bool = False
+    """`polled_bytes` alone is a lower bound: a group counted processes that could not be read."""
 
     @property
     def at_least(self) -> bool:
@@ -71,6 +73,11 @@ class Advice:
     def bound(self) -> str:
         """What stands before the request: that it is a lower bound, or nothing."""
         return "at least " if self.at_least else ""
+
+    @property
+    def polled_bound(self) -> str:
+        """What stands before the request for a scheduler that adds up RSS."""
+        return "at least " if self.at_least or self.polled_at_least else ""
 
 
 def advise(record: Mapping[str, Any]) -> Advice:
@@ -84,11 +91,10 @@ def advise(record: Mapping[str, Any]) -> Advice:
         file is None and peak["rss_bytes"] is not None
     ):  # RSS includes it, or it is unknown: then use the maximum of the rule
         file = 0 if basis == RSS else _MAPPED_BYTES
-    mapped = min(file or 0, _MAPPED_BYTES)
+    unread = _unread(peak)
+    mapped = _MAPPED_BYTES if unread and _whole(peak) else min(file or 0, _MAPPED_BYTES)
     polled = _up(max(peak["rss_bytes"] or 0, 0) * (1 + ROOM_SHARE) + ROOM_BYTES)
-    around = peak.get("around") or {}
-    limits = [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
-    enforced_by = KERNEL if limits else POLLING if record.get("provenance", {}).get("scheduler") else UNKNOWN
+    limits, enforced_by = _limits(record), _enforced_by(record)
     killed = record.get("outcome") == "killed_at_limit" or bool(record.get("killed_for_memory"))
     killed_at = min(limits, default=None) if killed else None
     asked = _up(max(kept, (killed_at or 0) + 1) if killed else _with_room(kept, mapped))
@@ -103,13 +109,35 @@ def advise(record: Mapping[str, Any]) -> Advice:
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     reasons = lower_bound(record)
-    more = (enforced_by, high, killed_at, speed, measured, refused)
+    more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons)
     return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
+
+
+def _limits(record: Mapping[str, Any]) -> list[int]:
+    """The memory limits of a run: its own, and that of the group around it."""
+    around = record["peak"].get("around") or {}
+    return [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
+
+
+def _enforced_by(record: Mapping[str, Any]) -> str:
+    if _limits(record):
+        return KERNEL
+    return POLLING if record.get("provenance", {}).get("scheduler") else UNKNOWN
+
+
+def _unread(peak: Mapping[str, Any]) -> bool:
+    """Whether processes lived that could not be read."""
+    return bool(peak.get("processes_unread")) or peak.get("rss_bytes") is None
+
+
+def _whole(peak: Mapping[str, Any]) -> bool:
+    """Whether `kept` counts all processes: those that could not be read too, as a group does."""
+    return bool(peak["kept"].get("whole", True)) if peak.get("kept") else not _unread(peak)
 
 
 def lower_bound(record: Mapping[str, Any]) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
-    return list(filter(None, [_no_success(record), _refused(record), _began_unseen(record)]))
+    return list(filter(None, [_no_success(record), _refused(record), _began_unseen(record), _uncounted(record)]))
 
 
 def _no_success(record: Mapping[str, Any]) -> str:
@@ -137,7 +165,12 @@ def _refused(record: Mapping[str, Any]) -> str:
 
 
 def _began_unseen(record: Mapping[str, Any]) -> str:
-    return "its memory may have been higher before it was watched" if _unseen_before(record) else ""
+    return "its memory may have been higher before it was watched" if _may_have_held_more(record) else ""
+
+
+def _uncounted(record: Mapping[str, Any]) -> str:
+    polled = _unread(record["peak"]) and _enforced_by(record) == POLLING
+    return "not all of its processes were counted" if polled or not _whole(record["peak"]) else ""
 
 
 def _with_room(kept: float, mapped: int) -> float:
@@ -162,17 +195,22 @@ def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int 
     peak = record["peak"]
     group_bytes = peak.get("cgroup_bytes")
     waited = (record.get("pressure") or {}).get("some_s")
-    if group_bytes is None or record.get("outcome") != "completed" or (limited and waited != 0):
+    counted = peak.get("kept") or {}
+    all_in_group = counted.get("basis") != TREE and counted.get("whole", True)
+    if group_bytes is None or not all_in_group or record.get("outcome") != "completed" or (limited and waited != 0):
         return None, False
     beside = max(group_bytes - kept, peak["file_bytes"] or 0)
     return _up(kept * (1 + ROOM_SHARE) + beside + ROOM_BYTES), False
 
 
-def _unseen_before(record: Mapping[str, Any]) -> int:
-    """How many bytes higher the memory may have been before the run was followed, by the kernel's marks."""
-    before = record.get("attached", {}).get("before", {})
+def _may_have_held_more(record: Mapping[str, Any]) -> bool:
+    """Whether memory may have been higher before the run was followed, as far as the kernel's marks show."""
+    before = record.get("attached", {}).get("before")
+    if not before:
+        return False
     above = before.get("cgroup_above_bytes")
-    return int(before.get("hwm_above_bytes") or 0) if above is None else int(above)
+    above = before.get("hwm_above_bytes") if above is None else above
+    return above is None or above > 0
 
 
 def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
@@ -201,7 +239,8 @@ def mem(size_bytes: int) -> str:
 
 def depends(asked: Advice) -> bool:
     """Whether the request depends on who ends a job: the kernel, or a scheduler that adds up RSS."""
-    return asked.enforced_by == UNKNOWN and asked.polled_bytes > FAR * asked.ask_bytes
+    far = asked.polled_at_least or asked.polled_bytes > FAR * asked.ask_bytes
+    return asked.enforced_by == UNKNOWN and far
 
 
 def _up(size_bytes: float) -> int:

@@ -102,7 +102,8 @@ def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
     yield _pasted(f"#SBATCH --mem={advice.mem(asked.ask_bytes)}", asked.bound)
     if advice.depends(asked):
         yield "<p>If not, it adds up the RSS of processes:</p>"
-        yield _pasted(f"#SBATCH --mem={advice.mem(asked.polled_bytes)}", asked.bound)
+        polled_bytes = max(asked.polled_bytes, asked.ask_bytes)
+        yield _pasted(f"#SBATCH --mem={advice.mem(polled_bytes)}", asked.polled_bound)
     mebibytes = -(-asked.ask_bytes // advice.MIB)
     yield f"<p>Kubernetes: {asked.bound}<code>resources: {{limits: {{memory: {mebibytes}Mi}}}}</code></p>"
     yield f'<p class="muted">{_text(summary.made_of(asked))}</p>'
@@ -131,9 +132,14 @@ def _why(record: Mapping[str, Any]) -> Iterator[str]:
     if forks := summary.forks(peak):
         reasons.append(f"Forks: {forks}.")
     if not reasons:
-        reasons.append("No growth to explain: kept memory did not rise at the end, and no reading points to a cause.")
+        level = "No growth to explain: kept memory did not rise at the end, and no" if _is_level(record) else "No"
+        reasons.append(f"{level} reading points to a cause.")
     items = "".join(f"<li>{_text(sentence)}</li>" for sentence in reasons)
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
+
+
+def _is_level(record: Mapping[str, Any]) -> bool:
+    return why.has_course(record) and not record["peak"].get("processes_unread")
 
 
 def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[Mark]:
@@ -181,7 +187,7 @@ def _phases(phases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         [
             _text(one["phase"] or "before the first mark"),
             f"{one['start_s']:.2f}",
-            f"{(one['end_s'] or 0) - one['start_s']:.2f}",
+            "" if one["end_s"] is None else f"{one['end_s'] - one['start_s']:.2f}",
         ]
         + [_megabytes(one.get(name)) for name in _PHASE_SIZES]
         for one in phases

@@ -6,7 +6,7 @@ from typing import Any
 from .. import advice
 from ..one_run import Run
 from ..text import in_columns
-from ..watch import trend
+from ..watch import trend, why
 
 _MB = 1e6
 _REQUEST = "ask for"
@@ -53,8 +53,8 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
 
 
 def _growth(run: Run) -> float | None:
-    if "growth" not in run.record:  # missing in older runs
-        return None
+    if "growth" not in run.record or not (run.record["growth"] or why.has_course(run.record)):
+        return None  # missing in older runs, unknown in short ones
     return float((run.record["growth"] or {"bytes_per_s": 0})["bytes_per_s"])
 
 

@@ -180,9 +180,10 @@ class _Following:
         """The target, and its history before the attach, in bytes and seconds."""
         marks = sorted(self.tree.before.items(), key=lambda entry: -entry[1])
         since = {entry["pid"]: entry["hwm_bytes"] for entry in content["peak"]["hwm_bytes"]["processes"]}
-        # For processes that the record does not name, no earlier peak is known.
         above = {pid: max(0, mark - since[pid]) for pid, mark in marks if pid in since}
         group_bytes, marks_known = content["peak"]["cgroup_bytes"], HWM not in self.tree.reader.unknown
+        # For processes that the record does not name, no earlier peak is known.
+        all_named = all(pid in since for pid, mark in marks if mark)
         return {
             "to": self.target.asked,
             "name": printable(self.target.name),
@@ -194,7 +195,7 @@ class _Following:
                 "hwm_bytes": marks[0][1] if marks else None,
                 "hwm_pid": marks[0][0] if marks else None,
                 "hwm_sum_upper_bound_bytes": sum(mark for _, mark in marks) if marks_known else None,
-                "hwm_above_bytes": sum(above.values()) if marks_known else None,
+                "hwm_above_bytes": sum(above.values()) if marks_known and all_named else None,
                 "cgroup_peak_bytes": self.peak_before if self.target.group else None,
                 "cgroup_above_bytes": max(0, self.peak_before - group_bytes)
                 if self.target.group and self.peak_before is not None and group_bytes is not None

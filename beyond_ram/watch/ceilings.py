@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import advice
+from .missing import PROCESSES
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
 STATUS = 3
 # After these notes of the watcher, the true peak may exceed all readings.
-_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json"})
+_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json", PROCESSES})
 # Processes with a smaller share of the peak are not named.
 _HOLDER_SHARE = 0.05
 _NAMES = {"anon": "anonymous memory", "rss": "RSS", "pss": "PSS"}
@@ -79,7 +80,8 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
     if peak is not None and peak > ceiling.max_bytes:
         verdict, why = ABOVE, None
     elif blind:
-        verdict, why = UNKNOWN, f"{blind['what']}: {blind['why']}"
+        uncounted = "there were processes that could not be read"
+        verdict, why = UNKNOWN, uncounted if blind["what"] == PROCESSES else f"{blind['what']}: {blind['why']}"
     elif peak is None and (most is None or most > ceiling.max_bytes):
         verdict, why = UNKNOWN, why or "it was never read"
     else:
@@ -116,7 +118,7 @@ def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     most = max(sampled, peak["anon_upper_bound_bytes"])
     marked = min(most, sampled + peak["unseen_bytes"])
     kept = peak.get("kept") or {}
-    if kept.get("basis") == advice.GROUP:
+    if kept.get("basis") == advice.GROUP and kept.get("whole", True):
         at = kept["at_kept"]
         group = kept["kept_bytes"] - sum(at.get(name, 0) for name in ("shmem_bytes", "kernel_bytes"))
         return max(sampled, min(marked, group)), most

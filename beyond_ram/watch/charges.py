@@ -8,6 +8,7 @@ lists, plus swapped-out memory, since another machine may have no swap.
 import contextlib
 import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,6 +90,9 @@ class Meter:
         names = _V1 if version == 1 else _V2
         self._stat = os.open(path / "memory.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._open = {name: _opened(path / file, write=ours and name == "peak") for name, file in names.items()}
+        if self._open["usage"] is None:
+            self.close()
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path / names["usage"]))
         self._last_read: dict[int, bytes] = {}
         """The last content of each file, for a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
@@ -126,7 +130,7 @@ class Meter:
         return self._number("peak")
 
     def charges(self) -> Charges:
-        usage = self._number("usage") or 0
+        usage = self._number("usage") or 0  # there is always one
         return parse(self.version, self._read(self._stat, 16384), usage, self._number("swap"))
 
     def kills(self) -> int | None:
@@ -321,6 +325,47 @@ def _holding(mount: Path, depth: int) -> Path | None:
             if pid in (folder / "cgroup.procs").read_text().split():
                 return folder
     return None
+
+
+class Elsewhere:
+    """Finds processes whose memory is charged to another group than `folder` and those below it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._members = folder, f"{folder}/cgroup.procs"
+        self._outside: dict[bytes, bool] = {}
+        """By the text of /proc/PID/cgroup."""
+        self.processes: dict[int, str] = {}
+        """Those found so far, with their group."""
+
+    def look(self, pids: Iterable[int]) -> bool:
+        """Look for them among living processes. Returns whether all of them are charged to the group, as far as is
+        known."""
+        inside = set(map(int, procfs.read_file(self._members).split()))
+        known = True
+        for pid in pids:
+            if pid in inside:
+                continue
+            text, stat = procfs.read(pid, "cgroup"), procfs.read(pid, "stat")
+            if text and stat and procfs.is_exiting(stat):  # v1 shows it in the root by then
+                continue
+            if not text or not stat:
+                known = known and not procfs.lives(pid)
+            elif self._is_outside(text):
+                self.processes.setdefault(pid, _path(text))
+        return known and not self.processes
+
+    def _is_outside(self, text: bytes) -> bool:
+        if text not in self._outside:
+            own = own_folder(groups=text.decode(errors="replace"))
+            self._outside[text] = own is None or self._folder not in (own.folder, *own.folder.parents)
+        return self._outside[text]
+
+
+def _path(groups: bytes) -> str:
+    """The memory group in the text of /proc/PID/cgroup: that of v1 if it has one."""
+    lines = [line.split(":", 2) for line in groups.decode(errors="replace").splitlines()]
+    paths = {names: path for _, names, path in lines if names == "" or "memory" in names.split(",")}
+    return max(paths.items(), default=("", "?"))[1]
 
 
 def own_folder_or(folder: Path) -> Path:

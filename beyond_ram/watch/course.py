@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from ..run_files import COLUMNS
 
 PARTS = 10
-COPYING = ("shared_anon_bytes", "copied_on_write_bytes")
+COPYING = ("shared_anon_bytes", "copied_on_write_bytes", "shared_read_at_bytes")
+"""The last one is the largest sum of anonymous memory over processes at which shared memory was read."""
 _KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "kept_bytes")
 _AT = [COLUMNS.index(kind) for kind in _KINDS]
 # Shared memory is a difference of two sums, each wrong by some pages per process and processor.
@@ -45,7 +46,7 @@ class Copying:
     """
 
     def __init__(self) -> None:
-        self.shared_bytes = self._settled = self._copied = 0
+        self.shared_bytes = self.read_at_bytes = self._settled = self._copied = 0
         self._highest: _Reading | None = None
 
     @property
@@ -56,6 +57,7 @@ class Copying:
         """Add a reading: anonymous memory summed over processes, and with each page counted once."""
         now = _Reading(processes, anon_bytes, max(0, anon_bytes - once_bytes))
         self.shared_bytes = max(self.shared_bytes, now.shared_bytes)
+        self.read_at_bytes = max(self.read_at_bytes, anon_bytes)
         then = self._highest
         same = then is not None and then.processes == processes
         if then is None or not same or anon_bytes < then.anon_bytes * (1 - _UNMAPPED):
@@ -66,4 +68,4 @@ class Copying:
             self._copied = max(self._copied, then.shared_bytes - now.shared_bytes)
 
     def record(self) -> dict[str, int]:
-        return dict(zip(COPYING, (self.shared_bytes, self.copied_bytes), strict=True))
+        return dict(zip(COPYING, (self.shared_bytes, self.copied_bytes, self.read_at_bytes), strict=True))

@@ -341,7 +341,7 @@ class _Guard:
 
 
 def _used() -> dict[str, float]:
-    """Resources of all reaped processes, without `ru_maxrss`, which is inherited over exec."""
+    """Resources of all reaped processes; the largest RSS of one is inherited over exec."""
     try:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
@@ -350,6 +350,7 @@ def _used() -> dict[str, float]:
             "major_faults": usage.ru_majflt,
             "read_bytes": usage.ru_inblock * 512,
             "written_bytes": usage.ru_oublock * 512,
+            "max_rss_bytes": usage.ru_maxrss * 1024,
         }
     except Exception:
         return {}

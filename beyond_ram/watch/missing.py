@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+PROCESSES = "processes"
+"""Subject of the notes about processes that lived and were not counted."""
 _KEPT, _WIDTH = 32, 300
 _Result = TypeVar("_Result")
 _Default = TypeVar("_Default")
@@ -38,7 +40,7 @@ class Missing:
         if entry is not None:
             entry["until_s"] = now
             entry["times"] += 1
-        elif len(self._notes) < _KEPT:
+        elif len(self._notes) < _KEPT or not self.has(what):
             self._notes[what, why] = {"what": what, "why": why, "since_s": now, "until_s": now, "times": 1}
 
     def has(self, what: str) -> bool:

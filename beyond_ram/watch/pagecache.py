@@ -75,17 +75,17 @@ def fill(paths: Iterable[Path]) -> None:
                 pass
 
 
-def drift(before: Residency | None, after: Residency | None, read_bytes: int) -> str | None:
+def drift(before: Residency | None, after: Residency | None, read_bytes: int | None) -> str | None:
     """A one-sentence warning if residency changed by more than the watched tree can have caused; else None.
 
-    `read_bytes` is what the tree read from storage, of all files. Another process read what became resident beyond
-    that. What was dropped, another process or memory pressure dropped, or the tree itself evicted.
+    `read_bytes` is what the tree read from storage, of all files; None if unknown. Another process read what became
+    resident beyond that. What was dropped, another process or memory pressure dropped, or the tree itself evicted.
     """
     if before is None or after is None:
         return None
     grown = after.resident_bytes - before.resident_bytes
     limit = max(_DRIFT_BYTES, int(_DRIFT_SHARE * after.total_bytes))
-    if grown - read_bytes > limit:
+    if read_bytes is not None and grown - read_bytes > limit:
         return (
             f"{(grown - read_bytes) / 1e6:,.0f} MB of the input became resident that this command did not read: "
             "another process read it"
@@ -95,7 +95,7 @@ def drift(before: Residency | None, after: Residency | None, read_bytes: int) ->
     return None
 
 
-def record(before: Residency | None, after: Residency | None, read_bytes: int) -> dict[str, Any]:
+def record(before: Residency | None, after: Residency | None, read_bytes: int | None) -> dict[str, Any]:
     """The entry of run.json about the page cache of the inputs."""
     residency = after or before
     return {

@@ -99,6 +99,7 @@ class Peaks:
         self.run = Span("", 0.0, unknown=self.unknown)
         self.phase = Span("", 0.0, unknown=self.unknown)
         self.phases: list[Span] = []
+        self.phases_left_out = 0
         self.ended: list[dict[str, Any]] = []
         self.ended_sum_bytes = 0
         self.seen = self.short_lived = self.lower_bounds = 0
@@ -204,6 +205,8 @@ class Peaks:
         self.run.include(self.phase)
         if len(self.phases) < _PHASES_KEPT:
             self.phases.append(self.phase)
+        else:
+            self.phases_left_out += 1
 
     @property
     def highest_rss_bytes(self) -> int:
@@ -229,6 +232,10 @@ class Peaks:
         if len(self.ended) >= 2 * _PROCESSES_KEPT:
             self.ended.sort(key=lambda entry: -entry["hwm_bytes"])
             del self.ended[_PROCESSES_KEPT:]
+
+    def name_of(self, pid: int) -> str:
+        """The name of one of the processes that ended last; empty for others."""
+        return str(self._ended_last[pid]["name"]) if pid in self._ended_last else ""
 
     def own_exits(self, exits: Iterable[Exit], tree: set[int]) -> list[Exit]:
         """The exits of the machine that belong to the tree: those of its processes and of their descendants.

@@ -4,9 +4,12 @@ Every function returns None for a process that has ended or is not readable for 
 machine, such as too many open files.
 """
 
+import ctypes
 import errno
 import os
+import platform
 import re
+import select
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -15,6 +18,9 @@ GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 NO_ROOM = (errno.EMFILE, errno.ENFILE)
 """Error numbers if this process or the machine cannot open more files."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_KCMP, _KCMP_VM = {"x86_64": 312, "aarch64": 272, "riscv64": 272}.get(platform.machine()), 1
+_libc = ctypes.CDLL(None)
+_EXITING = 0x4
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
 _LINE = rb"\s+(\d+) kB\n"
 _OTHERS = rb"(?:Vm(?!PTE:|Swap:)\w+:\s+\d+ kB\n)*"
@@ -78,18 +84,21 @@ def why_not() -> str | None:
 
 
 def read(pid: int, name: str) -> bytes | None:
-    """A whole file below /proc/PID. Uses system calls directly: a file object needs twice as many, in every sample."""
+    """A whole file below /proc/PID."""
     try:
-        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
+        return read_file(f"/proc/{pid}/{name}")
     except GONE:
         return None
+
+
+def read_file(path: str) -> bytes:
+    """A whole file of the kernel's. Uses system calls directly: a file object needs twice as many, in every sample."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         chunks = [os.read(descriptor, 65536)]
         while chunks[-1]:  # the kernel returns such a file a page at a time, so a short read is not its end
             chunks.append(os.read(descriptor, 65536))
         return b"".join(chunks)
-    except GONE:
-        return None
     finally:
         os.close(descriptor)
 
@@ -98,6 +107,18 @@ def memory_lines(status: bytes) -> bytes:
     """The lines of /proc/PID/status about memory; equal bytes mean an equal reading. Empty for a zombie."""
     first = status.find(_FIRST)
     return status[first : status.find(_PAST, first)] if first >= 0 else b""
+
+
+def lines_of_another_thread(pid: int, status: bytes) -> bytes:
+    """The same lines for a process whose main thread has ended, which has none; empty if all its threads have."""
+    if b"\nThreads:\t1\n" in status:
+        return b""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    except GONE:
+        return b""
+    statuses = (read(pid, f"task/{thread}/status") for thread in threads if thread != str(pid))
+    return next((lines for status in statuses if status and (lines := memory_lines(status))), b"")
 
 
 def parse_memory(status: bytes) -> Memory | None:
@@ -112,7 +133,7 @@ def parse_memory(status: bytes) -> Memory | None:
 
 def memory(pid: int) -> Memory | None:
     text = read(pid, "status")
-    return parse_memory(text) if text else None
+    return (parse_memory(text) or parse_memory(lines_of_another_thread(pid, text))) if text else None
 
 
 class Proportional(NamedTuple):
@@ -211,11 +232,48 @@ def last_pid(loadavg: bytes) -> bytes:
     return loadavg[loadavg.rfind(b" ") + 1 :]
 
 
-def children(pid: int) -> list[int]:
-    """Child processes, whichever thread started them."""
+def lives(pid: int) -> bool:
+    """Whether a process has not ended, even if /proc hides it."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise
+        return _exists(pid)  # without pidfd; true for a zombie too
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return not poll.poll(0)
+    finally:
+        os.close(handle)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True
+
+
+def is_exiting(stat: bytes) -> bool:
+    return bool(int(stat_fields(stat)[6]) & _EXITING)
+
+
+def same_memory(pid: int, other: int) -> bool:
+    """Whether two processes have one address space, as between vfork and exec; False if the kernel does not tell."""
+    return _KCMP is not None and _libc.syscall(_KCMP, pid, other, _KCMP_VM, 0, 0) == 0
+
+
+def children(pid: int, unlisted: set[int] | None = None) -> list[int]:
+    """Child processes, whichever thread started them. A living process that hides them is added to `unlisted`."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
     except GONE:
+        if unlisted is not None and lives(pid):
+            unlisted.add(pid)
         return []
     pids: list[int] = []
     for thread in threads:
@@ -225,14 +283,22 @@ def children(pid: int) -> list[int]:
     return pids
 
 
-def descendants(pid: int) -> list[int]:
-    """All processes below one, parents before children."""
+def descendants(pid: int, unlisted: set[int] | None = None) -> list[int]:
+    """All processes below one, parents before children. Those that hide their children are added to `unlisted`."""
     try:
         if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110
-            return below(pid, children)
+            return below(pid, lambda parent: children(parent, unlisted))
     except Exception:  # the processes to kill must be found in any case
         pass
+    if unlisted is not None and _hides():
+        unlisted.add(pid)
     return _descendants_by_parent(pid)
+
+
+def _hides() -> bool:
+    """Whether /proc hides processes of others, which then have no parent here."""
+    mounts = read(os.getpid(), "mountinfo") or b""
+    return os.geteuid() != 0 and any(b" /proc " in line and b"hidepid=" in line for line in mounts.splitlines())
 
 
 def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:

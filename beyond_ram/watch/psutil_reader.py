@@ -55,12 +55,10 @@ class Psutil:
     def why_not(self) -> str | None:
         return self._why_not or (procfs.why_not() if sys.platform.startswith("linux") else None)
 
-    def descendants(self, pid: int) -> list[int]:
-        try:
-            return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-        except _GONE:
-            # If the boot time is not readable, psutil cannot order parents and children.
-            return _below(pid) if psutil.pid_exists(pid) else []
+    def descendants(self, pid: int, unlisted: set[int] | None = None) -> list[int]:
+        if not sys.platform.startswith("linux"):
+            return [child.pid for child in _quietly(lambda: psutil.Process(pid).children(recursive=True)) or ()]
+        return procfs.descendants(pid, unlisted)  # psutil skips those that it may not read
 
     def name_of(self, pid: int) -> str:
         return str(_quietly(lambda: psutil.Process(pid).name()) or "?")
@@ -83,7 +81,7 @@ class Psutil:
             return None
         return Proportional(getattr(full, "pss", 0), full.uss, None)
 
-    def lines(self, process: Process) -> bytes:
+    def lines(self, process: Process) -> bytes | None:
         try:
             if process.handle is None:
                 process.handle = psutil.Process(process.pid)
@@ -93,8 +91,10 @@ class Psutil:
             if text != process.lines:
                 process.comm = os.fsencode(process.handle.name())
             return text
+        except (psutil.AccessDenied, PermissionError):
+            return None
         except _GONE:
-            return b""
+            return None if procfs.lives(process.pid) else b""
 
     def _text(self, info: Any) -> bytes:
         """RSS and shared bytes as text; empty for a zombie, whose RSS is 0."""
@@ -135,13 +135,6 @@ class Psutil:
 
     def keep_fewer_open(self) -> None:
         """Nothing to do: no file stays open."""
-
-
-def _below(pid: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for process in psutil.process_iter(["ppid"]):
-        children.setdefault(process.info["ppid"], []).append(process.pid)
-    return procfs.below(pid, lambda parent: children.get(parent, []))
 
 
 def _quietly(read: Any) -> Any:

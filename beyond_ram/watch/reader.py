@@ -35,8 +35,8 @@ class Reader(Protocol):
     def why_not(self) -> str | None:
         """Why processes cannot be read here; None if they can."""
 
-    def descendants(self, pid: int) -> list[int]:
-        """All processes below one."""
+    def descendants(self, pid: int, unlisted: set[int] | None = None) -> list[int]:
+        """All processes below one; living ones whose children cannot be listed are added to `unlisted`."""
 
     def name_of(self, pid: int) -> str: ...
 
@@ -49,8 +49,9 @@ class Reader(Protocol):
 
     def proportional(self, pid: int) -> procfs.Proportional | None: ...
 
-    def lines(self, process: Process) -> bytes:
-        """The memory of a followed process as text; equal bytes mean an equal reading. Empty after its end."""
+    def lines(self, process: Process) -> bytes | None:
+        """The memory of a followed process as text; equal bytes mean an equal reading. Empty after its end, None if it
+        lives and may not be read."""
 
     def parse(self, lines: bytes) -> procfs.Memory | None: ...
 
@@ -100,13 +101,15 @@ class Procfs:
     def now(self) -> float:
         return int(time.clock_gettime(time.CLOCK_BOOTTIME) * procfs.TICKS_PER_S) / procfs.TICKS_PER_S
 
-    def lines(self, process: Process) -> bytes:
+    def lines(self, process: Process) -> bytes | None:
         try:
             text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
-        except procfs.GONE:
-            text = None
-        lines = procfs.memory_lines(text) if text else b""
-        if text and lines != process.lines:
+        except procfs.GONE:  # the descriptor is of this process, whichever has its id now
+            return b""
+        if not text:
+            return None if procfs.lives(process.pid) else b""
+        lines = procfs.memory_lines(text) or procfs.lines_of_another_thread(process.pid, text)
+        if lines != process.lines:
             process.comm = text[len(b"Name:\t") : text.find(b"\n")]
         return lines
 

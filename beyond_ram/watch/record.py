@@ -9,6 +9,7 @@ from . import events, machine, pagecache, procfs
 from .course import COPYING
 from .exit_status import signal_name
 from .instrument import Instrument
+from .missing import PROCESSES, Missing
 from .peaks import Peaks, Span
 from .reader import HWM
 from .sampler import CPU_BUDGET, Counting, Sampler
@@ -16,6 +17,8 @@ from .sampler import CPU_BUDGET, Counting, Sampler
 # Sources that differ by more than these bytes and this share disagree: the record then names both.
 _NOTEWORTHY_BYTES, _NOTEWORTHY_SHARE = 1_000_000, 0.005
 _PROCESSES_IN_RECORD = 64
+# Number of processes that a note names.
+_NAMED = 5
 # Fields of the event `work` that go into the record.
 _OF_WORK = (  # noqa: SIM905
     "rows bytes_in tokens rows_per_worker rows_expected rows_delivered rows_twice rows_missing rows_wrong"
@@ -75,7 +78,10 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     if inputs:
         now = missing.attempt("page cache", lambda: pagecache.residency(inputs), None)
         with missing.step("page cache"):
-            content["page_cache"] = pagecache.record(outcome.resident, now, content["storage"]["read_bytes"] or 0)
+            content["page_cache"] = pagecache.record(outcome.resident, now, content["storage"]["read_bytes"])
+    if sampler is not None:
+        with missing.step("run.json"):
+            _note_uncounted(sampler, outcome, missing)
     if sampler is not None and not sampler.recorder.samples:
         with missing.step("samples"):
             missing.note("samples", "no process could be read before the command ended")
@@ -168,8 +174,8 @@ def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     unknown = sampler.reader.unknown if sampler else frozenset()
 
     def most(name: str) -> int | None:
-        sampled = getattr(used, name) or 0
-        return None if name in unknown and name not in reaped else max(int(reaped.get(name, 0)), sampled)
+        known = [reaped.get(name), None if name in unknown else getattr(used, name)]
+        return max((int(size) for size in known if size is not None), default=None)
 
     return {
         "faults": {"minor": most("minor_faults"), "major": most("major_faults")},
@@ -231,6 +237,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
             "lower_bounds": peaks.lower_bounds,
         },
         "processes": run.processes_most,
+        "processes_unread": len(sampler.tree.unreadable | dict.fromkeys(sampler.tree.unlisted)) if sampler else None,
         **copied,
         "course": sampler.course if sampler else [],
         "held_by": peaks.held_by,
@@ -269,16 +276,45 @@ def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:
 
 def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
     """Unreclaimable memory with its source, and the group around ours."""
-    kept = None
-    if sampler and sampler.meter:
-        basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
-        kept = {"basis": basis, **sampler.meter.record()}
-    elif sampler and sampler.sharing and sampler.recorder.samples:
+    kept: dict[str, Any] | None = None
+    if sampler and sampler.sharing and sampler.recorder.samples:
         kept = {"basis": advice.TREE, **sampler.sharing.record()}
+        if sampler.meter:  # until processes left its group
+            kept["kept_bytes"] = max(kept["kept_bytes"], sampler.meter.kept_bytes)
+        kept["whole"] = not (sampler.tree.unreadable or sampler.tree.unlisted)
+    elif sampler and sampler.meter:
+        basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
+        kept = {"basis": basis, **sampler.meter.record(), "whole": sampler.group_is_whole}
     around = counting.around.record() if counting.around else None
     if around and counting.group and counting.group.version == 1 and around["kills"] is not None:
         around["kills"] += counting.group.meter.kills() or 0  # v1 counts a kill in the innermost group only
     return {"kept": kept, "around": around}
+
+
+def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> None:
+    """Note what lived and was not counted: processes, their children, their share of the group, phases."""
+    tree, peaks, in_group = sampler.tree, sampler.peaks, sampler.sharing is None and sampler.group_is_whole
+    if tree.unreadable:
+        counted = "only in the memory group" if sampler.meter and in_group else "nowhere"
+        largest = int(outcome.used.get("max_rss_bytes", 0))
+        held = f"; of all that were waited for, one had {_mb(largest)} of RSS" if largest else ""
+        why = f"{_names(tree.unreadable)} lived and could not be read: counted {counted}; what they started is unknown"
+        missing.note(PROCESSES, why + held)
+    if others := {pid: peaks.name_of(pid) for pid in tree.unlisted if pid not in tree.unreadable}:
+        missing.note(PROCESSES, f"what {_names(others)} started could not be listed, and is not counted")
+    if sampler.elsewhere:
+        group = next(iter(sampler.elsewhere.values()))
+        limit = ", and the limit did not hold it" if outcome.memory_limit_bytes else ""
+        names = _names({pid: peaks.name_of(pid) for pid in sampler.elsewhere})
+        missing.note("the memory group", f"the memory of {names} was charged to {group}: it lacks that{limit}")
+    if peaks.phases_left_out:
+        missing.note("phases", f"the last {peaks.phases_left_out:,} are not in run.json")
+
+
+def _names(processes: Mapping[int, str]) -> str:
+    """Processes by name, as far as known, and id; the first few."""
+    named = [f"{name} ({pid})" if name else f"process {pid}" for pid, name in list(processes.items())[:_NAMED]]
+    return ", ".join(named) + (f" and {len(processes) - _NAMED:,} more" if len(processes) > _NAMED else "")
 
 
 def _disagreements(

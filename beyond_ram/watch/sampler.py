@@ -8,7 +8,7 @@ from typing import Any
 
 from ..run_files import COLUMNS
 from . import course, pressure
-from .charges import Around, Meter
+from .charges import Around, Elsewhere, Meter
 from .course import Copying
 from .exits import Exit, Exits
 from .groups import Group
@@ -41,6 +41,8 @@ _PROPORTIONAL_EVERY_S = 0.25
 _SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.3, 0.005, 0.05
 # A reading of PSS during which memory changed by more than this is discarded.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
+# While memory changes, look this often whether processes have moved to another group.
+_ELSEWHERE_EVERY_S = 0.1
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: read this often, and at events.
 _USAGE_EVERY_S = 0.5
@@ -120,11 +122,16 @@ class Sampler:
             self.meter = around.meter
         # Whether all of the group is the tree's: then its peak is too.
         self._ours = bool(group or (around and around.whole))
+        self._elsewhere = Elsewhere(self.meter.path) if self.meter and not self.tree.by_group else None
+        self._elsewhere_at, self._elsewhere_listing = -math.inf, -1
+        self.group_is_whole = True
+        """Whether all processes were charged to the meter's group whenever that was looked at."""
         # Opened before the first sample: waiting counts from here.
         self.pressure = self._missing.attempt(
             "pressure", lambda: pressure.open_first(group.path if group else None, around), None
         )
         self.sharing: Sharing | None = None
+        self._sharing_since_start = None if self._unknown else counting.sharing
         if self.meter is None and not self._unknown:
             self.sharing = counting.sharing or self._missing.attempt("shared pages", Sharing, None)
 
@@ -156,6 +163,10 @@ class Sampler:
         if changed or self._phase_is_new:  # otherwise the processes and their memory are unchanged
             self._note(living, ended)
             self._phase_is_new = False
+        if self._elsewhere and self._look_is_due(living, now):
+            with self._missing.step("the memory group") as step:
+                self._look_elsewhere(self._elsewhere, living, now)
+            self.group_is_whole &= not step.failed
         self._changed |= self._note_kept(living)
         spent = time.process_time()
         own_s = max(0.0, spent - self._spent_s)
@@ -205,6 +216,33 @@ class Sampler:
             process.name = printable(process.comm.decode(errors="replace"))
         self.peaks.note(totals, living, ended, exits)
 
+    @property
+    def elsewhere(self) -> dict[int, str]:
+        """Processes that were charged to another group than the meter's, with that group."""
+        return self._elsewhere.processes if self._elsewhere else {}
+
+    def _look_is_due(self, living: list[Process], now: float) -> bool:
+        if not living and not self.tree.hidden:
+            return False
+        if self.tree.listings != self._elsewhere_listing:
+            return True
+        if not self._changed or self.sharing or not self.meter or not self.meter.now:
+            return False
+        if now - self._elsewhere_at > _ELSEWHERE_EVERY_S:
+            return True
+        # A group that holds less than one of the processes is not charged with it.
+        held = self.meter.now.usage_bytes + self.meter.now.away_bytes
+        return max((one.last.anon_bytes for one in living if one.last), default=0) > held
+
+    def _look_elsewhere(self, elsewhere: Elsewhere, living: list[Process], now: float) -> None:
+        """Look whether processes have left the group. Then kept memory is counted from the processes too."""
+        self._elsewhere_at, self._elsewhere_listing = now, self.tree.listings
+        if not elsewhere.look([*(one.pid for one in living), *self.tree.hidden]):
+            self.group_is_whole = False
+        if elsewhere.processes and self.sharing is None:
+            # What the group says of shared pages is wrong for processes outside.
+            self.sharing, self.copying = self._sharing_since_start, None
+
     def _note_kept(self, living: list[Process]) -> bool:
         """Note unreclaimable memory. Returns whether the group's usage changed."""
         new = False
@@ -213,7 +251,7 @@ class Sampler:
                 before = self.meter.sampled_bytes
                 new = self.meter.look()
                 self._peaking |= self.meter.sampled_bytes > before
-                if new and len(living) > 1 and self.meter.now and not self._unknown:
+                if new and len(living) > 1 and self.meter.now and not self._unknown and not self.sharing:
                     self._note_copying(living, self.meter.now.anon_bytes + self.meter.now.swap_bytes)
                 if new and self._ours:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
@@ -229,7 +267,7 @@ class Sampler:
         if self.meter and self.meter.now:
             row["kept_bytes"] = self.meter.kept_now_bytes
             row["cgroup_bytes"] = self.meter.now.usage_bytes if self._ours else ""
-        elif self.sharing:
+        if self.sharing:
             row["kept_bytes"] = self.sharing.kept_now_bytes
 
     def _note_copying(self, living: list[Process], once_bytes: int) -> None:
@@ -329,7 +367,8 @@ class Sampler:
             for name in ("pss_anon_bytes", "pss_shmem_bytes"):
                 sizes = [size for one in read if (size := getattr(one, name)) is not None]
                 row[name] = sum(sizes) if len(sizes) == len(read) else ""
-            if row["pss_anon_bytes"] != "" and self.meter is None and len(living) > 1 and not self._unknown:
+            by_group = self.meter is not None and self.sharing is None
+            if row["pss_anon_bytes"] != "" and not by_group and len(living) > 1 and not self._unknown:
                 shared = sum(one.shared_anon_bytes for one in read)
                 anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
                 self._note_copying(living, anon - shared)

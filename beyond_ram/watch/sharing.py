@@ -175,7 +175,9 @@ class Sharing:
 
     def _read_machine(self) -> int:
         match = _SHMEM.search(os.pread(self._meminfo, 4096, 0))
-        return int(match[1]) << 10 if match else 0
+        if not match:
+            raise ValueError("/proc/meminfo has no line Shmem")
+        return int(match[1]) << 10
 
     def look(self) -> bool:
         """Read the machine's shared memory. Returns whether it changed enough to take a sample."""

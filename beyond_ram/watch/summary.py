@@ -29,7 +29,9 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     yield f"outcome     {_outcome(record)}"
     if "attached" in record:
         yield from _attached(record["attached"])
-    yield f"peak RSS    {megabytes(peak['rss_bytes'])} over the process tree ({peak['processes']} at once), as sampled"
+    least = "at least " if peak.get("processes_unread") and peak["rss_bytes"] is not None else ""
+    at_once = f"over the process tree ({peak['processes']} at once), as sampled"
+    yield f"peak RSS    {least}{megabytes(peak['rss_bytes'])} {at_once}"
     kinds = {
         "anon": ("anonymous", "heap and stacks: only the program can give them back"),
         "file": ("file     ", "mapped files: the kernel can take them back"),
@@ -97,7 +99,7 @@ def _waited(record: dict[str, Any]) -> Iterable[str]:
     if stalls and stalls["some_s"] >= _SHOWN_S:
         share = f"{stalls['some_s']:.1f} s of {record['duration_s']:.1f} s for memory"
         together = f"{stalls['full_s']:.1f} s of it in all processes at once"
-        yield f"waited      {share}, {together}, {_WAITED_BY[stalls['of']]}"
+        yield f"waited      {share}, {together}, {_WAITED_BY.get(stalls['of'], 'counted for others too')}"
 
 
 def _marked(marks: dict[str, Any]) -> str:
@@ -136,7 +138,7 @@ def forks(peak: Mapping[str, Any]) -> str:
     shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
     if shared < _WORTH_BYTES:
         return ""
-    return f"at most {megabytes(shared)} shared (sums count it in every process); {megabytes(copied)} copied on write"
+    return f"at least {megabytes(shared)} shared (sums count it in every process); {megabytes(copied)} copied on write"
 
 
 def _attached(attached: dict[str, Any]) -> Iterable[str]:
@@ -172,7 +174,7 @@ def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
         return
     if advice.depends(advised):
         check = "check: scontrol show config | grep TaskPlugin"
-        polled = f"{advised.bound}--mem={advice.mem(advised.polled_bytes)}"
+        polled = f"{advised.polled_bound}--mem={advice.mem(max(advised.polled_bytes, advised.ask_bytes))}"
         yield f"ask for     {ask} if your Slurm uses task/cgroup ({check}), else {polled}"
         yield f"  made of   {made_of(advised)}"
     else:
@@ -201,7 +203,8 @@ def made_of(advised: advice.Advice) -> str:
     if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
     reserve = f"{mebibytes(advised.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
-    kept = f"{mebibytes(advised.kept_bytes)} kept ({_COUNTED_BY[advised.basis]})"
+    counted = _COUNTED_BY.get(advised.basis, "counted in a way that this version does not know")
+    kept = f"{mebibytes(advised.kept_bytes)} kept ({counted})"
     return f"{kept} + {advice.ROOM_SHARE:.0%} + {reserve}"
 
 

@@ -43,6 +43,8 @@ class Target:
     pids: Sequence[int] = field(default=())
     """The requested processes that still ran at the start."""
     reader: Reader = field(default_factory=Procfs)
+    unlisted: set[int] = field(default_factory=set)
+    """Its living processes whose children could not be listed so far."""
 
 
 def processes(pids: Sequence[int], reader: str | None = None) -> Target:
@@ -53,20 +55,21 @@ def processes(pids: Sequence[int], reader: str | None = None) -> Target:
     chosen = choose(reader)
     for pid in pids:
         _refuse_unreadable(pid, chosen)
-    ours = os.getpid()
+    ours, unlisted = os.getpid(), set[int]()
 
     def listed(running: Iterable[int]) -> list[int]:
         followed: dict[int, None] = {}
         for pid in running:
             if pid not in followed:
-                followed |= dict.fromkeys([pid, *chosen.descendants(pid)])
+                followed |= dict.fromkeys([pid, *chosen.descendants(pid, unlisted)])
         return [pid for pid in followed if pid != ours]
 
     around = group_of(pids[0])
     everyone = set(listed(pids)) | {ours}
     alone = around is not None and set(members(around[0])) <= everyone and all(group_of(p) == around for p in pids)
     names = ", ".join(f"{chosen.name_of(pid)} ({pid})" for pid in pids)
-    return Target({"pids": list(pids)}, names, listed, around if alone else None, around, tuple(pids), chosen)
+    group = around if alone else None
+    return Target({"pids": list(pids)}, names, listed, group, around, tuple(pids), chosen, unlisted)
 
 
 def _refuse_unreadable(pid: int, reader: Reader) -> None:
@@ -133,9 +136,15 @@ def _slurm_job(job: str, reader: str | None) -> Target:
         folder = _group_of_job(job)  # the job may have started meanwhile; later steps are in its group only
     if folder is not None:
         return of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
-    if not pids:
+    readable = [pid for pid in pids if procfs.memory(pid)]
+    if not readable:
         raise _NoTargetError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
-    return replace(processes(pids, reader), asked={"slurm_job": job}, name=f"Slurm job {job}")
+    target, hidden = processes(readable, reader), [pid for pid in pids if pid not in readable]
+
+    def listed(running: Iterable[int]) -> list[int]:
+        return [*target.listed(running), *filter(procfs.lives, hidden)]
+
+    return replace(target, asked={"slurm_job": job}, name=f"Slurm job {job}", listed=listed)
 
 
 def _group_of_job(job: str) -> Path | None:
@@ -158,8 +167,7 @@ def _listed_by_slurm(job: str) -> list[int]:
         output = subprocess.run(["scontrol", "listpids", job], capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return []
-    pids = [int(line.split()[0]) for line in output.splitlines()[1:] if line.split()[0].isdigit()]
-    return [pid for pid in pids if procfs.memory(pid)]
+    return [int(line.split()[0]) for line in output.splitlines()[1:] if line.split()[0].isdigit()]
 
 
 def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
@@ -211,7 +219,8 @@ class Followed(Tree):
     def __init__(self, target: Target, *, reset: bool = False) -> None:
         """`reset` resets the high-water marks at the attach."""
         super().__init__(0, target.reader)  # no process of ours adopts theirs
-        self.target, self.resets = target, reset and self.resets
+        self.target, self.resets, self.unlisted = target, reset and self.resets, target.unlisted
+        self.by_group = target.group is not None and not target.pids
         self._members: set[int] = set()
         self._began_s = self.reader.now()
         self._started: dict[int, float] = {}
@@ -233,7 +242,9 @@ class Followed(Tree):
     def listed(self) -> list[int]:
         started = self._asked | self._started
         self._now = {pid: at for pid in started if (at := self.reader.started(pid)) is not None}
-        pids = self.target.listed([pid for pid, at in self._now.items() if started[pid] == at])
+        same = [pid for pid, at in self._now.items() if started[pid] == at]
+        hidden = [pid for pid in started if pid not in self._now and procfs.lives(pid)]
+        pids = self.target.listed([*same, *hidden])
         self._members = set(pids)
         return pids
 
@@ -265,7 +276,7 @@ class Followed(Tree):
                 self.before[pid] = now.hwm_bytes if now else 0
                 if not (self.resets and reset_high_water(pid)):
                     self.processes[pid].floor = self.before[pid]
-        for pid in self._started.keys() - self.processes.keys() - self._zombies.keys():
+        for pid in self._started.keys() - self.listed_pids():
             self._let_go(pid)
         return True
 

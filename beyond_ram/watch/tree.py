@@ -38,6 +38,8 @@ class Process:
     floor: int = 0
     """A mark of this size is from before the attach, and shows nothing about the time since."""
     final: bool = False
+    same_as: int = 0
+    """The process whose memory it has too, between vfork and exec."""
 
 
 class Tree:
@@ -50,6 +52,15 @@ class Tree:
         self.processes: dict[int, Process] = {}
         self.living: list[Process] = []
         self._zombies: dict[int, Process] = {}
+        self._aside: dict[int, Process] = {}
+        """Living processes that do not count: those that may not be read, and those with the memory of another."""
+        self.unreadable: dict[int, str] = {}
+        """The processes that lived and could not be read at some time, with their names as far as known."""
+        self.unlisted: set[int] = set()
+        """The processes whose children could not be listed at some time."""
+        self.listings = 0
+        self.by_group = False
+        """Whether it is listed by its memory group, so that none of its processes is in another."""
         self._used = procfs.Usage()
         self._last_pid = b""
         try:
@@ -63,14 +74,14 @@ class Tree:
         """Whether the last reading showed a change of memory or processes."""
 
     def close(self) -> None:
-        for process in [*self.processes.values(), *self._zombies.values()]:
+        for process in [*self.processes.values(), *self._zombies.values(), *self._aside.values()]:
             self.reader.forget(process)
         if self._loadavg >= 0:
             os.close(self._loadavg)
 
     def listed(self) -> list[int]:
         """The ids of the processes that belong to the tree now."""
-        return self.reader.descendants(self.root)
+        return self.reader.descendants(self.root, self.unlisted)
 
     @property
     def adopters(self) -> set[int]:
@@ -79,7 +90,12 @@ class Tree:
 
     def listed_pids(self) -> set[int]:
         """The processes of the last listing, with those that have ended but are not yet reaped."""
-        return {*self.processes, *self._zombies}
+        return {*self.processes, *self._zombies, *self._aside}
+
+    @property
+    def hidden(self) -> list[int]:
+        """The living processes that may not be read now."""
+        return [pid for pid, process in self._aside.items() if not process.same_as]
 
     def origins(self) -> dict[int, procfs.Origin]:
         """Origin of the living processes, and their faults so far. Sets `faults` of the whole tree."""
@@ -93,15 +109,19 @@ class Tree:
     def memory(self) -> tuple[bool, list[Process]]:
         """Read every process. Returns whether anything has changed since the last call, and the ended processes."""
         changed = self._list_if_needed()
+        self._bring_back()
         self.moved, ended = False, []
         for process in self.living:
             lines = self.reader.lines(process)
             if lines == process.lines and lines:
                 continue
             changed = self.moved = True
-            reading = self.reader.parse(lines)
-            if reading is None:
+            reading = self.reader.parse(lines) if lines else None
+            if reading is None or lines is None:
                 ended.append(process)
+                if lines is None:
+                    self.unreadable.setdefault(process.pid, process.name)
+                    self._aside[process.pid] = process
             else:
                 process.lines = lines
                 process.before, process.last = process.last or reading, reading
@@ -133,13 +153,42 @@ class Tree:
             return False
         self._last_pid, self._listed_s, self._someone_ended = last_pid, now, False
         pids = self.listed()
-        for pid in self._zombies.keys() - set(pids):
-            self.reader.forget(self._zombies.pop(pid))
+        self.listings += 1
+        for absent in (self._zombies, self._aside):
+            for pid in absent.keys() - set(pids):
+                self.reader.forget(absent.pop(pid))
         for pid in pids:
-            if pid not in self.processes and pid not in self._zombies:
-                self.processes[pid] = Process(pid)
-                self.living.append(self.processes[pid])
+            if pid not in self.processes and pid not in self._zombies and pid not in self._aside:
+                process = Process(pid)
+                if self._has_memory_of_parent(process):
+                    self._aside[pid] = process
+                else:
+                    self._add(process)
         return True
+
+    def _has_memory_of_parent(self, process: Process) -> bool:
+        """Whether a new process uses its parent's memory until it executes a program: vfork and posix_spawn."""
+        origin = self.reader.origin(process)
+        if origin is None or origin.parent not in self.processes:
+            return False
+        if procfs.same_memory(process.pid, origin.parent):
+            process.same_as = origin.parent
+        return bool(process.same_as)
+
+    def _add(self, process: Process) -> None:
+        self.processes[process.pid] = process
+        self.living.append(process)
+
+    def _bring_back(self) -> None:
+        """Count processes again that can be read, and have memory of their own."""
+        for process in list(self._aside.values()):
+            if process.same_as and procfs.same_memory(process.pid, process.same_as):
+                continue
+            process.same_as = 0
+            if self.reader.lines(process) is None:
+                self.unreadable.setdefault(process.pid, process.name)
+            else:
+                self._add(self._aside.pop(process.pid))
 
     def doubt(self) -> None:
         """Forget the last reading. A sample was lost halfway, and the next one must not report "unchanged"."""
@@ -149,6 +198,8 @@ class Tree:
 
     def _forget(self, process: Process) -> None:
         """Mark a process as ended: it has no memory, but its resources stay readable until its parent reaps it."""
-        self._zombies[process.pid] = self.processes.pop(process.pid)
+        del self.processes[process.pid]
         self.living.remove(process)
+        if process.pid not in self._aside:
+            self._zombies[process.pid] = process
         self._someone_ended = True

@@ -99,6 +99,7 @@ def sentence(growth: dict[str, Any]) -> str:
     rate = f"{growth['bytes_per_s'] / 1e6:,.3g} MB/s over the last {duration(growth['over_s'])}"
     if not growth["ceiling"]:
         return rate
-    what = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}[growth["ceiling"]]
+    names = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}
+    what = names.get(growth["ceiling"], "")
     ends = f"{what}{short_size(growth['ceiling_bytes'])} in {duration(growth['reaches_in_s'])}"
     return f"{rate}; at that rate it reaches {ends}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .course import PARTS
+from .course import COPYING, PARTS
 
 # Shorter runs have no course.
 _SAMPLES, _LONG_S = 50, 1.0
@@ -24,7 +24,7 @@ _ALIKE = 0.10
 def sentences(record: Mapping[str, Any]) -> Iterable[str]:
     """The causes, most important first; none if the readings show none."""
     peak = record["peak"]
-    if not peak["rss_bytes"] or peak["rss_bytes"] < _WORTH_BYTES:
+    if not peak["rss_bytes"] or peak["rss_bytes"] < _WORTH_BYTES or peak.get("processes_unread"):
         return
     yield from _files(peak)
     yield from _copied(peak)
@@ -54,6 +54,8 @@ def _copied(peak: Mapping[str, Any]) -> Iterable[str]:
 
 def _phase(record: Mapping[str, Any]) -> Iterable[str]:
     highest = by_phase(record)
+    if any(note["what"] == "phases" for note in record.get("missing", [])):
+        return  # the peak may be in one that is not there
     if len(highest) < 2 or any(one["anon_bytes"] is None for one in highest.values()):
         return
     (name, most), (_, next_most) = sorted(
@@ -64,10 +66,17 @@ def _phase(record: Mapping[str, Any]) -> Iterable[str]:
         yield f"anonymous memory peaked in {where}; the others needed at most {_mb(next_most)}"
 
 
+def has_course(record: Mapping[str, Any]) -> bool:
+    """Whether there are enough readings of all processes to say how memory went. On a busy machine there may be tenths
+    of the time without a sample."""
+    peak, enough = record["peak"], record["sampler"]["samples"] >= _SAMPLES and record["duration_s"] >= _LONG_S
+    return enough and len(peak.get("course") or []) >= PARTS
+
+
 def _course(record: Mapping[str, Any]) -> Iterable[str]:
-    course, duration_s = record["peak"].get("course") or [], record["duration_s"]
-    if record["sampler"]["samples"] < _SAMPLES or duration_s < _LONG_S or len(course) < PARTS:
-        return  # on a busy machine there may be tenths without a sample: nothing is known about them
+    course = record["peak"].get("course") or []
+    if not has_course(record):
+        return
     anon = [part["anon_bytes"] for part in course]
     if None in anon or max(anon) < _WORTH_BYTES:
         return
@@ -88,10 +97,11 @@ def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
     holders, count = peak.get("held_by", {}).get("anon_bytes") or [], peak["processes"]
     if count < 3 or len(holders) < 2:
         return
-    sizes = [one["bytes"] for one in holders]
-    # Fewer processes do not need less shared memory.
-    shared = (peak.get("shared_anon_bytes") or 0) - (peak.get("copied_on_write_bytes") or 0)
-    most = _MOST * peak["anon_bytes"]
+    sizes, shared, copied = [one["bytes"] for one in holders], *(peak.get(name) for name in COPYING[:2])
+    # Fewer processes do not need less shared memory: what they share must be known, and from near the peak.
+    if shared is None or copied is None or peak.get(COPYING[2], 0) < (1 - _ALIKE) * peak["anon_bytes"]:
+        return
+    shared, most = shared - copied, _MOST * peak["anon_bytes"]
     if sizes[-1] >= (1 - _ALIKE) * sizes[0] and sum(sizes) >= most and peak["anon_bytes"] - shared >= most:
         yield f"several processes kept about {_mb(sizes[-1])} each: fewer processes need less"
 

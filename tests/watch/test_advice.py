@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.advice import MIB, advise
+from beyond_ram.advice import MIB, advise, depends
 from beyond_ram.one_run import Run
 from beyond_ram.run_page import page, side_by_side
 from beyond_ram.watch import LimitError, ceilings, jobs, summary, watch
@@ -31,6 +31,7 @@ def record(*, kept: dict[str, Any] | None = None, around: dict[str, Any] | None 
     peak: dict[str, Any] = {f"{kind}_bytes": of.pop(kind, 0) for kind in kinds}
     peak |= {
         "unseen_bytes": of.pop("unseen", 0),
+        "processes_unread": of.pop("processes_unread", 0),
         "cgroup_bytes": of.pop("cgroup", None),
         "kept": kept,
         "around": around,
@@ -134,6 +135,33 @@ def test_run_without_success_has_no_request_but_a_lower_bound(way: str, watched:
     requests["beside"] = re.findall(r"(at least )?\d+ MiB", texts["beside"])
     for name, bounds in requests.items():
         assert bounds and all(bounds), f"{name}: {texts[name]}"
+
+
+def test_request_without_some_processes_is_a_lower_bound() -> None:
+    tree = record(rss=GIB, kept=counted("tree", GIB) | {"whole": False}, processes_unread=1)
+    by_group = record(rss=GIB, kept=counted("group", GIB) | {"whole": True}, processes_unread=1)
+    outside = record(rss=GIB, kept=counted("group", GIB) | {"whole": False}, processes_unread=0)
+    all_read = record(rss=GIB, kept=counted("tree", GIB) | {"whole": True}, processes_unread=0)
+    assert [advise(one).at_least for one in (tree, by_group, outside, all_read)] == [True, False, True, False]
+    # A scheduler that adds up the RSS of processes counts those too.
+    assert [advise(one).polled_at_least for one in (by_group, all_read)] == [True, False]
+    assert depends(advise(by_group)) and not depends(advise(all_read))
+    polled = advise(by_group | {"provenance": {"scheduler": "slurm"}})
+    assert polled.enforced_by == "polling" and polled.at_least
+    assert advise(by_group).mapped_bytes > advise(all_read).mapped_bytes
+
+
+@pytest.mark.parametrize(
+    ("group", "marks", "expected"), [(0, 1, False), (1, 0, True), (None, 1, True), (None, 0, False)]
+)
+def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher(
+    group: int | None, marks: int | None, expected: bool
+) -> None:
+    before = {"cgroup_above_bytes": group, "hwm_above_bytes": marks}
+    attached = record(rss=GIB, kept=counted("tree", GIB), attached={"before": before})
+    assert advise(attached).at_least is expected
+    before["hwm_above_bytes"] = None
+    assert advise(attached).at_least is (expected if group is not None else True)
 
 
 def test_request_depends_on_who_enforces_it() -> None:

@@ -20,7 +20,7 @@ from beyond_ram.watch import attach, charges, groups, procfs, targets
 from beyond_ram.watch.reader import NAMES
 
 from ..conftest import interpreter
-from .conftest import PYTHON, needs_group, read_within
+from .conftest import PYTHON, needs_group, only_child, read_within
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 NEAR = 0.01
@@ -499,3 +499,16 @@ def test_members_of_a_v2_group_are_read(tmp_path: Path) -> None:
     (tmp_path / "below" / "cgroup.procs").write_text("0\n7\n")
     assert sorted(targets.members(tmp_path)) == [7, 12]
     assert charges.own_group(groups="0::/there/is/none\n") is None
+
+
+def test_process_that_hides_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that may not be read any more where /proc has hidepid."""
+    with only_child("") as parent:
+        (pid,) = procfs.children(parent)
+        tree = targets.Followed(targets.processes([pid]))
+        tree.memory()
+        monkeypatch.setattr(procfs, "started_s", lambda _: None)
+        tree.doubt()
+        tree.memory()
+        assert [process.pid for process in tree.living] == [pid]
+        tree.close()

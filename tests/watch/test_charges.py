@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import charges
+from beyond_ram.advice import GROUP, TREE, advise
+from beyond_ram.watch import charges, groups
 from beyond_ram.watch.charges import Meter, limit_bytes, own_group, parse
 
 from .conftest import Watch, needs_group
@@ -246,3 +247,66 @@ def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:
     peak = watched(program, str(tmp_path / "file"))["peak"]
     assert peak["cgroup_bytes"] > 60 * MB, "the written file is not in the page cache"
     assert peak["kept"]["kept_bytes"] < 30 * MB
+
+
+MOVES = """
+import os, sys, time
+if os.fork() == 0:
+    with open(sys.argv[1] + '/cgroup.procs', 'w') as file: file.write(str(os.getpid()))
+    held = bytearray(60_000_000)
+    time.sleep(0.1)
+    os._exit(0)
+print(os.wait()[0], flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+@pytest.mark.parametrize("limit_bytes", [None, 40 * MB])
+def test_memory_charged_to_another_group_is_counted_from_the_processes(watched: Watch, limit_bytes: int | None) -> None:
+    other = groups.make()
+    try:
+        record = watched(MOVES, str(other.path), memory_limit_bytes=limit_bytes)
+    finally:
+        other.remove()
+    kept = record["peak"]["kept"]
+    assert record["outcome"] == "completed"
+    assert (kept["basis"], kept["whole"]) == (TREE, True)
+    assert 60 * MB < kept["kept_bytes"] < 100 * MB
+    (note,) = record["missing"]
+    assert note["what"] == "the memory group" and other.path.name in note["why"]
+    assert ("limit" in note["why"]) is (limit_bytes is not None)
+    assert advise(record).speed_bytes is None, "the group's page cache bounds nothing"
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_groups_below_the_commands_own_belong_to_it(watched: Watch) -> None:
+    program = MOVES.replace(
+        "if os.fork",
+        f"""
+sys.path.insert(0, {str(Path(charges.__file__).parents[2])!r})
+from beyond_ram.watch import charges
+own = charges.own_folder().folder / 'below'
+own.mkdir()
+sys.argv.append(str(own))
+if os.fork""",
+    )
+    record = watched(program + "own.rmdir()")
+    assert record["exit_status"] == 0
+    assert record["missing"] == []
+    assert (record["peak"]["kept"]["basis"], record["peak"]["kept"]["whole"]) == (GROUP, True)
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(
+    watched: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charges.Elsewhere, "look", lambda *_: 1 // 0)
+    record = watched("held = bytearray(60_000_000)")
+    assert [note["what"] for note in record["missing"]] == ["the memory group"]
+    assert not record["peak"]["kept"]["whole"] and advise(record).at_least

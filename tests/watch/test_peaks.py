@@ -2,6 +2,7 @@
 
 import pytest
 
+from beyond_ram.watch import peaks as peaks_module
 from beyond_ram.watch import record
 from beyond_ram.watch.exits import Exit
 from beyond_ram.watch.peaks import Peaks
@@ -126,9 +127,24 @@ def test_processes_and_phases_are_bounded() -> None:
         peaks.note([0] * 6, [], [], [Exit(pid, 0, "x", pid)])
         peaks.begin(str(pid), pid, pid, [])
     assert len(peaks.ended) < 128
-    assert len(peaks.phases) <= 1000
+    assert len(peaks.phases) + peaks.phases_left_out == 5000 and peaks.phases_left_out == 4000
     assert peaks.seen == 5000
     assert max(entry["hwm_bytes"] for entry in peaks.ended) == 5000
+
+
+@pytest.mark.slow
+def test_phases_that_are_left_out_are_noted(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = """
+import os, time
+for name in range(5):
+    with open(os.environ['BEYOND_RAM_EVENTS'], 'a') as file: file.write(f'phase {name}\\n')
+    time.sleep(0.1)
+"""
+    assert watched(program)["missing"] == []
+    monkeypatch.setattr(peaks_module, "_PHASES_KEPT", 3)
+    content = watched(program)
+    assert len(content["phases"]) == 3
+    assert [note["what"] for note in content["missing"]] == ["phases"]
 
 
 @pytest.mark.slow

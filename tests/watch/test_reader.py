@@ -19,13 +19,13 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import Run, write
-from beyond_ram.watch import attach, groups, procfs, summary, targets, watch
+from beyond_ram.watch import attach, charges, groups, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
 
 from ..conftest import ROOT
-from .conftest import PYTHON, Watch, read_within
+from .conftest import PYTHON, Watch, no_group, read_within
 
 CLI = ["-m", "beyond_ram", "watch"]
 HELD_BYTES, CHILD_BYTES = 60_000_000, 30_000_000
@@ -358,6 +358,80 @@ def test_command_is_read_from_a_restricted_proc(
     assert HELD_BYTES + CHILD_BYTES < record["peak"]["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
     assert record["peak"]["processes"] == 2
     check_unknown_values(record, lines(out))
+
+
+# Two children that may not be read; and a child of a process that hides when it has been read.
+HIDE = "import ctypes, os, sys, time; hide = lambda: ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)"
+HIDING = f"""
+{HIDE}
+for _ in range(2):
+    if os.fork() == 0:
+        hide(); time.sleep(0.2); held = bytearray({CHILD_BYTES}); time.sleep(0.5); os._exit(0)
+os.wait(); os.wait()
+"""
+HIDING_CHILDREN = f"""
+{HIDE}
+time.sleep(0.2); hide()
+if os.fork() == 0:
+    held = bytearray({CHILD_BYTES}); time.sleep(0.5); os._exit(0)
+os.wait()
+"""
+SHORT = "import subprocess\nfor _ in range(50): subprocess.run(['true'])"
+
+
+def _hidden(folder: Path, ordinary: list[str], program: str, *options: str, before: str = "") -> tuple[int, Any]:
+    """Watch a program as an ordinary user to whom /proc hides processes. Return the status and the record."""
+    if not _can_mount("hidepid=2"):
+        pytest.skip("/proc cannot be mounted with hidepid here")
+    words = [*ordinary, *CLI, "--out", str(folder), *options, "--", ordinary[-1], "-I", "-S", "-c", program]
+    done = subprocess.run(["sh", "-c", f'{before} exec "$@"', "sh", *_mounted("hidepid=2", words)], capture_output=True)
+    print(done.stderr.decode(), file=sys.stderr)
+    return done.returncode, json.loads((folder / "run.json").read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [HIDING, HIDING_CHILDREN], ids=["unreadable", "unlisted"])
+def test_processes_that_may_not_be_read_weaken_ceilings_and_request(
+    program: str, ordinary: list[str], public_folder: Path
+) -> None:
+    status, record = _hidden(public_folder, ordinary, program, "--max-anon", "1T", "--max-rss", "1T")
+    assert status == 3
+    assert {entry["verdict"] for entry in record["ceilings"]} == {"unknown"}
+    assert [note["what"] for note in record["missing"]] == ["processes"]
+    assert record["peak"]["processes_unread"] > 0
+    assert advise(record).at_least
+    text = list(summary.lines(record))
+    assert any(line.startswith("ask for     at least --mem") for line in text)
+    assert not any(line.startswith("why") for line in text)
+
+
+@pytest.mark.slow
+def test_short_processes_are_not_taken_for_unreadable_ones(ordinary: list[str], public_folder: Path) -> None:
+    status, record = _hidden(public_folder, ordinary, SHORT, "--max-anon", "1T")
+    assert (status, record["missing"], record["peak"]["processes_unread"]) == (0, [], 0)
+
+
+@pytest.mark.slow
+def test_group_counts_processes_that_may_not_be_read(ordinary: list[str], public_folder: Path) -> None:
+    own = charges.own_folder()
+    if own is None or own.version != 1 or no_group():
+        pytest.skip("makes a group for another user, which is done here with cgroup v1 only")
+    folder = own.folder / f"beyond-ram-test-{os.getpid()}"
+    folder.mkdir()
+    try:
+        os.chown(folder, NOBODY, NOBODY)
+        os.chown(folder / "cgroup.procs", NOBODY, NOBODY)
+        join = f"echo $$ > {folder}/cgroup.procs;"
+        status, record = _hidden(public_folder, ordinary, HIDING, "--max-anon", "1T", before=join)
+    finally:
+        groups.group.remove(folder, own.folder)
+    assert status == 3
+    kept = record["peak"]["kept"]
+    assert (kept["basis"], kept["whole"]) == ("group", True)
+    assert kept["kept_bytes"] > 2 * CHILD_BYTES
+    asked = advise(record)
+    assert not asked.at_least and asked.polled_at_least
+    assert record["peak"]["processes_unread"] == 2
 
 
 @pytest.mark.slow

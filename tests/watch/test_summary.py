@@ -38,6 +38,16 @@ def test_pss_far_below_kept_memory_is_left_out(watched: Watch) -> None:
         assert any(line.startswith("PSS") for line in lines(record)) is shown
 
 
+def test_record_of_a_later_version_is_shown(watched: Watch) -> None:
+    record = watched("held = bytearray(30_000_000)")
+    for readings in (record["peak"].get("kept"), record["pressure"], record["growth"]):
+        if readings:
+            readings |= {"basis": "later", "of": "later", "some_s": 1.0}
+    record["growth"] = {"bytes_per_s": 1, "over_s": 1.0, "ceiling": "later", "ceiling_bytes": 1, "reaches_in_s": 1.0}
+    labels = {line[:11].strip() for line in lines(record)}
+    assert {"ask for", "growth"} <= labels
+
+
 def test_request_has_its_condition_and_upper_end(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": None}
     record["peak"] |= {"rss_bytes": 400 << 20, "processes": 3, "copied_on_write_bytes": 20 << 20, "around": None}

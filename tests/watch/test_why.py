@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from beyond_ram.watch.course import COPYING
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.why import sentences
 
@@ -31,6 +32,11 @@ def span(name: str, anon: int, start: float = 0.0) -> dict[str, Any]:
     return {"phase": name, "start_s": start, "end_s": start + 1.0, **kinds}
 
 
+def shared(size: int, read_at: int = 1000) -> dict[str, int]:
+    """Return what a reading of the processes' shared memory gives, at a sum over processes of `read_at` MB."""
+    return dict(zip(COPYING, (size * MB, 0, read_at * MB), strict=True))
+
+
 RISING = list(range(100, 1100, 100))
 LEVEL = [100, *[1000] * 9]
 SHORT = [100, 100, 100, 1000, 100, 100, 100, 100, 100, 100]
@@ -52,14 +58,30 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
             record(UP_AND_DOWN, copied_on_write_bytes=20 * MB),
         ),
         (
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE),
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0)),
             "kept about 300 MB each",
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, shared_anon_bytes=900 * MB),
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(900)),
         ),
+        (
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0)),
+            "kept about 300 MB each",
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **dict.fromkeys(COPYING)),
+        ),
+        (
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0)),
+            "kept about 300 MB each",
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0, read_at=500)),
+        ),
+        (record(RISING), "rose throughout", record(RISING, processes_unread=1)),
         (
             record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
             "peaked in phase load; the others needed at most 300 MB",
             record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 990)]},
+        ),
+        (
+            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
+            "peaked in phase load",
+            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)], "missing": [{"what": "phases"}]},
         ),
     ],
 )
