@@ -28,6 +28,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for every core
 
 import inputs
+import inventory
 import worker as working
 from records import PARTIAL, open_lock, read_record, unlinked, write_json, write_record
 from trouble import NO_ROOM, Refused
@@ -101,7 +102,7 @@ def manifest_of(args, files, tokenizer, count):
         "encoder": f"tokenizers {tokenizers.__version__}",
         "options": options,
         "units": count,
-        "inputs": [inputs.identity(file) for file in files],
+        "inputs": [inventory.identity(file) for file in files],
     }
 
 
@@ -357,17 +358,17 @@ class Run:
         self.tokenizer = tokenizer_file(args.tokenizer)
 
     def prepare(self):
-        files = inputs.files_of(self.args.inputs)
+        files = inventory.files_of(self.args.inputs)
         out = self.args.out.resolve()
         if inside := next((file for file in files if Path(file).is_relative_to(out)), None):
             raise Refused(f"--out {self.args.out}: {inside}, an input, is in there; name another folder")
         limit, own = self.args.memory_limit, working.anonymous("self")
         if limit and limit < own + LEAST:
             raise Refused(f"{size(limit)} of memory are not enough: what plans the work has {size(own)} already")
-        skipped, empty = inputs.left_out(self.args.inputs, files)
+        skipped, empty = inventory.left_out(self.args.inputs, files)
         self.counted = {"files_read": len(files), "files_empty": empty, "files_skipped": skipped}
         self.load()
-        self.states = {file: inputs.state(file) for file in files}
+        self.states = {file: inventory.state(file) for file in files}
         self.units, self.weights = inputs.plan(files)
         if not self.units:
             raise Refused("the inputs hold no rows")
@@ -692,7 +693,7 @@ class Run:
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""
         for file, before in self.states.items():
             try:
-                same = inputs.state(file) == before
+                same = inventory.state(file) == before
             except OSError:
                 same = False
             if not same:
