@@ -113,7 +113,7 @@ def main():
     import inputs
     import inventory
 
-    units, _ = inputs.plan(inventory.files_of(args.inputs))
+    units, _ = inputs.plan(inventory.Inventory(args.inputs, args.out).files)
     args.out.mkdir(parents=True, exist_ok=True)
     lines = csv.writer(sys.stdout)
     lines.writerow(["turn", "workers", "way", "units", "tokens", "cpu_s", "duration_s"])

@@ -11,7 +11,6 @@ import itertools
 import mmap
 import os
 import zlib
-from pathlib import Path
 
 import json_text
 from inventory import kind_of
@@ -367,7 +366,7 @@ def csv_rows(file, packing, start, end, column, huge):
             yield kept
 
     with Source(file, packing) as source:
-        rows = csv.reader(lines(), delimiter="\t" if ".tsv" in Path(file).suffixes else ",", strict=True)
+        rows = csv.reader(lines(), delimiter="\t" if kind_of(file)[0] == "tsv" else ",", strict=True)
         try:
             header = next(rows, None)
             if header is None:
@@ -552,4 +551,4 @@ def of_bytes(raw, where):
         raise Refused(f"{where}: not UTF-8 (0x{error.object[error.start]:02x})") from None
 
 
-READERS = {"jsonl": jsonl, "csv": csv_rows, "text": plain_text, "parquet": parquet, "arrow": arrow}
+READERS = {"jsonl": jsonl, "csv": csv_rows, "tsv": csv_rows, "text": plain_text, "parquet": parquet, "arrow": arrow}
