@@ -68,6 +68,10 @@ class Inventory:
                 self.walk(paths)
                 if not self.readable:
                     raise Refused(f"{name}: no file in there that can be read ({', '.join(ENDS)}, also .gz and .zst)")
+        if not self.read_as:
+            raise Refused(
+                f"{names[0]}: a result that `datasets` keeps beside a dataset; name the folder of the dataset"
+            )
 
     @property
     def files(self):
@@ -78,10 +82,10 @@ class Inventory:
         """Add the files of some paths and of all folders below them, in order."""
         waiting = [(path, False) for path in reversed(paths)]
         while waiting:
-            path, named = waiting.pop()
+            path, member = waiting.pop()
             kind = what(path)
             if kind == "file":
-                self.add(path, named)
+                self.add(path, member=member)
             elif kind == "folder":
                 waiting += self.inside(path)[::-1]
             elif kind:
@@ -93,10 +97,10 @@ class Inventory:
         """The paths to visit in a folder, in order, each with whether a dataset that was saved there names it."""
         names = self.names(folder)
         members = saved(folder, names)
-        named = members is not None
-        visit = members if named else [name for name in names if not name.startswith(".")]
-        self.left_out["beside a saved dataset" if named else "hidden"] += len({*names} - {*visit})
-        return [(os.path.join(folder, name), named) for name in visit]
+        of_dataset = members is not None
+        visit = members if of_dataset else [name for name in names if not name.startswith(".")]
+        self.left_out["beside a saved dataset" if of_dataset else "hidden"] += len({*names} - {*visit})
+        return [(os.path.join(folder, name), of_dataset) for name in visit]
 
     def names(self, folder, pattern=()):
         """The sorted names in a folder, to match with the rest of a pattern; none if it was entered before, because
@@ -142,14 +146,14 @@ class Inventory:
                 outer.append(path)
         return outer
 
-    def add(self, path, named=False):
-        """Add a file. One whose name was not given itself may be left out."""
+    def add(self, path, named=False, member=False):
+        """Add a file. It may be left out if its name was not given, neither by the user nor by a saved dataset."""
         folder, name = os.path.split(path)
         kind, packing = kind_of(name)
-        if not named and kind is None:
+        if kind is None and not named and not member:
             self.left_out[os.path.splitext(name)[1] or "no ending"] += 1
             return
-        if not named and is_of_datasets(folder, name):
+        if not member and is_of_datasets(folder, name):
             self.left_out["cache of datasets"] += 1
             return
         if kind is None or (packing and kind in ("parquet", "arrow")):

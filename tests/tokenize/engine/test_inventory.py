@@ -116,6 +116,15 @@ def test_folder_pattern_and_names_hold_the_same_files(
     assert (of_names.files, dict(+of_names.left_out)) == (files, {})
 
 
+@pytest.mark.parametrize("arguments", [["in"], ["in/*.arrow"], ["in/a.arrow", "in/cache-1f0.arrow"]])
+def test_results_that_datasets_keeps_are_no_data(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("in", ["a.arrow"])
+    assert inventory.Inventory(arguments, "out").files == [str(tmp_path / "in" / "a.arrow")]
+
+
 def closed(name: str, mode: int) -> None:
     write("in/a.jsonl", "in/sub/b.jsonl")
     Path(name).chmod(mode)
@@ -160,6 +169,7 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "nothing that can be read": (lambda: write("in/a.pdf", "in/.b.jsonl"), ["in"], "in"),
     "nothing in the second folder": (lambda: write("in/a.txt", "two/a.pdf"), ["in", "two"], "two"),
     "a pipe by name": (lambda: os.mkfifo("x.jsonl"), ["x.jsonl"], "x.jsonl"),
+    "a result beside a dataset": (lambda: save("in", ["a.arrow"]), ["in/cache-1f0.arrow"], "in/cache-1f0.arrow"),
     "an empty name": (lambda: write("a.jsonl"), [""], "''"),
     "the home of nobody": (lambda: None, ["~no-such-user/x"], "~no-such-user/x"),
     "an input in the output": (lambda: write("out/a.jsonl"), ["out/a.jsonl"], "out/a.jsonl"),
