@@ -111,8 +111,9 @@ def main():
     config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
     common = working.Common(config)
     import inputs
+    import inventory
 
-    units, _ = inputs.plan(inputs.files_of(args.inputs))
+    units, _ = inputs.plan(inventory.Inventory(args.inputs, args.out).files)
     args.out.mkdir(parents=True, exist_ok=True)
     lines = csv.writer(sys.stdout)
     lines.writerow(["turn", "workers", "way", "units", "tokens", "cpu_s", "duration_s"])

@@ -3,10 +3,14 @@
 import argparse
 import glob
 import os
+import re
+import resource
 import sys
 from pathlib import Path
 
 from .watch import size
+
+_ADDRESSES = 512 << 20  # bytes of addresses: with fewer the libraries crash while they start (measured: below 300 MB)
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -100,19 +104,25 @@ def _limit(text: str) -> int:
 
 
 def _shard(text: str) -> str:
-    first, _, last = text.partition("/")
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise argparse.ArgumentTypeError(f"{text!r}: it has to be I/N, with I from 1 to N")
+    match = re.fullmatch("([0-9]{1,5})/([0-9]{1,5})", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r}: it has to be I/N, with I from 1 to N, and N up to 99999")
     return text
 
 
 def _check(arguments: argparse.Namespace) -> None:
     """Check the input as far as possible without a stack."""
     for name in arguments.inputs:
-        path = Path(name).expanduser()
-        matches = (path, *map(Path, glob.iglob(str(path), recursive=True)))  # noqa: PTH207 (patterns from the root)
-        if not path.is_dir() and not any(match.is_file() for match in matches):
-            raise ValueError(f"{name}: no such file, folder or pattern with files")
+        if not os.path.lexists(os.path.expanduser(name)) and not glob.has_magic(name):  # noqa: PTH111 (`~nobody` too)
+            raise ValueError(f"{name or repr(name)}: no such file, folder or pattern with files")
+    if not arguments.out:
+        raise ValueError("--out '': it has to be a folder")
+    addresses = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if addresses != resource.RLIM_INFINITY and addresses < _ADDRESSES:
+        least = _ADDRESSES // 1024
+        raise ValueError(
+            f"`ulimit -v` is {addresses // 1024}, and has to be {least} or more; use --memory-limit instead"
+        )
     out = Path(arguments.out)
     if out.is_symlink() and not out.exists():
         raise ValueError(f"--out {out}: a link that leads nowhere")

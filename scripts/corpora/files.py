@@ -26,7 +26,7 @@ from typing import Any
 from columns import Columns
 from shards import Document, Plan, RefusedError, run
 
-# The endings of `beyond-ram tokenize` (beyond_ram/tokenize/engine/inputs.py).
+# The endings of `beyond-ram tokenize` (beyond_ram/tokenize/engine/inventory.py).
 ENDS = {
     ".txt": "txt",
     ".text": "txt",

@@ -66,7 +66,7 @@ def test_mistakes_get_one_line_and_write_nothing(folder: Path, capsys: pytest.Ca
     assert Path("beyond-ram.yaml").read_text() == "mine"
 
 
-@pytest.mark.parametrize("file", ["scripts/corpora/files.py", "beyond_ram/tokenize/engine/inputs.py"])
+@pytest.mark.parametrize("file", ["scripts/corpora/files.py", "beyond_ram/tokenize/engine/inventory.py"])
 def test_corpora_tokenize_and_init_read_the_same_files(file: str) -> None:
     text = (ROOT / file).read_text()
     endings = text[text.index("\nENDS = {") :].partition("}")[0]

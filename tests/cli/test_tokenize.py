@@ -96,8 +96,18 @@ def test_bad_flags(case: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr and not (tmp_path / "o").exists()
 
 
+def test_too_few_addresses_are_refused_before_the_libraries_crash(tmp_path: Path) -> None:
+    for name in ("a.txt", "tokenizer.json"):
+        (tmp_path / name).touch()
+    command = [sys.executable, "-m", "beyond_ram", "tokenize", "a.txt", "--tokenizer", ".", "--out", "o"]
+    limited = ["sh", "-c", 'ulimit -v 200000; exec "$@"', "sh", *command]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=tmp_path, env=env)
+    assert done.returncode == 2 and "ulimit -v" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b"])
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "\uff11/2", "1/100000"])
 def test_bad_shards(shard: str, tokenizer: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", encoding="utf-8")
     done = beyond_ram("tokenize", "a.txt", "--tokenizer", tokenizer, "--out", "o", "--shard", shard, cwd=tmp_path)
@@ -116,9 +126,10 @@ def test_empty_and_skipped_files_are_counted(tokenizer: Path, tmp_path: Path) ->
     done = beyond_ram("tokenize", data, "--tokenizer", tokenizer, "--out", "out", "--workers", 1, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["files_read"], summary["files_empty"], summary["files_skipped"]) == (2, 1, {".md": 1, ".pdf": 2})
+    assert (summary["files_read"], summary["files_empty"]) == (2, 1)
+    assert summary["files_skipped"] == {".md": 1, ".pdf": 2, "hidden": 1}
     (line,) = done.stdout.splitlines()
-    assert all(part in line for part in ("1 documents", "2 files", "1 of them empty", "2 .pdf")), line
+    assert all(part in line for part in ("1 documents", "2 files", "1 of them empty", "1 hidden", "2 .pdf")), line
 
 
 @pytest.mark.slow

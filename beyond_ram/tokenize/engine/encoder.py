@@ -172,7 +172,11 @@ def read_spec(path):
     """The content of a tokenizer file. Raises Refused."""
     try:
         with open(path, encoding="utf-8") as file:
-            spec = json.load(file)
+            text = file.read()
+        if text.startswith("\ufeff"):
+            raise Refused(f"--tokenizer {path}: begins with a byte order mark; save it as UTF-8 without one")
+        spec = json.loads(text)
+        del text
         for _entry, id in vocabulary(spec):
             id + 0
         for token in spec.get("added_tokens") or []:

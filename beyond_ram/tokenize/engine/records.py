@@ -20,7 +20,7 @@ def write_json(path, value):
     partial = path.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:  # of names that are not UTF-8
             file.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
         partial.replace(path)
     finally:
@@ -40,17 +40,18 @@ def open_lock(path):
 
 def write_record(path, value):
     """Write an object with a digest of itself, which reveals a damaged record. Raises OSError."""
-    write_json(path, {**value, "record_sha256": _digest(value)})
+    write_json(path, {**value, "record_sha256": digest_of(value)})
 
 
 def read_record(path):
     """Read a file of `write_record`; None if it is missing or damaged."""
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
-        return value if value.pop("record_sha256") == _digest(value) else None
+        return value if value.pop("record_sha256") == digest_of(value) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _digest(value):
+def digest_of(value):
+    """The SHA-256 of an object."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -28,14 +28,18 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for every core
 
 import inputs
+import inventory
 import worker as working
-from records import PARTIAL, open_lock, read_record, unlinked, write_json, write_record
+from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
 from trouble import NO_ROOM, Refused
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
-FORM = 4  # version of the layout of the work folder and the output
+FORM = 5  # version of the layout of the work folder and the output
 LOOK_EVERY = 0.2  # seconds between readings of memory
+# Places in the identity of an input, the most telling first. A copy has another inode, and only reading all of it would
+# show that its content is the same.
+IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change": 2, "inode": 3}
 ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
 LEAST = 16 << 20  # minimum memory of a worker besides its tokenizer
 KERNEL = 10 << 20  # memory of a control group that is neither anonymous nor reclaimable: page tables, dirty pages
@@ -76,13 +80,13 @@ def tokenizer_file(name):
 
 
 def shard_of(text):
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    match = re.fullmatch("([0-9]{1,5})/([0-9]{1,5})", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise Refused(f"--shard {text!r}: it has to be I/N, with I from 1 to N")
+        raise Refused(f"--shard {text!r}: it has to be I/N, with I from 1 to N, and N up to 99999")
     return int(match[1]), int(match[2])
 
 
-def manifest_of(args, files, tokenizer, count):
+def manifest_of(args, identities, tokenizer, count):
     """The inputs, tokenizer and options that determine the output."""
     import hashlib
 
@@ -101,16 +105,18 @@ def manifest_of(args, files, tokenizer, count):
         "encoder": f"tokenizers {tokenizers.__version__}",
         "options": options,
         "units": count,
-        "inputs": [inputs.identity(file) for file in files],
+        "inputs": identities,
     }
 
 
-def claim(args, files, tokenizer, count):
+def claim(args, identities, tokenizer, count):
     """The manifest of the output, and the lock of this shard. Raises Refused if the folder belongs to another command.
 
     Replaces an unfinished output of another command without any finished part.
     """
     out, work = args.out, args.out / WORK
+    if args.format != "bin" and os.fsencode(out).decode(errors="replace") != str(out):
+        raise Refused(f"--out {out}: a name that is not UTF-8, which only --format bin can use; name another folder")
     if out.exists() and not out.is_dir():
         raise Refused(f"--out {out}: a file, and has to be a folder")
     if out.exists() and any(out.iterdir()) and not work.is_dir():
@@ -118,24 +124,31 @@ def claim(args, files, tokenizer, count):
     work.mkdir(parents=True, exist_ok=True)
     if work.is_symlink():
         raise Refused(f"{work}: a link, and has to be a folder; name another --out")
-    manifest = manifest_of(args, files, tokenizer, count)
+    manifest = manifest_of(args, identities, tokenizer, count)
     target = work / "manifest.json"
     # A lock on the folder, because two shards may begin at once.
     with open_lock(work / "lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for left in [] if at_work(work) else [*work.glob(f"{PARTIAL}*"), *out.glob(f"{PARTIAL}*")]:
             left.unlink()
-        if target.exists() and (existing := read_record(target)) is None:
-            raise Refused(f"{target}: damaged; remove {out} and start again")
-        if target.exists() and existing.get("spoiled"):
+        existing = read_record(target)
+        parts = {path.name for folder in (out, work) for path in folder.iterdir() if path.suffix != ".lock"}
+        if existing is None and parts - {WORK, "lock"}:
+            raise Refused(f"{target}: missing or damaged; remove {out} and start again")
+        if existing and existing.get("spoiled"):
             raise Refused(f"--out {out}: {existing['spoiled']}; remove it and start again")
-        changed = difference(existing, manifest) if target.exists() else ""
-        if changed and (at_work(work) or anything_done(work)):
+        changed = difference(existing, manifest) if existing else ""
+        records = [read_record(path) for path in work.glob("*[0-9].json")]
+        if changed is None and any(record and record.get("manifest") != digest_of(manifest) for record in records):
+            changed = "its finished parts do not belong to its manifest.json"
+        # Units within one long line have no documents, and finish at once.
+        if changed and (at_work(work) or any(record is None or record["rows"] for record in records)):
             raise Refused(
                 f"--out {out} was started with other settings: {changed}; name another folder, or remove that one"
             )
         if changed:
-            for left in [*work.glob("[0-9]*"), *work.glob("tokens*"), *out.glob("data-[0-9]*")]:
+            of_work = [path for start in ("[0-9]*", "tokens*", "shard-*.json") for path in work.glob(start)]
+            for left in [*of_work, *out.glob("data-[0-9]*")]:
                 left.unlink()
         if changed is not None:
             write_record(target, manifest)
@@ -157,12 +170,6 @@ def locked(file):
     return True
 
 
-def anything_done(work):
-    """Whether a part with documents may be finished. Units within one long line have none, and finish at once."""
-    records = map(read_record, work.glob("*[0-9].json"))
-    return any(record is None or record["rows"] for record in records)
-
-
 def at_work(work):
     """Whether another run works on a shard."""
     for path in work.glob("shard-*.lock"):
@@ -181,8 +188,8 @@ def difference(earlier, now):
         if file not in before:
             return f"{file} was not among the inputs"
         if before[file] != after[file]:
-            what = "size" if before[file][0] != after[file][0] else "time of change or content"
-            return f"{file} has changed (its {what})"
+            what = next(name for name, at in IDENTITY.items() if before[file][at] != after[file][at])
+            return f"{file} has changed, or is a copy (its {what})"
     if missing := [file for file in before if file not in after]:
         return f"{missing[0]} is not an input now"
     if [one[0] for one in earlier["inputs"]] != [one[0] for one in now["inputs"]]:
@@ -233,6 +240,11 @@ def size(number):
         if number >= unit:
             return f"{number / unit:.1f} {name}"
     return f"{number / 1024:.0f} KiB"
+
+
+def printable(text):
+    """A text on one line, with escapes for control characters and for bytes that are not UTF-8."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 class Thread:
@@ -357,21 +369,20 @@ class Run:
         self.tokenizer = tokenizer_file(args.tokenizer)
 
     def prepare(self):
-        files = inputs.files_of(self.args.inputs)
-        out = self.args.out.resolve()
-        if inside := next((file for file in files if Path(file).is_relative_to(out)), None):
-            raise Refused(f"--out {self.args.out}: {inside}, an input, is in there; name another folder")
+        listed = inventory.Inventory(self.args.inputs, self.args.out)
         limit, own = self.args.memory_limit, working.anonymous("self")
         if limit and limit < own + LEAST:
             raise Refused(f"{size(limit)} of memory are not enough: what plans the work has {size(own)} already")
-        skipped, empty = inputs.left_out(self.args.inputs, files)
-        self.counted = {"files_read": len(files), "files_empty": empty, "files_skipped": skipped}
+        self.identities = [inventory.identity(file) for file in listed.files]
+        empty = sum(not one[1] for one in self.identities)
+        skipped = dict(sorted((+listed.left_out).items()))
+        self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
-        self.states = {file: inputs.state(file) for file in files}
-        self.units, self.weights = inputs.plan(files)
+        self.units, self.weights = inputs.plan(listed.files)
         if not self.units:
             raise Refused("the inputs hold no rows")
-        self.manifest, self.lock = claim(self.args, files, self.tokenizer, len(self.units))
+        self.manifest, self.lock = claim(self.args, self.identities, self.tokenizer, len(self.units))
+        self.manifest_digest = digest_of(self.manifest)
         self.work = self.args.out / WORK
         first, last = (len(self.units) * k // self.shards for k in (self.shard - 1, self.shard))
         self.mine = range(first, last)
@@ -435,15 +446,20 @@ class Run:
                 return self.join()
 
     # Existing parts
+    def read(self, path):
+        """A record of a part that belongs to this manifest; None if it is missing, damaged or of another one."""
+        record = read_record(path)
+        return record if record and record.get("manifest") == self.manifest_digest else None
+
     def examine(self):
         """Read the records of finished units whose files match them. Sets `todo` to the other units."""
         import outputs
 
-        self.records = {unit: read_record(self.record(unit)) for unit in self.mine}
+        self.records = {unit: self.read(self.record(unit)) for unit in self.mine}
         self.digest = outputs.Digest(self.dtype)
         self.merged = {"units": self.mine.start, "bytes": 0}
         if self.args.format == "bin":
-            self.examine_flat(read_record(self.work / f"{self.stem()}.merged") or self.merged)
+            self.examine_flat(self.read(self.work / f"{self.stem()}.merged") or self.merged)
         for unit in range(self.merged["units"], self.mine.stop):
             record = self.records[unit]
             if record and not (outputs.intact(self.path(unit), record["file"]) and self.has_lengths(unit)):
@@ -475,7 +491,7 @@ class Run:
         """The record of this shard if all its files match it, else None. `examine` has read the ids already."""
         import outputs
 
-        record = read_record(self.done_record())
+        record = self.read(self.done_record())
         for name, (size, digest) in (record or {"files": {}})["files"].items():
             file = self.args.out / name
             if not file.is_file() or file.stat().st_size != size:
@@ -556,6 +572,7 @@ class Run:
                     "spans": self.units[worker.unit],
                     "path": str(self.path(worker.unit)),
                     "record": str(self.record(worker.unit)),
+                    "manifest": self.manifest_digest,
                 }
             )
 
@@ -574,9 +591,8 @@ class Run:
             if messages is None:
                 status = worker.status()
                 how = f"killed by signal {-status}" if status < 0 else f"ended with {status}"
-                why = (
-                    ", as the kernel does where memory is out; give --memory-limit" if status == -signal.SIGKILL else ""
-                )
+                advice = "give a smaller --memory-limit" if self.args.memory_limit else "give --memory-limit"
+                why = f", as the kernel does where memory is out; {advice}" if status == -signal.SIGKILL else ""
                 raise RuntimeError(f"a worker was {how}{why}; the same command goes on where it stopped")
             for message in messages:
                 self.on_message(worker, message)
@@ -652,7 +668,7 @@ class Run:
             if outputs.append(self.open_flat, self.path(unit), self.digest) != digest:
                 raise RuntimeError(f"{self.path(unit)} was changed after it was written; run the same command again")
             state["bytes"] += size
-            write_record(self.work / f"{self.stem()}.merged", state)
+            write_record(self.work / f"{self.stem()}.merged", {**state, "manifest": self.manifest_digest})
             if self.todo:
                 self.path(unit).replace(self.work / outputs.SPARE)
             else:
@@ -690,9 +706,9 @@ class Run:
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""
-        for file, before in self.states.items():
+        for file, *before, _ in self.identities:
             try:
-                same = inputs.state(file) == before
+                same = inventory.status(file) == before
             except OSError:
                 same = False
             if not same:
@@ -729,7 +745,7 @@ class Run:
             room - working.anonymous("self"),
             self.common.need,
         )
-        write_record(self.done_record(), {**record, "verified": counts})
+        write_record(self.done_record(), {**record, "verified": counts, "manifest": self.manifest_digest})
         too_large = f", {counts['too_large']:,} not: they need more memory than is free" if counts["too_large"] else ""
         return f"{counts['documents']:,} encoded again and compared{too_large}"
 
@@ -737,10 +753,11 @@ class Run:
         """Join the shards after the last one is done; return the exit status."""
         import outputs
 
-        records = {shard: read_record(self.done_record(shard)) for shard in range(1, self.shards + 1)}
+        records = {shard: self.read(self.done_record(shard)) for shard in range(1, self.shards + 1)}
         missing = [str(shard) for shard, record in records.items() if record is None]
         if missing:
-            print(f"shards {', '.join(missing)} of {self.shards} are left; the last one joins them", file=sys.stderr)
+            names = ", ".join(missing[:10]) + (f" and {len(missing) - 10:,} more" if len(missing) > 10 else "")
+            print(f"shards {names} of {self.shards} are left; the last one joins them", file=sys.stderr)
             return 0
         names = [name for record in records.values() for name in record["files"] if not name.endswith(".idx")]
         for shard, record in records.items():
@@ -785,9 +802,11 @@ class Run:
         if summary["files_empty"]:
             line += f" ({summary['files_empty']:,} of them empty)"
         if skipped := summary["files_skipped"]:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in list(skipped.items())[:5])
-            line += f"; not read: {kinds}" + (" and others" if len(skipped) > 5 else "")
-        return line
+            reasons = sorted(skipped.items(), key=lambda one: one[0].startswith("."))  # reasons, then endings
+            line += "; not read: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons[:12])
+            if rest := sum(count for _, count in reasons[12:]):
+                line += f" and {rest:,} others"
+        return printable(line)
 
 
 def main(argv=None):
@@ -797,19 +816,16 @@ def main(argv=None):
         run = Run(args)
         return run.run()
     except Refused as error:
-        print(f"beyond-ram: {error}", file=sys.stderr)
-        return 2
+        message, status = error, 2
     except RuntimeError as error:
-        print(f"beyond-ram: {error}", file=sys.stderr)
-        return 1
+        message, status = error, 1
     except OSError as error:
         full = run and error.errno in NO_ROOM and args.out.exists()
-        message = run.no_room() if full else f"{error}; the same command goes on where it stopped"
-        print(f"beyond-ram: {message}", file=sys.stderr)
-        return 1
+        message, status = run.no_room() if full else f"{error}; the same command goes on where it stopped", 1
     except KeyboardInterrupt:
-        print("beyond-ram: stopped; the same command goes on where it stopped", file=sys.stderr)
-        return 130
+        message, status = "stopped; the same command goes on where it stopped", 130
+    print(printable(f"beyond-ram: {message}"), file=sys.stderr)
+    return status
 
 
 if __name__ == "__main__":

@@ -286,6 +286,7 @@ def serve(common, orders, target):
             except NeedsMemory as error:
                 say(needs=error.need, where=error.where, reason=error.reason, unit=order["unit"])
                 continue
+            record["manifest"] = order["manifest"]
             write_record(Path(order["record"]), record)
             say(done=order["unit"], at=left, record=record, cpu=sum(os.times()[:2]))
     except Refused as error:

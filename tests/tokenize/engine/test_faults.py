@@ -89,6 +89,48 @@ def test_damaged_manifest_is_refused(
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "damaged" in done.stderr
 
 
+def test_parts_of_another_manifest_are_not_adopted(
+    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """Neither without a manifest, nor with the one of the command that adopts them."""
+    (tmp_path / "other.txt").write_text("one two", encoding="utf-8")
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "no_special_tokens": True}
+    for format in FORMATS:
+        right, out = tmp_path / f"right-{format}", tmp_path / f"out-{format}"
+        assert tokenize(tmp_path / "other.txt", out=right, format=format, **flags).returncode == 0
+        shutil.copytree(finished[format], out)
+        manifest = out / ".beyond-ram-tokenize" / "manifest.json"
+        manifest.unlink()
+        done = tokenize(tmp_path / "other.txt", out=out, format=format, **flags)
+        assert done.returncode == 2 and "manifest.json: missing" in done.stderr, done.stderr
+        shutil.copy(right / ".beyond-ram-tokenize" / "manifest.json", manifest)
+        done = tokenize(tmp_path / "other.txt", out=out, format=format, **flags)
+        assert done.returncode == 2 and "belong to its manifest.json" in done.stderr, done.stderr
+        assert files_of(out) == files_of(finished[format])
+
+
+@pytest.mark.parametrize("change", ["in place", "another file"])
+def test_input_that_changes_between_shards_is_refused(
+    change: str, source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """Also if its size and time of change are the same, and the places of its digest."""
+    changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
+    shutil.copy2(source, changing)
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": out}
+    assert tokenize(changing, shard="1/2", **flags).returncode == 0
+    if change == "another file":
+        shutil.copy2(changing, tmp_path / "copy")
+        (tmp_path / "copy").rename(changing)
+    before = changing.stat()
+    with changing.open("r+b") as file:
+        file.seek(before.st_size // 30)  # in the middle between two places
+        file.write(b"x")
+    os.utime(changing, ns=(before.st_atime_ns, before.st_mtime_ns))
+    done = tokenize(changing, shard="2/2", **flags)
+    assert done.returncode == 2 and "changing.jsonl has changed" in done.stderr, done.stderr
+    assert not (out / "summary.json").exists()
+
+
 def test_planted_links_are_not_followed(
     source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
@@ -99,6 +141,7 @@ def test_planted_links_are_not_followed(
     for number, name in enumerate([*names, ".beyond-ram-tokenize/000000.bin.lengths"]):
         out = tmp_path / f"out-{number}"
         (out / ".beyond-ram-tokenize").mkdir(parents=True)
+        shutil.copy(finished["bin"] / ".beyond-ram-tokenize" / "manifest.json", out / ".beyond-ram-tokenize")
         (out / name).symlink_to(victim)
         (out / ".partial-0123456789abcdef").touch()
         done = tokenize(source, tokenizer=families["gpt2"], out=out)
@@ -283,7 +326,7 @@ def test_random_faults_cause_no_false_success(
             if done.returncode:
                 refusals += 1
                 assert "Traceback" not in done.stderr, done.stderr
-                if not (changed or "manifest.json: damaged" in done.stderr or "has changed" in done.stderr):
+                if not (changed or "manifest.json: missing or damaged" in done.stderr or "has changed" in done.stderr):
                     pytest.fail(f"fault {number}: {done.stderr}")
             else:
                 assert not changed, f"fault {number}: success over an input that changed"

@@ -202,6 +202,49 @@ def test_digest_depends_only_on_the_ids(
     assert digests == {f"xxh3-128:{digest}"}
 
 
+def test_name_given_decides_the_kind_of_a_linked_file(
+    texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """The cache of the Hub has links to files without an ending; other links lead to another ending."""
+
+    def digest(source: Path) -> str:
+        out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
+        done = tokenize(source, tokenizer=families["gpt2"], out=out)
+        assert done.returncode == 0, done.stderr
+        return str(summary(out)["digest"])
+
+    blobs = tmp_path / "blobs"
+    blobs.mkdir()
+    whole = digest(write(texts, "jsonl", tmp_path))
+    for kind in ("jsonl", "jsonl.gz", "parquet", "arrow", "csv"):
+        os.rename(write(texts, kind, tmp_path / "made"), blobs / f"{kind}.txt")  # noqa: PTH104 (in a line)
+        folder = tmp_path / "snapshots" / kind
+        folder.mkdir(parents=True)
+        (folder / f"train.{kind}").symlink_to(f"../../blobs/{kind}.txt")
+        assert digest(folder) == digest(folder / f"train.{kind}") == whole
+    tabs = "text\tb\none,\tx\n"
+    for name, content in (("a.TSV", tabs), ("b.tsv.csv", 'text,b\n"one,",x\n'), ("c.txt", tabs)):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    (tmp_path / "d.tsv").symlink_to("c.txt")
+    assert len({digest(tmp_path / name) for name in ("a.TSV", "b.tsv.csv", "d.tsv")}) == 1
+
+
+def test_name_that_is_not_utf_8_is_read_and_named(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    for kind, texts in (("jsonl", ["one", "two"]), ("arrow", ["one"])):
+        source = write(texts, kind, tmp_path / "made").rename(tmp_path / f"\udcff.{kind}")
+        out = tmp_path / f"\udcfe-{kind}"
+        for _ in range(2):
+            done = tokenize(source, tokenizer=families["gpt2"], out=out)
+            assert done.returncode == 0 and summary(out)["documents"] == len(texts), done.stderr
+        refused = tokenize(source, tokenizer=families["gpt2"], out=out, format="datasets")
+        assert refused.returncode == 2 and refused.stderr.count("\n") == 1, refused.stderr
+    source = write(["one"], "parquet", tmp_path / "made").rename(tmp_path / "\udcff.parquet")
+    done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "out")
+    assert done.returncode == 2 and "\\udcff.parquet" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
 def test_large_document_among_small_ones_has_its_ids(
     families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
@@ -340,13 +383,15 @@ def ignores_ctrl_c(pid: int) -> bool:
     return bool(int(ignored, 16) & 1 << signal.SIGINT - 1)
 
 
+@pytest.mark.parametrize("limit", [0, 1 << 30])
 def test_killed_worker_is_reported_and_the_same_command_continues(
-    source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
-) -> None:
+    limit: int, source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, engine: Stack,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     flags = {"tokenizer": families["gpt2"], "workers": 2}
     out = tmp_path / "out"
     command = [RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
-    run = engine.start(*command, "--workers=2")
+    run = engine.start(*command, "--workers=2", f"--memory-limit={limit}")
     until, children = time.monotonic() + 60, Path(f"/proc/{run.pid}/task/{run.pid}/children")
     while not (pids := children.read_text().split()) and time.monotonic() < until:
         time.sleep(0.002)
@@ -354,6 +399,7 @@ def test_killed_worker_is_reported_and_the_same_command_continues(
     _, output = run.communicate(timeout=30)
     assert run.returncode == 1, output
     assert "a worker was killed by signal 9" in output.splitlines()[-1] and "Traceback" not in output
+    assert ("smaller --memory-limit" in output) == bool(limit)
     assert tokenize(source, out=out, **flags).returncode == 0
     assert files_of(out) == whole
 
@@ -533,6 +579,29 @@ def test_large_vocabulary_needs_four_bytes_per_id(
     assert rows[0] == rows[1]
 
 
+def test_output_in_the_input_folder_may_be_made_twice(
+    texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    write(texts, "jsonl", tmp_path / "in")
+    summaries = []
+    for _ in range(2):
+        done = tokenize(tmp_path / "in", tokenizer=families["gpt2"], out=tmp_path / "in" / "out")
+        assert done.returncode == 0, done.stderr
+        summaries.append(summary(tmp_path / "in" / "out"))
+    assert summaries[0] == summaries[1] and summaries[0]["files_skipped"] == {"output folder": 1}
+
+
+def test_tokenizer_file_with_a_byte_order_mark_gets_one_line(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(b"\xef\xbb\xbf" + families["gpt2"].read_bytes())
+    code = "import encoder, sys, trouble\ntry: encoder.read_spec(sys.argv[1])\n"
+    code += "except trouble.Refused as error: print('\"%s\"' % error)"
+    assert "byte order mark" in in_stack(
+        "encoder", f"import sys; sys.path.insert(0, {str(ENGINE)!r})\n{code}", tmp_path / "tokenizer.json"
+    )
+
+
 BAD = {
     "no column": (b'{"body": "x"}\n', "bad.jsonl", "line 1: has no column 'text' (there are: 'body')"),
     "null": (b'{"text": "x"}\n{"text": null}\n', "bad.jsonl", "line 2: column 'text' holds null"),
@@ -581,7 +650,7 @@ def test_bad_columns_of_parquet_get_one_line(families: dict[str, Path], tokenize
 
 def test_no_input_files_get_one_line(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for pattern, message in ((tmp_path / "empty", "no file in this folder"), (tmp_path / "*.no", "no such file")):
+    for pattern, message in ((tmp_path / "empty", "no file in there"), (tmp_path / "*.no", "no such file")):
         done = tokenize(pattern, tokenizer=families["gpt2"], out=tmp_path / "out")
         assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
 

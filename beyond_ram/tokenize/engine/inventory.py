@@ -1,0 +1,248 @@
+"""The input files: what names, folders and patterns hold, what is left out and why, and what identifies a file.
+
+Standard library and xxhash only.
+"""
+
+import collections
+import fnmatch
+import functools
+import glob
+import json
+import os
+import stat
+
+from trouble import Refused
+
+ENDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".txt": "text",
+    ".text": "text",
+}
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+SPECIAL = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+
+
+def kind_of(file):
+    """The format and compression of a file by its name; format None if unknown."""
+    stem, ending = os.path.splitext(os.path.basename(file))
+    packing = PACKED.get(ending.lower())
+    if packing:
+        ending = os.path.splitext(stem)[1]
+    return ENDS.get(ending.lower()), packing
+
+
+class Inventory:
+    """The files of names, folders and patterns, in order, each once. `left_out`: what is not read, counted by reason.
+
+    The name given decides the kind of a file, because a link may lead to any name. The real path only tells whether two
+    names mean the same file. Files of a folder or pattern are sorted by the parts of their paths. `out` is no input.
+
+    Raises Refused for a name without a file, and for what cannot be looked at.
+    """
+
+    def __init__(self, names, out):
+        self.out, self.left_out, self.read_as = os.path.realpath(out), collections.Counter(), {}
+        self.real = functools.lru_cache(64)(os.path.realpath)
+        for name in names:
+            self.entered, self.readable = {}, 0
+            path = os.path.expanduser(name)
+            kind = what(path) if name else None
+            if kind == "file":
+                self.add(path, named=True)
+            elif kind in SPECIAL.values():
+                raise Refused(f"{name}: a {kind}, and has to be a file or folder")
+            elif kind and self.real(path) == self.out:
+                raise Refused(f"--out {out}: an input, and has to be another folder")
+            else:
+                paths = [path] if kind else self.matched(path) if name else []
+                if not paths:
+                    raise Refused(f"{name or repr(name)}: no such file, folder or pattern with files")
+                self.walk(paths)
+                if not self.readable:
+                    raise Refused(f"{name}: no file in there that can be read ({', '.join(ENDS)}, also .gz and .zst)")
+        if not self.read_as:
+            raise Refused(
+                f"{names[0]}: a result that `datasets` keeps beside a dataset; name the folder of the dataset"
+            )
+
+    @property
+    def files(self):
+        """The paths of the files, each by the name given in its real folder."""
+        return list(self.read_as.values())
+
+    def walk(self, paths):
+        """Add the files of some paths and of all folders below them, in order."""
+        waiting = [(path, False) for path in reversed(paths)]
+        while waiting:
+            path, member = waiting.pop()
+            kind = what(path)
+            if kind == "file":
+                self.add(path, member=member)
+            elif kind == "folder":
+                waiting += self.inside(path)[::-1]
+            elif kind:
+                self.left_out[kind] += 1
+            else:
+                raise Refused(f"{path}: not there (any more)")
+
+    def inside(self, folder):
+        """The paths to visit in a folder, in order, each with whether a dataset that was saved there names it."""
+        names = self.names(folder)
+        members = saved(folder, names)
+        of_dataset = members is not None
+        visit = members if of_dataset else [name for name in names if not name.startswith(".")]
+        self.left_out["beside a saved dataset" if of_dataset else "hidden"] += len({*names} - {*visit})
+        return [(os.path.join(folder, name), of_dataset) for name in visit]
+
+    def names(self, folder, pattern=()):
+        """The sorted names in a folder, to match with the rest of a pattern; none if it was entered before, because
+        links may lead in circles."""
+        key = (self.real(folder), pattern)
+        parent, out = os.path.split(self.out)
+        if key[0] == self.out:
+            self.left_out["output folder"] = 1
+            return []
+        if key in self.entered:
+            self.left_out["folder read already"] += self.entered[key] != folder
+            return []
+        self.entered[key] = folder
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            raise Refused(f"{folder}: cannot be listed ({error.strerror})") from None
+        if key[0] == parent and (not pattern or matches(out, pattern[0])):
+            self.left_out["output folder"] = 1  # also where it does not exist yet: the next call counts the same
+            names = [name for name in names if name != out]
+        return names
+
+    def matched(self, pattern):
+        """The paths that a pattern matches as `glob` does, sorted, without those in a matched folder."""
+        parts = tuple(part for part in pattern.split("/") if part)
+        waiting, paths = [("/" if pattern.startswith("/") else "", parts)], set()
+        while waiting:
+            folder, parts = waiting.pop()
+            if not parts or parts == ("**",):
+                paths.add(folder or ".")
+                continue
+            part, rest = parts[0], parts[1:]
+            names = self.names(folder or ".", parts) if glob.has_magic(part) else [part]
+            for name in reversed(names):  # so that links are entered in the same order as for a folder
+                path = os.path.join(folder, name)
+                if matches(name, part) and (kind := what(path)) and (kind == "folder" or (part != "**" and not rest)):
+                    waiting.append((path, parts if part == "**" else rest))
+            if part == "**":
+                waiting.append((folder, rest))
+        outer = []
+        for path in sorted(paths, key=lambda path: path.split("/")):
+            if not (outer and path.startswith(f"{outer[-1]}/")) and (what(path) == "folder" or pattern[-1] != "/"):
+                outer.append(path)
+        return outer
+
+    def add(self, path, named=False, member=False):
+        """Add a file. It may be left out if its name was not given, neither by the user nor by a saved dataset."""
+        folder, name = os.path.split(path)
+        kind, packing = kind_of(name)
+        if kind is None and not named and not member:
+            self.left_out[os.path.splitext(name)[1] or "no ending"] += 1
+            return
+        if not member and is_of_datasets(folder, name):
+            self.left_out["cache of datasets"] += 1
+            return
+        if kind is None or (packing and kind in ("parquet", "arrow")):
+            raise Refused(f"{path}: cannot be read; it has to end in {', '.join(ENDS)} (text also with .gz or .zst)")
+        self.readable += 1
+        file = os.path.join(self.real(folder), name)
+        real = os.path.realpath(file) if os.path.islink(path) else file
+        if real.startswith(f"{self.out}/"):
+            raise Refused(f"--out {self.out}: {file}, an input, is in there; name another folder")
+        if real not in self.read_as:
+            self.read_as[real] = file
+        elif kind_of(first := self.read_as[real]) == (kind, packing):
+            self.left_out["read already"] += 1
+        else:
+            raise Refused(f"{file} and {first} are one file, and their endings mean two kinds; name one of them")
+
+
+def what(path):
+    """What a path leads to: "file", "folder", "pipe", "socket", "device"; None if there is nothing. Raises Refused."""
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path):
+            raise Refused(f"{path}: a link that leads nowhere; remove it") from None
+        return None
+    except OSError as error:
+        raise Refused(f"{path}: cannot be read ({error.strerror})") from None
+    return "folder" if stat.S_ISDIR(mode) else SPECIAL.get(stat.S_IFMT(mode), "file")
+
+
+def matches(name, part):
+    """Whether a name matches a part of a pattern; hidden names only match one that begins with a dot."""
+    if not glob.has_magic(part):
+        return name == part
+    return fnmatch.fnmatchcase(name, part) and (not name.startswith(".") or part.startswith("."))
+
+
+def saved(folder, names):
+    """The files of a dataset that `datasets` saved, in its order, or the sorted folders of a `DatasetDict`; None for
+    another folder. Raises Refused."""
+    for name, key in (("dataset_dict.json", "splits"), ("state.json", "_data_files")):
+        if name not in names:
+            continue
+        path = os.path.join(folder, name)
+        try:
+            with open(path, encoding="utf-8") as file:
+                content = json.load(file)
+            members = sorted(content[key]) if key == "splits" else [one["filename"] for one in content[key]]
+            chosen = content.get("_indices_data_files")
+            "".join(members)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise Refused(f"{path}: not as `datasets` writes it; name the files themselves") from None
+        if chosen:
+            raise Refused(f"{path}: a file of indices chooses the rows, and is not read; `flatten_indices`, then save")
+        needed = [os.path.join(member, "state.json") if key == "splits" else member for member in members]
+        missing = [one for one in needed if not os.path.exists(os.path.join(folder, one))]
+        if missing:
+            raise Refused(f"{path} names {missing[0]}, which does not exist")
+        return members
+    return None
+
+
+def is_of_datasets(folder, name):
+    """Whether a file describes a dataset, or is a result that `datasets` keeps beside one."""
+    info = "dataset_info.json"
+    is_cache = name.startswith("cache-") and name.endswith(".arrow")
+    return name == info or (is_cache and os.path.exists(os.path.join(folder, info)))
+
+
+SAMPLES, SAMPLE = 16, 1 << 12  # places of an input in its digest, and bytes at each
+
+
+def identity(file):
+    """The identity of an input across runs: its status, and a digest of places spread over it. Raises Refused."""
+    import xxhash
+
+    digest = xxhash.xxh3_128()
+    try:
+        with open(file, "rb", buffering=0) as opened:
+            state = status(opened.fileno())
+            for step in range(SAMPLES):
+                opened.seek(max(state[0] - SAMPLE, 0) * step // (SAMPLES - 1))
+                digest.update(opened.read(SAMPLE))
+    except OSError as error:
+        raise Refused(f"{file}: cannot be read ({error.strerror})") from None
+    return [file, *state, digest.hexdigest()]
+
+
+def status(file):
+    """Values that change with any change of a file: only the kernel sets the time of status change."""
+    now = os.stat(file)
+    return [now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino]
