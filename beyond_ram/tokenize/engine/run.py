@@ -368,7 +368,7 @@ class Run:
         self.counted = {"files_read": len(files), "files_empty": empty, "files_skipped": skipped}
         self.load()
         self.states = {file: inputs.state(file) for file in files}
-        self.units, self.weights = inputs.plan(files)
+        self.units, self.weights = inputs.plan(files, self.args.text_column)
         if not self.units:
             raise Refused("the inputs hold no rows")
         self.manifest, self.lock = claim(self.args, files, self.tokenizer, len(self.units))
