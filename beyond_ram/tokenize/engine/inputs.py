@@ -358,6 +358,10 @@ class Source:
             if not self.packing:
                 raise
             message = " ".join(str(error).split())
+            if "too much memory" in message:
+                raise Refused(f"{self.file}: its zstd window is above 128 MiB; pack it again without --long") from None
+            if "not enough memory" in message:
+                raise MemoryError from None
             raise Refused(f"{self.file}: truncated, or not a {self.packing} file ({message})") from None
         self.ended = not count
         return count
@@ -531,6 +535,7 @@ def csv_rows(file, packing, start, end, column, huge):
     """Yield rows of a CSV file with a header; fields are text, unchanged."""
 
     def lines():
+        nonlocal held
         decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
         for chunk in itertools.chain(source.chunks(), [b""]):
             try:
@@ -542,10 +547,13 @@ def csv_rows(file, packing, start, end, column, huge):
             if len(kept) > csv.field_size_limit():
                 raise Refused(f"{file}: a line of more than {csv.field_size_limit():,} characters")
             for line in complete:
+                if (held := held + len(line)) > csv.field_size_limit():  # of lines and many fields
+                    raise Refused(f"{file}: a row of more than {csv.field_size_limit():,} characters")
                 yield line + "\n"
         if kept:
             yield kept
 
+    held = 0  # characters of the row that is being read
     with Source(file, packing) as source:
         rows = csv.reader(lines(), delimiter="\t" if ".tsv" in Path(file).suffixes else ",", strict=True)
         try:
@@ -556,6 +564,7 @@ def csv_rows(file, packing, start, end, column, huge):
                 raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
             place, batch, batch_size, number = header.index(column), [], 0, 1
             for row in rows:
+                held = 0
                 if not row:
                     continue
                 if len(row) != len(header):
@@ -706,13 +715,15 @@ def of_array(array, file, row, huge, share, used=lambda size: None):
     """Yield batches and streams of the texts of an array. `share`: input bytes per row; `used` receives the bytes
     read."""
     for first in range(0, len(array), ROWS):
-        yield from of_rows(array.slice(first, ROWS), file, row + first, huge, share, used)
+        part = array if len(array) <= ROWS else array.slice(first, ROWS)
+        yield from of_rows(part, file, row + first, huge, share, used)
 
 
 def of_rows(array, file, row, huge, share, used):
     data, numbers, starts, ends = places(array, file, row)
     sums = (ends - starts).cumsum()
-    numbers, starts, ends = numbers.tolist(), starts.tolist(), ends.tolist()
+    numbers = None if numbers is None else numbers.tolist()
+    starts, ends = starts.tolist(), ends.tolist()
     at, last, before = 0, len(array), 0
     while at < last:
         to = int(sums.searchsorted(before + BATCH_BYTES, "right"))
@@ -720,23 +731,27 @@ def of_rows(array, file, row, huge, share, used):
         size = int(sums[to - 1]) - before
         if to == at + 1 and size >= huge:
             place = f"{file}, row {row + to}"
-            raw, shares = data[numbers[at]][starts[at] : ends[at]], iter((share,))
+            raw, shares = data[numbers[at] if numbers else 0][starts[at] : ends[at]], iter((share,))
             yield Stream(of_bytes(raw, place), place, lambda shares=shares: next(shares, 0), size)
         else:
-            parts = zip(numbers[at:to], starts[at:to], ends[at:to], strict=True)
-            texts = [str(data[number][a:b], "utf-8") for number, a, b in parts]
+            if numbers:
+                parts = zip(numbers[at:to], starts[at:to], ends[at:to], strict=True)
+                texts = [str(data[number][a:b], "utf-8") for number, a, b in parts]
+            else:
+                raw = data[0]
+                texts = [str(raw[a:b], "utf-8") for a, b in zip(starts[at:to], ends[at:to], strict=True)]
             yield Batch(texts, share * (to - at), lambda i, n=row + at: f"{file}, row {n + i + 1}")
         used(size)
         at, before = to, before + size
 
 
 def places(array, file, row):
-    """Buffers of an array's texts; and for each text the buffer's number, start and end. Raises Refused for nulls, and
-    for places that the format does not allow."""
+    """Buffers of an array's texts; and for each text the buffer's number, start and end (numbers are None if there is
+    one buffer). Raises Refused for nulls, and for places that the format does not allow."""
     import numpy as np
     import pyarrow
 
-    rows, values, nulls = np.arange(len(array)), array, array.is_null() if array.null_count else None
+    rows, values, nulls = None, array, array.is_null() if array.null_count else None
     if pyarrow.types.is_dictionary(array.type) and nulls is None:
         rows, values = array.indices.to_numpy().astype(np.int64), array.dictionary
         refuse_damaged((rows < 0) | (rows >= len(values)), file, row, "its index is not in the dictionary")
@@ -746,29 +761,34 @@ def places(array, file, row):
         raise Refused(f"{file}, row {row + at + 1}: null, and has to be text; drop such rows first")
     buffers, end = values.buffers(), values.offset + len(values)
     if pyarrow.types.is_string_view(values.type):
-        rows = rows + values.offset
-        views = np.frombuffer(buffers[1], np.int32, 4 * end).reshape(-1, 4)[rows]
-        lengths, inside = views[:, 0].astype(np.int64), views[:, 0] <= 12  # short texts are inside their views
-        data = [memoryview(buffer) for buffer in buffers[1:]]
-        numbers = np.where(inside, 0, views[:, 2] + 1)
-        starts = np.where(inside, 16 * rows + 4, views[:, 3])
-    else:
-        size = np.int64 if pyarrow.types.is_large_string(values.type) else np.int32
-        offsets = np.frombuffer(buffers[1], size, end + 1)[values.offset :]
-        data, numbers = [memoryview(buffers[2] or b"")], np.zeros(len(rows), np.int64)
-        starts = offsets[rows].astype(np.int64)
-        lengths = offsets[rows + 1] - starts
-    outside = (lengths < 0) | (starts < 0) | (numbers < 0) | (numbers >= len(data))
-    outside |= starts + lengths > np.array([len(buffer) for buffer in data])[np.where(outside, 0, numbers)]
+        rows = np.arange(len(values)) if rows is None else rows
+        return places_of_views(buffers[1:], rows + values.offset, end, file, row)
+    size = np.int64 if pyarrow.types.is_large_string(values.type) else np.int32
+    offsets, data = np.frombuffer(buffers[1], size, end + 1)[values.offset :], memoryview(buffers[2] or b"")
+    starts, ends = (offsets[:-1], offsets[1:]) if rows is None else (offsets[rows], offsets[rows + 1])
+    outside = (starts < 0) | (ends < starts) | (ends > len(data))
     refuse_damaged(outside, file, row, "its text is not inside its buffer")
-    if pyarrow.types.is_string_view(values.type):
-        for number, buffer in enumerate(data[1:], 1):
-            here = np.flatnonzero(numbers == number)
-            firsts = np.frombuffer(buffer, np.uint8)[starts[here, None] + np.arange(4)]
-            wrong = np.zeros(len(rows), bool)
-            wrong[here] = (firsts != np.ascontiguousarray(views[here, 1]).view(np.uint8).reshape(-1, 4)).any(axis=1)
-            refuse_damaged(wrong, file, row, "its text does not begin as its view says")
-    return data, numbers, starts, starts + lengths
+    return [data], None, starts, ends
+
+
+def places_of_views(buffers, rows, end, file, row):
+    """`places` of string views. Short texts are inside their views, the first buffer."""
+    import numpy as np
+
+    views = np.frombuffer(buffers[0], np.int32, 4 * end).reshape(-1, 4)[rows]
+    lengths, inside = views[:, 0].astype(np.int64), views[:, 0] <= 12
+    numbers = np.where(inside, 0, views[:, 2] + 1)
+    starts = np.where(inside, 16 * rows + 4, views[:, 3])
+    outside = (lengths < 0) | (starts < 0) | (numbers < 0) | (numbers >= len(buffers))
+    outside |= starts + lengths > np.array([buffer.size for buffer in buffers])[np.where(outside, 0, numbers)]
+    refuse_damaged(outside, file, row, "its text is not inside its buffer")
+    for number, buffer in enumerate(buffers[1:], 1):
+        here = np.flatnonzero(numbers == number)
+        firsts = np.frombuffer(buffer, np.uint8)[starts[here, None] + np.arange(4)]
+        wrong = np.zeros(len(rows), bool)
+        wrong[here] = (firsts != np.ascontiguousarray(views[here, 1]).view(np.uint8).reshape(-1, 4)).any(axis=1)
+        refuse_damaged(wrong, file, row, "its text does not begin as its view says")
+    return [memoryview(buffer) for buffer in buffers], numbers, starts, starts + lengths
 
 
 def refuse_damaged(wrong, file, row, why):
