@@ -212,7 +212,9 @@ def parquet_spans(file, size):
         with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             last = max((part_of(groups[-1].column(i))[1] for i in range(metadata.num_columns) if groups), default=4)
             if raw.find(b"PAR1PAR1", last, len(raw) - 8 - metadata.serialized_size) >= 0:
-                raise Refused(f"{file}: several Parquet files in one, of which only the last can be found; separate them")
+                raise Refused(
+                    f"{file}: several Parquet files in one, of which only the last can be found; separate them"
+                )
     weights = [group.total_byte_size for group in groups]
     packed = os.stat(file).st_size / max(sum(weights), 1)
     return grouped(file, [weight * packed for weight in weights], size)

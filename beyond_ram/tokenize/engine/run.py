@@ -250,7 +250,9 @@ class Thread:
         selector.register(self.replies, selectors.EVENT_READ, self)
 
     def start(self, orders, answers):
-        self.thread = threading.Thread(target=working.serve, args=(self.common, orders, answers, self.place), daemon=True)
+        self.thread = threading.Thread(
+            target=working.serve, args=(self.common, orders, answers, self.place), daemon=True
+        )
         self.thread.start()
 
     def send(self, message):
@@ -393,6 +395,7 @@ class Run:
             "limited": bool(self.args.memory_limit),
         }
         self.common = working.Common(self.config)
+        self.data = working.data_bytes()
         import numpy as np
 
         self.dtype = np.dtype(self.common.dtype)
@@ -741,8 +744,8 @@ class Run:
             start += one["file"][0]
         room = self.args.memory_limit - self.parent if self.args.memory_limit else int(available() * SHARE)
         room -= working.anonymous("self")
-        if self.args.memory_limit:
-            working.bound(working.data_bytes() + room)
+        if self.args.memory_limit:  # as for a single worker
+            working.bound(self.data + self.args.memory_limit - self.parent - self.common.base)
         counts = verify.verify(
             units,
             verify.choose(units, share, record["digest"]),

@@ -90,6 +90,9 @@ class Batch:
         return self.rows - int(np.unpackbits(bits, count=self.rows, bitorder="little").sum())
 
 
+_THREE = ("string", "large_string", "binary", "large_binary", "list_view", "large_list_view")  # types with 3 buffers
+
+
 def parts(kind):
     """(nodes, buffers, whether buffers of views follow) of a type in a message, with those of the types inside it."""
     import pyarrow
@@ -106,9 +109,7 @@ def parts(kind):
         own = 1 if kind.mode == "sparse" else 2
     elif is_a.is_struct(kind) or is_a.is_fixed_size_list(kind):
         own = 1
-    elif is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_binary(kind) or is_a.is_large_binary(kind):
-        own = 3
-    elif is_a.is_list_view(kind) or is_a.is_large_list_view(kind):
+    elif any(getattr(is_a, f"is_{name}")(kind) for name in _THREE):
         own = 3
     else:
         own = 2
