@@ -315,6 +315,8 @@ class refusing:  # noqa: N801 - used as a statement
             raise Refused(f"{self.file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
         if isinstance(error, (OSError, ValueError, EOFError, zlib.error, LookupError, NotImplementedError)):
             message = " ".join(str(error).split())[:300] or type(error).__name__
+            if "bad_alloc" in message:
+                raise MemoryError from None
             raise Refused(f"{self.file}: cannot be read ({message})") from None
         return False
 
