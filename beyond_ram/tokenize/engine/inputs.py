@@ -195,10 +195,13 @@ def spans(file, length, size, column):
 
 
 def arrow_library():
-    """pyarrow with the system's allocator, because its own pool keeps freed memory."""
+    """pyarrow with the system's allocator, because its own pool keeps freed memory, and without threads, whose stacks
+    count against the memory limit."""
     import pyarrow
 
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    pyarrow.set_io_thread_count(1)
+    pyarrow.set_cpu_count(1)
     return pyarrow
 
 
@@ -642,7 +645,8 @@ class ArrowFile:
                 self.stream = self.map[:6] != b"ARROW1"
             self.buffer = pyarrow.py_buffer(self.map)
             opening = pyarrow.ipc.open_stream if self.stream else pyarrow.ipc.open_file
-            self.reader = opening(pyarrow.BufferReader(self.buffer))
+            options = pyarrow.ipc.IpcReadOptions(use_threads=False)
+            self.reader = opening(pyarrow.BufferReader(self.buffer), options=options)
             self.schema = self.reader.schema
 
     def __enter__(self):

@@ -395,7 +395,6 @@ class Run:
             "limited": bool(self.args.memory_limit),
         }
         self.common = working.Common(self.config)
-        self.data = working.data_bytes()
         import numpy as np
 
         self.dtype = np.dtype(self.common.dtype)
@@ -744,8 +743,8 @@ class Run:
             start += one["file"][0]
         room = self.args.memory_limit - self.parent if self.args.memory_limit else int(available() * SHARE)
         room -= working.anonymous("self")
-        if self.args.memory_limit:  # as for a single worker
-            working.bound(self.data + self.args.memory_limit - self.parent - self.common.base)
+        if self.args.memory_limit:  # what was read by a worker has to be read again
+            working.bound(working.data_bytes() + self.args.memory_limit - self.parent - self.common.base)
         counts = verify.verify(
             units,
             verify.choose(units, share, record["digest"]),
