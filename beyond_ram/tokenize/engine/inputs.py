@@ -13,12 +13,14 @@ import os
 import zlib
 
 import json_text
+import sizes
 from inventory import kind_of
 from trouble import Refused
 
 CHUNK = 1 << 18  # bytes per read: larger reads are not faster, and do not fit into the core's cache
 PARQUET = 1 << 18  # bytes of rows to decode at once
 BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: they fit into a core's cache
+ROWS = 1 << 12  # rows of a table whose places are looked up at once
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
 SPACES = b" \t\r\v\f"  # characters of a line without a document
 HUGE = 1 << 20  # bytes from which a document is read as a stream
@@ -48,16 +50,16 @@ def unit_bytes(total):
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
-def plan(files):
-    """The units, and their bytes of input.
+def plan(files, column="text"):
+    """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end.
 
     A unit is a list of spans (file, start, end); start and end count bytes, row groups or batches. A file that can only
     be read from its beginning is one span. Small files share a unit.
     """
-    sizes = [os.stat(file).st_size for file in files]
-    size, units, weights, open_unit, unit_size = unit_bytes(sum(sizes)), [], [], [], 0
-    for file, length in zip(files, sizes, strict=True):
-        for span, weight in spans(file, length, size):
+    lengths = [os.stat(file).st_size for file in files]
+    size, units, weights, open_unit, unit_size = unit_bytes(sum(lengths)), [], [], [], 0
+    for file, length in zip(files, lengths, strict=True):
+        for span, weight in spans(file, length, size, column):
             if open_unit and unit_size + weight > size * 1.25:
                 units.append(open_unit)
                 weights.append(int(unit_size))
@@ -70,7 +72,7 @@ def plan(files):
     return units, weights
 
 
-def spans(file, length, size):
+def spans(file, length, size, column):
     """The spans of one file, each with its bytes."""
     kind, packing = kind_of(file)
     if kind == "jsonl" and not packing and length > size:
@@ -79,16 +81,19 @@ def spans(file, length, size):
     if kind == "parquet":
         return parquet_spans(file, size)
     if kind == "arrow":
-        count = arrow_count(file)
+        count = arrow_count(file, column)
         return grouped(file, [length / max(count, 1)] * count, size) if length > size else [((file, 0, None), length)]
     return [((file, 0, None), length)]
 
 
 def arrow_library():
-    """pyarrow with the system's allocator, because its own pool keeps freed memory."""
+    """pyarrow with the system's allocator, because its own pool keeps freed memory, and without threads, whose stacks
+    count against the memory limit."""
     import pyarrow
 
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    pyarrow.set_io_thread_count(1)
+    pyarrow.set_cpu_count(1)
     return pyarrow
 
 
@@ -98,15 +103,82 @@ def parquet_spans(file, size):
 
     with refusing(file):
         metadata = pq.read_metadata(file)
-        weights = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+            last = max((part_of(groups[-1].column(i))[1] for i in range(metadata.num_columns) if groups), default=4)
+            if raw.find(b"PAR1PAR1", last, len(raw) - 8 - metadata.serialized_size) >= 0:
+                raise Refused(
+                    f"{file}: several Parquet files in one, of which only the last can be found; separate them"
+                )
+    weights = [group.total_byte_size for group in groups]
     packed = os.stat(file).st_size / max(sum(weights), 1)
     return grouped(file, [weight * packed for weight in weights], size)
 
 
-def arrow_count(file):
-    """The number of batches of an Arrow file. Raises Refused if it is truncated."""
+def part_of(chunk):
+    """Where a column of a Parquet row group begins and ends in its file."""
+    start = min(at for at in (chunk.dictionary_page_offset, chunk.data_page_offset) if at is not None)
+    return start, start + chunk.total_compressed_size
+
+
+def arrow_count(file, column):
+    """The number of batches of an Arrow file. Raises Refused if it is truncated, damaged or goes on after its end."""
     with ArrowFile(file) as source, refusing(file):
-        return source.count()
+        place = of_schema(file, source.schema, column)
+        kinds, count = [field.type for field in source.schema], 0
+        for batch in source.messages():
+            if batch.dictionary is None:
+                count += 1
+                first, _, (rows, nulls) = batch.column(kinds, place)
+                if rows != batch.rows or batch.nulls(first) not in (None, nulls):
+                    raise Refused(f"{file}, batch {count}: damaged, its number of rows or nulls is wrong")
+        if not source.stream and count != source.reader.num_record_batches:
+            raise Refused(f"{file}: damaged, it has {count} batches and lists {source.reader.num_record_batches}")
+        return count
+
+
+def needs(spans, column):
+    """The most bytes of memory that a part of the spans needs at once, as far as tables say it, and its place."""
+    most = 0, ""
+    for file, start, end in spans:
+        needs_of = {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind_of(file)[0])
+        with refusing(file):
+            for need in needs_of(file, start, end, column) if needs_of else ():
+                most = max(most, need)
+    return most
+
+
+def parquet_needs(file, start, end, column):
+    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice."""
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(file)
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        for group in range(start, end):
+            chunk = chunk_of(metadata, group, column)
+            dictionary = 0
+            for is_dictionary, rows, packed, unpacked in sizes.pages(raw, *part_of(chunk)):
+                need = unpacked + (packed if chunk.compression != "UNCOMPRESSED" else 0)
+                if is_dictionary:
+                    dictionary = 2 * unpacked
+                    yield need + unpacked, f"{file}, row group {group + 1}, its dictionary"
+                else:
+                    copied = unpacked * min(rows_at_once(chunk) / max(rows, 1), 1)
+                    yield int(dictionary + need + copied), f"{file}, row group {group + 1}, a page of {rows:,} rows"
+
+
+def arrow_needs(file, start, end, column):
+    """What is compressed is unpacked, with all columns; the rest is mapped."""
+    dictionaries, index = {}, 0
+    with ArrowFile(file) as source:
+        for batch in source.messages():
+            if batch.dictionary is not None:
+                before = dictionaries.get(batch.dictionary, 0) if batch.adds else 0
+                dictionaries[batch.dictionary] = before + batch.unpacked()
+                continue
+            index += 1
+            if index > start and (end is None or index <= end):
+                yield sum(dictionaries.values()) + batch.unpacked(), f"{file}, batch {index}"
 
 
 def grouped(file, weights, size):
@@ -136,8 +208,10 @@ class refusing:  # noqa: N801 - used as a statement
             return False
         if isinstance(error, UnicodeDecodeError):
             raise Refused(f"{self.file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
-        if isinstance(error, (OSError, ValueError, EOFError, zlib.error, KeyError, NotImplementedError)):
+        if isinstance(error, (OSError, ValueError, EOFError, zlib.error, LookupError, NotImplementedError)):
             message = " ".join(str(error).split())[:300] or type(error).__name__
+            if "bad_alloc" in message:
+                raise MemoryError from None
             raise Refused(f"{self.file}: cannot be read ({message})") from None
         return False
 
@@ -183,6 +257,10 @@ class Source:
             if not self.packing:
                 raise
             message = " ".join(str(error).split())
+            if "too much memory" in message:
+                raise Refused(f"{self.file}: its zstd window is above 128 MiB; pack it again without --long") from None
+            if "not enough memory" in message:
+                raise MemoryError from None
             raise Refused(f"{self.file}: truncated, or not a {self.packing} file ({message})") from None
         self.ended = not count
         return count
@@ -270,10 +348,16 @@ def jsonl(file, packing, start, end, column, huge):
             if last - begin >= huge:
                 if batch:
                     yield next_batch()
-                rest = buffer.line()
-                place = line_place(file, start, number)
-                yield Stream(located(json_text.Stream(rest, column).pieces(), place), place, source.grown)
+                rest, place, odd, chunk = buffer.line(), line_place(file, start, number), b"", b""
+                for chunk in rest:
+                    if chunk.strip():
+                        break
+                    odd = odd or chunk.strip(b" \t\r")[:1]  # blank, but not in JSON
                 number += 1
+                if not chunk.strip():
+                    continue
+                rest = itertools.chain((odd, chunk), rest)
+                yield Stream(located(json_text.Stream(rest, column).pieces(), place), place, source.grown)
                 for _ in rest:
                     pass
             elif not buffer.more():
@@ -350,6 +434,7 @@ def csv_rows(file, packing, start, end, column, huge):
     """Yield rows of a CSV file with a header; fields are text, unchanged."""
 
     def lines():
+        nonlocal held
         decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
         for chunk in itertools.chain(source.chunks(), [b""]):
             try:
@@ -361,10 +446,13 @@ def csv_rows(file, packing, start, end, column, huge):
             if len(kept) > csv.field_size_limit():
                 raise Refused(f"{file}: a line of more than {csv.field_size_limit():,} characters")
             for line in complete:
+                if (held := held + len(line)) > csv.field_size_limit():  # of lines and many fields
+                    raise Refused(f"{file}: a row of more than {csv.field_size_limit():,} characters")
                 yield line + "\n"
         if kept:
             yield kept
 
+    held = 0  # characters of the row that is being read
     with Source(file, packing) as source:
         rows = csv.reader(lines(), delimiter="\t" if kind_of(file)[0] == "tsv" else ",", strict=True)
         try:
@@ -375,6 +463,7 @@ def csv_rows(file, packing, start, end, column, huge):
                 raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
             place, batch, batch_size, number = header.index(column), [], 0, 1
             for row in rows:
+                held = 0
                 if not row:
                     continue
                 if len(row) != len(header):
@@ -396,16 +485,13 @@ def parquet(file, packing, start, end, column, huge):
     import pyarrow.parquet as pq
 
     with pyarrow.OSFile(file) as beneath:
-        source = pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK)
+        source = pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK, page_checksum_verification=True)
         of_schema(file, source.schema_arrow, column)
-        paths = [source.metadata.schema.column(i).path for i in range(len(source.metadata.schema))]
         groups = range(source.num_row_groups) if end is None else range(start, end)
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
         for group in groups:
             row_group = source.metadata.row_group(group)
-            chunk = row_group.column(paths.index(column))
-            bytes_a_row = max(chunk.total_uncompressed_size // max(row_group.num_rows, 1), 1)
-            rows = min(max(PARQUET // bytes_a_row, 1), 10_000)
+            rows = rows_at_once(chunk_of(source.metadata, group, column))
             left = sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
             share = left / max(row_group.num_rows, 1)
             for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
@@ -413,6 +499,18 @@ def parquet(file, packing, start, end, column, huge):
                 place = of_schema(file, batch.schema, column)
                 yield from of_array(batch.column(place), file, row, huge, share)
                 row += len(batch)
+                del batch  # before the next one is made
+
+
+def chunk_of(metadata, group, column):
+    """The metadata of a column in a Parquet row group."""
+    paths = [metadata.schema.column(i).path for i in range(len(metadata.schema))]
+    return metadata.row_group(group).column(paths.index(column))
+
+
+def rows_at_once(chunk):
+    bytes_a_row = max(chunk.total_uncompressed_size // max(chunk.num_values, 1), 1)
+    return min(max(PARQUET // bytes_a_row, 1), 10_000)
 
 
 def arrow(file, packing, start, end, column, huge):
@@ -439,7 +537,8 @@ class ArrowFile:
                 self.stream = self.map[:6] != b"ARROW1"
             self.buffer = pyarrow.py_buffer(self.map)
             opening = pyarrow.ipc.open_stream if self.stream else pyarrow.ipc.open_file
-            self.reader = opening(pyarrow.BufferReader(self.buffer))
+            options = pyarrow.ipc.IpcReadOptions(use_threads=False)
+            self.reader = opening(pyarrow.BufferReader(self.buffer), options=options)
             self.schema = self.reader.schema
 
     def __enter__(self):
@@ -448,27 +547,33 @@ class ArrowFile:
     def __exit__(self, *_):
         self.reader = self.buffer = None
 
-    def count(self):
-        """The number of batches. Raises Refused for a stream without end marker, which may be truncated."""
-        if not self.stream:
-            return self.reader.num_record_batches
-        count = sum(1 for _ in self.reader)
-        if not self.ends_with_marker():
-            raise Refused(f"{self.file}: truncated, or its writer was not closed: the Arrow stream has no end marker")
-        return count
-
-    def ends_with_marker(self):
-        """Whether an end marker follows the messages of a stream: a length of 0, perhaps after four 0xff bytes."""
+    def messages(self):
+        """What each record batch and dictionary says about itself. Raises Refused unless the file ends after them."""
         import pyarrow
 
-        place = pyarrow.BufferReader(self.buffer)
-        messages, at = pyarrow.ipc.MessageReader.open_stream(place), 0
+        # An IPC file is a stream between eight bytes and a footer.
+        footer = 0 if self.stream else 10 + int.from_bytes(self.map[-10:-6], "little")
+        start, stop = 0 if self.stream else 8, self.length - footer
+        place = pyarrow.BufferReader(self.buffer.slice(start, stop - start))
+        messages, at = pyarrow.ipc.MessageReader.open_stream(place), start
         while True:
             try:
-                messages.read_next_message()
+                message = messages.read_next_message()
             except StopIteration:
-                return self.map[at : at + 8] == b"\xff\xff\xff\xff\0\0\0\0" or self.map[at : at + 4] == b"\0\0\0\0"
-            at = place.tell()
+                break
+            at = start + place.tell()
+            if message.type in ("record batch", "dictionary"):
+                yield sizes.Batch(message)
+        # An end marker is a length of 0, perhaps after four 0xff bytes.
+        marker = next((m for m in (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0") if self.map[at : at + len(m)] == m), b"")
+        if self.stream and not marker:
+            raise Refused(f"{self.file}: truncated, or its writer was not closed: the Arrow stream has no end marker")
+        more = stop - at - len(marker)
+        if more > 0 and (self.stream or more > 64 or any(self.map[stop - more : stop])):
+            raise Refused(
+                f"{self.file}: {more:,} bytes after the end marker of Arrow; if these are several streams or files in "
+                "one, separate them"
+            )
 
     def batches(self, start, end):
         with refusing(self.file):
@@ -509,35 +614,86 @@ def of_schema(file, schema, column):
 def of_array(array, file, row, huge, share, used=lambda size: None):
     """Yield batches and streams of the texts of an array. `share`: input bytes per row; `used` receives the bytes
     read."""
+    for first in range(0, len(array), ROWS):
+        part = array if len(array) <= ROWS else array.slice(first, ROWS)
+        yield from of_rows(part, file, row + first, huge, share, used)
+
+
+def of_rows(array, file, row, huge, share, used):
+    data, numbers, starts, ends = places(array, file, row)
+    sums = (ends - starts).cumsum()
+    numbers = None if numbers is None else numbers.tolist()
+    starts, ends = starts.tolist(), ends.tolist()
+    at, last, before = 0, len(array), 0
+    while at < last:
+        to = int(sums.searchsorted(before + BATCH_BYTES, "right"))
+        to = min(max(to, at + 1), at + BATCH_TEXTS, last)
+        size = int(sums[to - 1]) - before
+        if to == at + 1 and size >= huge:
+            place = f"{file}, row {row + to}"
+            raw, shares = data[numbers[at] if numbers else 0][starts[at] : ends[at]], iter((share,))
+            yield Stream(of_bytes(raw, place), place, lambda shares=shares: next(shares, 0), size)
+        else:
+            if numbers:
+                parts = zip(numbers[at:to], starts[at:to], ends[at:to], strict=True)
+                texts = [str(data[number][a:b], "utf-8") for number, a, b in parts]
+            else:
+                raw = data[0]
+                texts = [str(raw[a:b], "utf-8") for a, b in zip(starts[at:to], ends[at:to], strict=True)]
+            yield Batch(texts, share * (to - at), lambda i, n=row + at: f"{file}, row {n + i + 1}")
+        used(size)
+        at, before = to, before + size
+
+
+def places(array, file, row):
+    """Buffers of an array's texts; and for each text the buffer's number, start and end (numbers are None if there is
+    one buffer). Raises Refused for nulls, and for places that the format does not allow."""
     import numpy as np
     import pyarrow
 
-    if pyarrow.types.is_dictionary(array.type):
-        array = array.dictionary_decode()  # the indices or the dictionary may contain a null
-    if array.null_count:
-        at = array.is_null().index(True).as_py()
+    rows, values, nulls = None, array, array.is_null() if array.null_count else None
+    if pyarrow.types.is_dictionary(array.type) and nulls is None:
+        rows, values = array.indices.to_numpy().astype(np.int64), array.dictionary
+        refuse_damaged((rows < 0) | (rows >= len(values)), file, row, "its index is not in the dictionary")
+        if values.null_count:
+            nulls = values.is_null().take(pyarrow.array(rows))
+    if nulls is not None and (at := nulls.index(True).as_py()) >= 0:
         raise Refused(f"{file}, row {row + at + 1}: null, and has to be text; drop such rows first")
-    if pyarrow.types.is_string_view(array.type):
-        array = array.cast(pyarrow.large_string())
-    if not len(array):
-        return
-    offsets = np.frombuffer(array.buffers()[1], np.int64 if pyarrow.types.is_large_string(array.type) else np.int32)[
-        array.offset : array.offset + len(array) + 1
-    ]
-    at, last, data = 0, len(array), memoryview(array.buffers()[2] or b"")
-    while at < last:
-        to = int(np.searchsorted(offsets, offsets[at] + BATCH_BYTES, "right")) - 1
-        to = min(max(to, at + 1), at + BATCH_TEXTS, last)
-        if to == at + 1 and offsets[to] - offsets[at] >= huge:
-            begin, size = int(offsets[at]), int(offsets[to] - offsets[at])
-            place = f"{file}, row {row + to}"
-            raw, shares = data[begin : begin + size], iter((share,))
-            yield Stream(of_bytes(raw, place), place, lambda shares=shares: next(shares, 0), size)
-        else:
-            texts = [str(data[a:b], "utf-8") for a, b in itertools.pairwise(offsets[at : to + 1].tolist())]
-            yield Batch(texts, share * (to - at), lambda i, n=row + at: f"{file}, row {n + i + 1}")
-        used(int(offsets[to] - offsets[at]))
-        at = to
+    buffers, end = values.buffers(), values.offset + len(values)
+    if pyarrow.types.is_string_view(values.type):
+        rows = np.arange(len(values)) if rows is None else rows
+        return places_of_views(buffers[1:], rows + values.offset, end, file, row)
+    size = np.int64 if pyarrow.types.is_large_string(values.type) else np.int32
+    offsets, data = np.frombuffer(buffers[1], size, end + 1)[values.offset :], memoryview(buffers[2] or b"")
+    starts, ends = (offsets[:-1], offsets[1:]) if rows is None else (offsets[rows], offsets[rows + 1])
+    outside = (starts < 0) | (ends < starts) | (ends > len(data))
+    refuse_damaged(outside, file, row, "its text is not inside its buffer")
+    return [data], None, starts, ends
+
+
+def places_of_views(buffers, rows, end, file, row):
+    """`places` of string views. Short texts are inside their views, the first buffer."""
+    import numpy as np
+
+    views = np.frombuffer(buffers[0], np.int32, 4 * end).reshape(-1, 4)[rows]
+    lengths, inside = views[:, 0].astype(np.int64), views[:, 0] <= 12
+    numbers = np.where(inside, 0, views[:, 2] + 1)
+    starts = np.where(inside, 16 * rows + 4, views[:, 3])
+    outside = (lengths < 0) | (starts < 0) | (numbers < 0) | (numbers >= len(buffers))
+    outside |= starts + lengths > np.array([buffer.size for buffer in buffers])[np.where(outside, 0, numbers)]
+    refuse_damaged(outside, file, row, "its text is not inside its buffer")
+    for number, buffer in enumerate(buffers[1:], 1):
+        here = np.flatnonzero(numbers == number)
+        firsts = np.frombuffer(buffer, np.uint8)[starts[here, None] + np.arange(4)]
+        wrong = np.zeros(len(rows), bool)
+        wrong[here] = (firsts != np.ascontiguousarray(views[here, 1]).view(np.uint8).reshape(-1, 4)).any(axis=1)
+        refuse_damaged(wrong, file, row, "its text does not begin as its view says")
+    return [memoryview(buffer) for buffer in buffers], numbers, starts, starts + lengths
+
+
+def refuse_damaged(wrong, file, row, why):
+    if wrong.any():
+        raise Refused(f"{file}, row {row + int(wrong.argmax()) + 1}: damaged, {why}")
 
 
 def of_bytes(raw, where):

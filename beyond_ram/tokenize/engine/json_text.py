@@ -1,5 +1,6 @@
 """The text column of JSON Lines: a whole line, or a long one as a stream. Standard library and simdjson."""
 
+import codecs
 import json
 import re
 
@@ -10,9 +11,40 @@ try:
 except ImportError:  # the same by the standard library, at a third of the speed
     simdjson = None
 
-# A string's complete characters and escapes.
-_INSIDE = re.compile(rb'[^"\\]*(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*)*')
-_NAME = 1 << 12  # characters of a string that is kept whole, because it may be a column's name
+_MOST = 1_000  # repetitions of a pattern at once: each takes memory until the match ends
+# A string's complete characters and escapes, as they are; and those that JSON knows.
+_INSIDE = re.compile(rb'[^"\\]*(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*){0,%d}' % _MOST)
+_CHARACTERS, _ESCAPE = rb'[^"\\\x00-\x1f]*', rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
+_SKIPPED = re.compile(rb"%s(?:%s%s){0,%d}" % (_CHARACTERS, _ESCAPE, _CHARACTERS, _MOST))
+_STRING = rb'"%s(?:%s%s){0,99}"' % (_CHARACTERS, _ESCAPE, _CHARACTERS)
+_WORD = rb"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null|NaN|-?Infinity)"  # as Python's json
+_SPACE = rb"[ \t\r\n]*"
+
+
+def _several(item):
+    """A pattern of up to some items, a comma after each."""
+    return rb"(?:%s%s%s,){0,%d}" % (_SPACE, item, _SPACE, _MOST)
+
+
+# Values of one level at most, of which many are skipped at once.
+_SCALAR = rb"(?:%s|%s)" % (_STRING, _WORD)
+_PAIR = rb"%s%s:%s%s" % (_STRING, _SPACE, _SPACE, _SCALAR)
+_FLAT = rb"(?:%s|%s)" % (
+    _SCALAR,
+    rb"|".join(
+        rb"%s(?:%s%s%s)?%s%s" % (opening, _several(item), _SPACE, item, _SPACE, closing)
+        for opening, item, closing in ((rb"\[", _SCALAR, rb"\]"), (rb"\{", _PAIR, rb"\}"))
+    ),
+)
+_MEMBER = rb"%s:%s%s" % (_SPACE, _SPACE, _FLAT)
+_ITEMS, _MEMBERS = re.compile(_several(_FLAT)), re.compile(_several(_STRING + _MEMBER))
+_A_WORD, _WORD_CHARACTERS = re.compile(_WORD), re.compile(rb"[-+.0-9A-Za-z]*")
+_SPACES = re.compile(_SPACE)
+_DIGITS = re.compile(rb"([0-9]{2})[0-9]+")
+_NAME = 80  # characters of a name that an error shows
+_NAMES = 8  # names that an error lists
+_SMALL = 1 << 13  # bytes of an array or object that may be skipped at once
+_DEEPEST = 1023  # levels with content, as simdjson
 _LONGEST = 12  # bytes of the longest unit of a string: a pair of surrogates
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
@@ -65,32 +97,40 @@ def checked(row, column):
     if not isinstance(row, dict):
         raise Refused("is no JSON object")
     if column not in row:
-        raise Refused(f"has no column {column!r} (there are: {', '.join(map(repr, list(row)[:8])) or 'none'})")
+        raise Refused(_no_column(column, list(row)[:_NAMES]))
     text = row[column]
     if not isinstance(text, str):
         raise Refused(f"column {column!r} holds {'null' if text is None else type(text).__name__}, and has to be text")
     return text
 
 
-class Stream:
-    """The text of one line from chunks of bytes; long strings are never kept whole.
+def _no_column(column, names):
+    return f"has no column {column!r} (there are: {', '.join(map(repr, dict.fromkeys(names))) or 'none'})"
 
-    The line is checked as strictly as a short one: each string as it passes, and at the end the rest, with an empty
-    string for each long one, by the standard library. Pieces yielded before an error belong to an unfinished unit.
+
+class Stream:
+    """The text of one line from chunks of bytes. Nothing else is kept: the rest is checked as it passes.
+
+    The line is checked as strictly as a short one. Pieces yielded before an error belong to an unfinished unit.
     """
 
     def __init__(self, chunks, column):
         self.chunks, self.column = chunks, column
         self.buffer, self.at = b"", 0
-        self.skeleton = []  # the line, with long strings left empty
+        self.scan, self.scanned = json.JSONDecoder().scan_once, 0  # `scanned`: to where in the buffer this was tried
+        name = re.escape(column.encode("utf-8", "surrogateescape"))
+        self.others = re.compile(_several(rb'"(?!%s")%s"' % (name, _CHARACTERS) + _MEMBER))
 
     def more(self):
-        """Append another chunk to the unread bytes. Raises Refused at the line's end."""
+        """Append another chunk to the unread bytes; return whether there was one."""
         chunk = next(self.chunks, None)
-        if chunk is None:
+        self.buffer = self.buffer[self.at :] + (chunk or b"")
+        self.at = self.scanned = 0
+        return chunk is not None
+
+    def more_string(self):
+        if not self.more():
             raise Refused("is not JSON (it ends inside a string)")
-        self.buffer = self.buffer[self.at :] + chunk
-        self.at = 0
 
     def string(self):
         """A string in pieces of text, from after its opening quote to after its closing one. Raises Refused."""
@@ -102,54 +142,164 @@ class Stream:
             if end > self.at:
                 yield _decoded(self.buffer[self.at : end])
                 self.at = end
+            elif not done:
+                if len(self.buffer) - self.at > 2 * _LONGEST:
+                    raise Refused("is not JSON (an unknown escape)")
+                self.more_string()
             if done:
                 self.at += 1
                 return
-            if len(self.buffer) - self.at > 2 * _LONGEST:
-                raise Refused("is not JSON (an unknown escape)")
-            self.more()
+
+    def name(self):
+        """The next string; of one longer than the column's name only a part that is longer too."""
+        text = ""
+        for piece in self.string():
+            if len(text) <= max(len(self.column), _NAME):
+                text += piece
+        return text
+
+    def skip_string(self):
+        decode = None
+        while True:
+            end = _SKIPPED.match(self.buffer, self.at).end()
+            done = self.buffer[end : end + 1] == b'"'
+            passed = self.buffer[self.at : end + done]
+            if decode or not passed.isascii():
+                decode = decode or codecs.getincrementaldecoder("utf-8")()
+                _utf8(decode.decode, passed)
+            self.at = end + done
+            if done:
+                return
+            if not passed:
+                if len(self.buffer) - end >= _LONGEST // 2 or self.buffer[end : end + 1] not in (b"", b"\\"):
+                    raise Refused("is not JSON (an unknown escape or a control character inside a text)")
+                self.more_string()
+
+    def skip_word(self):
+        """Skip a number or literal; only the beginning of a long row of digits is kept."""
+        while (end := _WORD_CHARACTERS.match(self.buffer, self.at).end()) == len(self.buffer):
+            self.buffer, self.at = _DIGITS.sub(rb"\1", self.buffer[self.at : end]), 0
+            if len(self.buffer) > 4 * _LONGEST or not self.more():
+                break
+            end = len(self.buffer)
+        word = self.buffer[self.at : end]
+        if not _A_WORD.fullmatch(word):
+            raise Refused(f"is not JSON (no value: {word[:20].decode()!r})")
+        self.at = end
+
+    def skip_many(self, pattern):
+        """Skip values by a pattern; return whether there were any."""
+        start, self.at = self.at, pattern.match(self.buffer, self.at).end()
+        if not (passed := self.buffer[start : self.at]).isascii():
+            _utf8(bytes.decode, passed)
+        return self.at > start
+
+    def skip_small(self, depth):
+        """Skip an array or object by the standard library; return whether it is small enough for that."""
+        if self.at < self.scanned:  # it is within one that was not
+            return False
+        raw = self.buffer[self.at : self.at + _SMALL]
+        try:
+            raw = raw[: self.scan(raw.decode("latin-1"), 0)[1]]
+        except (ValueError, StopIteration, RecursionError):
+            self.scanned = self.at + len(raw)
+            return False
+        if depth + raw.count(b"[") + raw.count(b"{") > _DEEPEST:
+            return False
+        _utf8(bytes.decode, raw)
+        self.at += len(raw)
+        return True
+
+    def next_byte(self):
+        """The next byte that is no space, which stays unread; none at the line's end."""
+        while (at := _SPACES.match(self.buffer, self.at).end()) == len(self.buffer):
+            self.at = at
+            if not self.more():
+                return b""
+        self.at = at
+        return self.buffer[at : at + 1]
 
     def pieces(self):
         """The text, in pieces. Raises Refused."""
-        depth, name, before, column_read = 0, None, b"", False  # before: the last character outside of strings
-        while True:
-            quote = self.buffer.find(b'"', self.at)
-            outside = self.buffer[self.at : None if quote < 0 else quote]
-            self.skeleton.append(outside)
-            depth += outside.count(b"{") + outside.count(b"[") - outside.count(b"}") - outside.count(b"]")
-            before = outside.rstrip()[-1:] or before
-            self.at = len(self.buffer) if quote < 0 else quote + 1
-            if quote < 0:
-                chunk = next(self.chunks, None)
-                if chunk is None:
-                    break
-                self.buffer, self.at = chunk, 0
-            elif depth == 1 and before == b":" and name == self.column and not column_read:
-                column_read = True
-                self.skeleton.append(b'""')
-                yield from self.string()
-                before = b'"'
+        if self.next_byte() != b"{":
+            raise Refused("is no JSON object")
+        # `closing`: the end of each open object and array; `wanted`: what may follow.
+        self.at, closing, wanted, names, column_read = self.at + 1, bytearray(b"}"), "name or end", [], False
+        while closing:
+            inside, outermost = closing[-1:], len(closing) == 1
+            if len(closing) >= _DEEPEST:
+                pass
+            elif wanted in ("name", "name or end"):
+                pattern = self.others if outermost and not column_read else _MEMBERS
+                if (not outermost or column_read or len(names) == _NAMES) and self.skip_many(pattern):
+                    wanted = "name"
+            elif wanted in ("value", "value or end") and inside == b"]" and self.skip_many(_ITEMS):
+                wanted = "value"
+            byte = self.next_byte()
+            if byte == inside and wanted in ("name or end", "value or end", "comma"):
+                self.at += 1
+                del closing[-1]
+                wanted = "comma"
+            elif byte == b'"' and wanted in ("name", "name or end"):
+                self.at += 1
+                if not outermost or column_read:
+                    self.skip_string()
+                else:
+                    name = self.name()
+                    if len(names) < _NAMES:
+                        names.append(name[:_NAME])
+                    column_read = name == self.column
+                    if column_read:
+                        yield from self.text()
+                        wanted = "comma"
+                        continue
+                self.expect(b":")
+                wanted = "value"
+            elif byte == b"," and wanted == "comma":
+                self.at += 1
+                wanted = "name" if inside == b"}" else "value"
+            elif byte and wanted in ("value", "value or end"):
+                if byte in b"{[" and not self.skip_small(len(closing)):
+                    self.at += 1
+                    closing += b"}" if byte == b"{" else b"]"
+                    wanted = "name or end" if byte == b"{" else "value or end"
+                    if len(closing) > _DEEPEST and self.next_byte() != closing[-1:]:
+                        raise Refused(f"is not JSON (more than {_DEEPEST:,} levels)")
+                    continue
+                if byte == b'"':
+                    self.at += 1
+                    self.skip_string()
+                elif byte not in b"{[":
+                    self.skip_word()
+                wanted = "comma"
             else:
-                name = self.short_string()
-                before = b'"'
-        try:
-            row = _parsed(b"".join(self.skeleton).decode())
-        except (ValueError, RecursionError) as error:
-            raise Refused(f"is not JSON ({error})") from None
-        checked(row, self.column)
+                raise Refused(f"is not JSON ({wanted} expected, and not {byte.decode('latin-1')!r})")
+        if byte := self.next_byte():
+            raise Refused(f"is not JSON (more data: {byte.decode('latin-1')!r})")
         if not column_read:
-            raise Refused(f"has a column {self.column[:20]!r} that cannot be read in a line of this length")
+            raise Refused(_no_column(self.column, names))
 
-    def short_string(self):
-        """Skip a string; return its text if it is short enough for a name, else None."""
-        pieces, size = [], 0
-        for piece in self.string():
-            size += len(piece)
-            if size <= _NAME:
-                pieces.append(piece)
-        text = "".join(pieces) if size <= _NAME else None
-        self.skeleton.append(json.dumps(text or "").encode())
-        return text
+    def expect(self, byte):
+        if self.next_byte() != byte:
+            raise Refused(f"is not JSON ({byte.decode()!r} expected)")
+        self.at += 1
+
+    def text(self):
+        """The column's value in pieces."""
+        self.expect(b":")
+        byte = self.next_byte()
+        if byte != b'"':
+            kind = {b"n": "null", b"{": "dict", b"[": "list", b"t": "bool", b"f": "bool"}.get(byte, "a number")
+            raise Refused(f"column {self.column!r} holds {kind}, and has to be text")
+        self.at += 1
+        yield from self.string()
+
+
+def _utf8(decode, raw):
+    try:
+        decode(raw)
+    except UnicodeDecodeError as error:
+        raise Refused(f"is not UTF-8 (0x{error.object[error.start]:02x})") from None
 
 
 def _whole(buffer, start, end):

@@ -60,11 +60,12 @@ def documents_of(kind, path, dtype, lengths, start):
     """The documents of a unit, an array of ids each. For `bin`, `lengths` is the unit's file of lengths, and `start`
     the byte of `path` at which the unit begins."""
     if kind == "bin":
-        with open(path, "rb") as opened:
-            opened.seek(start)
-            for batch in _lengths([lengths]):
-                for length in batch.tolist():
-                    yield np.frombuffer(opened.read(length * dtype.itemsize), dtype)
+        # Mapped, because a document may be larger than the memory limit.
+        ids, at = np.memmap(path, dtype, "r") if os.path.getsize(path) else np.empty(0, dtype), start // dtype.itemsize
+        for batch in _lengths([lengths]):
+            for length in batch.tolist():
+                yield ids[at : at + length]
+                at += length
         return
     pyarrow = arrow_library()
     if kind == "datasets":

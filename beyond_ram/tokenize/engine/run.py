@@ -252,8 +252,9 @@ class Thread:
 
     pid = "self"
 
-    def __init__(self, common, selector, others=()):
+    def __init__(self, common, selector, others=(), place=None):
         self.common, self.selector, self.others = common, selector, others
+        self.place = place or working.Place()
         self.buffer, self.unit, self.anon, self.cpu = b"", None, 0, 0.0
         (orders, to), (self.replies, answers) = os.pipe(), os.pipe()
         self.orders = open(to, "wb", buffering=0)
@@ -261,7 +262,9 @@ class Thread:
         selector.register(self.replies, selectors.EVENT_READ, self)
 
     def start(self, orders, answers):
-        self.thread = threading.Thread(target=working.serve, args=(self.common, orders, answers), daemon=True)
+        self.thread = threading.Thread(
+            target=working.serve, args=(self.common, orders, answers, self.place), daemon=True
+        )
         self.thread.start()
 
     def send(self, message):
@@ -313,10 +316,11 @@ class Forked(Thread):
             return
         try:
             working.end_with_parent()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
             for other in (*self.others, self):  # their pipes end only when these copies are closed too
                 other.orders.close()
                 os.close(other.replies)
-            working.serve(self.common, orders, answers)
+            working.serve(self.common, orders, answers, self.place)
         finally:
             os._exit(0)
 
@@ -363,14 +367,16 @@ class Progress:
 class Run:
     """One command: the units of one shard of the inputs."""
 
-    def __init__(self, args):
-        self.args = args
+    def __init__(self, args, place):
+        self.args, self.place = args, place
+        # With a limit, the parent is this program too.
+        self.parent = working.anonymous(os.getppid()) if args.memory_limit else 0
         self.shard, self.shards = shard_of(args.shard)
         self.tokenizer = tokenizer_file(args.tokenizer)
 
     def prepare(self):
         listed = inventory.Inventory(self.args.inputs, self.args.out)
-        limit, own = self.args.memory_limit, working.anonymous("self")
+        limit, own = self.args.memory_limit, working.anonymous("self") + self.parent
         if limit and limit < own + LEAST:
             raise Refused(f"{size(limit)} of memory are not enough: what plans the work has {size(own)} already")
         self.identities = [inventory.identity(file) for file in listed.files]
@@ -378,7 +384,7 @@ class Run:
         skipped = dict(sorted((+listed.left_out).items()))
         self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
-        self.units, self.weights = inputs.plan(listed.files)
+        self.units, self.weights = inputs.plan(listed.files, self.args.text_column)
         if not self.units:
             raise Refused("the inputs hold no rows")
         self.manifest, self.lock = claim(self.args, self.identities, self.tokenizer, len(self.units))
@@ -397,6 +403,7 @@ class Run:
             "append": self.args.append,
             "column": self.args.text_column,
             "format": self.args.format,
+            "limited": bool(self.args.memory_limit),
         }
         self.common = working.Common(self.config)
         import numpy as np
@@ -530,6 +537,7 @@ class Run:
     def work_off(self):
         requested, limit, free = min(self.workers_requested, len(self.todo)), self.args.memory_limit, available()
         self.base = base = working.anonymous("self")
+        limit = limit and limit - self.parent
         self.room = int(free * SHARE)
         if limit:  # the control group may have less left
             self.room = min(limit - base, free - KERNEL)
@@ -542,12 +550,13 @@ class Run:
             )
         if self.count < requested:
             print(f"{self.count} workers instead of {requested}: there is no memory for more", file=sys.stderr)
+        budget = (self.room - base * (self.count - 1)) // self.count
+        self.large = self.large_parts(budget) if limit else []  # units that need all memory
         while len(self.workers) < self.count - 1:
             self.workers.append(Forked(self.common, self.selector, self.workers))
-        self.workers.insert(0, Thread(self.common, self.selector))
-        self.large = []  # units with a document that needs all memory
+        self.workers.insert(0, Thread(self.common, self.selector, place=self.place))
         for worker in self.workers:
-            worker.send({"budget": (self.room - base * (self.count - 1)) // self.count})
+            worker.send({"budget": budget})
             self.give(worker)
         self.loop()
         if self.large:
@@ -562,6 +571,22 @@ class Run:
         self.cpu += sum(worker.cpu for worker in self.workers)
 
     alone = False
+
+    def large_parts(self, budget):
+        """Take the units with a part that needs more than a worker may use off the others. Raises Refused if one needs
+        more than there is."""
+        large = []
+        for unit in self.todo:
+            needs, where = inputs.needs(self.units[unit], self.args.text_column)
+            if needs > self.room:
+                raise Refused(
+                    f"{where}: reading it needs {size(needs + self.base)} of memory, and {size(self.room + self.base)} "
+                    "are available; write the file with smaller pages, row groups or batches, or give more"
+                )
+            if needs > budget:
+                large.append((unit, needs))
+        self.todo = [unit for unit in self.todo if unit not in dict(large)]
+        return large
 
     def give(self, worker):
         if self.todo:
@@ -580,7 +605,7 @@ class Run:
         while any(worker.unit is not None for worker in self.workers):
             self.listen(0.5)
             if (now := time.monotonic()) - self.looked > LOOK_EVERY:
-                self.looked, memory = now, sum(worker.memory() for worker in self.workers)
+                self.looked, memory = now, self.parent + sum(worker.memory() for worker in self.workers)
                 self.peak = max(self.peak, memory)
                 self.progress.show(memory, len(self.workers))
 
@@ -589,11 +614,8 @@ class Run:
             worker = key.data
             messages = worker.messages()
             if messages is None:
-                status = worker.status()
-                how = f"killed by signal {-status}" if status < 0 else f"ended with {status}"
-                advice = "give a smaller --memory-limit" if self.args.memory_limit else "give --memory-limit"
-                why = f", as the kernel does where memory is out; {advice}" if status == -signal.SIGKILL else ""
-                raise RuntimeError(f"a worker was {how}{why}; the same command goes on where it stopped")
+                why = working.death(worker.status(), worker.place.get(), bool(self.args.memory_limit))
+                raise RuntimeError(f"{why}; the same command goes on where it stopped")
             for message in messages:
                 self.on_message(worker, message)
 
@@ -608,9 +630,10 @@ class Run:
             self.progress.done += message["at"]
         if "needs" in message:
             if self.alone or self.count == 1:
+                needs = f"{size(message['needs'] + self.base)} of memory" if message["needs"] else "more memory"
                 raise Refused(
-                    f"{message['where']}: a document needs {size(message['needs'] + self.base)} of "
-                    f"memory, and {size(self.room + self.base)} are available: {message['reason']}"
+                    f"{message['where']}: a document needs {needs}, and {size(self.room + self.base)} are available: "
+                    f"{message['reason']}"
                 )
             self.large.append((message["unit"], message["needs"]))
             worker.unit = None
@@ -735,14 +758,17 @@ class Run:
             documents = functools.partial(outputs.documents_of, self.args.format, where, self.dtype, lengths, start)
             units.append(verify.Unit(one, self.units[unit], documents))
             start += one["file"][0]
-        room = self.args.memory_limit or int(available() * SHARE)
+        room = self.args.memory_limit - self.parent if self.args.memory_limit else int(available() * SHARE)
+        room -= working.anonymous("self")
+        if self.args.memory_limit:  # what was read by a worker has to be read again
+            working.bound(working.data_bytes() + self.args.memory_limit - self.parent - self.common.base)
         counts = verify.verify(
             units,
             verify.choose(units, share, record["digest"]),
             self.common.encoder.tokenizer,
             self.config,
             [] if self.common.encoder.append is None else self.common.encoder.append.tolist(),
-            room - working.anonymous("self"),
+            room,
             self.common.need,
         )
         write_record(self.done_record(), {**record, "verified": counts, "manifest": self.manifest_digest})
@@ -810,15 +836,23 @@ class Run:
 
 
 def main(argv=None):
-    args = arguments(argv)
+    args, place = arguments(argv), working.Place()
+    if not args.memory_limit:
+        return command(args, place)
+    return working.in_child(lambda: command(args, place), place)
+
+
+def command(args, place):
     run = None
     try:
-        run = Run(args)
+        run = Run(args, place)
         return run.run()
     except Refused as error:
         message, status = error, 2
     except RuntimeError as error:
         message, status = error, 1
+    except MemoryError:
+        message, status = "the memory is not enough; the same command goes on where it stopped", 1
     except OSError as error:
         full = run and error.errno in NO_ROOM and args.out.exists()
         message, status = run.no_room() if full else f"{error}; the same command goes on where it stopped", 1

@@ -9,8 +9,11 @@ import contextlib
 import ctypes
 import gc
 import json
+import mmap
 import os
+import resource
 import signal
+import sys
 import time
 import traceback
 from pathlib import Path
@@ -19,6 +22,7 @@ SAY_EVERY = 0.2  # seconds between progress messages
 TRIM_EVERY = 1 << 22  # bytes of input
 LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
 WHOLE_PIECES = 2  # documents up to this many pieces are encoded whole, because a piece and a rest take longer
+SLACK = 16 << 20  # address space that a worker takes and does not use: stacks of threads, buffers
 PIECES_MOST = 1 << 22  # characters without a place to cut from which on they count against the memory
 
 
@@ -32,11 +36,75 @@ def anonymous(pid):
     return 0
 
 
+def data_bytes():
+    """Address space of this process that can become anonymous memory."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
+
+
+def bound(size):
+    """Let allocations of this process fail above a size, so that it can report that instead of being killed."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    size += SLACK
+    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+
+
+class Place:
+    """Where a worker reads, in memory that outlives it."""
+
+    def __init__(self):
+        self.memory = mmap.mmap(-1, 1 << 13)
+
+    def set(self, text):
+        raw = text.encode("utf-8", "surrogateescape")[: len(self.memory) - 1] + b"\0"
+        self.memory[: len(raw)] = raw
+
+    def get(self):
+        return self.memory[:].partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def death(status, place, limited):
+    """Why a worker ended, in words. `status`: negative for a signal."""
+    if status >= 0:
+        return f"a worker ended with {status}"
+    why = ""
+    if -status in (signal.SIGKILL, signal.SIGABRT):
+        why = ", as happens where memory is out; "
+        why += "give more memory, or a --memory-limit below what is free" if limited else "give --memory-limit"
+    where = f" at or after {place}" if place else ""
+    return f"a worker was killed by signal {-status}{where}{why}"
+
+
 def end_with_parent():
-    """Die with the parent, and leave Ctrl-C to it."""
+    """Die with the parent."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def in_child(work, place):
+    """Run `work` in a child, and return its exit status. A death of the child, which has all memory, is reported."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            end_with_parent()
+            status = work()
+            sys.stdout.flush()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)  # at once: a worker thread may still encode a large document
+    passed = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: (passed.append(number), os.kill(child, number)))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status >= 0:
+        return status
+    if -status in passed:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    print(f"beyond-ram: {death(status, place.get(), True)}; the same command goes on where it stopped", file=sys.stderr)
+    return 1
 
 
 def settle():
@@ -50,7 +118,9 @@ def settle():
 
 
 def reason(text, error):
-    """Why a tokenizer refuses a text."""
+    """Why a tokenizer refuses a text. Raises MemoryError if it does not."""
+    if isinstance(error, MemoryError):
+        raise error
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -101,20 +171,22 @@ class Common:
 
 
 class Worker:
-    """State that is the same for all units. `say(**message)` sends a message."""
+    """State that is the same for all units. `say(**message)` sends a message; `place`: where this worker reads."""
 
-    def __init__(self, common, say):
+    def __init__(self, common, say, place):
         import numpy as np
 
-        self.common, self.config, self.say = common, common.config, say
+        self.common, self.config, self.say, self.place = common, common.config, say, place
         self.rules, self.why, self.need = common.rules, common.why, common.need
         self.encoder = common.encoder
         self.dtype = np.dtype(common.dtype)
-        self.budget, self.untrimmed = 0, 0
+        self.budget, self.untrimmed, self.data = 0, 0, data_bytes()
 
     def allow(self, budget):
         """Set the maximum memory besides the shared part, in bytes."""
         self.budget = max(budget, 0)
+        if self.config["limited"]:
+            bound(self.data + self.budget)
 
     def unit(self, number, spans, path):
         """Do one unit. Returns its record, and the bytes of input not reported yet."""
@@ -129,11 +201,15 @@ class Worker:
         csv.field_size_limit(max(self.budget // self.need, huge))
         self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
         self.cut, self.large, self.least_cut = 0, [], None
+        self.place.set(spans[0][0])
         for batch in inputs.read(spans, self.config["column"], huge):
             if isinstance(batch, inputs.Stream):
+                self.place.set(batch.where)
                 self.stream(batch, part)
                 self.report(batch.done())
             else:
+                if batch.texts:
+                    self.place.set(batch.where(0))
                 self.texts(batch, part, huge)
                 self.report(batch.done)
         record = part.finish()
@@ -266,7 +342,7 @@ class Worker:
         part.documents(arrays)
 
 
-def serve(common, orders, target):
+def serve(common, orders, target, place):
     """Serve the orders in the lines of `orders` until they end; write replies to the descriptor `target`."""
     from records import write_record
     from trouble import NO_ROOM, NeedsMemory, Refused
@@ -275,7 +351,7 @@ def serve(common, orders, target):
         os.write(target, json.dumps(message).encode() + b"\n")
 
     try:
-        worker = Worker(common, say)
+        worker = Worker(common, say, place)
         for line in orders:
             order = json.loads(line)
             if "budget" in order:
@@ -285,6 +361,10 @@ def serve(common, orders, target):
                 record, left = worker.unit(order["unit"], order["spans"], order["path"])
             except NeedsMemory as error:
                 say(needs=error.need, where=error.where, reason=error.reason, unit=order["unit"])
+                continue
+            except MemoryError:
+                why = "what is there or follows does not fit; give more, or make it smaller"
+                say(needs=0, where=place.get(), reason=why, unit=order["unit"])
                 continue
             record["manifest"] = order["manifest"]
             write_record(Path(order["record"]), record)

@@ -245,3 +245,156 @@ def test_units_cover_each_byte_once(tmp_path: Path) -> None:
     edges = [span[1:] for span in spans if span[0] == str(path)]
     assert [to for _, to in edges[:-1]] == [at for at, _ in edges[1:]] and edges[-1][1] == size
     assert [span[0] for span in spans[-5:]] == list(map(str, small)) and len(units[-1]) >= 5
+
+
+def texts_of(path: Path) -> list[str]:
+    """Plan and read a file, as a run does."""
+    units, _ = inputs.plan([str(path)])
+    return [text for unit in units for text in read(unit, 100)]
+
+
+def arrow(path: Path, array: pa.Array, stream: bool = True, **options: Any) -> Path:
+    """Write a column of text between others, two rows a batch."""
+    other = pa.array([[{"a": None}, {"a": 1}]] * len(array))
+    union = pa.UnionArray.from_sparse(pa.array([0] * len(array), pa.int8()), [pa.array(["u"] * len(array))])
+    views = pa.array(["a view that is long"] * len(array), pa.string_view())
+    table = pa.table({"o": other, "u": union, "n": pa.nulls(len(array)), "v": views, "text": array, "z": other})
+    opening = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with opening(str(path), table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return path
+
+
+LONG = ["a text of more than twelve bytes", "short", "", "another long text é", "a text of more than twelve bytes"]
+KINDS = {
+    "text": pa.string(),
+    "large": pa.large_string(),
+    "view": pa.string_view(),
+    "dictionary": pa.dictionary(pa.int8(), pa.string()),
+    "dictionary of views": pa.dictionary(pa.int32(), pa.string_view()),
+}
+
+
+def column(kind: str) -> pa.Array:
+    if kind == "dictionary of views":
+        values = pa.array([LONG[0], *LONG[1:4]], pa.string_view())
+        return pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 0], pa.int32()), values)
+    return pa.array(LONG).cast(KINDS[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_columns_of_text_are_read(kind: str, stream: bool, compression: str | None, tmp_path: Path) -> None:
+    path = arrow(tmp_path / "a.arrow", column(kind), stream, compression=compression)
+    assert texts_of(path) == LONG
+    need, _ = inputs.needs([(str(path), 0, None)], "text")
+    assert (need > 0) == (compression is not None)
+
+
+def test_empty_table_is_read(tmp_path: Path) -> None:
+    for stream in (True, False):
+        assert texts_of(arrow(tmp_path / "a.arrow", pa.array([], pa.string()), stream)) == []
+
+
+def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
+    stream = arrow(tmp_path / "s.arrow", pa.array(LONG)).read_bytes()
+    file = arrow(tmp_path / "f.arrow", pa.array(LONG), stream=False).read_bytes()
+    path = tmp_path / "a.arrow"
+    for raw in (stream * 2, stream + b"x", stream + b"\0" * 8, file * 2, file + stream, b"x" + file, file + b"x"):
+        path.write_bytes(raw)
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
+    for raw in (stream, file):
+        path.write_bytes(raw)
+        assert texts_of(path) == LONG
+
+
+def test_compressed_text_after_its_end_is_refused(tmp_path: Path) -> None:
+    packed = {"gz": gzip.compress(b"a text"), "zst": pa.compress(b"a text", codec="zstd", asbytes=True)}
+    for ending, raw in packed.items():
+        path = tmp_path / f"a.txt.{ending}"
+        path.write_bytes(raw * 2)
+        assert texts_of(path) == ["a texta text"]
+        path.write_bytes(raw + b"more")
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
+
+
+def test_parquet_after_its_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": LONG}), path, write_page_index=True)
+    raw = path.read_bytes()
+    assert texts_of(path) == LONG
+    for other in (raw * 2, raw + b"x"):
+        path.write_bytes(other)
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
+
+
+def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": LONG}), path, write_page_checksum=True, use_dictionary=False, compression="none")
+    raw = path.read_bytes()
+    for text in LONG[:1]:
+        at = raw.index(text.encode()) + 5
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
+
+
+def changed(path: Path, before: bytes, after: bytes) -> None:
+    raw = path.read_bytes()
+    assert raw.count(before) == 1
+    path.write_bytes(raw.replace(before, after))
+
+
+def int32(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(4, "little", signed=True) for number in numbers)
+
+
+@pytest.mark.parametrize("offsets", [(0, 4, 90), (0, 9, 8), (0, -4, 8), (-4, 4, 8), (5, 4, 8)])
+def test_damaged_offsets_are_refused(offsets: tuple[int, ...], tmp_path: Path) -> None:
+    path = arrow(tmp_path / "a.arrow", pa.array(["AAAA", "BBBB"]))
+    assert texts_of(path) == ["AAAA", "BBBB"]
+    changed(path, int32(0, 4, 8), int32(*offsets))
+    with pytest.raises(json_text.Refused):
+        texts_of(path)
+
+
+@pytest.mark.parametrize("change", [{2: 1}, {2: -1}, {3: 90}, {3: -1}, {0: 90}, {0: -1}, {1: 0}])
+def test_damaged_views_are_refused(change: dict[int, int], tmp_path: Path) -> None:
+    path = arrow(tmp_path / "a.arrow", pa.array([LONG[0]], pa.string_view()))
+    view = [len(LONG[0]), int.from_bytes(LONG[0][:4].encode(), "little"), 0, 0]
+    changed(path, int32(*view), int32(*(change.get(at, number) for at, number in enumerate(view))))
+    with pytest.raises(json_text.Refused):
+        texts_of(path)
+
+
+@pytest.mark.parametrize("index", [4, -1])
+def test_damaged_indices_are_refused(index: int, tmp_path: Path) -> None:
+    indices = pa.array([1734, 1735], pa.int32())
+    values = pa.array(["xx"] * 1736)  # whose offsets are other numbers
+    path = arrow(tmp_path / "a.arrow", pa.DictionaryArray.from_arrays(indices, values))
+    changed(path, int32(1734, 1735), int32(1734, 1732 + index if index > 0 else index))
+    with pytest.raises(json_text.Refused):
+        texts_of(path)
+
+
+def test_nulls_that_a_batch_does_not_count_are_refused(tmp_path: Path) -> None:
+    path = arrow(tmp_path / "a.arrow", pa.array(["a" * 500] * 201 + [None], pa.string()).slice(1))
+    raw = path.read_bytes()
+    node = (1).to_bytes(8, "little") * 2  # the last batch has one row, and one null
+    at = raw.rindex(node)
+    path.write_bytes(raw[:at] + (1).to_bytes(8, "little") + bytes(8) + raw[at + 16 :])
+    with pytest.raises(json_text.Refused):
+        texts_of(path)
+
+
+def test_long_blank_line_is_no_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "a"}\n' + b" " * 500 + b"\r\n" + b" " * 500 + b'{"text": "b"}\n' + b" " * 500)
+    assert texts_of(path) == ["a", "b"]
+    path.write_bytes(b"\v" * 500 + b'{"text": "b"}\n')
+    with pytest.raises(json_text.Refused):
+        texts_of(path)

@@ -399,7 +399,7 @@ def test_killed_worker_is_reported_and_the_same_command_continues(
     _, output = run.communicate(timeout=30)
     assert run.returncode == 1, output
     assert "a worker was killed by signal 9" in output.splitlines()[-1] and "Traceback" not in output
-    assert ("smaller --memory-limit" in output) == bool(limit)
+    assert ("a --memory-limit below what is free" in output) == bool(limit)
     assert tokenize(source, out=out, **flags).returncode == 0
     assert files_of(out) == whole
 
@@ -462,7 +462,7 @@ def test_memory_limit_includes_the_memory_of_planning(
     if done.returncode == 0:
         assert int(re.findall(r"at most (\d+) MB", done.stderr)[-1]) * 1e6 <= limit
     else:
-        assert "are not enough" in done.stderr and done.returncode == 2
+        assert "memory" in done.stderr and done.returncode == 2
 
 
 def test_output_does_not_depend_on_the_number_of_workers(
@@ -721,3 +721,49 @@ def test_second_run_on_the_same_output_is_refused(
     finally:
         run.kill()
         run.wait()
+
+
+LIMIT = 100_000_000
+
+
+@pytest.mark.parametrize(
+    "fields", ['"o": [' + '"ab", ' * 2_000_000 + "0]", '"o": 1' + ', "a": {"b": [[{}]]}' * 100_000]
+)
+def test_fields_that_are_not_read_take_no_memory(
+    fields: str, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text("{" + fields + ', "text": "hello"}\n', encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"text": "hello"}\n', encoding="utf-8")
+    for name, limit in (("a", {"memory_limit": LIMIT}), ("b", {})):
+        done = tokenize(tmp_path / f"{name}.jsonl", tokenizer=families["gpt2"], out=tmp_path / name, workers=1, **limit)
+        assert done.returncode == 0, done.stderr
+    assert summary(tmp_path / "a")["digest"] == summary(tmp_path / "b")["digest"]
+
+
+def test_pages_and_batches_above_the_limit_are_refused_in_a_line(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    page, dictionary, batch = tmp_path / "page.parquet", tmp_path / "dictionary.parquet", tmp_path / "a.arrow"
+    table = pa.table({"text": ["a" * 1_000_000] * 110})
+    pq.write_table(table, page, use_dictionary=False, data_page_size=1 << 30, compression="zstd")
+    # What its rows take together shows only when they are read.
+    pq.write_table(pa.table({"text": ["a" * 1_000_000] + ["b"] * 1_000_00 + ["a" * 1_000_000] * 200}), dictionary)
+    with pa.ipc.new_file(str(batch), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    for path in (page, dictionary, batch):
+        done = tokenize(path, tokenizer=families["gpt2"], out=tmp_path / "out", workers=1, memory_limit=LIMIT)
+        assert done.returncode == 2 and str(path) in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_killed_child_is_reported_by_its_parent(families: dict[str, Path], python: Path, tmp_path: Path) -> None:
+    data = big(tmp_path / "data.jsonl", 20)
+    command = [python, RUN, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}", "--workers=1"]
+    with subprocess.Popen(
+        [*command, f"--memory-limit={LIMIT}", "--", data], stderr=subprocess.PIPE, text=True
+    ) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (tmp_path / "out" / ".beyond-ram-tokenize" / "000000.json").exists() and process.poll() is None:
+            time.sleep(0.005)
+        os.kill(int(children.read_text()), signal.SIGKILL)
+        message = process.communicate(timeout=30)[1]
+    assert process.returncode == 1 and len(message.splitlines()) == 1 and str(data) in message, message
