@@ -108,3 +108,18 @@ def corpus_of_tokens(name):
     """The corpus of a token dataset; nothing if the dataset is generated."""
     corpus = CONFIG.tokens[name].corpus
     return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
+
+
+def runs_to_collect(name):
+    """run.json of the runs of an experiment. Whatever their times, runs of other code are made again, and if one has
+    another content, all are collected again."""
+    stamps = outdated.stamps(f"{COLLECTED}/{name}.stamps.json")
+    if outdated.changed(RUNS, stamps):
+        workflow.dag.forcefiles.add(f"{COLLECTED}/{name}.runs.parquet")
+    files, kept = run_jsons(name), {*KEPT}
+    for file in files:
+        run = os.path.dirname(file.removeprefix(f"{RUNS}/"))
+        stamp = stamps.get(f"{run}/run.json")
+        if stamp and stamp.code and run not in kept and stamp.code != code_of_cell(cell_of(run)):
+            workflow.dag.forcefiles.add(file)
+    return files

@@ -208,3 +208,8 @@ OUTPUTS = outputs.Outputs(Path(workflow.basedir), CONFIG.run())
 def table(name):
     """A table and its Parquet twin, as outputs."""
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
+
+
+def rests_on(path):
+    """Whether the report rests on a file, whichever parts it covers."""
+    return path.startswith((f"{RUNS}/", f"{COLLECTED}/")) or path in {*targets([])}

@@ -10,11 +10,6 @@ REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
 BRIEF = REPORT[1]
 
 
-def rests_on(path):
-    """Whether the report rests on a file, whichever parts it covers."""
-    return path.startswith((f"{RUNS}/", f"{COLLECTED}/")) or path in {*targets([])}
-
-
 onsuccess:
     progress.end(workflow, BRIEF)
     outdated.clear(REPORT)
