@@ -153,10 +153,8 @@ def _no_success(record: Mapping[str, Any]) -> str:
         return f"it ended with status {status}" if status else "it ended before its work was done"
     if record.get("stopped_by"):
         return f"it received {' and '.join(record['stopped_by'])}"
-    verdicts = {ceiling.get("verdict") for ceiling in record.get("ceilings", [])} - {"within"}
-    if not verdicts:
-        return ""
-    return "it was above a ceiling" if "above" in verdicts else "whether it was above a ceiling is unknown"
+    above = any(ceiling.get("verdict") == "above" for ceiling in record.get("ceilings", []))
+    return "it was above a ceiling" if above else ""
 
 
 def _refused(record: Mapping[str, Any]) -> str:

@@ -250,7 +250,7 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
         if not kept:
             with contextlib.suppress(OSError):
                 (folder / MARK).unlink()  # otherwise the next call would remove the folder
-        where = printable(f"no page {page}: {one_line(error)}; the run is in {folder}")
+        where = f"{printable(f'no page {page}: {one_line(error)}')}; the run is in {printable(str(folder))}"
         print(f"beyond-ram: {where}", file=sys.stderr)
         return False
     if not kept:
