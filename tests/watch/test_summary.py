@@ -18,7 +18,7 @@ from .conftest import PYTHON, Watch
 def test_summary_has_ten_lines_and_notes(watched: Watch) -> None:
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
     summary_lines = list(lines(record))
-    notes = [line for line in summary_lines if line.startswith(("note", "waited", "  at speed", "PSS"))]
+    notes = [line for line in summary_lines if line.startswith(("note", "missing", "waited", "  up to", "  at speed", "PSS"))]
     assert len(summary_lines) - len(notes) == 9
     assert max(map(len, summary_lines)) <= 120
     for word in ("anonymous", "file", "high water", "cgroup", "ask for", "sampler"):
@@ -111,3 +111,11 @@ def test_live_line_is_shown_only_on_a_terminal() -> None:
     assert b"0:00:0" in seen
     quiet = subprocess.run(command, capture_output=True)
     assert b"\x1b" not in quiet.stderr
+
+
+def test_run_without_a_reading_is_shown(watched: Watch) -> None:
+    record = watched("pass")
+    record["peak"] |= {"rss_bytes": None, "kept": None}
+    record["peak"]["hwm_bytes"]["processes"] = []
+    shown = list(lines(record))
+    assert any("never read" in line for line in shown) and not any("--mem" in line for line in shown)
