@@ -168,7 +168,7 @@ def test_messages_with_commands_hide_the_same() -> None:
         "x --keyboard k --author me --monkey m --passes 3 --passthrough y --compass n --bypass 1 --hotkey F1 --path p",
         "x --password-file /x --token-limit=4 --sort-key a --text_key=text --key id --partition-keys a,b --n-pass 2",
         "pip install git+https://github.com/a/b@main https://host:8080/a/b.whl torch==2.1",
-        "apptainer exec --pwd /work --bind /a:/b image.sif python x.py",
+        "apptainer exec --pwd /srv --bind /a:/b image.sif python x.py",
         "docker run --user 1000:1000 -p 8080:80 -v /run/secrets:/run/secrets repo/img:tag@sha256:abc",
         "env PWD=/x OMP_NUM_THREADS=4 PYTHONPATH=a:b python -c print(1)",
         "python x.py --columns ['id','token','label'] --auth-type none --level basic --rows 5",
