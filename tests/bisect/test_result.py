@@ -17,8 +17,9 @@ def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> 
         package="p", versions=["1", "2"], releases=[], skipped=[], release=lambda version: release
     )
     ladder: Any = SimpleNamespace(
-        script=script, out=tmp_path, words=["--token", PLANTED, "--rows", "5"], releases=releases, notes=[], used_s=0, budget_s=60,
-        count=2, ended={}, locks={one: SimpleNamespace(pins={"p": one}, moved="", path=script) for one in "12"},
+        script=script, out=tmp_path, words=["--token", PLANTED, "--rows", "5"], releases=releases, notes=[],
+        used_s=0, budget_s=60, count=2, ended={},
+        locks={one: SimpleNamespace(pins={"p": one}, moved="", path=script) for one in "12"},
         options=["--args", f"--token {PLANTED} --rows 5", "--with"],
     )  # fmt: skip
     decision: Any = type("Decision", (), {"ratio": 2.0, "low": 1.0, "high": 3.0})()
