@@ -76,9 +76,7 @@ _OF_SCHEME = re.compile(rf"{_SCHEME}\s+", re.IGNORECASE)
 _BEARER = re.compile(r"(\bbearer\s+)(?!--[a-z])((?:'[^'\n]*+'|\"[^\"\n]*+\"|[^\s'\"])++)", re.IGNORECASE)
 _BASIC = re.compile(r"(\bbasic\s+)([A-Za-z0-9+/_-]{4,}+=*)", re.IGNORECASE)
 _NETRC = re.compile(r"(\blogin\s+\S+\s+password\s+)(?!\*)\S+")
-_SQL = re.compile(
-    r"(\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|password)\s+)('[^'\n]++'|\"[^\"\n]++\")", re.IGNORECASE
-)
+_SQL = re.compile(r"(\b(?:identified\s.{0,50}?(?:by|as)|password)\s+)('[^'\n]++'|\"[^\"\n]++\")", re.IGNORECASE)
 _LOGIN = re.compile(r"(\blogin\()(?=['\"\w])[^)\n]*+")
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*+://)", re.IGNORECASE)
 _LONGEST_ADDRESS = 4096
@@ -101,8 +99,8 @@ _TOKEN = re.compile(
 _SHORT = {
     "bcp": "P", "cqlsh": "p", "curl": "uUbE", "http": "a", "https": "a", "ipmitool": "P", "ldapadd": "w",
     "ldapsearch": "w", "lftp": "u", "login": "p", "mongo": "p", "mongodump": "p", "mongorestore": "p", "mongosh": "p",
-    "mosquitto_pub": "P", "mosquitto_sub": "P", "openssl": "kK", "publish": "tp", "redis-cli": "a", "smbclient": "U",
-    "sqlcmd": "P", "sshpass": "p", "twine": "p", "unzip": "P", "zip": "P",
+    "mosquitto_pub": "P", "mosquitto_sub": "P", "openssl": "kK", "publish": "tp", "redis-cli": "a", "secret": "b",
+    "smbclient": "U", "sqlcmd": "P", "sshpass": "p", "twine": "p", "unzip": "P", "zip": "P",
 }  # fmt: skip
 # -pVALUE: another word would be a database or a file.
 _ATTACHED = re.compile("7z[az]?|mariadb(?:-dump)?|mysql(?:admin|dump|import)?|(?:un)?rar")
@@ -169,9 +167,7 @@ def _hides(name: str, value: str) -> bool:
         return not re.match(r"\d+[kKMGBT]?(?!\w)", value)
     if name.startswith("-") and value.startswith("--") and any(map(_FLAG.fullmatch, parts)):
         return False  # a flag and the next option
-    if name == "--from-literal":
-        return True
-    return is_secret(name)
+    return name == "--from-literal" or is_secret(name)
 
 
 def _vector(words: Sequence[str], depth: int) -> list[str]:
@@ -182,19 +178,14 @@ def _vector(words: Sequence[str], depth: int) -> list[str]:
         if hidden and (word in ("=", ":", ":=") or (re.fullmatch(_SCHEME, word, re.IGNORECASE) and following)):
             shown.append(word)
             continue
-        if hidden:
+        if hidden or (many and not word.startswith("-")):
             shown.append(MASK)
             hidden = bool(_OPTION.fullmatch(word)) and is_secret(word)  # the option before may have been a flag
-            continue
-        if many and not word.startswith("-"):
-            shown.append(MASK)
             continue
         before = words[max(0, number - 4) : number]
         program = PurePath(word).name if ":" not in word else ""
         if program in _SHORT or _ATTACHED.fullmatch(program):
             letters, attached = _SHORT.get(program, "p"), program not in _SHORT
-        if word == "set" and before[-1:] == ["secret"]:  # of gh
-            letters, attached = "b", False
         option = re.fullmatch(rf"(-[{_CLUSTER}]*?[{letters}])(.*)", word, re.DOTALL) if letters else None
         if option and (option[2] or not attached):
             shown.append(option[1] + (MASK if option[2] else ""))
@@ -202,9 +193,8 @@ def _vector(words: Sequence[str], depth: int) -> list[str]:
             continue
         shown.append(_word(word, depth))
         # Data over several lines are read by patterns.
-        hidden = _hides_next(before, word, following) and not (
-            depth and word[-1:] == ":" and following[:1] in ("[", "{")
-        )
+        data = depth and word[-1:] == ":" and following[:1] in ("[", "{")
+        hidden = not data and _hides_next(before, word, following)
         many = (hidden and bool(_MANY.search(word))) or (
             "htpasswd" in before and any(map(_BATCH.fullmatch, [*before, word]))
         )
@@ -282,20 +272,18 @@ def _shell(text: str, depth: int) -> str:
     commands: list[list[Word]] = [[]]
     edits: list[tuple[int, int, str]] = []
     targets: list[list[Word]] = []  # of redirections, which may stand between an option and its value
-    redirection = ""
+    last: Word | str = ""
     for word in parts_of(text):
         if isinstance(word, str):
-            redirection = word if word[0] in "<>" and word not in ("<<", "<<-") else ""
             if word[0] not in "<>":
                 commands.append([])
-        elif redirection == "<<<" and any(is_secret(one.value) for one in commands[-1]):
+        elif last == "<<<" and any(is_secret(one.value) for one in commands[-1]):
             edits.append((word.start, word.end, MASK))
-            redirection = ""
-        elif redirection:
+        elif isinstance(last, str) and last[:1] in ("<", ">") and last not in ("<<", "<<-"):
             targets.append([word])
-            redirection = ""
         else:
             commands[-1].append(word)
+        last = word
     called = 0  # the end of a call that was hidden
     for words in [*commands, *targets]:
         values = [word.value for word in words]
@@ -402,7 +390,7 @@ def _value(text: str, pair: re.Match[str]) -> tuple[int, int]:
 def _partner(text: str, at: int) -> int:
     """The place after the partner of a bracket, which is beyond the text if it has none."""
     depth = 0
-    for sign in _BRACKETS.finditer(text, at):
+    for sign in _BRACKETS.finditer(text, at, at + _LONGEST_ADDRESS):
         depth += 1 if sign[0] in "([{" else -1 if sign[0] in ")]}" else 0
         if not depth:
             return sign.end()
@@ -421,9 +409,7 @@ def _after_calls(text: str, at: int) -> int:
 def _block(text: str, pair: re.Match[str]) -> int:
     """The end of a value below its name: a literal, a bracket with its contents, or lines further to the right."""
     at = pair.end()
-    if literal := _LITERAL.match(text, at):
-        return literal.end()
-    if text[at] in "([{":
+    if text[at] in "([{'\"":
         return _partner(text, at)
     line = _line_before(text, pair)
     indent = len(line) - len(line.lstrip(" \t"))
