@@ -83,7 +83,7 @@ class Advice:
 def advise(record: Mapping[str, Any]) -> Advice:
     """The advice from the record of a run. Raises KeyError if the record has no readings."""
     peak = record["peak"]
-    if peak["rss_bytes"] is None and not peak.get("kept") and not peak["hwm_bytes"]["processes"]:
+    if not has_readings(peak):
         raise KeyError("readings")
     kept, basis, terms = _kept(peak)
     file = peak["file_bytes"]
@@ -137,7 +137,11 @@ def _whole(peak: Mapping[str, Any]) -> bool:
 
 def lower_bound(record: Mapping[str, Any]) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
-    return list(filter(None, [_no_success(record), _refused(record), _began_unseen(record), _uncounted(record)]))
+    return list(
+        filter(
+            None, [_no_success(record), _refused(record), _began_unseen(record), _uncounted(record), _outlived(record)]
+        )
+    )
 
 
 def _no_success(record: Mapping[str, Any]) -> str:
@@ -166,9 +170,18 @@ def _began_unseen(record: Mapping[str, Any]) -> str:
     return "its memory may have been higher before it was watched" if _may_have_held_more(record) else ""
 
 
+def _outlived(record: Mapping[str, Any]) -> str:
+    return "processes of it ran on, and were no longer watched" if record.get("left_running") else ""
+
+
 def _uncounted(record: Mapping[str, Any]) -> str:
     polled = _unread(record["peak"]) and _enforced_by(record) == POLLING
     return "not all of its processes were counted" if polled or not _whole(record["peak"]) else ""
+
+
+def has_readings(peak: Mapping[str, Any]) -> bool:
+    """Whether anything was read of a run's memory: a command may end before the first reading."""
+    return peak["rss_bytes"] is not None or bool(peak.get("kept") or peak["hwm_bytes"]["processes"])
 
 
 def _with_room(kept: float, mapped: int) -> float:

@@ -56,6 +56,12 @@ def whole(path: Path | str, *, into_streams: bool = False) -> Iterator[Path]:
         os.close(descriptor)
 
 
+def check_page(path: Path) -> None:
+    """Raise FileExistsError if a path is a file with content that is no HTML: it is not replaced by a page."""
+    if path.is_file() and (begin := path.open("rb").read(100)) and not begin.lstrip().lower().startswith(b"<!doctype"):
+        raise FileExistsError(errno.EEXIST, "holds no page, and is not replaced by one; name another file", str(path))
+
+
 def write(path: Path | str, content: str | bytes) -> None:
     """Write a file atomically, like `whole`; text as UTF-8. Raises OSError."""
     with whole(path) as partial:

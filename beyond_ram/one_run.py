@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 from . import advice, run_reading
 from .chart import Line
+from .files import DamagedError
+from .run_files import RUN_FILES
 
 _KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"), "file_bytes": ("file", "file")}
 
@@ -26,6 +28,10 @@ class Run:
     @classmethod
     def read(cls, folder: Path) -> "Run":
         """Read a folder. Raises DamagedError if a file is missing, truncated, or from another run."""
+        if not (folder / RUN_FILES[2]).exists():
+            raise DamagedError(
+                f"{folder}: no run is in there (it has no {RUN_FILES[2]}); name the folder of `watch --out`"
+            )
         record = run_reading.record(folder)
         return cls(folder, record, run_reading.samples(folder, record), run_reading.events(folder))
 

@@ -30,9 +30,8 @@ def write_stamps(records: Iterable[str], runs: str, file: str) -> None:
     for record in records:
         if stat := _stat(record):
             content = Path(record).read_bytes()
-            code = json.loads(content)["provenance"].get("code_sha256")
             name, (size, mtime_ns) = record.removeprefix(f"{runs}/"), stat
-            stamps[name] = Stamp(size, mtime_ns, hashlib.sha256(content).hexdigest(), code)
+            stamps[name] = Stamp(size, mtime_ns, hashlib.sha256(content).hexdigest(), _code(content))
     write(file, json.dumps(stamps) + "\n")
 
 
@@ -44,17 +43,32 @@ def stamps(file: str) -> dict[str, Stamp]:
         return {}
 
 
-def changed(runs: str, stamps: Mapping[str, Stamp]) -> bool:
-    """Whether the content of a record differs from its stamp; missing ones do not count.
+def changed(runs: str, stamps: Mapping[str, Stamp]) -> dict[str, str | None]:
+    """The records whose content differs from their stamp, with the digest of their code; missing ones do not count.
 
     Snakemake does not notice new content with an older time, as after `rsync -a`.
     """
-    return any(_differs(f"{runs}/{record}", stamp) for record, stamp in stamps.items())
+    return {
+        record: _code(content)
+        for record, stamp in stamps.items()
+        if (content := _other_content(f"{runs}/{record}", stamp)) is not None
+    }
 
 
-def _differs(record: str, stamp: Stamp) -> bool:
-    stat = _stat(record)
-    return stat not in (None, stamp[:2]) and hashlib.sha256(Path(record).read_bytes()).hexdigest() != stamp.sha256
+def _other_content(record: str, stamp: Stamp) -> bytes | None:
+    if _stat(record) in (None, stamp[:2]):
+        return None
+    content = Path(record).read_bytes()
+    return content if hashlib.sha256(content).hexdigest() != stamp.sha256 else None
+
+
+def _code(record: bytes) -> str | None:
+    """The digest of the code of a run; None without one, or if its record is damaged."""
+    try:
+        code: str | None = json.loads(record)["provenance"].get("code_sha256")
+        return code
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _stat(file: str) -> tuple[int, int] | None:

@@ -114,12 +114,14 @@ def runs_to_collect(name):
     """run.json of the runs of an experiment. Whatever their times, runs of other code are made again, and if one has
     another content, all are collected again."""
     stamps = outdated.stamps(f"{COLLECTED}/{name}.stamps.json")
-    if outdated.changed(RUNS, stamps):
+    changed = outdated.changed(RUNS, stamps)
+    if changed:
         workflow.dag.forcefiles.add(f"{COLLECTED}/{name}.runs.parquet")
     files, kept = run_jsons(name), {*KEPT}
     for file in files:
         run = os.path.dirname(file.removeprefix(f"{RUNS}/"))
-        stamp = stamps.get(f"{run}/run.json")
-        if stamp and stamp.code and run not in kept and stamp.code != code_of_cell(cell_of(run)):
+        record, stamp = f"{run}/run.json", stamps.get(f"{run}/run.json")
+        code = changed.get(record, stamp.code if stamp else None)
+        if (code or record in changed) and run not in kept and code != code_of_cell(cell_of(run)):
             workflow.dag.forcefiles.add(file)
     return files

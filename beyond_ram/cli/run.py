@@ -1,8 +1,10 @@
 """`beyond-ram run`: run the workflow, from any folder."""
 
 import argparse
+import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,6 +51,9 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
     own, others = parser.parse_known_args(list(words))
+    for option, value in itertools.pairwise([*others, ""]):
+        if (option in _CORES[:4] and value == "0") or re.fullmatch(r"(?:--cores=|--jobs=|-c|-j)0", option):
+            raise ValueError("no job can run with 0 cores; give 1 or more")
     files = [folder / file for file in own.configfile]
     for file in files:
         if not file.is_file():

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import check_target
+from ..files import check_page, check_target
 from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
 from ..shipped import CHECKOUT
@@ -185,6 +185,7 @@ def _outliving_signals() -> Iterator[None]:
 
 def _check_page(page: Path, out: Path | None) -> None:
     """Raise OSError if the page could not be written at the end."""
+    check_page(page)
     if check_target(page, into_streams=True) is None or page.parent == out:  # that folder is made, or refused, later
         return
     folder = page.parent

@@ -10,7 +10,7 @@ import beyond_ram
 
 from .. import advice
 from ..chart import SCRIPT, STYLE, Line, Mark, chart
-from ..files import whole
+from ..files import check_page, whole
 from ..one_run import Run
 from ..run_files import RUN_FILES
 from ..text import plain
@@ -29,6 +29,7 @@ def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
 
     The user chose the file: a FIFO, a device or /dev/stdout is written in place. Raises OSError.
     """
+    check_page(page)
     text = html(runs, page if kept else None)
     with whole(page, into_streams=True) as partial:
         partial.write_text(text, encoding="utf-8")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import advice
-from .missing import PROCESSES
+from .missing import PROCESSES, PROPORTIONAL
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
 STATUS = 3
@@ -76,7 +76,8 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         holders = peaks["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
     except Exception as error:  # a record without readings, or one that an error cut short
         why = f"the record has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-    blind = next((note for note in record.get("missing", []) if note.get("what") in _BLIND), None)
+    blinding = {*_BLIND, PROPORTIONAL} if ceiling.kind == "pss" else _BLIND
+    blind = next((note for note in record.get("missing", []) if note.get("what") in blinding), None)
     if peak is not None and peak > ceiling.max_bytes:
         verdict, why = ABOVE, None
     elif blind:

@@ -167,6 +167,8 @@ class Meter:
 
     def _note(self, now: Charges, high: int | None, *, fresh: bool) -> None:
         last = self.now or now
+        if self._before and now.kept_bytes < self._before.kept_bytes:
+            self._before = now  # what others free must not hide what the command takes later
         self.working_set_bytes = max(self.working_set_bytes, now.working_set_bytes)
         before, sampled = self._kept_before_bytes, self._above_before(now)
         if sampled >= self.sampled_bytes:

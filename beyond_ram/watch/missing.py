@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+PROPORTIONAL = "PSS and USS"
 PROCESSES = "processes"
 """Subject of the notes about processes that lived and were not counted."""
 _KEPT, _WIDTH = 32, 300

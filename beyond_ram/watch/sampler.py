@@ -12,7 +12,7 @@ from .charges import Around, Elsewhere, Meter
 from .course import Copying
 from .exits import Exit, Exits
 from .groups import Group
-from .missing import Missing, printable
+from .missing import PROPORTIONAL, Missing, printable
 from .peaks import KINDS, Peaks
 from .recorder import MAX_LINES, Recorder
 from .sharing import Sample, Sharing, Twice, read_now
@@ -30,7 +30,6 @@ _EVENTS_APART_S = 0.005
 # always have them; other events and the time between only while their CPU time stays below this share of the elapsed
 # time. Elapsed time would be no measure of them: on a busy machine, others take most of it.
 PROPORTIONAL_BUDGET = 0.001
-PROPORTIONAL = "PSS and USS"
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
 # CPU seconds that a run may spend on PSS and USS at once, so that a short run has a reading too.
 _PROPORTIONAL_ALLOWANCE_S = 0.03

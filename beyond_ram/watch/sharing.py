@@ -160,7 +160,7 @@ class Sharing:
     def __init__(self) -> None:
         """Create it before the command starts: the machine's shared memory counts from here."""
         self._meminfo = os.open("/proc/meminfo", os.O_RDONLY | os.O_CLOEXEC)
-        self._began_bytes = self._machine_bytes = self._read_machine()
+        self._lowest_bytes = self._machine_bytes = self._read_machine()
         self.highest_rise_bytes = 0
         self.settled_bytes = self.readings = 0
         self._terms: dict[str, int] = {}
@@ -185,7 +185,9 @@ class Sharing:
         if abs(now - self._machine_bytes) < _MOVED_BYTES:
             return False
         self._machine_bytes = now
-        self.highest_rise_bytes = max(self.highest_rise_bytes, now - self._began_bytes)
+        # What others free must not hide what the command takes later.
+        self._lowest_bytes = min(self._lowest_bytes, now)
+        self.highest_rise_bytes = max(self.highest_rise_bytes, now - self._lowest_bytes)
         return True
 
     @property
@@ -214,7 +216,7 @@ class Sharing:
             sum(one.page_tables_bytes + _THREAD_BYTES * one.threads for one in memories),
             sum(min(one.locked_bytes, one.file_bytes) for one in memories),
             self._machine_bytes,
-            max(0, self._machine_bytes - self._began_bytes),
+            max(0, self._machine_bytes - self._lowest_bytes),
             faults,
         )
 

@@ -30,8 +30,13 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
 
 def _lines(record: dict[str, Any]) -> Iterable[str]:
     peak, sampler = record["peak"], record["sampler"]
-    marks, advised = peak["hwm_bytes"], advice.advise(record)
     yield f"outcome     {_outcome(record)}"
+    if not advice.has_readings(peak):
+        yield "memory      never read, so nothing can be said of it"
+        yield from lacking(record)
+        yield from ceilings.lines(record)
+        return
+    marks, advised = peak["hwm_bytes"], advice.advise(record)
     if "attached" in record:
         yield from _attached(record["attached"])
     least = "at least " if peak.get("processes_unread") and peak["rss_bytes"] is not None else ""

@@ -38,7 +38,12 @@ from .sharing import Sharing
 from .tree import Tree
 from .waiting import PlainWaiting, Waiting
 
-PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+# All that end a process by default, but those of its own errors and of its own writing.
+PASSED_ON = {
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM,
+    signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
+    *range(signal.SIGRTMIN, signal.SIGRTMAX + 1),
+}  # fmt: skip
 # After these, nobody waits for what outlives the command; a scheduler kills some seconds later.
 _STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _FAILURES = 20

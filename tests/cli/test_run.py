@@ -72,3 +72,9 @@ def test_stack_command_uses_the_project_from_any_folder(
     assert "current" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert Path.cwd() == tmp_path
+
+
+@pytest.mark.parametrize("words", [["--cores", "0"], ["-c0"], ["-j", "0"], ["--cores=0"]])
+def test_no_cores_are_refused(words: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="0 cores"):
+        snakemake(words, tmp_path, tmp_path)

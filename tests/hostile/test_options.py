@@ -13,6 +13,7 @@ import pytest
 
 from beyond_ram import cli
 from beyond_ram.cli import project as projects
+from beyond_ram.cli import stack
 
 from ..conftest import ROOT
 from ..experiment.test_records import LOCK, weighed
@@ -82,7 +83,8 @@ def before(workspace: Path) -> dict[str, tuple[Any, ...]]:
 
 @pytest.fixture
 def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(projects, "PROJECT", workspace / "project")
+    monkeypatch.setattr(projects, "CHECKOUT", workspace / "project")
+    monkeypatch.setattr(stack, "FILES", workspace / "project")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     with contextlib.chdir(workspace / "here"):
         yield workspace / "here"
@@ -224,8 +226,6 @@ CASES: dict[str, str] = {
     "tokenize file --tokenizer foreign --out ids": "--tokenizer foreign: no tokenizer.json there",
     "tokenize file --tokenizer circle --out ids": "--tokenizer circle: no tokenizer.json there",
     "tokenize nothing.jsonl --tokenizer tokenizer.json --out ids": "nothing.jsonl: no such file, folder or pattern",
-    "tokenize '*.none' --tokenizer tokenizer.json --out ids": "\\*.none: no such file, folder or pattern",
-    "tokenize circle --tokenizer tokenizer.json --out ids": "circle: no such file",
     "tokenize file --tokenizer tokenizer.json --out file": "--out file: a file, and has to be a folder",
     "tokenize file --tokenizer tokenizer.json --out circle": "--out circle: a link that leads nowhere",
     f"{TOKENIZE} --workers 0": "0: at least one worker",

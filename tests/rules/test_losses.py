@@ -157,6 +157,16 @@ def older_run(place: Place) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def run_of_older_code(place: Place) -> Iterator[None]:
+    """Put back the record of a run that an earlier program had made."""
+    file = place.results / RUN / "run.json"
+    record = json.loads(file.read_text())
+    record["provenance"]["code_sha256"] = "0" * 64
+    file.write_text(json.dumps(record))
+    yield
+
+
+@contextlib.contextmanager
 def other_argument(place: Place) -> Iterator[None]:
     place.configure("c")
     try:
@@ -180,6 +190,7 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
     "argument in the config": (other_argument, FROM_SCRIPT),
     "lock": (edited("envs/current.txt", "", "# edited\n"), {"stack", *FROM_SCRIPT}),
     "record of a run": (older_run, FROM_RUNS),
+    "record of a run of older code": (run_of_older_code, FROM_SCRIPT),
     "no runs": (removed("runs"), FROM_SCRIPT),
     "no record of a run": (removed(f"{RUN}/run.json"), FROM_SCRIPT),
     "no samples of a run": (removed(f"{RUN}/samples.csv"), FROM_SCRIPT),

@@ -166,6 +166,17 @@ def test_memory_from_before_the_command_is_subtracted(folder: Folder) -> None:
     meter.close()
 
 
+def test_memory_that_others_free_hides_none_that_is_new(folder: Folder) -> None:
+    folder.set(125 * MB, 0, 125 * MB)
+    meter = Meter(folder.path, 2, ours=False)
+    folder.set(10 * MB, 0, 125 * MB)  # another process of the group gave its memory back
+    meter.look()
+    folder.set(120 * MB, 0, 125 * MB)
+    meter.look()
+    assert meter.record()["kept_bytes"] == 110 * MB
+    meter.close()
+
+
 def test_only_kills_since_the_start_count(folder: Folder) -> None:
     (folder.path / "memory.max").write_text("524288000\n")
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n")

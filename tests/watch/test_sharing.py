@@ -309,3 +309,14 @@ def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
     assert missing.has("PSS and USS") is not has_pss
     assert (row["pss_bytes"] != "") is has_pss
     assert not has_pss or row["pss_bytes"] > 30_000_000
+
+
+def test_shared_memory_that_others_free_hides_none_that_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = iter([200, 80, 190])
+    monkeypatch.setattr(Sharing, "_read_machine", lambda _: next(sizes) << 20)
+    sharing = Sharing()
+    try:
+        assert [sharing.look(), sharing.look()] == [True, True]
+        assert sharing.highest_rise_bytes == 110 << 20
+    finally:
+        sharing.close()

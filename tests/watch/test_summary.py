@@ -18,9 +18,10 @@ from .conftest import PYTHON, Watch
 def test_summary_has_ten_lines_and_notes(watched: Watch) -> None:
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
     summary_lines = list(lines(record))
-    notes = [line for line in summary_lines if line.startswith(("note", "waited", "  at speed", "PSS"))]
-    assert len(summary_lines) - len(notes) == 9
-    assert max(map(len, summary_lines)) <= 120
+    others = ("note", "missing", "waited", "  up to", "  at speed", "PSS")
+    ten = [line for line in summary_lines if not line.startswith(others)]
+    assert len(ten) == 9, summary_lines
+    assert max(map(len, ten)) <= 120, ten
     for word in ("anonymous", "file", "high water", "cgroup", "ask for", "sampler"):
         assert any(word in line for line in summary_lines), word
 
@@ -121,3 +122,11 @@ def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched: Watch)
     text = list(lines(record))
     assert sum("b" in line and "a?[31m???b" in line for line in text) == 2
     assert all(line.isprintable() for line in text)
+
+
+def test_run_without_a_reading_is_shown(watched: Watch) -> None:
+    record = watched("pass")
+    record["peak"] |= {"rss_bytes": None, "kept": None}
+    record["peak"]["hwm_bytes"]["processes"] = []
+    shown = list(lines(record))
+    assert any("never read" in line for line in shown) and not any("--mem" in line for line in shown)
