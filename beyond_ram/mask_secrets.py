@@ -9,6 +9,7 @@ import binascii
 import contextlib
 import re
 import shlex
+import urllib.parse
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -38,7 +39,7 @@ _OF_DATA = re.compile(
 _TOKEN_OF = re.compile(r".*(?:access|api|auth|bearer|github|gitlab|hub|huggingface|refresh|session)|gh|hf")
 # Tokens of a vocabulary: --pad-token, --max-token, tokenizer.mask_token.
 _VOCABULARY = re.compile(
-    r"(?:added|additional|audio|begin|bos|cls|decoder|end|ending|eos|eot|fim|first|forced|image|last|mask|max|middle|min"
+    r"(?:added|additional|audio|begin|bos|cls|decoder|end|ending|eos|eot|fim|first|forced|image|img|last|mask|max|middle|min"
     r"|n|next|num|number|pad|padding|per|prefix|prompt|sep|special|start|stop|suffix|tokenizer|total|unk|video|vocab"
     r"|word)+(?:token)?"
 )
@@ -59,24 +60,29 @@ _PLACES = ("/", ".", "~", "$")
 
 # Each pattern starts only where no character of its kind precedes, so that a long word is scanned once.
 _OPTION = re.compile(r"--?[\w.-]++")
+_TEXT_OPTION = re.compile(r"(--?[\w.-]++=|-[a-z]{0,3}?c)(\S*\s.*)", re.DOTALL)
 _HEAD = re.compile(r"(?<![\w.-])([\w.-]++)(\+?=|:=?)")
 _PAIR = re.compile(
-    r"(?<![\w.-])([\w.-]++)(?:([\"'\])}]*+)(\+=|:=|=>|==?|:[-=?+]?)(?:[^\S\n]*+(?=[bfru]{0,2}[\"'])|(?=\S))"
+    r"(?<![\w.-])([\w.-]++)(?:([\"']?+):[^\S\n]*+(?:[|>][-+\d]*+)?[^\S\n]*+(\n\s*+(?=\S))"
+    r"|([\"'\])}]*+)(\+=|:=|=>|==?|:[-=?+]?)(?:[^\S\n]*+(?=[bfru]{0,2}[\"']|[(\[{])|(?=\S))"
     r"|[\"'\])}]*+[^\S\n]++(?:(?:\|\||[?:])?==?|=>|:)[^\S\n]++|(:)[^\S\n]++|([\"'],[^\S\n]*+)(?=[bfru]{0,2}[\"'])|(\s++))"
 )
 _VALUE = re.compile(r"(?:'[^']*+'|\"(?:\\.|[^\"\\])*+\"|\\.|[^\s'\"\\])++", re.DOTALL)
+_BRACKETS = re.compile(r"'(?:\\.|[^'\\])*+'|\"(?:\\.|[^\"\\])*+\"|[()\[\]{}]", re.DOTALL)
+_LINE_HEAD = re.compile(r"[\s{\[,-]*")
 _LITERAL = re.compile(r"[bfru]{0,2}(?:'(?:\\.|[^'\\])*+'|\"(?:\\.|[^\"\\])*+\")(?=[\s,;)\]}]|$)", re.DOTALL)
 _SCHEME = r"(?:bearer|basic|token|digest|apikey|negotiate)"
 _OF_SCHEME = re.compile(rf"{_SCHEME}\s+", re.IGNORECASE)
 _BEARER = re.compile(r"(\bbearer\s+)(?!--[a-z])((?:'[^'\n]*+'|\"[^\"\n]*+\"|[^\s'\"])++)", re.IGNORECASE)
 _BASIC = re.compile(r"(\bbasic\s+)([A-Za-z0-9+/_-]{4,}+=*)", re.IGNORECASE)
 _NETRC = re.compile(r"(\blogin\s+\S+\s+password\s+)(?!\*)\S+")
+_SQL = re.compile(r"(\b(?:identified\s.{0,50}?(?:by|as)|password)\s+)('[^'\n]++'|\"[^\"\n]++\")", re.IGNORECASE)
 _LOGIN = re.compile(r"(\blogin\()(?=['\"\w])[^)\n]*+")
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*+://)", re.IGNORECASE)
 _LONGEST_ADDRESS = 4096
 _PORT = re.compile(r":\d*(?:[/\s?#,;)'\"]|$)")
 _USER = re.compile(r"(?<![\w/:.@%+-])[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?=\w)")
-_QUERY = re.compile(r"([?&;])([\w.-]++)=([^&#\s'\"]++)")
+_QUERY = re.compile(r"([?&;])([\w.%-]++(?:\[[^\]\s]*+\])*+)=([^&#\s'\"]++)")
 _OF_QUERIES = {"auth", "code", "key", "sas", "sig", "signature", "amzsignature", "googsignature", "accesssignature"}
 _LIST = re.compile(r"\[(?:(?:'(?:\\.|[^'\\\n])*+'|\"(?:\\.|[^\"\\\n])*+\")(?:, )?)++\]")
 _TOKEN = re.compile(
@@ -91,14 +97,16 @@ _TOKEN = re.compile(
 )
 # Short options whose value is secret, by program or subcommand: the next word, or the rest of the word.
 _SHORT = {
-    "bcp": "P", "curl": "uUb", "http": "a", "https": "a", "ipmitool": "P", "ldapadd": "w", "ldapsearch": "w",
-    "lftp": "u", "login": "p", "mongo": "p", "mongodump": "p", "mongorestore": "p", "mongosh": "p",
-    "mosquitto_pub": "P", "mosquitto_sub": "P", "openssl": "kK", "redis-cli": "a", "smbclient": "U", "sqlcmd": "P",
-    "sshpass": "p", "unzip": "P", "zip": "P",
+    "bcp": "P", "cqlsh": "p", "curl": "uUbE", "http": "a", "https": "a", "ipmitool": "P", "ldapadd": "w",
+    "ldapsearch": "w", "lftp": "u", "login": "p", "mongo": "p", "mongodump": "p", "mongorestore": "p", "mongosh": "p",
+    "mosquitto_pub": "P", "mosquitto_sub": "P", "openssl": "kK", "publish": "tp", "redis-cli": "a", "secret": "b",
+    "smbclient": "U", "sqlcmd": "P", "sshpass": "p", "twine": "p", "unzip": "P", "zip": "P",
 }  # fmt: skip
 # -pVALUE: another word would be a database or a file.
 _ATTACHED = re.compile("7z[az]?|mariadb(?:-dump)?|mysql(?:admin|dump|import)?|(?:un)?rar")
 _CLUSTER = "sSLkfgiIvjJRNGn"  # options without a value, which may stand before one
+_MANY = re.compile(r"^--.*(?:api[-_]?keys?|keys|tokens|secrets|passwords)$", re.IGNORECASE)  # take several values
+_BATCH = re.compile(r"-[A-Za-z]*b[A-Za-z]*")  # of htpasswd: user and password follow
 _BY_STDIN = re.compile(
     r"--password-stdin|--with-token|--stdin\b|\bsudo\s+(?:-\w+\s+)*-\w*S|\bchpasswd\b|\bpasswd\b.*<<<"
 )
@@ -154,39 +162,50 @@ def _hides(name: str, value: str) -> bool:
     """Whether the value of a name is secret. `pwd` alone may also be a folder."""
     if name.lstrip("-").lower() in ("pwd", "oldpwd"):
         return not value.startswith(_PLACES)
-    return is_secret(name)
+    parts = [part.lower() for part in _PARTS.findall(name[-_LONGEST:])]
+    if parts[-1:] == ["tokens"] and name.isupper() and not any(map(_VOCABULARY.fullmatch, parts)):
+        return not re.match(r"\d+[kKMGBT]?(?!\w)", value)
+    if name.startswith("-") and value.startswith("--") and any(map(_FLAG.fullmatch, parts)):
+        return False  # a flag and the next option
+    return name == "--from-literal" or is_secret(name)
 
 
 def _vector(words: Sequence[str], depth: int) -> list[str]:
     shown: list[str] = []
-    hidden, letters, attached = False, "", False
+    hidden, many, letters, attached = False, False, "", False
     for number, word in enumerate(words):
         following = words[number + 1] if number + 1 < len(words) else ""
         if hidden and (word in ("=", ":", ":=") or (re.fullmatch(_SCHEME, word, re.IGNORECASE) and following)):
             shown.append(word)
             continue
-        if hidden:
+        if hidden or (many and not word.startswith("-")):
             shown.append(MASK)
             hidden = bool(_OPTION.fullmatch(word)) and is_secret(word)  # the option before may have been a flag
             continue
+        before = words[max(0, number - 4) : number]
         program = PurePath(word).name if ":" not in word else ""
         if program in _SHORT or _ATTACHED.fullmatch(program):
             letters, attached = _SHORT.get(program, "p"), program not in _SHORT
         option = re.fullmatch(rf"(-[{_CLUSTER}]*?[{letters}])(.*)", word, re.DOTALL) if letters else None
         if option and (option[2] or not attached):
             shown.append(option[1] + (MASK if option[2] else ""))
-            hidden = not option[2]
+            hidden, many = not option[2], False
             continue
         shown.append(_word(word, depth))
-        hidden = _hides_next(words[max(0, number - 4) : number], word, following)
+        # Data over several lines are read by patterns.
+        data = depth and word[-1:] == ":" and following[:1] in ("[", "{")
+        hidden = not data and _hides_next(before, word, following)
+        many = (hidden and bool(_MANY.search(word))) or (
+            "htpasswd" in before and any(map(_BATCH.fullmatch, [*before, word]))
+        )
     return shown
 
 
 def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
     """Whether the word after `word` is secret."""
-    if word in ("--body", "-b") and {"secret", "set"} <= set(before):
+    if (word == "--body" and {"secret", "set"} <= set(before)) or before[:2] == ["alias", "set"]:
         return True
-    if word in ("--user", "--proxy-user") and ":" in following:
+    if word in ("--user", "--proxy-user", "--cert", "--proxy-cert") and ":" in following:
         return not re.fullmatch(r"\d+:\d+", following)
     if _OPTION.fullmatch(word) or following == "=":
         return _hides(word, following)
@@ -196,8 +215,8 @@ def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
         return False
     if word.lower() == "bearer" or (list(before[-1:]), word) == (["wandb"], "login"):
         return True
-    names_follow = {"-p", "-r", "--set", "config", "create", "modify", "set", "setenv"}
-    return bool(names_follow & set(before[-2:])) and is_secret(word)
+    names_follow = {"-p", "-r", "--set", "config", "create", "modify", "set", "setenv", "-genv", "-env"}
+    return bool(names_follow & set(before[-2:])) and is_secret(word) and (*before[-1:], word) != ("create", "secret")
 
 
 def _word(word: str, depth: int) -> str:
@@ -219,6 +238,8 @@ def _word(word: str, depth: int) -> str:
                 + (" " if value[0] == " " and not kept else "")
                 + MASK
             )
+    if option := _TEXT_OPTION.fullmatch(word):
+        return option[1] + _text(option[2], depth + 1, hides=True)
     if _ADDRESS.match(word):
         word = _user_of_address(word, whole=True)
     if end < len(word) or "$(" in word or "`" in word:
@@ -250,30 +271,39 @@ def _shell(text: str, depth: int) -> str:
     """Shell text whose words are masked as those of commands. Raises ValueError if it is not closed."""
     commands: list[list[Word]] = [[]]
     edits: list[tuple[int, int, str]] = []
-    given = False
+    targets: list[list[Word]] = []  # of redirections, which may stand between an option and its value
+    last: Word | str = ""
     for word in parts_of(text):
         if isinstance(word, str):
-            given = word == "<<<" and any(is_secret(one.value) for one in commands[-1])
-            commands.append([])
-        elif given:
+            if word[0] not in "<>":
+                commands.append([])
+        elif last == "<<<" and any(is_secret(one.value) for one in commands[-1]):
             edits.append((word.start, word.end, MASK))
-            given = False
+        elif isinstance(last, str) and last[:1] in ("<", ">") and last not in ("<<", "<<-"):
+            targets.append([word])
         else:
             commands[-1].append(word)
-    for words in commands:
+        last = word
+    called = 0  # the end of a call that was hidden
+    for words in [*commands, *targets]:
         values = [word.value for word in words]
         # A word that is the whole text again was not taken apart: only patterns are left to look for.
         whole = values == [text]
         shown = [text] if whole else _vector(values, depth + 1)
         for word, value in zip(words, shown, strict=True):
             if value != word.value:
-                edits.append((word.start, word.end, _quoted(value.replace("\0", "$(…)"))))
+                if word.end > called and value.endswith(MASK) and text.startswith("(", word.end):
+                    called = _after_calls(text, word.end)
+                    if called > len(text):
+                        raise ValueError
+                edits.append((word.start, max(word.end, called), _quoted(value.replace("\0", "$(…)"))))
             else:
                 edits += [(start, end, _text(text[start:end], depth + 1)) for start, end in word.inner]
     parts, at = [], 0
     for start, end, value in sorted(edits):
-        parts += [text[at:start], value]
-        at = end
+        if start >= at:
+            parts += [text[at:start], value]
+            at = end
     return "".join([*parts, text[at:]])
 
 
@@ -291,6 +321,7 @@ def _patterns(text: str) -> str:
     text = _BEARER.sub(rf"\g<1>{MASK}", text)
     text = _BASIC.sub(_of_basic, text)
     text = _NETRC.sub(rf"\g<1>{MASK}", text)
+    text = _SQL.sub(rf"\g<1>{MASK}", text)
     text = _LOGIN.sub(rf"\g<1>{MASK}", text)
     parts, at = [], 0
     for pair in _PAIR.finditer(text):
@@ -303,7 +334,7 @@ def _patterns(text: str) -> str:
 
 def _is_pair(pair: re.Match[str], text: str) -> bool:
     """Whether a name and what follows are a secret's name and its value."""
-    name, value = pair[1], text[pair.end() : pair.end() + 1]
+    name, value = pair[1], text[pair.end() : pair.end() + _LONGEST]
     scheme = _OF_SCHEME.match(text, pair.end())
     begin = scheme.end() if scheme else pair.end()
     masked = text.startswith(MASK, begin)
@@ -312,21 +343,27 @@ def _is_pair(pair: re.Match[str], text: str) -> bool:
     before = text[max(0, pair.start() - 1) : pair.start()]
     if before in ("?", "&") and before:
         return False  # read by _QUERY
-    if before == "/" and pair[3] == ":" and value == "/":
+    if before == "/" and pair[5] == ":" and value[:1] == "/":
         return False  # a path, as in --volume /a/token:/b
-    if pair[6] is not None and not name.startswith("-"):
+    if pair[3] and not ((pair[2] and value[0] in "\"'[{") or _LINE_HEAD.fullmatch(_line_before(text, pair))):
+        return False  # code, as in `if token:`
+    if pair[8] is not None and not name.startswith("-"):
         return False  # two words
-    if pair[5] is not None and len(_PARTS.findall(name)) < 2:
+    if pair[7] is not None and len(_PARTS.findall(name)) < 2:
         return False  # two strings, such as names of columns
-    if pair[3] is not None and pair[3].startswith(":") and text.startswith("//", pair.end()):
+    if pair[5] is not None and pair[5].startswith(":") and text.startswith("//", pair.end()):
         return False
-    return _hides(name, value)
+    return _hides(name, value) and not (pair[3] and _block(text, pair) == pair.end())
+
+
+def _line_before(text: str, pair: re.Match[str]) -> str:
+    return text[text.rfind("\n", 0, pair.start()) + 1 : pair.start()]
 
 
 def _to_line_end(pair: re.Match[str]) -> bool:
     """Whether a value without quotes is the rest of its line: of a header, in YAML, and after `NAME = `."""
-    apart = not any(pair.group(3, 4, 5, 6))
-    return apart or bool(pair[4]) or (pair[3] or "").startswith(":") or "authorization" in pair[1].lower()
+    apart = not any(pair.group(3, 5, 6, 7, 8))
+    return apart or bool(pair[6]) or (pair[5] or "").startswith(":") or "authorization" in pair[1].lower()
 
 
 def _value(text: str, pair: re.Match[str]) -> tuple[int, int]:
@@ -334,18 +371,53 @@ def _value(text: str, pair: re.Match[str]) -> tuple[int, int]:
     at = pair.end()
     line = text.find("\n", at)
     line = len(text) if line < 0 else line
+    if pair[3]:
+        return at, _block(text, pair)
     if literal := _LITERAL.match(text, at):
         return at, literal.end()
-    if _to_line_end(pair):
-        scheme = _OF_SCHEME.match(text, at)
-        return (scheme.end() if scheme else at), line
-    if text[at] in "([{":
-        end = text.find({"(": ")", "[": "]", "{": "}"}[text[at]], at)
-        return at, line if end < 0 else end + 1
     value = _VALUE.match(text, at)
     # A quote that is not closed: the value may go on to the end.
     closed = value and text[value.end() : value.end() + 1] not in ("'", '"')
-    return at, value.end() if value and closed else len(text)
+    end = line if _to_line_end(pair) else value.end() if value and closed else len(text)
+    if bracket := re.compile(r"[(\[{]").search(text, at, end):
+        after = _after_calls(text, bracket.start())
+        if bracket.start() == at or after <= len(text):
+            end = after if bracket.start() == at and not _to_line_end(pair) else max(end, after)
+    scheme = _OF_SCHEME.match(text, at) if _to_line_end(pair) else None
+    return (scheme.end() if scheme else at), end
+
+
+def _partner(text: str, at: int) -> int:
+    """The place after the partner of a bracket, which is beyond the text if it has none."""
+    depth = 0
+    for sign in _BRACKETS.finditer(text, at, at + _LONGEST_ADDRESS):
+        depth += 1 if sign[0] in "([{" else -1 if sign[0] in ")]}" else 0
+        if not depth:
+            return sign.end()
+    return len(text) + 1
+
+
+def _after_calls(text: str, at: int) -> int:
+    """The place after brackets, and after what is called on them."""
+    while text[at : at + 1] in ("(", "[", "{"):
+        at = _partner(text, at)
+        if called := re.compile(r"[.\w]++").match(text, at):
+            at = called.end()
+    return at
+
+
+def _block(text: str, pair: re.Match[str]) -> int:
+    """The end of a value below its name: a literal, a bracket with its contents, or lines further to the right."""
+    at = pair.end()
+    if text[at] in "([{'\"":
+        return _partner(text, at)
+    line = _line_before(text, pair)
+    indent = len(line) - len(line.lstrip(" \t"))
+    begin = text.rfind("\n", 0, at) + 1
+    lines = re.compile(
+        rf"(?:(?:[ \t]{{{indent + 1},}}+\S|[ \t]{{{indent}}}- )[^\n]*+(?:\n\s*?(?=[ \t]*+\S)|$))*+"
+    ).match(text, begin)
+    return len(text[: lines.end()].rstrip()) if lines and lines.end() > at else at
 
 
 def _user_of_address(text: str, *, whole: bool) -> str:
@@ -372,8 +444,9 @@ def _user_of_address(text: str, *, whole: bool) -> str:
 
 
 def _of_query(query: re.Match[str]) -> str:
-    name = "".join(_PARTS.findall(query[2])).lower()
-    hides = is_secret(query[2]) or name.removeprefix("x") in _OF_QUERIES
+    named = urllib.parse.unquote(query[2])
+    name = "".join(_PARTS.findall(named)).lower()
+    hides = is_secret(named) or name.removeprefix("x") in _OF_QUERIES
     return f"{query[1]}{query[2]}={MASK}" if hides else query[0]
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 _BLANKS = re.compile(r"(?:[^\S\n]|\\\n)+")
-_OPERATOR = re.compile(r"<<<|<<-?|[;&|()<>\n]")
+_OPERATOR = re.compile(r"(?:\d+(?=[<>])|&(?=>))?(<<<|<<-?|>>|<>|>\||[<>]&?|[;&|()\n])")
 _DELIMITER = re.compile(r"[^\S\n]*([^\s;&|()<>]+)")
 _PLAIN = re.compile(r"[^\s;&|()<>'\"\\$`]+")
 _ENDS = re.compile(r"[\s;&|()<>]")
@@ -28,15 +28,20 @@ def parts_of(text: str) -> Iterator[Word | str]:
     while at < len(text):
         if blanks := _BLANKS.match(text, at):
             at = blanks.end()
+        elif text.startswith(("<(", ">("), at):
+            word = Word(at)
+            at = word.end = _read_substitution(text, at, [], word.inner)
+            word.value = "\0"
+            yield word
         elif operator := _OPERATOR.match(text, at):
             at = operator.end()
-            if operator[0] in ("<<", "<<-") and (delimiter := _DELIMITER.match(text, at)):
+            if operator[1] in ("<<", "<<-") and (delimiter := _DELIMITER.match(text, at)):
                 at = delimiter.end()
                 delimiters.append(re.sub(r"['\"\\]", "", delimiter[1]))
-            if operator[0] == "\n":
+            if operator[1] == "\n":
                 at = _after_documents(text, at, delimiters)
                 delimiters = []
-            yield operator[0]
+            yield operator[1]
         elif text[at] == "#":  # a comment, which is read by patterns
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
@@ -103,7 +108,7 @@ def _read_quotes(text: str, at: int, parts: list[str], inner: list[tuple[int, in
 
 
 def _read_substitution(text: str, at: int, parts: list[str], inner: list[tuple[int, int]]) -> int:
-    """Read `$(…)`, `${…}` or backticks; any other `$` is itself. Raises ValueError."""
+    """Read `$(…)`, `<(…)`, `${…}` or backticks; any other `$` is itself. Raises ValueError."""
     if text[at] == "`":
         end = re.compile(r"(?:[^`\\]|\\.)*+`", re.DOTALL).match(text, at + 1)
         if not end:

@@ -59,6 +59,9 @@ def test_long_words_are_masked_quickly() -> None:
         "http://a:" * 12_000,
         '"$(\\' * 25_000,
         "' " * 50_001,
+        "token=a( " * 5_000,
+        "token=('" * 5_000,
+        "token:\n " * 10_000,
     ):
         mask_secrets.in_command(["x", word])
     assert time.monotonic() - begun < 5
@@ -130,6 +133,18 @@ FORMS = [
     ["bash", "-c", "cat <<EOF > f\npassword: it's {}\nEOF\nx"], ["bash", "-c", "x 'never closed --password {}"],
     ["x", "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"],
     ["https://hooks.slack.com/services/T0/B0/{}"],
+    ["sbatch", "--wrap=curl -u u:{} x"], ["x", "--command=mysql -p{}"],
+    ["docker", "run", "--entrypoint=curl -u u:{} x"],
+    ["bash", "-cmysql -p{}"], ["sh", "-c", "app --token >/dev/null {}"], ["sh", "-c", "app --token 2>&1 {}"],
+    ["sh", "-c", "app --token <(echo {})"], ["x", '{"rows": 5, "secret": {"value": "{}"}}'],
+    ["x", '{"rows":5,"password":["a","{}"]}'], ["python", "-c", "token = os.environ.get('T', f('a'), '{}')"],
+    ["python", "-c", "token=get('T').replace('a', '{}')"], ["vllm", "serve", "m", "--api-key", "a", "{}", "{}"],
+    ["curl", "https://h/x?token[]={}&b=1"], ["curl", "https://h/x?%74oken={}&b=1"], ["x", "TOKENS={}"],
+    ["curl", "--cert", "c.pem:{}", "h"], ["curl", "-E", "c.pem:{}", "h"], ["twine", "upload", "-p", "{}"],
+    ["uv", "publish", "-t", "{}"], ["cqlsh", "-p", "{}"], ["gh", "secret", "set", "X", "-b{}"],
+    ["htpasswd", "-cb", "f", "u", "{}"], ["kubectl", "create", "secret", "generic", "x", "--from-literal=a={}"],
+    ["mc", "alias", "set", "n", "https://h", "AK", "{}"], ["mpirun", "-genv", "HF_TOKEN", "{}"],
+    ["psql", "-c", "ALTER USER u IDENTIFIED BY '{}'"],
     *(["x", f"{prefix}{{}}AbCd0123456789012345"] for prefix in
       ("hf_", "ghp_", "github_pat_", "glpat-", "sk-", "sk-proj-", "xoxb-", "eyJhbGciOiJIUzI1NiJ9.")),
 ]  # fmt: skip
@@ -154,6 +169,24 @@ def test_no_way_to_pass_a_secret_leaves_it() -> None:
     assert not leaks, f"{len(leaks)} of {len(commands)}: {leaks[:5]}"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: |\n  a\n  {}\nrows: 5",
+        "a:\n  password:\n    {}\nrows: 5",
+        "secret:\n  value: {}\nrows: 5",
+        "passwords:\n- a\n- {}\nrows: 5",
+        'api_keys: ["a",\n "{}"]\nrows: 5',
+        '{"secret": {\n "value": "{}"\n},\n"rows: 5": 1}',
+        '"token":\n "{}",\n"rows: 5": 1',
+        "token = get(\n  'T', '{}')\n'rows: 5'",
+    ],
+)
+def test_value_below_its_name_is_hidden_and_the_rest_is_not(text: str) -> None:
+    shown = mask_secrets.in_text(text.replace("{}", PLANTED))
+    assert PLANTED not in shown and "rows: 5" in shown
+
+
 def test_messages_with_commands_hide_the_same() -> None:
     for words in itertools.islice(ways(), 0, None, 5):
         shown = mask_secrets.in_text(f"CalledProcessError: Command {words} returned non-zero exit status 1.")
@@ -174,6 +207,8 @@ def test_messages_with_commands_hide_the_same() -> None:
         "python x.py --columns ['id','token','label'] --auth-type none --level basic --rows 5",
         "curl -sSL -o out.tar https://host/x?download=true&rows=5 -H Accept:text/plain",
         "mysql -u me -h host db -P 3306 --secure-transport",
+        "python x.py --use_auth_token --trust-remote-code --img_token 3",
+        "kubectl create secret generic x",
     ],
 )
 def test_ordinary_commands_stay_readable(line: str) -> None:
@@ -185,6 +220,9 @@ def test_quoted_text_is_kept_where_nothing_is_secret() -> None:
     text = "for i in 1 2; do python x.py --prompt \"it's $i of $(nproc)\" --out '/a b'/$i; done > log 2>&1 # don't"
     assert mask_secrets.in_command(["bash", "-c", text]) == ["bash", "-c", text]
     assert mask_secrets.in_text(f"bash: {text}") == f"bash: {text}"
+    assert mask_secrets.in_text("if token:\n    run()\n") == "if token:\n    run()\n"
+    for text in ("x > log 2>&1 && diff <(a) <(b) 2>/dev/null", "sbatch --wrap='x --rows 5' --mem=4G | tee log"):
+        assert mask_secrets.in_text(text) == text
 
 
 SECRETS = [f"planted-{number}" for number in range(6)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from .. import mask_secrets
 from ..analysis.changes import in_unit
 from ..metrics import METRICS
 from ..stacks import differences
@@ -98,7 +99,7 @@ class Result:
         if step is None:
             return []
         words = ["beyond-ram", "why", self.ladder.script.name, *self.ladder.options]
-        sides = [shlex.join([*words, f"{self.package}=={side}"]) for side in (step.first, step.second)]
+        sides = [_shown([*words, f"{self.package}=={side}"]) for side in (step.first, step.second)]
         return [f"what holds it: {sides[0]}", f"  and: {sides[1]}"]
 
     def _yanked(self, *versions: str) -> str:
@@ -252,7 +253,7 @@ class Result:
         text = self.ladder.script.read_text(encoding="utf-8", errors="replace").rstrip()
         if text.count("\n") >= _QUOTED_LINES:
             return [f"The script is `{self.ladder.script.name}`."]
-        return [f"`{self.ladder.script.name}`:", "", "```python", text, "```"]
+        return [f"`{self.ladder.script.name}`:", "", "```python", mask_secrets.in_text(text), "```"]
 
     def _commands(self) -> list[str]:
         """A command for each side of the first step, with every version pinned."""
@@ -261,9 +262,10 @@ class Result:
         lines = ["Each side, with all versions that it ran with:", "", "```sh"]
         for version in versions:
             pins = self.ladder.locks[version].pins if version in self.ladder.locks else {}
-            options = " ".join(f"--with {name}=={pin}" for name, pin in pins.items())
-            words = shlex.join([self.ladder.script.name, *self.ladder.words])
-            lines.append(f"beyond-ram watch -- uv run --no-project --python {PYTHON} {options} python {words}")
+            options = [word for name, pin in pins.items() for word in ("--with", f"{name}=={pin}")]
+            words = ["python", self.ladder.script.name, *self.ladder.words]
+            words = ["uv", "run", "--no-project", "--python", PYTHON, *options, *words]
+            lines.append(_shown(["beyond-ram", "watch", "--", *words]))
         return [*lines, "```"]
 
     def _table(self) -> list[str]:
@@ -282,6 +284,10 @@ class Result:
                 cells = [version + (" (yanked)" if release.yanked else ""), release.date, str(len(runs))]
                 lines.append(f"| {' | '.join([*cells, self.search.outcome(version), *values])} |")
         return lines
+
+
+def _shown(words: Sequence[str]) -> str:
+    return shlex.join(mask_secrets.in_command(words))
 
 
 def moved(locks: Sequence[str]) -> list[str]:

@@ -122,7 +122,7 @@ def script_of(arguments: argparse.Namespace) -> "tuple[Path, list[str], Inline]"
     try:
         words = shlex.split(arguments.args)
     except ValueError as error:
-        raise ValueError(f"--args {arguments.args!r} cannot be split into words: {error}") from None
+        raise ValueError(f"--args cannot be split into words: {error}") from None
     return script, words, read(script, arguments.more, stack_of(arguments))
 
 

@@ -127,14 +127,18 @@ def _killed(record: dict[str, Any]) -> bool:
 
 
 def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | None:
-    """The record of an earlier run that completed. Raises ValueError if it is of another command."""
+    """The record of an earlier run that completed; none if secrets were masked, as the command may have been another.
+
+    Raises ValueError if it is of another command.
+    """
     try:
         record: dict[str, Any] = read_json(folder / RUN_FILES[2], "outcome", "command", "peak")
     except ValueError:
         return None
     if record["command"] != mask_secrets.in_command(words):
         raise ValueError(f"{out} has runs of another command; name another --out, or remove it")
-    return record if record["outcome"] == "completed" else None
+    masked = any(mask_secrets.MASK in word for word in record["command"])
+    return record if record["outcome"] == "completed" and not masked else None
 
 
 def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dict[str, Any]:

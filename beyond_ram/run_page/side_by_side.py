@@ -7,6 +7,7 @@ from .. import advice
 from ..one_run import Run
 from ..text import in_columns
 from ..watch import trend, why
+from ..watch.missing import printable
 
 _MB = 1e6
 _REQUEST = "ask for"
@@ -70,7 +71,11 @@ def _change(before: float | None, after: float | None) -> str:
 
 
 def lines(runs: Mapping[str, Run]) -> Iterator[str]:
-    """The table for a terminal, as lines."""
+    """The table for a terminal, as lines. A record from elsewhere may have control characters."""
+    return (printable(line, len(line)) for line in _lines(runs))
+
+
+def _lines(runs: Mapping[str, Run]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     yield from in_columns([heads, *cells(runs)], left=1)
     for name, run in runs.items():

@@ -92,6 +92,6 @@ def one_line(why: BaseException | str) -> str:
     return printable(text)
 
 
-def printable(text: str) -> str:
-    """Foreign text with control characters and unencodable ones replaced by `?`, at most 300 characters."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text[:_WIDTH])
+def printable(text: str, most: int = _WIDTH) -> str:
+    """Foreign text with control characters and unencodable ones replaced by `?`, at most `most` characters."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text[:most])

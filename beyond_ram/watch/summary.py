@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import advice
 from . import ceilings, pressure, trend, why
+from .missing import printable
 
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
 _WORTH_BYTES = 8_000_000
@@ -23,7 +24,11 @@ def mebibytes(size_bytes: int) -> str:
 
 
 def lines(record: dict[str, Any]) -> Iterable[str]:
-    """Ten lines, and one more for each warning."""
+    """Ten lines, and one more for each warning. A record from elsewhere may have control characters."""
+    return (printable(line, len(line)) for line in _lines(record))
+
+
+def _lines(record: dict[str, Any]) -> Iterable[str]:
     peak, sampler = record["peak"], record["sampler"]
     yield f"outcome     {_outcome(record)}"
     if not advice.has_readings(peak):

@@ -11,6 +11,7 @@ from ..experiment.workloads.script import WHY_PROGRAM
 from ..files import end_of, read_json, write
 from ..shipped import FILES
 from ..stacks.locks import has_package
+from ..text import foreign
 from ..watch import write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
@@ -76,6 +77,7 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
         if not path.is_file():
             raise EndedEarlyError(f"cannot say: the script ended early, {_ending(record)}")
         result: dict[str, Any] = read_json(path, "steps")
+    result["error"] = foreign(result["error"]) if result.get("error") else None
     if _LAST not in result:
         result["ended_early"] = _ending(record)
     # The heap at the end is read from inside, maybe after the last sample.

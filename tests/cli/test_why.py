@@ -32,3 +32,14 @@ def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
     assert main(["why", "none.py"]) == 2
     assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_message_of_a_failed_script_is_one_line_without_secrets(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text("raise ValueError('no login:\\n\\x1b[31mtoken=S3cr3tV4lue')\n")
+    main(["why", "case.py", "--out", "results"])
+    shown = json.loads((tmp_path / "results/why.json").read_text())["error"]
+    assert shown == "ValueError: no login: token=***"
+    assert f"it failed: {shown}\n" in capfd.readouterr().out
+    assert "S3cr3tV4lue" not in (tmp_path / "results/why.json").read_text()

@@ -34,7 +34,9 @@ LINES = {
 
 class _Config(SimpleNamespace):
     def job(self, _: Cell) -> Any:
-        return SimpleNamespace(workload="script", model_dump_json=lambda **_: "{}")
+        job = SimpleNamespace(workload="script", timeout_s=None, model_dump_json=lambda **_: "{}")
+        job.but = lambda **_: job
+        return job
 
 
 @pytest.fixture(params=LINES)
@@ -52,7 +54,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     runs = Runs(_Config(results=str(tmp_path / "results")), sides, tmp_path)  # type: ignore[arg-type]
     for repeat in (1, 2, 3):
         for side in SIDES:
-            runs.weigh(Cell("cell", (("stack", "base"),), 1), side, repeat)
+            runs.weigh(Cell("cell", (("stack", "base"),), 1), side, repeat, 60.0)
     table = runs.table().assign(started_at=range(6), duration_s=1.0)
     same = table.assign(experiment="other", outcome="completed", completed_work=True, run_failed=0.0, reason="")
     broken = same.assign(experiment="worse")

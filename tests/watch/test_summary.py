@@ -114,6 +114,16 @@ def test_live_line_is_shown_only_on_a_terminal() -> None:
     assert b"\x1b" not in quiet.stderr
 
 
+def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched: Watch) -> None:
+    record = watched("held = bytearray(30_000_000)")
+    name = "a\x1b[31m\x07\u202e\nb"
+    record["phases"] = [record["phases"][0] | {"phase": name}]
+    record["left_running"] = [{"name": name, "pid": 1}]
+    text = list(lines(record))
+    assert sum("b" in line and "a?[31m???b" in line for line in text) == 2
+    assert all(line.isprintable() for line in text)
+
+
 def test_run_without_a_reading_is_shown(watched: Watch) -> None:
     record = watched("pass")
     record["peak"] |= {"rss_bytes": None, "kept": None}
