@@ -26,6 +26,8 @@ from pathlib import Path
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for every core
+# Else streams of pyarrow take its own allocator, which reserves 1 GiB of addresses; these count against a limit.
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 import inputs
 import inventory
