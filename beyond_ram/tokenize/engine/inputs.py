@@ -551,25 +551,53 @@ class ArrowFile:
         """What each record batch and dictionary says about itself. Raises Refused unless the file ends after them."""
         import pyarrow
 
-        # An IPC file is a stream between eight bytes and a footer.
-        footer = 0 if self.stream else 10 + int.from_bytes(self.map[-10:-6], "little")
-        start, stop = 0 if self.stream else 8, self.length - footer
-        place = pyarrow.BufferReader(self.buffer.slice(start, stop - start))
-        messages, at = pyarrow.ipc.MessageReader.open_stream(place), start
+        if not self.stream:
+            yield from self.messages_of_footer()
+            return
+        place = pyarrow.BufferReader(self.buffer)
+        messages = pyarrow.ipc.MessageReader.open_stream(place)
+        at = 0
         while True:
             try:
                 message = messages.read_next_message()
             except StopIteration:
                 break
-            at = start + place.tell()
+            at = place.tell()
             if message.type in ("record batch", "dictionary"):
                 yield sizes.Batch(message)
-        # An end marker is a length of 0, perhaps after four 0xff bytes.
-        marker = next((m for m in (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0") if self.map[at : at + len(m)] == m), b"")
-        if self.stream and not marker:
+        marker = self.marker(at)
+        if not marker:
             raise Refused(f"{self.file}: truncated, or its writer was not closed: the Arrow stream has no end marker")
-        more = stop - at - len(marker)
-        if more > 0 and (self.stream or more > 64 or any(self.map[stop - more : stop])):
+        self.refuse_more(self.length - at - marker)
+
+    def messages_of_footer(self):
+        """The same of an IPC file, whose first message, the schema, some writers leave without its length."""
+        import pyarrow
+
+        footer = int.from_bytes(self.map[-10:-6], "little")
+        stop = self.length - 10 - footer
+        dictionaries, batches = sizes.blocks(self.map[stop:-10])
+        blocks = sorted(dictionaries + batches)
+        if self.map[8:12] == b"\xff" * 4:
+            at = 16 + int.from_bytes(self.map[12:16], "little")
+        elif (at := blocks[0][0] if blocks else stop) > 8 + footer + 64:  # the footer has the schema too
+            self.refuse_more(at - 8 - footer)
+        for start, header, body in blocks:
+            if min(header, body) < 0 or not 0 <= start - at < 64 or start + header + body > stop:
+                raise Refused(f"{self.file}: damaged, its footer does not list what is in it")
+            at = start + header + body
+        more = stop - at - self.marker(at)
+        if more > 64 or any(self.map[stop - max(more, 0) : stop]):
+            self.refuse_more(more)
+        for start, header, body in dictionaries + batches:
+            yield sizes.Batch(pyarrow.ipc.read_message(pyarrow.BufferReader(self.buffer.slice(start, header + body))))
+
+    def marker(self, at):
+        """The length of an end marker: a length of 0, perhaps after four 0xff bytes."""
+        return next((len(m) for m in (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0") if self.map[at : at + len(m)] == m), 0)
+
+    def refuse_more(self, more):
+        if more > 0:
             raise Refused(
                 f"{self.file}: {more:,} bytes after the end marker of Arrow; if these are several streams or files in "
                 "one, separate them"

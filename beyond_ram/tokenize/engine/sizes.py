@@ -43,6 +43,12 @@ class Table:
         return list(struct.iter_unpack(kind, self.raw[place + 4 : place + 4 + count * size]))
 
 
+def blocks(footer):
+    """(place, bytes of header, bytes of body) of the dictionaries and of the record batches of an IPC file."""
+    table = Table(footer, struct.unpack_from("<I", footer, 0)[0])
+    return table.vector(2, "<qi4xq"), table.vector(3, "<qi4xq")
+
+
 class Batch:
     """A message with a record batch or dictionary. `dictionary`: its number; None for a record batch."""
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from beyond_ram.tokenize.encoders import ENGINE
 sys.path.insert(0, str(ENGINE))
 import inputs
 import json_text
+import sizes
 
 sys.path.remove(str(ENGINE))
 
@@ -308,6 +310,39 @@ def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
     for raw in (stream, file):
         path.write_bytes(raw)
         assert texts_of(path) == LONG
+
+
+def without_length_of_schema(raw: bytes) -> bytes:
+    """An IPC file as polars 2.1 writes it: the place in the file stays, so the footer is right."""
+    size = int.from_bytes(raw[12:16], "little")
+    return raw[:8] + raw[16 : 16 + size] + bytes(8) + raw[16 + size :]
+
+
+def test_arrow_file_without_the_length_of_its_schema_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrow"
+    files = {}
+    for name, texts in {"some": LONG, "none": []}.items():
+        raw = arrow(path, pa.array(texts, pa.string()), stream=False).read_bytes()
+        files[name] = without_length_of_schema(raw)
+        path.write_bytes(files[name])
+        assert texts_of(path) == texts
+    for raw in (files["some"] * 2, files["none"] * 2, files["some"] + files["none"], files["none"] + files["some"]):
+        path.write_bytes(raw)
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
+
+
+def test_batch_that_the_footer_does_not_list_is_refused(tmp_path: Path) -> None:
+    path = arrow(tmp_path / "a.arrow", pa.array(LONG), stream=False)
+    raw = path.read_bytes()
+    start = len(raw) - 10 - int.from_bytes(raw[-10:-6], "little")
+    _, batches = sizes.blocks(raw[start:-10])
+    assert len(batches) == 3
+    pack = [struct.pack("<qi4xq", *one) for one in batches]
+    for listed in ([pack[0]] * 3, [pack[1]] * 3, [pack[0], pack[0], pack[2]], [pack[0], pack[1], pack[1]]):
+        path.write_bytes(raw.replace(b"".join(pack), b"".join(listed)))
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
 
 
 def test_compressed_text_after_its_end_is_refused(tmp_path: Path) -> None:
