@@ -5,7 +5,10 @@ for files that need them.
 """
 
 import codecs
+import contextlib
 import csv
+import ctypes
+import gc
 import gzip
 import itertools
 import mmap
@@ -23,6 +26,7 @@ BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: they fit into
 ROWS = 1 << 12  # rows of a table whose places are looked up at once
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
 SPACES = b" \t\r\v\f"  # characters of a line without a document
+OF_COLUMN, OF_BYTE = 1_200, 2  # most memory for a column of a row group and a byte of a Parquet footer, measured
 HUGE = 1 << 20  # bytes from which a document is read as a stream
 
 
@@ -50,8 +54,9 @@ def unit_bytes(total):
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
-def plan(files, column="text"):
-    """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end.
+def plan(files, column="text", room=float("inf")):
+    """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end, or
+    needs more than `room` bytes of memory to plan.
 
     A unit is a list of spans (file, start, end); start and end count bytes, row groups or batches. A file that can only
     be read from its beginning is one span. Small files share a unit.
@@ -59,6 +64,11 @@ def plan(files, column="text"):
     lengths = [os.stat(file).st_size for file in files]
     size, units, weights, open_unit, unit_size = unit_bytes(sum(lengths)), [], [], [], 0
     for file, length in zip(files, lengths, strict=True):
+        if (need := footer_need(file)) > room:
+            raise Refused(
+                f"{file}: reading its footer needs up to {need >> 20:,} MiB of memory, and {int(room) >> 20:,} MiB are "
+                "available; write the file with larger row groups, or give more"
+            )
         for span, weight in spans(file, length, size, column):
             if open_unit and unit_size + weight > size * 1.25:
                 units.append(open_unit)
@@ -97,12 +107,42 @@ def arrow_library():
     return pyarrow
 
 
-def parquet_spans(file, size):
-    arrow_library()
+def footer_need(file):
+    """The most bytes of memory that the parsed footer of a Parquet file takes; 0 for another file."""
+    if kind_of(file)[0] != "parquet":
+        return 0
+    with refusing(file), open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        size = int.from_bytes(raw[-8:-4], "little")
+        if raw[-4:] != b"PAR1" or size > len(raw) - 8:  # pyarrow says what is wrong
+            return 0
+        with memoryview(raw)[len(raw) - 8 - size : -8] as footer:
+            return OF_BYTE * size + OF_COLUMN * sizes.columns_of_groups(footer)
+
+
+LIBC = ctypes.CDLL(None)
+
+
+def trim():
+    """Return free heap memory to the system if the C library can: new objects fill ever more of its gaps."""
+    if hasattr(LIBC, "malloc_trim"):
+        LIBC.malloc_trim(0)
+
+
+@contextlib.contextmanager
+def parquet_file(file):
+    """A Parquet file, after the memory of the parsed footer before it was returned."""
+    pyarrow = arrow_library()
     import pyarrow.parquet as pq
 
-    with refusing(file):
-        metadata = pq.read_metadata(file)
+    gc.collect()  # metadata and its schema refer to each other
+    trim()
+    with pyarrow.OSFile(file) as beneath:
+        yield pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK, page_checksum_verification=True)
+
+
+def parquet_spans(file, size):
+    with refusing(file), parquet_file(file) as source:
+        metadata = source.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             last = max((part_of(groups[-1].column(i))[1] for i in range(metadata.num_columns) if groups), default=4)
@@ -149,22 +189,28 @@ def needs(spans, column):
 
 
 def parquet_needs(file, start, end, column):
-    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice."""
-    import pyarrow.parquet as pq
-
-    metadata = pq.read_metadata(file)
-    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice. The footer is parsed before."""
+    footer = footer_need(file)
+    beside = f", with the footer of the file ({footer >> 20} MiB)" if footer >> 20 else ""
+    with (
+        parquet_file(file) as source,
+        open(file, "rb") as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+    ):
         for group in range(start, end):
-            chunk = chunk_of(metadata, group, column)
+            chunk = chunk_of(source.metadata, group, column)
             dictionary = 0
             for is_dictionary, rows, packed, unpacked in sizes.pages(raw, *part_of(chunk)):
                 need = unpacked + (packed if chunk.compression != "UNCOMPRESSED" else 0)
                 if is_dictionary:
                     dictionary = 2 * unpacked
-                    yield need + unpacked, f"{file}, row group {group + 1}, its dictionary"
+                    yield footer + need + unpacked, f"{file}, row group {group + 1}, its dictionary{beside}"
                 else:
                     copied = unpacked * min(rows_at_once(chunk) / max(rows, 1), 1)
-                    yield int(dictionary + need + copied), f"{file}, row group {group + 1}, a page of {rows:,} rows"
+                    yield (
+                        int(footer + dictionary + need + copied),
+                        f"{file}, row group {group + 1}, a page of {rows:,} rows{beside}",
+                    )
 
 
 def arrow_needs(file, start, end, column):
@@ -481,11 +527,7 @@ def csv_rows(file, packing, start, end, column, huge):
 
 def parquet(file, packing, start, end, column, huge):
     """Yield rows of some row groups, page by page."""
-    pyarrow = arrow_library()
-    import pyarrow.parquet as pq
-
-    with pyarrow.OSFile(file) as beneath:
-        source = pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK, page_checksum_verification=True)
+    with parquet_file(file) as source:
         of_schema(file, source.schema_arrow, column)
         groups = range(source.num_row_groups) if end is None else range(start, end)
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))

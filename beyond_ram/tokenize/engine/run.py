@@ -386,7 +386,8 @@ class Run:
         skipped = dict(sorted((+listed.left_out).items()))
         self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
-        self.units, self.weights = inputs.plan(listed.files, self.args.text_column)
+        room = limit - self.parent - working.anonymous("self") if limit else available()
+        self.units, self.weights = inputs.plan(listed.files, self.args.text_column, room)
         if not self.units:
             raise Refused("the inputs hold no rows")
         self.manifest, self.lock = claim(self.args, self.identities, self.tokenizer, len(self.units))

@@ -1,5 +1,6 @@
 """Documents from files: the same for any chunk size, spans, and size from which a document is streamed."""
 
+import gc
 import gzip
 import json
 import struct
@@ -365,6 +366,36 @@ def test_parquet_after_its_end_is_refused(tmp_path: Path) -> None:
         path.write_bytes(other)
         with pytest.raises(json_text.Refused):
             texts_of(path)
+
+
+def many_groups(path: Path) -> Path:
+    inner = [{"a": [1, 2], "b": {"c": "x"}}] * 20
+    pq.write_table(pa.table({"number": list(range(20)), "inner": inner, "text": ["x"] * 20}), path, row_group_size=1)
+    return path
+
+
+def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    path = many_groups(tmp_path / "a.parquet")
+    metadata = pq.read_metadata(path)
+    assert (metadata.num_row_groups, metadata.num_columns) == (20, 4)
+    need = inputs.OF_COLUMN * 80 + inputs.OF_BYTE * metadata.serialized_size
+    assert inputs.footer_need(str(path)) == need
+    assert inputs.plan([str(path)], room=need)[0]
+    with pytest.raises(json_text.Refused, match="reading its footer"):
+        inputs.plan([str(path)], room=need - 1)
+
+
+def test_parsed_footers_do_not_add_up(tmp_path: Path) -> None:
+    path = str(many_groups(tmp_path / "a.parquet"))
+    gc.collect()
+    gc.disable()
+    try:
+        for group in range(5):
+            assert read([(path, group, group + 1)], 100) == ["x"]
+            assert inputs.needs([(path, group, group + 1)], "text")[0]
+        assert sum(isinstance(one, pq.FileMetaData) for one in gc.get_objects()) <= 2
+    finally:
+        gc.enable()
 
 
 def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path: Path) -> None:
