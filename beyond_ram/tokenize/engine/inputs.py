@@ -129,15 +129,22 @@ def trim():
 
 
 @contextlib.contextmanager
-def parquet_file(file):
-    """A Parquet file, after the memory of the parsed footer before it was returned."""
+def parquet_file(file, dictionaries=()):
+    """A Parquet file, after the memory of the parsed footer before it was returned. Some columns are read as
+    dictionaries."""
     pyarrow = arrow_library()
     import pyarrow.parquet as pq
 
     gc.collect()  # metadata and its schema refer to each other
     trim()
     with pyarrow.OSFile(file) as beneath:
-        yield pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK, page_checksum_verification=True)
+        yield pq.ParquetFile(
+            beneath,
+            pre_buffer=False,
+            buffer_size=CHUNK,
+            page_checksum_verification=True,
+            read_dictionary=[*dictionaries],
+        )
 
 
 def parquet_spans(file, size):
@@ -181,7 +188,8 @@ def needs(spans, column):
     """The most bytes of memory that a part of the spans needs at once, as far as tables say it, and its place."""
     most = 0, ""
     for file, start, end in spans:
-        needs_of = {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind_of(file)[0])
+        kind, packing = kind_of(file)
+        needs_of = zstd_needs if packing == "zstd" else {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind)
         with refusing(file):
             for need in needs_of(file, start, end, column) if needs_of else ():
                 most = max(most, need)
@@ -211,6 +219,21 @@ def parquet_needs(file, start, end, column):
                         int(footer + dictionary + need + copied),
                         f"{file}, row group {group + 1}, a page of {rows:,} rows{beside}",
                     )
+
+
+def zstd_needs(file, start, end, column):
+    """The window of the first frame, which is kept in memory; it may be the whole text."""
+    with open(file, "rb") as opened:
+        magic, flags, rest = opened.read(4), int.from_bytes(opened.read(1), "little"), opened.read(13)
+    if magic != b"\x28\xb5\x2f\xfd" or len(rest) < 2:
+        return
+    if flags & 32:
+        at, count = (0, 1, 2, 4)[flags & 3], 1 << (flags >> 6)
+        window = int.from_bytes(rest[at : at + count], "little")
+    else:
+        window = 1 << (10 + (rest[0] >> 3))
+        window += window // 8 * (rest[0] & 7)
+    yield window, f"{file}, its zstd window"
 
 
 def arrow_needs(file, start, end, column):
@@ -530,6 +553,9 @@ def parquet(file, packing, start, end, column, huge):
     with parquet_file(file) as source:
         of_schema(file, source.schema_arrow, column)
         groups = range(source.num_row_groups) if end is None else range(start, end)
+        repeats = any(repeated(file, chunk_of(source.metadata, group, column)) for group in groups)
+    del source  # its footer
+    with parquet_file(file, [column] if repeats else ()) as source:
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
         for group in groups:
             row_group = source.metadata.row_group(group)
@@ -548,6 +574,14 @@ def chunk_of(metadata, group, column):
     """The metadata of a column in a Parquet row group."""
     paths = [metadata.schema.column(i).path for i in range(len(metadata.schema))]
     return metadata.row_group(group).column(paths.index(column))
+
+
+def repeated(file, chunk):
+    """Whether texts repeat so often that rows take much more memory than their dictionary and places in it."""
+    start, end = part_of(chunk)
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        is_dictionary, values, _, unpacked = next(sizes.pages(raw, start, end), (False, 0, 0, 0))
+    return is_dictionary and unpacked * max(chunk.num_values, 1) > 4 * chunk.total_uncompressed_size * max(values, 1)
 
 
 def rows_at_once(chunk):

@@ -584,7 +584,7 @@ class Run:
             if needs > self.room:
                 raise Refused(
                     f"{where}: reading it needs {size(needs + self.base)} of memory, and {size(self.room + self.base)} "
-                    "are available; write the file with smaller pages, row groups or batches, or give more"
+                    "are available; write the file with smaller pages, row groups, batches or windows, or give more"
                 )
             if needs > budget:
                 large.append((unit, needs))
@@ -633,10 +633,10 @@ class Run:
             self.progress.done += message["at"]
         if "needs" in message:
             if self.alone or self.count == 1:
-                needs = f"{size(message['needs'] + self.base)} of memory" if message["needs"] else "more memory"
+                needs = size(message["needs"] + self.base) if message["needs"] else ""
+                needs = f"a document needs {needs} of memory" if needs else "more memory is needed from here on"
                 raise Refused(
-                    f"{message['where']}: a document needs {needs}, and {size(self.room + self.base)} are available: "
-                    f"{message['reason']}"
+                    f"{message['where']}: {needs}, and {size(self.room + self.base)} are available: {message['reason']}"
                 )
             self.large.append((message["unit"], message["needs"]))
             worker.unit = None

@@ -364,7 +364,7 @@ def serve(common, orders, target, place):
                 say(needs=error.need, where=error.where, reason=error.reason, unit=order["unit"])
                 continue
             except MemoryError:
-                why = "what is there or follows does not fit; give more, or make it smaller"
+                why = "documents, or what has to be unpacked for them, do not fit; give more, or make them smaller"
                 say(needs=0, where=place.get(), reason=why, unit=order["unit"])
                 continue
             record["manifest"] = order["manifest"]

@@ -398,6 +398,31 @@ def test_parsed_footers_do_not_add_up(tmp_path: Path) -> None:
         gc.enable()
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_repeated_texts_of_parquet_are_not_expanded(kind: pa.DataType, tmp_path: Path) -> None:
+    distinct = [f"{number} " * 2500 for number in range(50)]
+    texts = [distinct[number * 7 % 50] for number in range(2_000)] + [f"last {number}" for number in range(9)]
+    pq.write_table(pa.table({"text": pa.array(texts, kind)}), tmp_path / "a.parquet")
+    pool = inputs.arrow_library().default_memory_pool()
+    before, most, at = pool.bytes_allocated(), 0, 0
+    for batch in inputs.read([(str(tmp_path / "a.parquet"), 0, None)], "text"):
+        assert batch.texts == texts[at : at + len(batch.texts)]
+        at, most = at + len(batch.texts), max(most, pool.bytes_allocated() - before)
+    assert at == len(texts) and most < 4 << 20
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_zstd_window_is_needed(known: bool, tmp_path: Path) -> None:
+    path, raw = tmp_path / "a.txt.zst", b"some text " * 30_000
+    if known:  # then the frame has no window: the whole text is kept
+        path.write_bytes(pa.compress(raw, codec="zstd", asbytes=True))
+    else:
+        with pa.output_stream(str(path), compression="zstd") as sink:
+            sink.write(raw)
+    window, _ = inputs.needs([(str(path), 0, None)], "text")
+    assert window == len(raw) if known else 1 << 19 <= window <= 1 << 23
+
+
 def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": LONG}), path, write_page_checksum=True, use_dictionary=False, compression="none")

@@ -776,8 +776,11 @@ def test_pages_and_batches_above_the_limit_are_refused_in_a_line(
     page, dictionary, batch = tmp_path / "page.parquet", tmp_path / "dictionary.parquet", tmp_path / "a.arrow"
     table = pa.table({"text": ["a" * 1_000_000] * 110})
     pq.write_table(table, page, use_dictionary=False, data_page_size=1 << 30, compression="zstd")
-    # What its rows take together shows only when they are read.
-    pq.write_table(pa.table({"text": ["a" * 1_000_000] + ["b"] * 1_000_00 + ["a" * 1_000_000] * 200}), dictionary)
+    pq.write_table(
+        pa.table({"text": [f"{at}" + "a" * 1_000_000 for at in range(60)] * 2}),
+        dictionary,
+        dictionary_pagesize_limit=1 << 30,
+    )
     with pa.ipc.new_file(str(batch), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
     for path in (page, dictionary, batch):
