@@ -27,6 +27,7 @@ ROWS = 1 << 12  # rows of a table whose places are looked up at once
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
 SPACES = b" \t\r\v\f"  # characters of a line without a document
 OF_COLUMN, OF_BYTE = 1_200, 2  # most memory for a column of a row group and a byte of a Parquet footer, measured
+BESIDE = 20 << 20  # memory to encode beside a zstd window
 HUGE = 1 << 20  # bytes from which a document is read as a stream
 
 
@@ -233,7 +234,7 @@ def zstd_needs(file, start, end, column):
     else:
         window = 1 << (10 + (rest[0] >> 3))
         window += window // 8 * (rest[0] & 7)
-    yield window, f"{file}, its zstd window"
+    yield window + BESIDE, f"{file}, its zstd window"
 
 
 def arrow_needs(file, start, end, column):
