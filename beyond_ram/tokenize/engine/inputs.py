@@ -208,6 +208,8 @@ def parquet_needs(file, start, end, column):
     ):
         for group in range(start, end):
             chunk = chunk_of(source.metadata, group, column)
+            if not chunk.num_values:
+                continue
             dictionary = 0
             for is_dictionary, rows, packed, unpacked in sizes.pages(raw, *part_of(chunk)):
                 need = unpacked + (packed if chunk.compression != "UNCOMPRESSED" else 0)
@@ -580,6 +582,8 @@ def chunk_of(metadata, group, column):
 def repeated(file, chunk):
     """Whether texts repeat so often that rows take much more memory than their dictionary and places in it."""
     start, end = part_of(chunk)
+    if not chunk.num_values:  # then it may have no page
+        return False
     with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
         is_dictionary, values, _, unpacked = next(sizes.pages(raw, start, end), (False, 0, 0, 0))
     return is_dictionary and unpacked * max(chunk.num_values, 1) > 4 * chunk.total_uncompressed_size * max(values, 1)

@@ -298,6 +298,11 @@ def test_columns_of_text_are_read(kind: str, stream: bool, compression: str | No
 def test_empty_table_is_read(tmp_path: Path) -> None:
     for stream in (True, False):
         assert texts_of(arrow(tmp_path / "a.arrow", pa.array([], pa.string()), stream)) == []
+    path = tmp_path / "a.parquet"
+    with pq.ParquetWriter(path, pa.schema([("text", pa.string())])) as writer:
+        writer.write_table(pa.table({"text": pa.array([], pa.string())}))
+        writer.write_table(pa.table({"text": ["x"]}))
+    assert texts_of(path) == ["x"] and inputs.needs([(str(path), 0, 2)], "text")[0]
 
 
 def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
