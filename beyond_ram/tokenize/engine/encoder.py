@@ -4,7 +4,6 @@ Releases from 1.0 on return only an array of ids; earlier ones return lists, by 
 """
 
 import collections
-import ctypes
 import os
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a worker per core already
@@ -19,15 +18,7 @@ from trouble import Refused
 # Maximum bytes of memory to encode a whole document, per byte of its UTF-8: a little above the largest measured value
 # over text, one repeated character and lines of one letter (docs/tokenize.md).
 NEED_ARRAYS, NEED_LISTS = 48, 360
-LIBC = ctypes.CDLL(None)
 SHORT = 200  # mean characters of the texts up to which a batch is faster; it runs in another thread with its own caches
-
-
-def trim():
-    """Return free heap memory to the system if the C library can. New objects fill ever more of its gaps, and
-    reading a tokenizer file leaves more free than it keeps."""
-    if hasattr(LIBC, "malloc_trim"):
-        LIBC.malloc_trim(0)
 
 
 def gives_arrays():

@@ -5,7 +5,10 @@ for files that need them.
 """
 
 import codecs
+import contextlib
 import csv
+import ctypes
+import gc
 import gzip
 import itertools
 import mmap
@@ -23,6 +26,8 @@ BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: they fit into
 ROWS = 1 << 12  # rows of a table whose places are looked up at once
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
 SPACES = b" \t\r\v\f"  # characters of a line without a document
+OF_COLUMN, OF_BYTE = 1_200, 2  # most memory for a column of a row group and a byte of a Parquet footer, measured
+BESIDE = 20 << 20  # memory to encode beside a zstd window
 HUGE = 1 << 20  # bytes from which a document is read as a stream
 
 
@@ -50,8 +55,9 @@ def unit_bytes(total):
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
-def plan(files, column="text"):
-    """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end.
+def plan(files, column="text", room=float("inf")):
+    """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end, or
+    needs more than `room` bytes of memory to plan.
 
     A unit is a list of spans (file, start, end); start and end count bytes, row groups or batches. A file that can only
     be read from its beginning is one span. Small files share a unit.
@@ -59,6 +65,11 @@ def plan(files, column="text"):
     lengths = [os.stat(file).st_size for file in files]
     size, units, weights, open_unit, unit_size = unit_bytes(sum(lengths)), [], [], [], 0
     for file, length in zip(files, lengths, strict=True):
+        if (need := footer_need(file)) > room:
+            raise Refused(
+                f"{file}: reading its footer needs up to {need >> 20:,} MiB of memory, and {int(room) >> 20:,} MiB are "
+                "available; write the file with larger row groups, or give more"
+            )
         for span, weight in spans(file, length, size, column):
             if open_unit and unit_size + weight > size * 1.25:
                 units.append(open_unit)
@@ -97,12 +108,49 @@ def arrow_library():
     return pyarrow
 
 
-def parquet_spans(file, size):
-    arrow_library()
+def footer_need(file):
+    """The most bytes of memory that the parsed footer of a Parquet file takes; 0 for another file."""
+    if kind_of(file)[0] != "parquet":
+        return 0
+    with refusing(file), open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        size = int.from_bytes(raw[-8:-4], "little")
+        if raw[-4:] != b"PAR1" or size > len(raw) - 8:  # pyarrow says what is wrong
+            return 0
+        with memoryview(raw)[len(raw) - 8 - size : -8] as footer:
+            return OF_BYTE * size + OF_COLUMN * sizes.columns_of_groups(footer)
+
+
+LIBC = ctypes.CDLL(None)
+
+
+def trim():
+    """Return free heap memory to the system if the C library can: new objects fill ever more of its gaps."""
+    if hasattr(LIBC, "malloc_trim"):
+        LIBC.malloc_trim(0)
+
+
+@contextlib.contextmanager
+def parquet_file(file, dictionaries=()):
+    """A Parquet file, after the memory of the parsed footer before it was returned. Some columns are read as
+    dictionaries."""
+    pyarrow = arrow_library()
     import pyarrow.parquet as pq
 
-    with refusing(file):
-        metadata = pq.read_metadata(file)
+    gc.collect()  # metadata and its schema refer to each other
+    trim()
+    with pyarrow.OSFile(file) as beneath:
+        yield pq.ParquetFile(
+            beneath,
+            pre_buffer=False,
+            buffer_size=CHUNK,
+            page_checksum_verification=True,
+            read_dictionary=[*dictionaries],
+        )
+
+
+def parquet_spans(file, size):
+    with refusing(file), parquet_file(file) as source:
+        metadata = source.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             last = max((part_of(groups[-1].column(i))[1] for i in range(metadata.num_columns) if groups), default=4)
@@ -141,7 +189,8 @@ def needs(spans, column):
     """The most bytes of memory that a part of the spans needs at once, as far as tables say it, and its place."""
     most = 0, ""
     for file, start, end in spans:
-        needs_of = {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind_of(file)[0])
+        kind, packing = kind_of(file)
+        needs_of = zstd_needs if packing == "zstd" else {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind)
         with refusing(file):
             for need in needs_of(file, start, end, column) if needs_of else ():
                 most = max(most, need)
@@ -149,22 +198,45 @@ def needs(spans, column):
 
 
 def parquet_needs(file, start, end, column):
-    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice."""
-    import pyarrow.parquet as pq
-
-    metadata = pq.read_metadata(file)
-    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice. The footer is parsed before."""
+    footer = footer_need(file)
+    beside = f", with the footer of the file ({footer >> 20} MiB)" if footer >> 20 else ""
+    with (
+        parquet_file(file) as source,
+        open(file, "rb") as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+    ):
         for group in range(start, end):
-            chunk = chunk_of(metadata, group, column)
+            chunk = chunk_of(source.metadata, group, column)
+            if not chunk.num_values:
+                continue
             dictionary = 0
             for is_dictionary, rows, packed, unpacked in sizes.pages(raw, *part_of(chunk)):
                 need = unpacked + (packed if chunk.compression != "UNCOMPRESSED" else 0)
                 if is_dictionary:
                     dictionary = 2 * unpacked
-                    yield need + unpacked, f"{file}, row group {group + 1}, its dictionary"
+                    yield footer + need + unpacked, f"{file}, row group {group + 1}, its dictionary{beside}"
                 else:
                     copied = unpacked * min(rows_at_once(chunk) / max(rows, 1), 1)
-                    yield int(dictionary + need + copied), f"{file}, row group {group + 1}, a page of {rows:,} rows"
+                    yield (
+                        int(footer + dictionary + need + copied),
+                        f"{file}, row group {group + 1}, a page of {rows:,} rows{beside}",
+                    )
+
+
+def zstd_needs(file, start, end, column):
+    """The window of the first frame, which is kept in memory; it may be the whole text."""
+    with open(file, "rb") as opened:
+        magic, flags, rest = opened.read(4), int.from_bytes(opened.read(1), "little"), opened.read(13)
+    if magic != b"\x28\xb5\x2f\xfd" or len(rest) < 2:
+        return
+    if flags & 32:
+        at, count = (0, 1, 2, 4)[flags & 3], 1 << (flags >> 6)
+        window = int.from_bytes(rest[at : at + count], "little")
+    else:
+        window = 1 << (10 + (rest[0] >> 3))
+        window += window // 8 * (rest[0] & 7)
+    yield window + BESIDE, f"{file}, its zstd window"
 
 
 def arrow_needs(file, start, end, column):
@@ -481,13 +553,12 @@ def csv_rows(file, packing, start, end, column, huge):
 
 def parquet(file, packing, start, end, column, huge):
     """Yield rows of some row groups, page by page."""
-    pyarrow = arrow_library()
-    import pyarrow.parquet as pq
-
-    with pyarrow.OSFile(file) as beneath:
-        source = pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK, page_checksum_verification=True)
+    with parquet_file(file) as source:
         of_schema(file, source.schema_arrow, column)
         groups = range(source.num_row_groups) if end is None else range(start, end)
+        repeats = any(repeated(file, chunk_of(source.metadata, group, column)) for group in groups)
+    del source  # its footer
+    with parquet_file(file, [column] if repeats else ()) as source:
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
         for group in groups:
             row_group = source.metadata.row_group(group)
@@ -506,6 +577,16 @@ def chunk_of(metadata, group, column):
     """The metadata of a column in a Parquet row group."""
     paths = [metadata.schema.column(i).path for i in range(len(metadata.schema))]
     return metadata.row_group(group).column(paths.index(column))
+
+
+def repeated(file, chunk):
+    """Whether texts repeat so often that rows take much more memory than their dictionary and places in it."""
+    start, end = part_of(chunk)
+    if not chunk.num_values:  # then it may have no page
+        return False
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        is_dictionary, values, _, unpacked = next(sizes.pages(raw, start, end), (False, 0, 0, 0))
+    return is_dictionary and unpacked * max(chunk.num_values, 1) > 4 * chunk.total_uncompressed_size * max(values, 1)
 
 
 def rows_at_once(chunk):
@@ -551,25 +632,53 @@ class ArrowFile:
         """What each record batch and dictionary says about itself. Raises Refused unless the file ends after them."""
         import pyarrow
 
-        # An IPC file is a stream between eight bytes and a footer.
-        footer = 0 if self.stream else 10 + int.from_bytes(self.map[-10:-6], "little")
-        start, stop = 0 if self.stream else 8, self.length - footer
-        place = pyarrow.BufferReader(self.buffer.slice(start, stop - start))
-        messages, at = pyarrow.ipc.MessageReader.open_stream(place), start
+        if not self.stream:
+            yield from self.messages_of_footer()
+            return
+        place = pyarrow.BufferReader(self.buffer)
+        messages = pyarrow.ipc.MessageReader.open_stream(place)
+        at = 0
         while True:
             try:
                 message = messages.read_next_message()
             except StopIteration:
                 break
-            at = start + place.tell()
+            at = place.tell()
             if message.type in ("record batch", "dictionary"):
                 yield sizes.Batch(message)
-        # An end marker is a length of 0, perhaps after four 0xff bytes.
-        marker = next((m for m in (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0") if self.map[at : at + len(m)] == m), b"")
-        if self.stream and not marker:
+        marker = self.marker(at)
+        if not marker:
             raise Refused(f"{self.file}: truncated, or its writer was not closed: the Arrow stream has no end marker")
-        more = stop - at - len(marker)
-        if more > 0 and (self.stream or more > 64 or any(self.map[stop - more : stop])):
+        self.refuse_more(self.length - at - marker)
+
+    def messages_of_footer(self):
+        """The same of an IPC file, whose first message, the schema, some writers leave without its length."""
+        import pyarrow
+
+        footer = int.from_bytes(self.map[-10:-6], "little")
+        stop = self.length - 10 - footer
+        dictionaries, batches = sizes.blocks(self.map[stop:-10])
+        blocks = sorted(dictionaries + batches)
+        if self.map[8:12] == b"\xff" * 4:
+            at = 16 + int.from_bytes(self.map[12:16], "little")
+        elif (at := blocks[0][0] if blocks else stop) > 8 + footer + 64:  # the footer has the schema too
+            self.refuse_more(at - 8 - footer)
+        for start, header, body in blocks:
+            if min(header, body) < 0 or not 0 <= start - at < 64 or start + header + body > stop:
+                raise Refused(f"{self.file}: damaged, its footer does not list what is in it")
+            at = start + header + body
+        more = stop - at - self.marker(at)
+        if more > 64 or any(self.map[stop - max(more, 0) : stop]):
+            self.refuse_more(more)
+        for start, header, body in dictionaries + batches:
+            yield sizes.Batch(pyarrow.ipc.read_message(pyarrow.BufferReader(self.buffer.slice(start, header + body))))
+
+    def marker(self, at):
+        """The length of an end marker: a length of 0, perhaps after four 0xff bytes."""
+        return next((len(m) for m in (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0") if self.map[at : at + len(m)] == m), 0)
+
+    def refuse_more(self, more):
+        if more > 0:
             raise Refused(
                 f"{self.file}: {more:,} bytes after the end marker of Arrow; if these are several streams or files in "
                 "one, separate them"

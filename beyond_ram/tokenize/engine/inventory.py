@@ -36,7 +36,8 @@ def kind_of(file):
     packing = PACKED.get(ending.lower())
     if packing:
         ending = os.path.splitext(stem)[1]
-    return ENDS.get(ending.lower()), packing
+    kind = ENDS.get(ending.lower())
+    return None if packing and kind in ("parquet", "arrow") else kind, packing
 
 
 class Inventory:
@@ -156,7 +157,7 @@ class Inventory:
         if not member and is_of_datasets(folder, name):
             self.left_out["cache of datasets"] += 1
             return
-        if kind is None or (packing and kind in ("parquet", "arrow")):
+        if kind is None:
             raise Refused(f"{path}: cannot be read; it has to end in {', '.join(ENDS)} (text also with .gz or .zst)")
         self.readable += 1
         file = os.path.join(self.real(folder), name)
@@ -175,7 +176,7 @@ def what(path):
     """What a path leads to: "file", "folder", "pipe", "socket", "device"; None if there is nothing. Raises Refused."""
     try:
         mode = os.stat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a name in a state.json may be no path
         if os.path.islink(path):
             raise Refused(f"{path}: a link that leads nowhere; remove it") from None
         return None
@@ -195,23 +196,25 @@ def saved(folder, names):
     """The files of a dataset that `datasets` saved, in its order, or the sorted folders of a `DatasetDict`; None for
     another folder. Raises Refused."""
     for name, key in (("dataset_dict.json", "splits"), ("state.json", "_data_files")):
-        if name not in names:
-            continue
         path = os.path.join(folder, name)
+        if name not in names or what(path) != "file":
+            continue
         try:
             with open(path, encoding="utf-8") as file:
                 content = json.load(file)
             members = sorted(content[key]) if key == "splits" else [one["filename"] for one in content[key]]
             chosen = content.get("_indices_data_files")
             "".join(members)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except OSError as error:
+            raise Refused(f"{path}: cannot be read ({error.strerror})") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise Refused(f"{path}: not as `datasets` writes it; name the files themselves") from None
         if chosen:
             raise Refused(f"{path}: a file of indices chooses the rows, and is not read; `flatten_indices`, then save")
         needed = [os.path.join(member, "state.json") if key == "splits" else member for member in members]
-        missing = [one for one in needed if not os.path.exists(os.path.join(folder, one))]
-        if missing:
-            raise Refused(f"{path} names {missing[0]}, which does not exist")
+        for one in needed:
+            if (kind := what(os.path.join(folder, one))) != "file":
+                raise Refused(f"{path} names {one}, which " + (f"is a {kind}, no file" if kind else "does not exist"))
         return members
     return None
 

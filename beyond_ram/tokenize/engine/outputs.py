@@ -32,7 +32,8 @@ class Digest:
     def file(self, kind, path):
         """Add the ids of a part, or of a flat file."""
         for ids in ids_of(kind, path, self.dtype):
-            self.state.update(np.ascontiguousarray(ids.astype(self.dtype, copy=False)))
+            for part in in_parts(ids, self.dtype):
+                self.state.update(part)
 
     def hexdigest(self):
         return self.state.hexdigest()
@@ -54,6 +55,12 @@ def ids_of(kind, path, dtype):
 
         for batch in pq.ParquetFile(str(path), pre_buffer=False).iter_batches(1024, use_threads=False):
             yield in_place(batch.column(0).flatten())
+
+
+def in_parts(ids, dtype):
+    """Mapped ids of another type, a part at a time: a document may be larger than the memory limit."""
+    for at in range(0, len(ids), IDS):
+        yield ids[at : at + IDS].astype(dtype, copy=False)
 
 
 def documents_of(kind, path, dtype, lengths, start):
@@ -354,5 +361,6 @@ def sha256(kind, files, dtype):
     digest = hashlib.sha256()
     for name in files:
         for ids in ids_of(kind, name, dtype):
-            digest.update(np.ascontiguousarray(ids.astype("<i4", copy=False)))
+            for part in in_parts(ids, "<i4"):
+                digest.update(part)
     return digest.hexdigest()

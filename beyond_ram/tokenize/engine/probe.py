@@ -14,7 +14,7 @@ from trouble import Refused
 def main():
     path = sys.argv[1]
     try:
-        import inputs  # noqa: F401
+        import inputs
         import outputs  # noqa: F401
     except ImportError as error:
         print(json.dumps({"refused": f"this stack lacks {error.name}, so it cannot be used to tokenize"}))
@@ -32,7 +32,7 @@ def main():
     try:
         encoder.check_ids(spec)
         del spec
-        encoder.trim()
+        inputs.trim()
         encoder.load(path)
     except Refused as error:
         print(json.dumps({"version": version, "cannot": str(error)}))

@@ -26,6 +26,8 @@ from pathlib import Path
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for every core
+# Else streams of pyarrow take its own allocator, which reserves 1 GiB of addresses; these count against a limit.
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 import inputs
 import inventory
@@ -384,7 +386,8 @@ class Run:
         skipped = dict(sorted((+listed.left_out).items()))
         self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
-        self.units, self.weights = inputs.plan(listed.files, self.args.text_column)
+        room = limit - self.parent - working.anonymous("self") if limit else available()
+        self.units, self.weights = inputs.plan(listed.files, self.args.text_column, room)
         if not self.units:
             raise Refused("the inputs hold no rows")
         self.manifest, self.lock = claim(self.args, self.identities, self.tokenizer, len(self.units))
@@ -581,7 +584,7 @@ class Run:
             if needs > self.room:
                 raise Refused(
                     f"{where}: reading it needs {size(needs + self.base)} of memory, and {size(self.room + self.base)} "
-                    "are available; write the file with smaller pages, row groups or batches, or give more"
+                    "are available; write the file with smaller pages, row groups, batches or windows, or give more"
                 )
             if needs > budget:
                 large.append((unit, needs))
@@ -630,10 +633,10 @@ class Run:
             self.progress.done += message["at"]
         if "needs" in message:
             if self.alone or self.count == 1:
-                needs = f"{size(message['needs'] + self.base)} of memory" if message["needs"] else "more memory"
+                needs = size(message["needs"] + self.base) if message["needs"] else ""
+                needs = f"a document needs {needs} of memory" if needs else "more memory is needed from here on"
                 raise Refused(
-                    f"{message['where']}: a document needs {needs}, and {size(self.room + self.base)} are available: "
-                    f"{message['reason']}"
+                    f"{message['where']}: {needs}, and {size(self.room + self.base)} are available: {message['reason']}"
                 )
             self.large.append((message["unit"], message["needs"]))
             worker.unit = None

@@ -43,6 +43,12 @@ class Table:
         return list(struct.iter_unpack(kind, self.raw[place + 4 : place + 4 + count * size]))
 
 
+def blocks(footer):
+    """(place, bytes of header, bytes of body) of the dictionaries and of the record batches of an IPC file."""
+    table = Table(footer, struct.unpack_from("<I", footer, 0)[0])
+    return table.vector(2, "<qi4xq"), table.vector(3, "<qi4xq")
+
+
 class Batch:
     """A message with a record batch or dictionary. `dictionary`: its number; None for a record batch."""
 
@@ -148,6 +154,11 @@ class Compact:
             fields[number] = self.value(head & 15)
         return fields
 
+    def items(self):
+        """The kind and number of the items of a list that follow."""
+        head = self.byte()
+        return head & 15, head >> 4 if head >> 4 < 15 else self.number()
+
     def value(self, kind):
         if kind in (1, 2):
             return kind == 1
@@ -155,13 +166,32 @@ class Compact:
             return self.byte()
         if kind in (4, 5, 6):
             return self.signed()
+        if kind == 7:
+            self.at += 8
+            return None
         if kind == 8:
             size = self.number()
             self.at += size
             return None
+        if kind == 9:
+            kind, count = self.items()
+            return [self.value(kind) for _ in range(count)]
         if kind == 12:
             return self.structure()
-        raise Unreadable(f"a page header with a value of kind {kind}")
+        raise Unreadable(f"a header with a value of kind {kind}")
+
+
+def columns_of_groups(footer):
+    """The number of row groups of a Parquet file times that of its columns."""
+    reader, number, columns = Compact(footer, 0), 0, 0
+    while head := reader.byte():
+        number = number + (head >> 4) if head >> 4 else reader.signed()
+        if number == 4:
+            return columns * reader.items()[1]
+        value = reader.value(head & 15)
+        if number == 2:  # the schema, whose inner elements have a number of children
+            columns = sum(not element.get(5) for element in value)
+    return 0
 
 
 def pages(raw, start, end):

@@ -142,12 +142,13 @@ class Common:
         os.environ["RAYON_NUM_THREADS"] = "1"  # read when the tokenizer is imported
         import cutting
         import encoder
+        import inputs
         from trouble import Refused
 
         self.config, self.need = config, encoder.need_per_byte()
         # One after the other, and numpy last: loading takes several times the kept memory, and the next load reuses it.
         tokenizer = encoder.load(config["tokenizer"])
-        encoder.trim()
+        inputs.trim()
         spec = encoder.read_spec(config["tokenizer"])
         encoder.check_ids(spec)
         self.dtype = "<u2" if encoder.highest_id(tokenizer, spec) < 1 << 16 else "<u4"
@@ -158,13 +159,13 @@ class Common:
         except cutting.NoCuts as reason:
             self.rules, self.why = None, str(reason)
         del spec
-        encoder.trim()
+        inputs.trim()
         self.encoder = encoder.Encoder(tokenizer, config["special"], append)
         try:
             self.encoder.edges()
         except Refused as reason:
             self.rules, self.why = None, str(reason)
-        encoder.trim()
+        inputs.trim()
         self.stopped = False
         gc.freeze()  # the loaded objects stay, so the garbage collector need not search them
         self.base = anonymous("self")
@@ -232,13 +233,13 @@ class Worker:
 
     def report(self, read):
         """Count input that was read, and report it from time to time."""
-        import encoder
+        import inputs
 
         self.read += read
         self.untrimmed += read
         if self.untrimmed >= TRIM_EVERY:
             self.untrimmed = 0
-            encoder.trim()
+            inputs.trim()
         if self.common.stopped:
             raise Stopped
         if (now := time.monotonic()) - self.reported_s > SAY_EVERY:
@@ -363,7 +364,7 @@ def serve(common, orders, target, place):
                 say(needs=error.need, where=error.where, reason=error.reason, unit=order["unit"])
                 continue
             except MemoryError:
-                why = "what is there or follows does not fit; give more, or make it smaller"
+                why = "documents, or what has to be unpacked for them, do not fit; give more, or make them smaller"
                 say(needs=0, where=place.get(), reason=why, unit=order["unit"])
                 continue
             record["manifest"] = order["manifest"]

@@ -1,7 +1,9 @@
 """Documents from files: the same for any chunk size, spans, and size from which a document is streamed."""
 
+import gc
 import gzip
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from beyond_ram.tokenize.encoders import ENGINE
 sys.path.insert(0, str(ENGINE))
 import inputs
 import json_text
+import sizes
 
 sys.path.remove(str(ENGINE))
 
@@ -295,6 +298,11 @@ def test_columns_of_text_are_read(kind: str, stream: bool, compression: str | No
 def test_empty_table_is_read(tmp_path: Path) -> None:
     for stream in (True, False):
         assert texts_of(arrow(tmp_path / "a.arrow", pa.array([], pa.string()), stream)) == []
+    path = tmp_path / "a.parquet"
+    with pq.ParquetWriter(path, pa.schema([("text", pa.string())])) as writer:
+        writer.write_table(pa.table({"text": pa.array([], pa.string())}))
+        writer.write_table(pa.table({"text": ["x"]}))
+    assert texts_of(path) == ["x"] and inputs.needs([(str(path), 0, 2)], "text")[0]
 
 
 def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
@@ -308,6 +316,39 @@ def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
     for raw in (stream, file):
         path.write_bytes(raw)
         assert texts_of(path) == LONG
+
+
+def without_length_of_schema(raw: bytes) -> bytes:
+    """An IPC file as polars 2.1 writes it: the place in the file stays, so the footer is right."""
+    size = int.from_bytes(raw[12:16], "little")
+    return raw[:8] + raw[16 : 16 + size] + bytes(8) + raw[16 + size :]
+
+
+def test_arrow_file_without_the_length_of_its_schema_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrow"
+    files = {}
+    for name, texts in {"some": LONG, "none": []}.items():
+        raw = arrow(path, pa.array(texts, pa.string()), stream=False).read_bytes()
+        files[name] = without_length_of_schema(raw)
+        path.write_bytes(files[name])
+        assert texts_of(path) == texts
+    for raw in (files["some"] * 2, files["none"] * 2, files["some"] + files["none"], files["none"] + files["some"]):
+        path.write_bytes(raw)
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
+
+
+def test_batch_that_the_footer_does_not_list_is_refused(tmp_path: Path) -> None:
+    path = arrow(tmp_path / "a.arrow", pa.array(LONG), stream=False)
+    raw = path.read_bytes()
+    start = len(raw) - 10 - int.from_bytes(raw[-10:-6], "little")
+    _, batches = sizes.blocks(raw[start:-10])
+    assert len(batches) == 3
+    pack = [struct.pack("<qi4xq", *one) for one in batches]
+    for listed in ([pack[0]] * 3, [pack[1]] * 3, [pack[0], pack[0], pack[2]], [pack[0], pack[1], pack[1]]):
+        path.write_bytes(raw.replace(b"".join(pack), b"".join(listed)))
+        with pytest.raises(json_text.Refused):
+            texts_of(path)
 
 
 def test_compressed_text_after_its_end_is_refused(tmp_path: Path) -> None:
@@ -330,6 +371,61 @@ def test_parquet_after_its_end_is_refused(tmp_path: Path) -> None:
         path.write_bytes(other)
         with pytest.raises(json_text.Refused):
             texts_of(path)
+
+
+def many_groups(path: Path) -> Path:
+    inner = [{"a": [1, 2], "b": {"c": "x"}}] * 20
+    pq.write_table(pa.table({"number": list(range(20)), "inner": inner, "text": ["x"] * 20}), path, row_group_size=1)
+    return path
+
+
+def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    path = many_groups(tmp_path / "a.parquet")
+    metadata = pq.read_metadata(path)
+    assert (metadata.num_row_groups, metadata.num_columns) == (20, 4)
+    need = inputs.OF_COLUMN * 80 + inputs.OF_BYTE * metadata.serialized_size
+    assert inputs.footer_need(str(path)) == need
+    assert inputs.plan([str(path)], room=need)[0]
+    with pytest.raises(json_text.Refused, match="reading its footer"):
+        inputs.plan([str(path)], room=need - 1)
+
+
+def test_parsed_footers_do_not_add_up(tmp_path: Path) -> None:
+    path = str(many_groups(tmp_path / "a.parquet"))
+    gc.collect()
+    gc.disable()
+    try:
+        for group in range(5):
+            assert read([(path, group, group + 1)], 100) == ["x"]
+            assert inputs.needs([(path, group, group + 1)], "text")[0]
+        assert sum(isinstance(one, pq.FileMetaData) for one in gc.get_objects()) <= 2
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_repeated_texts_of_parquet_are_not_expanded(kind: pa.DataType, tmp_path: Path) -> None:
+    distinct = [f"{number} " * 2500 for number in range(50)]
+    texts = [distinct[number * 7 % 50] for number in range(2_000)] + [f"last {number}" for number in range(9)]
+    pq.write_table(pa.table({"text": pa.array(texts, kind)}), tmp_path / "a.parquet")
+    pool = inputs.arrow_library().default_memory_pool()
+    before, most, at = pool.bytes_allocated(), 0, 0
+    for batch in inputs.read([(str(tmp_path / "a.parquet"), 0, None)], "text"):
+        assert batch.texts == texts[at : at + len(batch.texts)]
+        at, most = at + len(batch.texts), max(most, pool.bytes_allocated() - before)
+    assert at == len(texts) and most < 4 << 20
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_zstd_window_is_needed(known: bool, tmp_path: Path) -> None:
+    path, raw = tmp_path / "a.txt.zst", b"some text " * 30_000
+    if known:  # then the frame has no window: the whole text is kept
+        path.write_bytes(pa.compress(raw, codec="zstd", asbytes=True))
+    else:
+        with pa.output_stream(str(path), compression="zstd") as sink:
+            sink.write(raw)
+    window = inputs.needs([(str(path), 0, None)], "text")[0] - inputs.BESIDE
+    assert window == len(raw) if known else 1 << 19 <= window <= 1 << 23
 
 
 def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path: Path) -> None:

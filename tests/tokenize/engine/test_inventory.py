@@ -70,6 +70,12 @@ def saved_deeper() -> None:
     save("in/mine", ["b.arrow", "a.arrow"])
 
 
+def described_by_no_file() -> None:
+    write("in/0.arrow", "in/1/a.jsonl", "in/2/dataset_dict.json/b.jsonl", "in/9.parquet.gz")
+    os.mkfifo("in/state.json")
+    os.mkfifo("in/1/dataset_dict.json")
+
+
 def odd_names() -> None:
     write("in/a[1].txt", "in/a-b.txt", "in/a/c.txt", "in/b\n.txt", "in/\udcff.txt", "in/~.txt")
 
@@ -93,6 +99,9 @@ HELD: dict[str, tuple[Callable[[], None], str, list[str], dict[str, int]]] = {
     "saved datasets, and the cache of `datasets`": (
         saved_deeper, "in", ["0.txt", "hf/set-train.arrow", "mine/b.arrow", "mine/a.arrow", "x.txt"],
         {"beside a saved dataset": 3, "cache of datasets": 2},
+    ),
+    "pipes and a folder with names of `datasets`": (
+        described_by_no_file, "in", ["0.arrow", "1/a.jsonl", "2/dataset_dict.json/b.jsonl"], {"pipe": 2, ".gz": 1},
     ),
     "odd names": (odd_names, "in", ["a/c.txt", "a-b.txt", "a[1].txt", "b\n.txt", "~.txt", "\udcff.txt"], {}),
 }  # fmt: skip
@@ -140,6 +149,21 @@ def lost_split() -> None:
     Path("in/dataset_dict.json").write_text('{"splits": ["train"]}', encoding="utf-8")
 
 
+def pipe_as_part() -> None:
+    save("in", ["a.arrow"])
+    Path("in/a.arrow").unlink()
+    os.mkfifo("in/a.arrow")
+
+
+def no_path() -> None:
+    Path("in/state.json").write_text('{"_data_files": [{"filename": "\\u0000"}]}', encoding="utf-8")
+
+
+def lost_description() -> None:
+    write("in/a.jsonl")
+    link("in/state.json", "gone")
+
+
 def indices() -> None:
     save("in", ["a.arrow"])
     state = {"_data_files": [{"filename": "a.arrow"}], "_indices_data_files": [{"filename": "indices.arrow"}]}
@@ -163,6 +187,11 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "a lost part of a dataset": (lost_part, ["in"], "b.arrow"),
     "a lost split": (lost_split, ["in"], "train/state.json"),
     "rows that a file of indices chooses": (indices, ["in"], "in/state.json"),
+    "a lost link to a description": (lost_description, ["in"], "leads nowhere"),
+    "a closed description": (lambda: [save("in", []), closed("in/state.json", 0)], ["in"], "Permission denied"),
+    "a closed split": (lambda: [splits(), closed("saved/test", 0)], ["saved"], "Permission denied"),
+    "a part that is a pipe": (pipe_as_part, ["in"], "in/state.json names a.arrow"),
+    "a part without a path": (lambda: [save("in", []), no_path()], ["in"], "in/state.json names"),
     "another state.json": (lambda: write("in/a.jsonl", "in/b/state.json"), ["in"], "in/b/state.json"),
     "a file of two kinds": (of_two_kinds, ["in"], "raw.txt"),
     "an unknown ending by name": (lambda: write("in/a.pdf"), ["in/a.pdf"], "in/a.pdf"),

@@ -740,14 +740,47 @@ def test_fields_that_are_not_read_take_no_memory(
     assert summary(tmp_path / "a")["digest"] == summary(tmp_path / "b")["digest"]
 
 
+RESERVED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import inputs, json, run, worker
+inputs.arrow_library()
+before = worker.data_bytes()
+texts = sum(len(batch.texts) for batch in inputs.read([(sys.argv[2], 0, None)], "text"))
+print(json.dumps([texts, worker.data_bytes() - before]))
+"""
+
+
+def test_reading_zstd_reserves_no_addresses(python: Path, tmp_path: Path) -> None:
+    """Addresses count against a limit; pyarrow's own allocator would reserve 1 GiB."""
+    with pa.output_stream(str(tmp_path / "rows.csv.zst"), compression="zstd") as sink:
+        sink.write(("text\n" + "текст и ещё слова\n" * 20_000).encode())
+    command = [python, "-c", RESERVED, ENGINE, tmp_path / "rows.csv.zst"]
+    texts, reserved = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    assert texts == 20_000 and reserved < 32 << 20
+
+
+def test_document_larger_than_the_limit_is_written_for_datasets(
+    families: dict[str, Path], python: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "long.txt").write_text("Ab cd " * 10_000_000, encoding="utf-8")
+    command = [python, ENGINE / "run.py", f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
+    command += ["--memory-limit=75000000", "--workers=1", "--format=datasets", tmp_path / "long.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_pages_and_batches_above_the_limit_are_refused_in_a_line(
     families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     page, dictionary, batch = tmp_path / "page.parquet", tmp_path / "dictionary.parquet", tmp_path / "a.arrow"
     table = pa.table({"text": ["a" * 1_000_000] * 110})
     pq.write_table(table, page, use_dictionary=False, data_page_size=1 << 30, compression="zstd")
-    # What its rows take together shows only when they are read.
-    pq.write_table(pa.table({"text": ["a" * 1_000_000] + ["b"] * 1_000_00 + ["a" * 1_000_000] * 200}), dictionary)
+    pq.write_table(
+        pa.table({"text": [f"{at}" + "a" * 1_000_000 for at in range(60)] * 2}),
+        dictionary,
+        dictionary_pagesize_limit=1 << 30,
+    )
     with pa.ipc.new_file(str(batch), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
     for path in (page, dictionary, batch):
