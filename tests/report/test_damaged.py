@@ -18,14 +18,14 @@ from .conftest import Script, drawing, figure, gathered
 @pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
 def test_cut_samples_are_not_collected(tokenised: list[Path], script: Script, spoil: object) -> None:
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
-    outputs = [str(folder / "made.runs.parquet"), str(folder / "made.samples.parquet")]
-    params = SimpleNamespace(lost=[])
-    script("collect", folder, outputs, params, run_jsons=tokenised)
-    for path in outputs:
+    files = {name: str(folder / f"made.{name}") for name in ("runs", "samples", "stamps")}
+    outputs, params = SimpleNamespace(**files), SimpleNamespace(lost=[], runs=str(folder / "runs"))
+    script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)])
+    for path in files.values():
         Path(path).unlink()
     spoil(samples)  # type: ignore[operator]
     with pytest.raises(SystemExit, match=str(samples)):
-        script("collect", folder, outputs, params, run_jsons=tokenised)
+        script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)])
     assert not list(folder.glob("*made*"))
     assert (folder / "log").read_text().startswith(f"{samples}: ")
     assert (folder / "log").read_text().count("\n") == 1
@@ -74,8 +74,8 @@ def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, t
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
         f"rule collect:\n    input: run_jsons={[str(path) for path in tokenised]}\n"
-        "    output: 'runs.parquet', 'samples.parquet'\n"
-        f"    log: 'runs.log'\n    params: lost=[]\n    script: {str(root / 'scripts/collect.py')!r}\n"
+        "    output: runs='runs.parquet', samples='samples.parquet', stamps='stamps.json'\n"
+        f"    log: 'runs.log'\n    params: lost=[], runs='runs'\n    script: {str(root / 'scripts/collect.py')!r}\n"
     )
     command = ["snakemake", "--cores", "1", "--directory", str(tmp_path), "-s", "Snakefile"]
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(root)}
