@@ -1,6 +1,7 @@
 """The processes of a tree: those that hide, and those that have the memory of another, are counted once or named."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -126,6 +127,7 @@ def test_process_between_vfork_and_exec_counts_once(started: Callable[..., int],
         assert children[0] in tree.processes
     assert children[0] not in tree.unreadable
     tree.close()
+    os.kill(children[0], signal.SIGKILL)  # it waits for a writer
 
 
 def test_process_without_its_main_thread_counts(started: Callable[..., int]) -> None:
