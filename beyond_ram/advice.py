@@ -114,7 +114,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
 
 
 def _limits(record: Mapping[str, Any]) -> list[int]:
-    """The memory limits of a run: its own, and that of the group around it."""
+    """The memory limit of a run and that of the group around it, as far as they are set."""
     around = record["peak"].get("around") or {}
     return [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
 
@@ -137,11 +137,8 @@ def _whole(peak: Mapping[str, Any]) -> bool:
 
 def lower_bound(record: Mapping[str, Any]) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
-    return list(
-        filter(
-            None, [_no_success(record), _refused(record), _began_unseen(record), _uncounted(record), _outlived(record)]
-        )
-    )
+    reasons = (_no_success, _refused, _began_unseen, _uncounted, _outlived)
+    return [text for reason in reasons if (text := reason(record))]
 
 
 def _no_success(record: Mapping[str, Any]) -> str:
@@ -171,7 +168,7 @@ def _began_unseen(record: Mapping[str, Any]) -> str:
 
 
 def _outlived(record: Mapping[str, Any]) -> str:
-    return "processes of it ran on, and were no longer watched" if record.get("left_running") else ""
+    return "some of its processes ran on unwatched" if record.get("left_running") else ""
 
 
 def _uncounted(record: Mapping[str, Any]) -> str:

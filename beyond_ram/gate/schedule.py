@@ -57,7 +57,7 @@ class Runs:
     def weigh(self, cell: Cell, side: str, repeat: int, left_s: float) -> None:
         """Measure one run. A failed run is a line too; its output is in its log. Repeat 0 is not kept.
 
-        `left_s`: what is left of the budget. A run ends with it, or after many times the longest that completed.
+        `left_s`: seconds left of the budget. The run is ended then, or after many times the longest completed run.
         """
         base = str(cell["stack"])
         stack = self.sides[base, side]

@@ -32,7 +32,7 @@ def _lines(record: dict[str, Any]) -> Iterable[str]:
     peak, sampler = record["peak"], record["sampler"]
     yield f"outcome     {_outcome(record)}"
     if not advice.has_readings(peak):
-        yield "memory      never read, so nothing can be said of it"
+        yield "memory      not read"
         yield from lacking(record)
         yield from ceilings.lines(record)
         return

@@ -129,4 +129,4 @@ def test_run_without_a_reading_is_shown(watched: Watch) -> None:
     record["peak"] |= {"rss_bytes": None, "kept": None}
     record["peak"]["hwm_bytes"]["processes"] = []
     shown = list(lines(record))
-    assert any("never read" in line for line in shown) and not any("--mem" in line for line in shown)
+    assert any("not read" in line for line in shown) and not any("--mem" in line for line in shown)

@@ -240,7 +240,7 @@ def zstd_needs(file, start, end, column):
 
 
 def arrow_needs(file, start, end, column):
-    """What is compressed is unpacked, with all columns; the rest is mapped."""
+    """A compressed batch is unpacked with all its columns. Any other batch is mapped."""
     dictionaries, index = {}, 0
     with ArrowFile(file) as source:
         for batch in source.messages():

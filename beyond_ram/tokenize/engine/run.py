@@ -763,7 +763,7 @@ class Run:
             start += one["file"][0]
         room = self.args.memory_limit - self.parent if self.args.memory_limit else int(available() * SHARE)
         room -= working.anonymous("self")
-        if self.args.memory_limit:  # what was read by a worker has to be read again
+        if self.args.memory_limit:  # verification reads in this process what workers have read
             working.bound(working.data_bytes() + self.args.memory_limit - self.parent - self.common.base)
         counts = verify.verify(
             units,
