@@ -397,7 +397,8 @@ def test_processes_that_may_not_be_read_weaken_ceilings_and_request(
     status, record = _hidden(public_folder, ordinary, program, "--max-anon", "1T", "--max-rss", "1T")
     assert status == 3
     assert {entry["verdict"] for entry in record["ceilings"]} == {"unknown"}
-    assert [note["what"] for note in record["missing"]] == ["processes"]
+    # A process may hide after it was read once: then a second line says that its children could not be listed.
+    assert {note["what"] for note in record["missing"]} == {"processes"}
     assert record["peak"]["processes_unread"] > 0
     assert advise(record).at_least
     text = list(summary.lines(record))
