@@ -20,13 +20,14 @@ from .ladder import Ladder
 from .search import ANSWER, COMPLETED, OUTCOME, Interval, Run, Search, Step
 
 NAMES = {
+    "end_kept_bytes": "kept at the end", "peak_kept_bytes": "peak of kept memory",
     "end_anon_bytes": "heap at the end", "peak_anon_upper_bound_bytes": "peak heap",
-    "grown_between_marks_bytes": "heap growth between marks", "duration_s": "wall clock", "cpu_s": "CPU time",
+    "grown_between_marks_bytes": "growth between marks", "duration_s": "wall clock", "cpu_s": "CPU time",
     "written_bytes": "written to disk", "hwm_sum_bytes": "high-water mark", OUTCOME: "outcome", ANSWER: "answer",
 }  # fmt: skip
 """How metrics are called here; others by their label."""
 # What `beyond-ram why` explains: memory at the end.
-_AT_THE_END = ("end_anon_bytes", "grown_between_marks_bytes")
+_AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
 _CHANGELOG = ("changelog", "changes", "change log", "release notes", "releasenotes", "release-notes", "history",
               "what's new", "whatsnew", "news")  # fmt: skip
 _DIGEST = 12

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 BUDGET_MINUTES = 10.0
 ALIASES = {
-    "end": "end_anon_bytes", "peak": "peak_anon_upper_bound_bytes", "growth": "grown_between_marks_bytes",
-    "wall": "duration_s", "cpu": "cpu_s", "disk": "written_bytes", "high-water": "hwm_sum_bytes",
+    "kept": ("end_kept_bytes", "peak_kept_bytes"), "end": ("end_kept_bytes",), "peak": ("peak_kept_bytes",),
+    "growth": ("grown_between_marks_bytes",), "wall": ("duration_s",), "cpu": ("cpu_s",), "disk": ("written_bytes",),
+    "high-water": ("hwm_sum_bytes",),
 }  # fmt: skip
 """Short names of metrics."""
 
@@ -156,7 +157,7 @@ def chosen(names: list[str]) -> list[str]:
             hint, short = did_you_mean(name, available), ", ".join([*ALIASES, OUTCOME, ANSWER])
             raise ValueError(f"--metric {name!r} is no metric{hint} (there are {short})")
     decided = [name for name, one in METRICS.items() if one.decided_in(ScriptExperiment.name()) and name != FAILED]
-    return [ALIASES.get(name, name) for name in names] or decided
+    return list(dict.fromkeys(metric for name in names for metric in ALIASES.get(name, (name,)))) or decided
 
 
 def _result(search: "Search", ladder: "Ladder") -> "Result":

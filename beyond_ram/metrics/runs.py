@@ -1,5 +1,9 @@
 """Columns of every workload: memory at marks and peaks, time, and the share of the input in the page cache."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..advice import AROUND, GROUP
 from .base import (
     ANY,
     CPU,
@@ -24,15 +28,31 @@ from .base import (
 FAILED = "run_failed"
 """Runs that did not finish have only this metric."""
 _AT_WORK = "tree at the mark `work`"
-_GROWN = "mark `work` minus mark `imported` (causes: the first reading of the teardown); `baseline` if that is missing"
+_GROWN = (
+    "mark `work` minus mark `imported` (causes: the first reading of the teardown); `baseline` if that is missing; "
+    "each page once: of several processes, their PSS"
+)
 _LARGEST = "largest sum over the tree"
+_KEPT_WITNESS = "exact by the memory group; without one from PSS and page faults, unknown if no sample saw 2 % of it"
+_UNSEEN_SHARE = 0.02
+"""The share of a peak that no sample may have missed; below what a comparison can matter for."""
 _IN_EACH = f"{SAMPLED}; shared pages count in each process"
 _PRESSURE = "the kernel's memory.pressure: of the run's group (cgroup v2), else of the machine with all its processes"
 _MINCORE = "mincore over the input files"
 
 
-def _difference(kind: str) -> Derive:
-    end, starts = at("work", kind), (at("imported", kind), at("baseline", kind))
+def _heap(event_name: str) -> Derive:
+    """Anonymous memory of the tree right after an event, each page once: of several processes, their PSS."""
+
+    def reading(record: Record, events: Events) -> float | None:
+        alone = at(event_name, "processes")(record, events) == 1
+        return at(event_name, "anon_bytes" if alone else "pss_anon_bytes")(record, events)
+
+    return reading
+
+
+def _difference(read: Callable[[str], Derive]) -> Derive:
+    end, starts = read("work"), (read("imported"), read("baseline"))
 
     def grown(record: Record, events: Events) -> float | None:
         first = next((size for start in starts if (size := start(record, events)) is not None), None)
@@ -44,13 +64,39 @@ def _difference(kind: str) -> Derive:
 def anon_once(record: Record) -> float | None:
     """Return the highest anonymous memory of a run in bytes, each page counted once; None if unknown.
 
-    For one process, it is the largest sample. For several, it is the highest `kept`: a process that was just forked
-    has all pages of its parent, which sums count twice.
+    A memory group counts each page once and misses no spike. Without one, it is the largest sample of one process, and
+    of several what the watcher counted from PSS and page faults; unknown if much was not in any sample.
     """
     peak = record["peak"]
-    if peak.get("processes") == 1:
-        return _or_none(peak.get("anon_bytes"))
-    return _or_none(((peak.get("kept") or {}).get("at_kept") or {}).get("anon_bytes"))
+    kept = peak.get("kept") or {}
+    at = kept.get("at_kept") or {}
+    sampled = peak.get("anon_bytes") if peak.get("processes") == 1 else at.get("anon_bytes")
+    if _of_group(kept):
+        by_group = kept["kept_bytes"] - sum(at.get(name, 0) for name in ("shmem_bytes", "kernel_bytes"))
+        return float(max(by_group, sampled or 0))
+    return _unless_unseen(peak, sampled)
+
+
+def peak_kept(record: Record) -> float | None:
+    """Return the highest kept memory of a run in bytes, each page counted once; None if unknown."""
+    kept = record["peak"].get("kept") or {}
+    if not kept.get("whole", True):
+        return None
+    size = kept.get("kept_bytes")
+    return _or_none(size) if _of_group(kept) else _unless_unseen(record["peak"], size)
+
+
+def _of_group(kept: Mapping[str, Any]) -> bool:
+    return kept.get("basis") in (GROUP, AROUND) and bool(kept.get("whole", True))
+
+
+def _unless_unseen(peak: Mapping[str, Any], size_bytes: float | None) -> float | None:
+    """A size, unless no sample saw a part that changes it. The part may be anonymous, or mapped files."""
+    highest, sampled = peak.get("anon_upper_bound_bytes"), peak.get("anon_bytes")
+    unseen = peak.get("unseen_bytes") or 0
+    if highest is not None and sampled is not None:
+        unseen = min(unseen, max(0, highest - sampled))
+    return None if size_bytes is None or unseen > _UNSEEN_SHARE * size_bytes else float(size_bytes)
 
 
 def _or_none(size_bytes: float | None) -> float | None:
@@ -59,8 +105,9 @@ def _or_none(size_bytes: float | None) -> float | None:
 
 def _between_marks(_: Record, events: Events) -> float | None:
     """From the first phase that a program reports to the last."""
-    marks = [tree["anon_bytes"] for event in events if event["event"] == "phase" and (tree := event.get("tree"))]
-    return float(marks[-1] - marks[0]) if len(marks) > 1 else None
+    trees = [event["tree"] for event in events if event["event"] == "phase" and event.get("tree")]
+    sizes = [tree.get("kept_bytes") for tree in trees]
+    return difference(sizes[-1], sizes[0]) if len(sizes) > 1 else None
 
 
 def _hwm(record: Record, _: Events) -> float | None:
@@ -86,7 +133,7 @@ def _per_s(record: Record, events: Events) -> float | None:
 
 def _peak_growth(record: Record, events: Events) -> float | None:
     """Peak above the memory after the imports, which differs between libraries."""
-    return difference(record["peak"].get("anon_upper_bound_bytes"), at("imported", "anon_bytes")(record, events))
+    return difference(anon_once(record), _heap("imported")(record, events))
 
 
 def _cache_written(_: Record, events: Events) -> float | None:
@@ -138,8 +185,10 @@ COLUMNS: list[Column] = [
     Metric("end_rss_bytes", "RSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "rss_bytes"),
         direction="lower"),
     Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
-        at("work", "anon_bytes"), direction="lower", decided=("script",)),
-    Metric("grown_between_marks_bytes", "Growth of anonymous memory between marks", "bytes", ("runs",),
+        at("work", "anon_bytes"), direction="lower"),
+    Metric("end_kept_bytes", "Kept memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
+        at("work", "kept_bytes"), direction="lower", decided=("script",)),
+    Metric("grown_between_marks_bytes", "Growth of kept memory between marks", "bytes", ("runs",),
         "last phase that a script begins minus the first", MARK, _between_marks, direction="lower",
         decided=("script",)),
     Metric("end_file_bytes", "File memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
@@ -150,16 +199,19 @@ COLUMNS: list[Column] = [
         "tree at the mark `baseline`: tokenizer loaded or data opened", MARK, at("baseline", "anon_bytes"),
         direction="lower"),
     Metric("grown_anon_bytes", "Heap growth", "bytes", ("runs",), _GROWN, MARK,
-        _difference("anon_bytes"), direction="lower", decided=("tokenize", "soak")),
+        _difference(_heap), direction="lower", decided=("tokenize", "soak")),
     Metric("grown_file_bytes", "File memory growth", "bytes", ("runs",), _GROWN, MARK,
-        _difference("file_bytes")),
+        _difference(lambda event_name: at(event_name, "file_bytes"))),
     Metric("peak_processes", "Most processes at once", "processes", ("runs",), "of all samples", SAMPLED,
         peak("processes")),
     Metric("peak_rss_bytes", "Peak RSS, summed over processes", "bytes", ("runs", "streaming", "limits"), _LARGEST,
         _IN_EACH, peak("rss_bytes"), direction="lower"),
+    Metric("peak_kept_bytes", "Peak of kept memory", "bytes", ("runs",),
+        "what the kernel cannot take back, each page once, as `beyond-ram watch` prints it", _KEPT_WITNESS,
+        lambda record, _: peak_kept(record), direction="lower", decided=("script",)),
     Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming", "peers"),
-        "one process: its largest sample; several: from their group, or from PSS and "
-        "page faults, when kept memory was highest", SAMPLED,
+        "from the memory group; without one, of one process its largest sample, of several from PSS and page faults",
+        _KEPT_WITNESS,
         lambda record, _: anon_once(record), direction="lower"),
     Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
         ("runs", "loaders", "streaming", "limits", "hub_files", "spark", "peers"), _LARGEST, _IN_EACH,
@@ -170,9 +222,9 @@ COLUMNS: list[Column] = [
         "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
         "high-water marks minus the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
-        direction="lower", decided=("script",)),
+        direction="lower"),
     Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
-        ("runs", "writers"), "peak_anon_upper_bound_bytes minus the mark `imported`", UPPER_BOUND, _peak_growth,
+        ("runs", "writers"), "peak_anon_once_bytes minus heap at the mark `imported`", _KEPT_WITNESS, _peak_growth,
         direction="lower", decided=("tokenize", "soak")),
     Metric("cache_written_bytes", "Written to map's cache or as the result", "bytes", ("runs", "peers"),
         "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),

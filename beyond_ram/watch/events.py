@@ -25,6 +25,7 @@ READINGS = (
     "uss_bytes",
     "pss_anon_bytes",
     "pss_shmem_bytes",
+    "kept_bytes",
     "cpu_s",
     "read_bytes",
     "major_faults",

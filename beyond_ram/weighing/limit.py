@@ -55,7 +55,7 @@ def _search_limit(setting: Setting, record: dict[str, Any]) -> None:
         "probes": [],
     }
     record["limit"] = search
-    limit = max(record["peak"]["anon_upper_bound_bytes"] + (record["peak"]["shmem_bytes"] or 0), _FLOOR_BYTES)
+    limit: int | None = max(advise(record).kept_bytes, _FLOOR_BYTES)
     try:
         while limit:
             probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)

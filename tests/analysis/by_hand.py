@@ -47,7 +47,7 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def tree(anon: float, file: float = 50) -> dict[str, float]:
-    return {"rss_bytes": anon + file, "anon_bytes": anon, "file_bytes": file, "shmem_bytes": 0}
+    return {"processes": 1, "rss_bytes": anon + file, "anon_bytes": anon, "file_bytes": file, "shmem_bytes": 0}
 
 
 def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, Any]]:

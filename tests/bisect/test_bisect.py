@@ -39,9 +39,9 @@ def test_steps_up_and_down_are_found(place, capfd):
     assert status == 0
     steps = [(step["from_version"], step["to_version"], step["metric"]) for step in result["steps"]]
     assert steps == [
-        ("1.2", "1.3", "end_anon_bytes"),
+        ("1.2", "1.3", "end_kept_bytes"),
         ("1.4", "1.5", "answer"),
-        ("1.5", "1.6", "end_anon_bytes"),
+        ("1.5", "1.6", "end_kept_bytes"),
     ]
     first = result["steps"][0]
     assert first["to_yanked"] and first["prerelease"] == "1.3rc1"

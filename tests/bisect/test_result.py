@@ -23,7 +23,7 @@ def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> 
         options=["--args", f"--token {PLANTED} --rows 5", "--with"],
     )  # fmt: skip
     decision: Any = type("Decision", (), {"ratio": 2.0, "low": 1.0, "high": 3.0})()
-    step = Step(Interval("end_anon_bytes", "1", "2"), 1.0, 2.0, decision, 3)
+    step = Step(Interval("end_kept_bytes", "1", "2"), 1.0, 2.0, decision, 3)
     result = Result(Search(["1", "2"], [], lambda version, repeat: Run(repeat, "completed")), ladder, {step: ""})
     text = "\n".join([*result.lines(), result.markdown()])
     assert PLANTED not in text

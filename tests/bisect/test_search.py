@@ -7,7 +7,7 @@ import pytest
 
 from beyond_ram.bisect.search import ANSWER, OUTCOME, RUNS_OF_OUTCOME, NotInstallableError, Run, Search
 
-END, WALL = "end_anon_bytes", "duration_s"
+END, WALL = "end_kept_bytes", "duration_s"
 MB = 1e6
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from beyond_ram.metrics import METRICS, derive
 
-from ..analysis.by_hand import events, record
+from ..analysis.by_hand import events, record, tree
 
 
 def test_metrics_are_derived_from_marks_and_peaks() -> None:
@@ -20,8 +20,8 @@ def test_metrics_are_derived_from_marks_and_peaks() -> None:
 
 
 def test_growth_is_since_the_imports_as_in_the_teardown() -> None:
-    loaded = [{"event": "imported", "tree": {"anon_bytes": 88}}, {"event": "baseline", "tree": {"anon_bytes": 92}}]
-    derived = derive(record(), [*loaded, {"event": "work", "tree": {"anon_bytes": 734}}])
+    loaded = [{"event": "imported", "tree": tree(88)}, {"event": "baseline", "tree": tree(92)}]
+    derived = derive(record(), [*loaded, {"event": "work", "tree": tree(734)}])
     assert derived["grown_anon_bytes"] == 734 - 88
     assert derived["baseline_anon_bytes"] == 92
 
@@ -33,12 +33,33 @@ def test_unmeasured_values_are_none_not_zero() -> None:
     assert derived["tokens_per_cpu_s"] is None
 
 
-def test_a_child_that_was_just_forked_is_not_counted_twice() -> None:
-    def once(**peak: Any) -> float | None:
-        return derive(record(peak={"anon_bytes": 447, **peak}), [])["peak_anon_once_bytes"]
+def test_growth_counts_a_page_of_several_processes_once() -> None:
+    start = [{"event": "imported", "tree": tree(88)}]
+    forked = tree(4 * 734) | {"processes": 4}
+    derived = derive(record(), [*start, {"event": "work", "tree": forked | {"pss_anon_bytes": 740}}])
+    assert derived["grown_anon_bytes"] == 740 - 88
+    assert derive(record(), [*start, {"event": "work", "tree": forked}])["grown_anon_bytes"] is None
 
-    kept = {"basis": "group", "at_kept": {"anon_bytes": 302}}
-    assert once(processes=2, kept=kept) == 302
-    assert once(processes=1, kept=kept) == 447  # the largest sample of one process is the peak
-    assert once(processes=2, kept=None) is None
-    assert once() is None  # an older run
+
+def _peak(metric: str, **peak: Any) -> float | None:
+    return derive(record(peak={"anon_bytes": 447, **peak}), [])[metric]
+
+
+def test_a_child_that_was_just_forked_is_not_counted_twice() -> None:
+    kept = {"basis": "group", "whole": True, "kept_bytes": 340, "at_kept": {"anon_bytes": 302, "kernel_bytes": 8}}
+    assert _peak("peak_anon_once_bytes", processes=2, kept=kept) == 332
+    assert _peak("peak_kept_bytes", processes=2, kept=kept) == 340
+    assert _peak("peak_kept_bytes", processes=2, kept=kept | {"whole": False}) is None
+    assert _peak("peak_anon_once_bytes", processes=2, kept=kept | {"basis": "tree"}) == 302
+    assert _peak("peak_anon_once_bytes", processes=2, kept=None) is None
+    assert _peak("peak_kept_bytes", processes=2, kept=None) is None
+
+
+def test_a_peak_is_unknown_where_no_sample_saw_a_part_that_may_be_anonymous() -> None:
+    kept = {"basis": "tree", "whole": True, "kept_bytes": 460, "at_kept": {"anon_bytes": 447}}
+    files = {"anon_upper_bound_bytes": 600, "unseen_bytes": 150}  # 150 bytes between samples: of files, or anonymous
+    few = {"anon_upper_bound_bytes": 450, "unseen_bytes": 150}
+    for metric, size in (("peak_anon_once_bytes", 447), ("peak_kept_bytes", 460)):
+        assert _peak(metric, processes=1, kept=kept, **files) is None
+        assert _peak(metric, processes=1, kept=kept, **few) == size
+        assert _peak(metric, processes=1, kept=kept | {"basis": "group"}, **files) == 460

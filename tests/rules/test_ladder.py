@@ -29,7 +29,7 @@ def config(clone: Path, versions: list[str]) -> str:
             "words": {
                 "experiment": "alone",
                 "package": "tokenizers",
-                "metrics": ["end_anon_bytes"],
+                "metrics": ["end_kept_bytes"],
                 "versions": versions,
             }
         },
