@@ -10,7 +10,7 @@ SHARE = 0.05
 """Share of the baseline, for comparisons of two ways to do the same work."""
 LEAST = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
 """Smallest difference in the metric's unit."""
-STEP_SHARE = 0.10
+STEP_SHARE = 0.05
 """Share of the larger side, for steps between two versions. A step of single runs cannot be confirmed. It is
 bisected if it is twice this share and twice LEAST."""
 EPOCH_SHARE, EPOCH_BYTES = 0.01, 500_000
