@@ -46,6 +46,8 @@ class Setting:
     """Start of the weighing, on the clock of `time.monotonic`."""
     code: str | None = None
     """Digest of the cell's code and lock."""
+    reads: tuple[Path, ...] = ()
+    """Files and folders that it reads beside its input."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
@@ -119,7 +121,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first."""
     (out / RUN_FILES[2]).unlink(missing_ok=True)  # remove the record of an earlier run
     job = setting.job
-    inputs = _inputs(job, work)
+    inputs = [*_inputs(job, work), *(file for place in setting.reads for file in _files(place))]
     if job.page_cache == "cold":
         pagecache.evict(inputs)
     elif job.page_cache == "warm":

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def _ended(record: dict[str, Any], out: Path) -> Ended:
 def apart(setting: Setting) -> Setting:
     """The setting, changed so that the program writes its errors into its work folder."""
     job = setting.job
-    return Setting(job.but(arguments=(*job.arguments, "--apart")), setting.python, setting.lock, setting.work)
+    return replace(setting, job=job.but(arguments=(*job.arguments, "--apart")))
 
 
 def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, Any]:
