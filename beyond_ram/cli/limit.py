@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..folders import anew
     from ..stacks import index
     from ..weighing.limit import weigh_limit
+    from ..weighing.scripts import apart
 
     script, words, inline = script_of(arguments)
     out, share = arguments.out.absolute(), arguments.share or None
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     with anew(out), index.for_uv():
         job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
         setting = setting_of("limit", script, words, inline, out, **job)
-        weigh_limit(replace(setting, reads=(out / "stacks", *inputs)), out / "runs")
+        weigh_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs")
         record = records.record(out / "runs" / setting.job.path)
         limits: dict[str, Any] = record.get("limit", {})
         files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")

@@ -8,11 +8,13 @@ from typing import Any
 
 from ..advice import advise
 from ..experiment import records
+from ..files import end_of
 from ..metrics.limits import ENDED_AT, ended_at
 from ..watch import LimitError
 from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
 from .files_read import FilesRead
 from .private import private_folder
+from .scripts import ERRORS, failure
 
 # Stop at this ratio of the smallest sufficient limit to the largest insufficient limit.
 TOLERANCE = 0.03
@@ -39,9 +41,12 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
     out = runs / setting.job.path
     with private_folder(setting.work, setting.job.path) as work:
         prepare(setting, work)
-        seen = FilesRead()
-        record = weighed(setting, work, out, on_event=seen.at_event, needed=seen.look)
-        setting = replace(setting, reads=(*setting.reads, *seen.outside(setting.work)))
+        files_read = FilesRead()
+        record = weighed(setting, work, out, on_event=files_read.at_event, needed=files_read.look)
+        check_end(setting.job, record)
+        if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
+            raise WeighingError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
+        setting = replace(setting, reads=(*setting.reads, *files_read.outside(setting.work)))
         if record["outcome"] != "not_applicable":
             advised = advise(record)
             record["limit"] = {"ask_bytes": None if advised.at_least else advised.ask_bytes}

@@ -23,6 +23,9 @@ from .private import private_folder
 
 # A run may take this many times as long as the longest that completed, and some seconds more.
 PATIENCE, PATIENCE_S = 10, 60
+ERRORS = "stderr"
+"""Where a program that runs apart writes its errors, in its work folder."""
+_MISSING = re.compile(r"(?:No module named|Missing optional dependency) '(\w+)")
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
     with private_folder(setting.work, setting.job.path) as work:
         record = weighed(apart(setting), work, out, **limits)
         check_end(setting.job, record)
-        write(out / "stderr.txt", end_of(work / "stderr"))
+        write(out / "stderr.txt", end_of(work / ERRORS))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
     record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
@@ -126,6 +129,18 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
 def _reason(errors: str, record: dict[str, Any]) -> str:
     """The last line of a failed run's errors, or how it ended."""
     return str(record.get("reason") or record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
+
+
+def failure(errors: str, record: dict[str, Any]) -> str:
+    """The last line of a failed run's errors, or how it ended, and what may be missing."""
+    reason = _reason(errors, record)
+    return f"{reason}{missing_package(reason)}"
+
+
+def missing_package(reason: str) -> str:
+    """The end of a message about an error: how to add the package that it misses; empty if it misses none."""
+    match = _MISSING.search(reason)
+    return f"; if its package is missing: --with {match[1]}, or PEP 723 metadata in the script" if match else ""
 
 
 def _kind(reason: str) -> str:
