@@ -47,7 +47,7 @@ class Setting:
     code: str | None = None
     """Digest of the cell's code and lock."""
     reads: tuple[Path, ...] = ()
-    """Files and folders that it reads beside its input."""
+    """Files and folders that it reads beside its input. They are evicted like it."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
@@ -121,9 +121,9 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first."""
     (out / RUN_FILES[2]).unlink(missing_ok=True)  # remove the record of an earlier run
     job = setting.job
-    inputs = [*_inputs(job, work), *(file for place in setting.reads for file in _files(place))]
+    inputs = _inputs(job, work)
     if job.page_cache == "cold":
-        pagecache.evict(inputs)
+        pagecache.evict([*inputs, *(file for place in setting.reads for file in _files(place))])
     elif job.page_cache == "warm":
         pagecache.fill(inputs)
     words = command(setting, work)

@@ -31,6 +31,14 @@ def test_residency_follows_reads_and_evictions(file: Path) -> None:
     assert residency([file]) == Residency(0, 20 * MB)
 
 
+def test_files_just_written_are_evicted_and_whole(file: Path) -> None:
+    content = os.urandom(20 * MB)
+    file.write_bytes(content)
+    evict([file])
+    assert residency([file]) == Residency(0, 20 * MB)
+    assert file.read_bytes() == content
+
+
 def test_empty_files_have_no_residency(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert residency([tmp_path / "empty"]) is None
