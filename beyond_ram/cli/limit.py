@@ -118,12 +118,13 @@ def _cache_line(limits: dict[str, Any]) -> str:
     from ..weighing.limit import TOLERANCE
 
     completed = limits["completed_at_bytes"]
-    size = next(one["from_cache_bytes"] for one in limits["probes"] if one["limit_bytes"] == completed)
+    probe = next(one for one in limits["probes"] if one["limit_bytes"] == completed)
+    size = probe["from_cache_bytes"]
     if size is None:
         return "page cache: this kernel does not tell whether it was cold; a cold machine may need more"
     if size <= max(_LITTLE_BYTES, TOLERANCE * completed):
-        return f"page cache: cold, but for at most {size / MB:,.1f} MB"
+        return f"page cache: cold; {probe['read_bytes'] / MB:,.1f} MB were read from disk"
     return (
-        f"page cache: warm for at most {size / MB:,.1f} MB that it read, and which could not be named or evicted: a cold "
-        "machine may need that much more; name its files with --input"
+        f"page cache: warm; about {size / MB:,.1f} MB that it read came from there, from files that could not be named or "
+        "evicted: a cold machine may need so much more; name them with --input"
     )
