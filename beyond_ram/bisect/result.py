@@ -121,7 +121,9 @@ class Result:
         if self.never_completed:
             return f"cannot say: the script completed with no release; {self._reasons()}"
         if self.never_imported:
-            return f"cannot say: {self.ladder.script.name} never imported {self.package}, so its releases were not tried"
+            return (
+                f"cannot say: {self.ladder.script.name} never imported {self.package}, so its releases were not tried"
+            )
         if self.search.open():
             return f"cannot say: no step was confirmed between {between}"
         if self.search.out_of_budget:
@@ -143,7 +145,9 @@ class Result:
         """What the reader has to know beside the steps."""
         notes = list(self.ladder.notes)
         if self.steps and self.never_imported:
-            notes.append(f"the script's own process never imported {self.package}: only what it starts can be the cause")
+            notes.append(
+                f"the script's own process never imported {self.package}: only what it starts can be the cause"
+            )
         if skipped := self.ladder.releases.skipped:
             notes.append("skipped: " + "; ".join(f"{one.text} {one.missing}" for one in skipped))
         notes += [

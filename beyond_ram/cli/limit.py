@@ -108,23 +108,29 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
         lines.append(f"{limits['speed_share']:.0%} of its speed: not shown at any limit that was tried")
     # Samples miss short peaks, which the limits met.
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
-    lines.append(f"without a limit: {record['duration_s']:.2f} s; ask a scheduler for {ask_bytes / MB:,.0f} MB")
+    warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""
+    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask a scheduler for {ask_bytes / MB:,.0f} MB")
     return lines
 
 
 def _cache_line(limits: dict[str, Any]) -> str:
     """Whether the run at the limit began with a cold page cache, as its reads from the disk show."""
     from ..units import MB
-    from ..weighing.limit import TOLERANCE
 
     completed = limits["completed_at_bytes"]
     probe = next(one for one in limits["probes"] if one["limit_bytes"] == completed)
     size = probe["from_cache_bytes"]
     if size is None:
         return "page cache: this kernel does not tell whether it was cold; a cold machine may need more"
-    if size <= max(_LITTLE_BYTES, TOLERANCE * completed):
+    if not _is_warm(size, completed):
         return f"page cache: cold; {probe['read_bytes'] / MB:,.1f} MB were read from disk"
     return (
-        f"page cache: warm; about {size / MB:,.1f} MB that it read came from there, from files that could not be named or "
-        "evicted: a cold machine may need so much more; name them with --input"
+        f"page cache: warm; about {size / MB:,.1f} MB that it read came from there, of files that could not be named "
+        "or evicted: a cold machine may need so much more; name them with --input"
     )
+
+
+def _is_warm(from_cache_bytes: int | None, memory_bytes: float) -> bool:
+    from ..weighing.limit import TOLERANCE
+
+    return from_cache_bytes is not None and from_cache_bytes > max(_LITTLE_BYTES, TOLERANCE * memory_bytes)

@@ -179,8 +179,8 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
 
 
 def from_cache_bytes(record: dict[str, Any]) -> int | None:
-    """About how many bytes that a run read or mapped came from the page cache, so that it was not charged for them; None
-    if unknown. What it reads twice and what comes through pipes counts too; what the kernel reads ahead hides as much."""
+    """About how many bytes a run read or mapped that came from the page cache, and were not charged to it; None if
+    unknown. What it reads twice and what comes through pipes counts too; what the kernel reads ahead hides as much."""
     storage, mapped = record["storage"], record["peak"].get("file_bytes")
     if storage["read_bytes"] is None or storage.get("returned_bytes") is None or mapped is None:
         return None

@@ -75,7 +75,7 @@ def imported(python: str, package: str, events: Iterable[Mapping[str, Any]]) -> 
     """Whether a run imported a module of a package of its environment; None if that cannot be seen."""
     event = next((one for one in events if one["event"] == "imports"), None)
     places = Path(python).parents[1].glob("lib/python*/site-packages")
-    described = importlib.metadata.distributions(name=package, path=map(str, places))
+    described = importlib.metadata.distributions(name=package, path=[str(place) for place in places])
     # Parts of a namespace package have no module of their own at the top.
     modules = {
         file.parts[0].partition(".")[0]

@@ -52,6 +52,8 @@ def test_reads_of_the_command_are_no_drift(watched: Watch, file: Path) -> None:
     assert record["page_cache"]["input_resident_after"] == 1
     assert record["page_cache"]["warning"] is None
     assert abs(record["storage"]["read_bytes"] - 20 * MB) < 4 * MB
+    cached = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])["storage"]
+    assert cached["read_bytes"] < 4 * MB and 20 * MB <= cached["returned_bytes"] < 30 * MB
 
 
 @pytest.mark.slow
