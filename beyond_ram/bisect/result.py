@@ -257,7 +257,8 @@ class Result:
     def markdown(self) -> str:
         """A text for an issue, with the commands that reproduce it."""
         steps = self.steps
-        head = f"### {self.package}: {self.sentence(steps[0])}" if steps else f"### {self._no_step()}"
+        clear = steps and not self.never_completed
+        head = f"### {self.package}: {self.sentence(steps[0])}" if clear else f"### {self._no_step()}"
         lines = [head, ""]
         lines += [f"- {line.strip()}" for line in self._step_lines()]
         lines += ["", *self._script_lines(), "", *self._commands(), "", *self._table()]

@@ -47,12 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
         show("")
         files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")
     print("\n".join([*lines(script.name, result), f"files: {arguments.out}"]))
-    return 2 if _error(result) else 0
+    return 2 if result["error"] else 0
 
 
 def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     """The result in short lines."""
-    if error := _error(result):
+    if error := result["error"]:
         from ..weighing.scripts import missing_package
 
         yield f"{name} failed: {error}{missing_package(error)}; what follows is of its end"
@@ -70,12 +70,6 @@ def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     if (more := result["peak_bytes"] - result["end_bytes"]) > _HIGHER * result["peak_bytes"]:
         yield f"the peak was {_mb(more)} higher: that was free again at the end"
     yield from _sites(result)
-
-
-def _error(result: dict[str, Any]) -> str:
-    """How the script failed; empty if it did not."""
-    status = result.get("status")
-    return str(result["error"] or (f"exit status {status}" if status else ""))
 
 
 def _sites(result: dict[str, Any]) -> Iterator[str]:

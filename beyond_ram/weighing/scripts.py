@@ -100,7 +100,7 @@ def script_sha256(job: Job) -> str:
 
 def _ended(record: dict[str, Any], out: Path) -> Ended:
     outcome, errors = str(record["outcome"]), end_of(out / "stderr.txt")
-    reason = _reason(errors, record) if outcome == "failed" else ""
+    reason = reason_of(errors, record) if outcome == "failed" else ""
     values = derive(record, records.events(out)) if outcome == "completed" else {}
     return Ended(
         outcome=f"failed: {_kind(reason)}" if reason else outcome,
@@ -126,14 +126,14 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
     return dict(json.loads(output))
 
 
-def _reason(errors: str, record: dict[str, Any]) -> str:
+def reason_of(errors: str, record: dict[str, Any]) -> str:
     """The last line of a failed run's errors, or how it ended."""
     return str(record.get("reason") or record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
 
 
 def failure(errors: str, record: dict[str, Any]) -> str:
     """The last line of a failed run's errors, or how it ended, and what may be missing."""
-    reason = _reason(errors, record)
+    reason = reason_of(errors, record)
     return f"{reason}{missing_package(reason)}"
 
 

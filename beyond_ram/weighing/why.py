@@ -15,7 +15,7 @@ from ..text import foreign
 from ..watch import write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
-from .scripts import ERRORS, apart, failure
+from .scripts import ERRORS, apart, failure, reason_of
 
 _PROGRAM = str(FILES / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
@@ -78,7 +78,8 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
         if not path.is_file():
             raise EndedEarlyError(f"cannot say: the script ended early: {failure(errors, record)}")
         result: dict[str, Any] = read_json(path, "steps")
-    result["error"] = foreign(result["error"]) if result.get("error") else None
+    error = result.get("error") or (reason_of(errors, record) if result.get("status") else "")
+    result["error"] = foreign(error) or None
     if _LAST not in result:
         result["ended_early"] = _ending(record)
     # The heap at the end is read from inside, maybe after the last sample.
