@@ -8,15 +8,17 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from ..experiment import records
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
 from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
+from ..weighing import sound
 from ..weighing.cell import Setting
 from ..weighing.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, weigh
-from .search import NotInstallableError, Run
+from .search import COMPLETED, NotInstallableError, Run
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class Ladder:
     clock: Callable[[], float] = time.monotonic
     ended: dict[str, list[Ended]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    imports: list[bool | None] = field(default_factory=list)
+    """Of each completed run: whether the script's process imported the package; None if that cannot be seen."""
     _began: float = 0.0
     _text: bytes = b""
     _built_s: list[float] = field(default_factory=list)
@@ -151,10 +155,13 @@ class Ladder:
         )
         ended = weigh(setting, self.out / "runs", masked, **limits)
         self.ended.setdefault(version, []).append(ended)
+        if ended.outcome == COMPLETED:
+            events = records.events(self.out / "runs" / cell.path)
+            self.imports.append(sound.imported(str(python), self.releases.package, events))
         return Run(number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
 
     def _timeout_s(self) -> float:
-        completed = [one.record["duration_s"] for one in self._all() if one.outcome == "completed"]
+        completed = [one.record["duration_s"] for one in self._all() if one.outcome == COMPLETED]
         return PATIENCE * max(completed) + PATIENCE_S if completed else max(self.budget_s, PATIENCE_S)
 
     def fits(self, versions: Sequence[str]) -> bool:

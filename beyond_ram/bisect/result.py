@@ -16,6 +16,7 @@ from ..metrics import METRICS
 from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
+from ..weighing.scripts import missing_package
 from .ladder import Ladder
 from .search import ANSWER, COMPLETED, OUTCOME, Interval, Run, Search, Step
 
@@ -55,9 +56,11 @@ class Result:
     @property
     def status(self) -> int:
         """Exit status: 0 after a step or a clear "no step", 2 if undecided."""
+        if self.never_completed:
+            return 2
         if self.steps:
             return 0
-        return 2 if self.search.open() or self.search.out_of_budget or self.never_completed else 0
+        return 2 if self.search.open() or self.search.out_of_budget or self.never_imported else 0
 
     @property
     def tried(self) -> int:
@@ -69,12 +72,18 @@ class Result:
         runs = self.search.runs.values()
         return not any(run.outcome == COMPLETED for group in runs for run in group)
 
+    @property
+    def never_imported(self) -> bool:
+        """Whether no completed run imported the package. Processes below the script's are not seen."""
+        imports = self.ladder.imports
+        return bool(imports) and not any(one or one is None for one in imports)
+
     # The terminal.
 
     def lines(self) -> list[str]:
         """The result in short lines."""
         lines = list(self._step_lines())
-        if not self.steps:
+        if not self.steps or self.never_completed:
             lines.append(self._no_step())
         lines += [f"not narrowed down: {self._named(one)}" for one in self.search.open()]
         lines += self._why()
@@ -112,6 +121,10 @@ class Result:
         between = f"{self.package} {first} and {last}"
         if self.never_completed:
             return f"cannot say: the script completed with no release; {self._reasons()}"
+        if self.never_imported:
+            return (
+                f"cannot say: {self.ladder.script.name} never imported {self.package}, so its releases were not tried"
+            )
         if self.search.open():
             return f"cannot say: no step was confirmed between {between}"
         if self.search.out_of_budget:
@@ -122,7 +135,8 @@ class Result:
         ended = [
             (version, one) for version, runs in self.ladder.ended.items() for one in runs if one.outcome != COMPLETED
         ]
-        return "; ".join(dict.fromkeys(f"{version}: {one.reason or one.outcome}" for version, one in ended[:3]))
+        reasons = dict.fromkeys(f"{version}: {one.reason or one.outcome}" for version, one in ended[:3])
+        return "; ".join(reasons) + next(filter(None, (missing_package(one.reason) for _, one in ended)), "")
 
     def _named(self, interval: Interval) -> str:
         name = NAMES.get(interval.metric) or METRICS[interval.metric].label
@@ -131,6 +145,10 @@ class Result:
     def notes(self) -> list[str]:
         """What the reader has to know beside the steps."""
         notes = list(self.ladder.notes)
+        if self.steps and self.never_imported:
+            notes.append(
+                f"the script's own process never imported {self.package}: only what it starts can be the cause"
+            )
         if skipped := self.ladder.releases.skipped:
             notes.append("skipped: " + "; ".join(f"{one.text} {one.missing}" for one in skipped))
         notes += [
@@ -183,7 +201,7 @@ class Result:
         """bisect.json."""
         releases = self.ladder.releases
         return {
-            "verdict": "step" if self.steps else ["no step", "", "cannot say"][self.status],
+            "verdict": "cannot say" if self.status else "step" if self.steps else "no step",
             "package": self.package,
             "script": self.ladder.script.name,
             "steps": [self._step(step) for step in self.steps],
@@ -240,7 +258,8 @@ class Result:
     def markdown(self) -> str:
         """A text for an issue, with the commands that reproduce it."""
         steps = self.steps
-        head = f"### {self.package}: {self.sentence(steps[0])}" if steps else f"### {self._no_step()}"
+        clear = steps and not self.never_completed
+        head = f"### {self.package}: {self.sentence(steps[0])}" if clear else f"### {self._no_step()}"
         lines = [head, ""]
         lines += [f"- {line.strip()}" for line in self._step_lines()]
         lines += ["", *self._script_lines(), "", *self._commands(), "", *self._table()]

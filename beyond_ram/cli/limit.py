@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ..weighing.cell import Setting
 
 SHARE = 0.9
+# The interpreter and its libraries, which other processes use too.
+_LITTLE_BYTES = 16 << 20
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -29,6 +32,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--share", type=_share, default=SHARE, metavar="S",
         help=f"the share of its speed that it keeps at the second limit; 0: not looked for (default: {SHARE:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--input", type=Path, nargs="+", action="extend", default=[], metavar="FILE",
+        help="files and folders that it reads: evicted from the page cache before each run, beside those that it was "
+        "seen to read",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("results-limit"), metavar="DIR", help="all files")
     parser.set_defaults(run=run)
@@ -47,12 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
     from ..folders import anew
     from ..stacks import index
     from ..weighing.limit import weigh_limit
+    from ..weighing.scripts import apart
 
     script, words, inline = script_of(arguments)
     out, share = arguments.out.absolute(), arguments.share or None
+    inputs = [path.absolute() for path in arguments.input]
+    if absent := next((path for path in inputs if not path.exists()), None):
+        raise ValueError(f"there is no input {absent}")
     with anew(out), index.for_uv():
-        setting = setting_of("limit", script, words, inline, out, find_limit=True, limit_speed_share=share)
-        weigh_limit(setting, out / "runs")
+        job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
+        setting = setting_of("limit", script, words, inline, out, **job)
+        weigh_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs")
         record = records.record(out / "runs" / setting.job.path)
         limits: dict[str, Any] = record.get("limit", {})
         files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
@@ -87,6 +100,7 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
     lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB{killed}, {len(limits['probes'])} runs"]
+    lines.append(_cache_line(limits))
     if kept := limits.get("speed_kept_at_bytes"):
         pairs = len(limits["speed_probes"])
         lines.append(f"keeps {limits['speed_share']:.0%} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs")
@@ -94,5 +108,29 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
         lines.append(f"{limits['speed_share']:.0%} of its speed: not shown at any limit that was tried")
     # Samples miss short peaks, which the limits met.
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
-    lines.append(f"without a limit: {record['duration_s']:.2f} s; ask a scheduler for {ask_bytes / MB:,.0f} MB")
+    warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""
+    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask a scheduler for {ask_bytes / MB:,.0f} MB")
     return lines
+
+
+def _cache_line(limits: dict[str, Any]) -> str:
+    """Whether the run at the limit began with a cold page cache, as its reads from the disk show."""
+    from ..units import MB
+
+    completed = limits["completed_at_bytes"]
+    probe = next(one for one in limits["probes"] if one["limit_bytes"] == completed)
+    size = probe["from_cache_bytes"]
+    if size is None:
+        return "page cache: this kernel does not tell whether it was cold; a cold machine may need more"
+    if not _is_warm(size, completed):
+        return f"page cache: cold; {probe['read_bytes'] / MB:,.1f} MB were read from disk"
+    return (
+        f"page cache: warm; about {size / MB:,.1f} MB that it read came from there, of files that could not be named "
+        "or evicted: a cold machine may need so much more; name them with --input"
+    )
+
+
+def _is_warm(from_cache_bytes: int | None, memory_bytes: float) -> bool:
+    from ..weighing.limit import TOLERANCE
+
+    return from_cache_bytes is not None and from_cache_bytes > max(_LITTLE_BYTES, TOLERANCE * memory_bytes)

@@ -27,7 +27,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="what holds the memory of a script at its end",
         description="Runs a Python file, and at its end releases what it holds, one by one: its names, caches of "
         "libraries, cycles, unused memory of allocators. Each gets what it gave back. With `--with memray`, a second "
-        "run names the call sites of the rest. Exit status 0: answered, 2: cannot say.",
+        "run names the call sites of the rest. Exit status 0: answered, 2: cannot say, or the script failed.",
     )
     add_script_to(parser)
     add_budget_to(parser, "results-why")
@@ -47,14 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
         show("")
         files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")
     print("\n".join([*lines(script.name, result), f"files: {arguments.out}"]))
-    return 0
+    return 2 if result["error"] else 0
 
 
 def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     """The result in short lines."""
+    if error := result["error"]:
+        from ..weighing.scripts import missing_package
+
+        yield f"{name} failed: {error}{missing_package(error)}; what follows is of its end"
     yield f"{name}: {_mb(result['end_bytes'])} of heap at its end, {_mb(result['start_bytes'])} at its start"
-    if result["error"]:
-        yield f"it failed: {result['error']}"
     steps = sorted(result["steps"], key=lambda step: (step["kind"] == "others", -step["released_bytes"]))
     for step in steps:
         yield f"{_mb(step['released_bytes']):>10}  {_holder(step)}"

@@ -133,14 +133,17 @@ def _why(record: Mapping[str, Any]) -> Iterator[str]:
     if forks := summary.forks(peak):
         reasons.append(f"Forks: {forks}.")
     if not reasons:
-        level = "No growth to explain: kept memory did not rise at the end, and no" if _is_level(record) else "No"
-        reasons.append(f"{level} reading points to a cause.")
+        reasons.append(f"{_no_growth(record)} reading points to a cause.")
     items = "".join(f"<li>{_text(sentence)}</li>" for sentence in reasons)
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
 
 
-def _is_level(record: Mapping[str, Any]) -> bool:
-    return why.has_course(record) and not record["peak"].get("processes_unread")
+def _no_growth(record: Mapping[str, Any]) -> str:
+    """The beginning of a sentence about a run in which no growth was seen."""
+    if not why.has_course(record) or record["peak"].get("processes_unread"):
+        return "No"
+    size = advice.advise(record).kept_bytes
+    return f"No growth to explain at the end ({trend.unseen(size, record['duration_s'])}), and no"
 
 
 def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[Mark]:

@@ -14,6 +14,8 @@ _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+# Of sync_file_range(2): the whole file; write what is dirty, and wait for it.
+_NONE, _WRITE_AND_WAIT = ctypes.c_int64(0), 7
 # Readahead and the last page of a file cause changes up to this size.
 _DRIFT_SHARE, _DRIFT_BYTES = 0.01, 4 << 20
 
@@ -62,7 +64,9 @@ def evict(paths: Iterable[Path]) -> None:
     """Drop the files' pages from the page cache (POSIX_FADV_DONTNEED), after writing dirty ones."""
     for path in paths:
         with path.open("rb") as handle:
-            os.fdatasync(handle.fileno())
+            # fdatasync flushes the disk's own cache too, which takes many times as long.
+            if _libc.sync_file_range(handle.fileno(), _NONE, _NONE, _WRITE_AND_WAIT):
+                os.fdatasync(handle.fileno())
             os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 

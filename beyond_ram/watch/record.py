@@ -108,7 +108,7 @@ def _initial(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         "peak": {},
         "phases": [],
         "faults": {"minor": None, "major": None},
-        "storage": {"read_bytes": None, "written_bytes": None},
+        "storage": {"read_bytes": None, "written_bytes": None, "returned_bytes": None},
         # Time of waiting for memory; None if the kernel does not count it.
         "pressure": None,
         # Growth of kept memory at the end.
@@ -174,12 +174,12 @@ def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     unknown = sampler.reader.unknown if sampler else frozenset()
 
     def most(name: str) -> int | None:
-        known = [reaped.get(name), None if name in unknown else getattr(used, name)]
+        known = [reaped.get(name), None if name in unknown else getattr(used, name, None)]
         return max((int(size) for size in known if size is not None), default=None)
 
     return {
         "faults": {"minor": most("minor_faults"), "major": most("major_faults")},
-        "storage": {name: most(name) for name in ("read_bytes", "written_bytes")},
+        "storage": {name: most(name) for name in ("read_bytes", "written_bytes", "returned_bytes")},
         "cpu_s": round(max(float(reaped.get("cpu_s", 0.0)), used.cpu_s), 3),
     }
 

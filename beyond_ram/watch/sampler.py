@@ -180,7 +180,8 @@ class Sampler:
             for name in self._unknown:
                 row[name] = ""
             self._put_kept(row)
-            self.trend.note(now - self.start_s, _kept_of(row))
+            if row["kept_bytes"] != "" or len(living) == 1:  # a sum over processes counts shared pages in each
+                self.trend.note(now - self.start_s, _kept_of(row))
             if event or now - self._usage_at >= _USAGE_EVERY_S:
                 self._usage_at = now
                 with self._missing.step("CPU time and storage"):

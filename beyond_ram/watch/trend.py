@@ -82,6 +82,16 @@ class Trend:
         return Growth(rate, late[-1][0] - late[0][0], tops[-1][1])
 
 
+def unseen_bytes_per_s(size_bytes: float, duration_s: float) -> float:
+    """The rate below which growth of so much memory is not told from noise in a run of this length."""
+    return max(_LEAST_BYTES, _LEAST_SHARE * size_bytes) / (duration_s / 2 * (_PARTS - 1) / _PARTS)
+
+
+def unseen(size_bytes: float, duration_s: float) -> str:
+    """What a run without growth cannot exclude."""
+    return f"growth below {unseen_bytes_per_s(size_bytes, duration_s) / 1e6:,.2g} MB/s would not be seen"
+
+
 def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
     """The highest reading of each part."""
     edges = [len(readings) * part // _PARTS for part in range(_PARTS + 1)]

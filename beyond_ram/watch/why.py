@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from . import trend
 from .course import COPYING, PARTS
 
 # Shorter runs have no course.
@@ -58,6 +59,8 @@ def _phase(record: Mapping[str, Any]) -> Iterable[str]:
         return  # the peak may be in one that is not there
     if len(highest) < 2 or any(one["anon_bytes"] is None for one in highest.values()):
         return
+    if record["peak"]["processes"] > 1 and _worth(record["peak"].get(COPYING[0]), record["peak"]["anon_bytes"]):
+        return  # the sums of phases count shared pages in each process
     (name, most), (_, next_most) = sorted(
         ((name, one["anon_bytes"]) for name, one in highest.items()), key=lambda entry: -entry[1]
     )[:2]
@@ -67,30 +70,43 @@ def _phase(record: Mapping[str, Any]) -> Iterable[str]:
 
 
 def has_course(record: Mapping[str, Any]) -> bool:
-    """Whether there are enough readings of all processes to say how memory went. On a busy machine there may be tenths
-    of the time without a sample."""
-    peak, enough = record["peak"], record["sampler"]["samples"] >= _SAMPLES and record["duration_s"] >= _LONG_S
-    return enough and len(peak.get("course") or []) >= PARTS
+    """Whether there are enough readings of all processes, each page counted once, to say how memory went. On a busy
+    machine there may be tenths of the time without a sample."""
+    enough = record["sampler"]["samples"] >= _SAMPLES and record["duration_s"] >= _LONG_S
+    return enough and len(_counted_once(record["peak"])[1]) >= PARTS
 
 
 def _course(record: Mapping[str, Any]) -> Iterable[str]:
-    course = record["peak"].get("course") or []
-    if not has_course(record):
+    what, sizes = _counted_once(record["peak"])
+    if not has_course(record) or max(sizes) < _WORTH_BYTES:
         return
-    anon = [part["anon_bytes"] for part in course]
-    if None in anon or max(anon) < _WORTH_BYTES:
-        return
-    most = max(anon)
-    rises = [later - earlier > _LEVEL * most / len(anon) for earlier, later in pairwise(anon)]
-    grown = anon[-1] - anon[0]
-    if sum(rises) >= len(rises) - 1 and anon[-1] == most and _worth(grown, most):
-        yield f"anonymous memory rose throughout, by {_mb(grown)} in total: if this continues, a longer run needs more"
-    elif sum(size > _SHORT * most for size in anon) <= _SHORT_TENTHS:
-        at = course[anon.index(most)]["t_s"]
-        usual = sorted(anon)[len(anon) // 2]
+    most = max(sizes)
+    rises = [later - earlier > _LEVEL * most / len(sizes) for earlier, later in pairwise(sizes)]
+    grown = sizes[-1] - sizes[0]
+    if sum(rises) >= len(rises) - 1 and sizes[-1] == most and _worth(grown, most):
+        yield f"{what} rose throughout, by {_mb(grown)} in total: if this continues, a longer run needs more"
+    elif sum(size > _SHORT * most for size in sizes) <= _SHORT_TENTHS:
+        at = record["peak"]["course"][sizes.index(most)]["t_s"]
+        usual = sorted(sizes)[len(sizes) // 2]
         yield f"the peak was short, near {at:.1f} s; half of the time it needed at most {_mb(usual)}"
-    elif min(anon[1:]) >= (1 - _LEVEL) * most:
-        yield "anonymous memory was level after the first tenth of the time"
+    elif min(sizes[1:]) >= (1 - _LEVEL) * most and not record.get("growth"):
+        within = f"{_mb(max(sizes[1:]) - min(sizes[1:]))} after the first tenth of the time"
+        yield f"{what} stayed within {within}; {trend.unseen(most, record['duration_s'])}"
+
+
+def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int]]:
+    """The memory of each tenth of the time in which no page counts twice, with its name; empty if it is unknown."""
+    course = peak.get("course") or []
+    # A sum over processes counts shared pages in each.
+    for name, kind, known in (("kept memory", "kept_bytes", True), ("anonymous memory", "anon_bytes", _is_one(peak))):
+        sizes = [part.get(kind) for part in course]
+        if known and None not in sizes:
+            return name, sizes
+    return "", []
+
+
+def _is_one(peak: Mapping[str, Any]) -> bool:
+    return bool(peak["processes"] == 1)
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterable[str]:

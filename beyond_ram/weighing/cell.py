@@ -24,6 +24,8 @@ from .private import private_folder
 # Signals of a terminal or a scheduler. A run that they end has no result.
 _EXTERNAL_SIGNALS = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
 _NO_ROOM = ", killed for want of memory: this job, or the machine, has too little"
+# A smaller share of the input in the page cache makes no run warm.
+_STAYED = 0.05
 # The names of scripts/corpora/shards.py.
 _CORPUS_FILE = re.compile(r"files/[0-9]+\.jsonl")
 
@@ -46,6 +48,8 @@ class Setting:
     """Start of the weighing, on the clock of `time.monotonic`."""
     code: str | None = None
     """Digest of the cell's code and lock."""
+    reads: tuple[Path, ...] = ()
+    """Files and folders that it reads beside its input. They are evicted like it."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
@@ -121,7 +125,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     job = setting.job
     inputs = _inputs(job, work)
     if job.page_cache == "cold":
-        pagecache.evict(inputs)
+        pagecache.evict([*inputs, *(file for place in setting.reads for file in _files(place))])
     elif job.page_cache == "warm":
         pagecache.fill(inputs)
     words = command(setting, work)
@@ -140,6 +144,8 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     try:
         record = watch(words, out, environment=environment, reports_work=True, **how)
         record["provenance"]["randomised"] = randomised.provenance(seed, environment)
+        if job.page_cache == "cold":
+            record["missing"] += _stayed_cached(record)
         for note in lacking(record):
             print(f"{job.path}: {note}", file=sys.stderr)
         return record
@@ -147,6 +153,13 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
         if not limits["memory_limit_bytes"]:
             raise
         return _not_run(words, out, str(reason))
+
+
+def _stayed_cached(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """A note if input was in the page cache although it was evicted: another process maps it, or it lives there."""
+    share = record.get("page_cache", {}).get("input_resident_before") or 0
+    why = f"{share:.0%} of the input stayed in the page cache, which the run is not charged for"
+    return [{"what": "a cold page cache", "why": why}] if share > _STAYED else []
 
 
 def _limit_bytes(job: Job) -> int | None:

@@ -2,15 +2,19 @@
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..advice import advise
 from ..experiment import records
+from ..files import end_of
 from ..metrics.limits import ENDED_AT, ended_at
 from ..watch import LimitError
 from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
+from .files_read import FilesRead
 from .private import private_folder
+from .scripts import ERRORS, failure
 
 # Stop at this ratio of the smallest sufficient limit to the largest insufficient limit.
 TOLERANCE = 0.03
@@ -30,17 +34,23 @@ _TOO_SLOW = 3
 def weigh_limit(setting: Setting, runs: Path) -> None:
     """Weigh a run without a limit, then search the smallest limit, and write both into run.json.
 
-    Every probe starts fresh: a private folder, prepared input, none of it in the page cache. (The kernel does not
-    charge a probe for pages that another process has read.) Raises WeighingError if the run without a limit failed, or
-    if a run was ended from outside.
+    Every probe starts fresh: a private folder, prepared input, none of it in the page cache, nor of the other files
+    that the run without a limit was seen to read. (The kernel does not charge a probe for pages that another process
+    has read.) Raises WeighingError if the run without a limit failed, or if a run was ended from outside.
     """
     out = runs / setting.job.path
     with private_folder(setting.work, setting.job.path) as work:
         prepare(setting, work)
-        record = weighed(setting, work, out)
+        files_read = FilesRead()
+        record = weighed(setting, work, out, on_event=files_read.at_event, needed=files_read.look)
+        check_end(setting.job, record)
+        if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
+            raise WeighingError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
+        setting = replace(setting, reads=(*setting.reads, *files_read.outside(setting.work)))
         if record["outcome"] != "not_applicable":
             advised = advise(record)
             record["limit"] = {"ask_bytes": None if advised.at_least else advised.ask_bytes}
+            record["limit"]["from_cache_bytes"] = from_cache_bytes(record)
         finish(setting, work, out, record, last=lambda: _search_limit(setting, record))
 
 
@@ -164,4 +174,14 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
         "major_faults": record["faults"]["major"],
         "read_bytes": record["storage"]["read_bytes"],
         "cgroup_bytes": record["peak"]["cgroup_bytes"],
+        "from_cache_bytes": from_cache_bytes(record),
     }
+
+
+def from_cache_bytes(record: dict[str, Any]) -> int | None:
+    """About how many bytes a run read or mapped that came from the page cache, and were not charged to it; None if
+    unknown. What it reads twice and what comes through pipes counts too; what the kernel reads ahead hides as much."""
+    storage, mapped = record["storage"], record["peak"].get("file_bytes")
+    if storage["read_bytes"] is None or storage.get("returned_bytes") is None or mapped is None:
+        return None
+    return int(max(0, storage["returned_bytes"] + mapped - storage["read_bytes"]))

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from .private import private_folder
 
 # A run may take this many times as long as the longest that completed, and some seconds more.
 PATIENCE, PATIENCE_S = 10, 60
+ERRORS = "stderr"
+"""Where a program that runs apart writes its errors, in its work folder."""
+_MISSING = re.compile(r"(?:No module named|Missing optional dependency) '(\w+)")
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
     with private_folder(setting.work, setting.job.path) as work:
         record = weighed(apart(setting), work, out, **limits)
         check_end(setting.job, record)
-        write(out / "stderr.txt", end_of(work / "stderr"))
+        write(out / "stderr.txt", end_of(work / ERRORS))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
     record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
@@ -97,7 +100,7 @@ def script_sha256(job: Job) -> str:
 
 def _ended(record: dict[str, Any], out: Path) -> Ended:
     outcome, errors = str(record["outcome"]), end_of(out / "stderr.txt")
-    reason = _reason(errors, record) if outcome == "failed" else ""
+    reason = reason_of(errors, record) if outcome == "failed" else ""
     values = derive(record, records.events(out)) if outcome == "completed" else {}
     return Ended(
         outcome=f"failed: {_kind(reason)}" if reason else outcome,
@@ -113,7 +116,7 @@ def _ended(record: dict[str, Any], out: Path) -> Ended:
 def apart(setting: Setting) -> Setting:
     """The setting, changed so that the program writes its errors into its work folder."""
     job = setting.job
-    return Setting(job.but(arguments=(*job.arguments, "--apart")), setting.python, setting.lock, setting.work)
+    return replace(setting, job=job.but(arguments=(*job.arguments, "--apart")))
 
 
 def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, Any]:
@@ -123,9 +126,21 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
     return dict(json.loads(output))
 
 
-def _reason(errors: str, record: dict[str, Any]) -> str:
+def reason_of(errors: str, record: dict[str, Any]) -> str:
     """The last line of a failed run's errors, or how it ended."""
     return str(record.get("reason") or record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
+
+
+def failure(errors: str, record: dict[str, Any]) -> str:
+    """The last line of a failed run's errors, or how it ended, and what may be missing."""
+    reason = reason_of(errors, record)
+    return f"{reason}{missing_package(reason)}"
+
+
+def missing_package(reason: str) -> str:
+    """The end of a message about an error: how to add the package that it misses; empty if it misses none."""
+    match = _MISSING.search(reason)
+    return f"; if its package is missing: --with {match[1]}, or PEP 723 metadata in the script" if match else ""
 
 
 def _kind(reason: str) -> str:

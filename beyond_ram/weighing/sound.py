@@ -71,6 +71,21 @@ def check_imports(python: str, events: Iterable[Mapping[str, Any]]) -> dict[str,
     return {tops[module]: versions[tops[module]] for module in event["modules"] if module in tops}
 
 
+def imported(python: str, package: str, events: Iterable[Mapping[str, Any]]) -> bool | None:
+    """Whether a run imported a module of a package of its environment; None if that cannot be seen."""
+    event = next((one for one in events if one["event"] == "imports"), None)
+    places = Path(python).parents[1].glob("lib/python*/site-packages")
+    described = importlib.metadata.distributions(name=package, path=[str(place) for place in places])
+    # Parts of a namespace package have no module of their own at the top.
+    modules = {
+        file.parts[0].partition(".")[0]
+        for one in described
+        for file in one.files or ()
+        if file.suffix in (".py", ".so") and (len(file.parts) == 1 or file.parts[1:] == ("__init__.py",))
+    }
+    return None if event is None or not modules else not modules.isdisjoint(event["modules"])
+
+
 def _check_size(packages: Path, name: str, size: int, folder: Path) -> None:
     try:
         actual: int | None = os.stat(f"{packages}/{name}").st_size  # noqa: PTH116 (thousands of them)

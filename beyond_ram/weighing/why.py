@@ -15,7 +15,7 @@ from ..text import foreign
 from ..watch import write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
-from .scripts import apart
+from .scripts import ERRORS, apart, failure, reason_of
 
 _PROGRAM = str(FILES / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
@@ -70,14 +70,16 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, job.path) as work:
         record = weighed(setting, work, out, timeout_s=timeout_s, environment=_MEMRAY if memray else {})
-        write(out / "stderr.txt", end_of(work / "stderr"))
+        errors = end_of(work / ERRORS)
+        write(out / "stderr.txt", errors)
         write_record(record, out)
         check_end(job, record)
         path = work / _RESULT
         if not path.is_file():
-            raise EndedEarlyError(f"cannot say: the script ended early, {_ending(record)}")
+            raise EndedEarlyError(f"cannot say: the script ended early: {failure(errors, record)}")
         result: dict[str, Any] = read_json(path, "steps")
-    result["error"] = foreign(result["error"]) if result.get("error") else None
+    error = result.get("error") or (reason_of(errors, record) if result.get("status") else "")
+    result["error"] = foreign(error) or None
     if _LAST not in result:
         result["ended_early"] = _ending(record)
     # The heap at the end is read from inside, maybe after the last sample.

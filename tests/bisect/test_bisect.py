@@ -85,6 +85,22 @@ def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "verdict", "message"),
+    [
+        ("print(1)", "cannot say", "never imported stairs"),
+        ("import absent_module", "cannot say", "--with absent_module"),
+        ("import stairs, sys; sys.exit(f'ends {stairs.answer()} {len(stairs.kept) > 2e7}')", "cannot say", "ends a"),
+    ],
+)
+def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, line, verdict, message):
+    (place / "case.py").write_text(SCRIPT.partition("import")[0] + line + "\n")
+    status, result = bisect(place, "--good", "1.2", "--bad", "1.3", "--metric", "outcome")
+    assert (status, result["verdict"]) == (2, verdict)
+    assert message in capfd.readouterr().out
+
+
+@pytest.mark.slow
 def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
     (place / "case.py").write_text(SCRIPT + "open(__file__, 'a').write('# more')\n")
     assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.6", "--out", "steps"]) == 2

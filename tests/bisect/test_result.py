@@ -18,7 +18,7 @@ def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> 
     )
     ladder: Any = SimpleNamespace(
         script=script, out=tmp_path, words=["--token", PLANTED, "--rows", "5"], releases=releases, notes=[],
-        used_s=0, budget_s=60, count=2, ended={},
+        used_s=0, budget_s=60, count=2, ended={}, imports=[],
         locks={one: SimpleNamespace(pins={"p": one}, moved="", path=script) for one in "12"},
         options=["--args", f"--token {PLANTED} --rows 5", "--with"],
     )  # fmt: skip

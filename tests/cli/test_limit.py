@@ -1,11 +1,42 @@
 """`beyond-ram limit` on a script whose memory is known."""
 
 import json
+import os
+import resource
 
 import pytest
 
 from beyond_ram.cli import main
 from beyond_ram.cli.limit import _lines
+from beyond_ram.watch.pagecache import evict, residency
+
+# Reads a file into locked memory: the kernel cannot take back what it charges for it.
+LOCKS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+file, size = os.open(sys.argv[1], os.O_RDONLY), os.path.getsize(sys.argv[1])
+place = libc.mmap(None, ctypes.c_size_t(size), 1, 1, file, ctypes.c_long(0))
+assert not libc.mlock(ctypes.c_void_p(place), ctypes.c_size_t(size))
+"""
+# Reads files, each of which is open for a short time only.
+READS_MANY = "import os, sys\nfor one in os.scandir(sys.argv[1]): open(one.path, 'rb', 0).read()\n"
+
+
+def search_in_large_steps(monkeypatch):
+    for name, value in (("TOLERANCE", 0.5), ("_DOWN", 0.4), ("_UP", 2.5)):
+        monkeypatch.setattr(f"beyond_ram.weighing.limit.{name}", value)
+
+
+def cached(*paths):
+    """Write files that are in the page cache; skip where they would stay there."""
+    for path in paths:
+        path.write_bytes(os.urandom(100_000) * 240)
+    evict(paths)
+    if residency(paths).resident_bytes:
+        pytest.skip("this file system lives in the page cache: nothing can be evicted")
+    for path in paths:
+        path.read_bytes()
 
 
 @pytest.mark.slow
@@ -20,6 +51,57 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
     assert "completes at" in capfd.readouterr().out
 
 
+@pytest.mark.slow
+@pytest.mark.cgroup
+def test_limit_of_a_script_holds_for_a_cold_page_cache(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    if os.geteuid() and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] not in range(24_000_000, 1 << 63):
+        pytest.skip("this user may not lock so much memory")
+    search_in_large_steps(monkeypatch)
+    cached(tmp_path / "rows.bin")
+    (tmp_path / "case.py").write_text(LOCKS)
+    assert main(["limit", "case.py", "--args", f"{tmp_path}/rows.bin", "--share", "0", "--out", "found"]) == 0
+    limit = json.loads((tmp_path / "found/limit.json").read_text())
+    assert limit["completed_at_bytes"] > 24e6
+    assert "page cache: cold" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+def test_limit_is_called_warm_where_what_was_read_could_not_be_named(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    search_in_large_steps(monkeypatch)
+    monkeypatch.setattr("beyond_ram.weighing.files_read.FilesRead.outside", lambda self, folder: [])
+    (tmp_path / "rows").mkdir()
+    cached(*(tmp_path / "rows" / f"{number}.bin" for number in range(2)))
+    (tmp_path / "case.py").write_text(READS_MANY)
+    words = ["limit", "case.py", "--args", f"{tmp_path}/rows", "--share", "0", "--out", "found"]
+    assert main(words) == 0
+    probes = json.loads((tmp_path / "found/limit.json").read_text())["probes"]
+    assert all(probe["from_cache_bytes"] > 48e6 for probe in probes if probe["completed_work"])
+    assert "page cache: warm" in capfd.readouterr().out
+    assert main([*words, "--input", "rows"]) == 0
+    assert "page cache: cold" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "message"), [("import absent_module", "--with absent_module"), ("raise SystemExit(3)", "exit status 3")]
+)
+def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, capfd, line, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text(line + "\n")
+    assert main(["limit", "case.py", "--out", "found"]) == 2
+    assert message in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "found").exists()
+
+
+def test_absent_input_gets_one_line(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").touch()
+    assert main(["limit", "case.py", "--input", "none.bin"]) == 2
+    assert "no input" in capfd.readouterr().err and len(list(tmp_path.iterdir())) == 1
+
+
 def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert main(["limit", "none.py"]) == 2
@@ -28,5 +110,6 @@ def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
 
 
 def test_request_is_not_below_a_limit_that_completed() -> None:
-    limits = {"completed_at_bytes": 500e6, "ask_bytes": 400e6, "probes": [], "speed_share": None}
+    probes = [{"limit_bytes": 500e6, "read_bytes": None, "from_cache_bytes": None}]
+    limits = {"completed_at_bytes": 500e6, "ask_bytes": 400e6, "probes": probes, "speed_share": None}
     assert _lines(limits, {"duration_s": 1.0})[-1].endswith("for 500 MB")

@@ -38,8 +38,19 @@ def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
 def test_message_of_a_failed_script_is_one_line_without_secrets(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("raise ValueError('no login:\\n\\x1b[31mtoken=S3cr3tV4lue')\n")
-    main(["why", "case.py", "--out", "results"])
+    assert main(["why", "case.py", "--out", "results"]) == 2
     shown = json.loads((tmp_path / "results/why.json").read_text())["error"]
     assert shown == "ValueError: no login: token=***"
-    assert f"it failed: {shown}\n" in capfd.readouterr().out
+    assert f"case.py failed: {shown}; " in capfd.readouterr().out
     assert "S3cr3tV4lue" not in (tmp_path / "results/why.json").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "message"), [("import absent_module", "--with absent_module"), ("raise SystemExit('no rows')", "no rows")]
+)
+def test_script_that_fails_is_no_answer(tmp_path, monkeypatch, capfd, line, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text(line + "\n")
+    assert main(["why", "case.py", "--out", "results"]) == 2
+    assert message in capfd.readouterr().out.splitlines()[0]

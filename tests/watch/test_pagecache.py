@@ -31,6 +31,14 @@ def test_residency_follows_reads_and_evictions(file: Path) -> None:
     assert residency([file]) == Residency(0, 20 * MB)
 
 
+def test_files_just_written_are_evicted_and_whole(file: Path) -> None:
+    content = os.urandom(20 * MB)
+    file.write_bytes(content)
+    evict([file])
+    assert residency([file]) == Residency(0, 20 * MB)
+    assert file.read_bytes() == content
+
+
 def test_empty_files_have_no_residency(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert residency([tmp_path / "empty"]) is None
@@ -44,6 +52,8 @@ def test_reads_of_the_command_are_no_drift(watched: Watch, file: Path) -> None:
     assert record["page_cache"]["input_resident_after"] == 1
     assert record["page_cache"]["warning"] is None
     assert abs(record["storage"]["read_bytes"] - 20 * MB) < 4 * MB
+    cached = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])["storage"]
+    assert cached["read_bytes"] < 4 * MB and 20 * MB <= cached["returned_bytes"] < 30 * MB
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.watch.trend import MACHINE, Growth, Trend, ceiling, sentence
+from beyond_ram.watch.trend import MACHINE, Growth, Trend, ceiling, sentence, unseen_bytes_per_s
 
 from .conftest import Watch
 
@@ -40,6 +40,14 @@ def test_growth_ignores_memory_released_at_the_end() -> None:
     assert growth is not None
     assert growth.now_bytes == pytest.approx(200 * MB, rel=0.01)
     assert growth.reaches_in_s(300 * MB) == pytest.approx(10, rel=0.05)
+
+
+@pytest.mark.parametrize(("size_mb", "length_s"), [(1000, 30), (20, 30), (1000, 5)])
+def test_growth_is_seen_above_the_rate_that_is_named_and_not_below(size_mb: float, length_s: float) -> None:
+    times = every(length_s / 1000, 1000)
+    unseen_mb_per_s = unseen_bytes_per_s(size_mb * MB, length_s) / MB
+    at_end = [[(t, size_mb + share * unseen_mb_per_s * (t - length_s)) for t in times] for share in (0.8, 1.2)]
+    assert [trend(one).growth() is not None for one in at_end] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,13 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
     [
         (record(RISING), "rose throughout", record(LEVEL)),
         (record(RISING), "rose throughout", record(list(reversed(RISING)))),
-        (record(LEVEL), "level after the first tenth", record(RISING)),
+        (record(LEVEL), "stayed within 0 MB after the first tenth", record(RISING)),
+        (record(RISING), "rose throughout", record(RISING, processes=2)),
+        (
+            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
+            "peaked in phase load",
+            record(UP_AND_DOWN, processes=2, **shared(900)) | {"phases": [span("load", 1000), span("work", 300)]},
+        ),
         (record(SHORT), "the peak was short, near 3.0 s", record(LEVEL)),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=50)),
         (
@@ -97,6 +103,21 @@ def test_unclear_or_few_readings_give_no_sentence() -> None:
     assert list(sentences(record([1] * 10))) == []
 
 
+def test_course_of_forks_is_of_memory_that_counts_shared_pages_once() -> None:
+    forked = record(RISING, processes=9)
+    for part in forked["peak"]["course"]:
+        part["kept_bytes"] = (300 + part["anon_bytes"] // MB // 10) * MB
+    assert [sentence for sentence in sentences(forked) if "by 90 MB" in sentence and "kept memory" in sentence]
+    assert not any("900" in sentence for sentence in sentences(forked))
+
+
+def test_leak_of_less_than_what_can_be_seen_is_named() -> None:
+    leaking = record([1000 + 3 * tenth for tenth in range(10)]) | {"duration_s": 30.0}
+    (sentence,) = sentences(leaking)
+    assert "within 24 MB" in sentence and "level" not in sentence
+    assert float(sentence.partition("growth below ")[2].split()[0]) > 1
+
+
 @pytest.mark.parametrize("course", [RISING, LEVEL, SHORT])
 def test_course_without_samples_in_a_tenth_gives_no_sentence(course: list[int]) -> None:
     whole, late = record(course), record(course)
@@ -114,7 +135,7 @@ def test_summary_has_the_causes_of_a_run(watched: Watch) -> None:
     assert max(part["anon_bytes"] for part in course) == watched_record["peak"]["anon_bytes"] > 100e6
     # On a busy machine the program may pause for a tenth of the time, and a short run has few samples.
     watched_record["sampler"]["samples"] = 500
-    watched_record["peak"]["course"] = [course[0] | {"anon_bytes": n * MB} for n in RISING]
+    watched_record["peak"]["course"] = [course[0] | {"kept_bytes": n * MB} for n in RISING]
     summary_lines = list(lines(watched_record))
     assert [line for line in summary_lines if line.startswith("why")] == [
         line for line in summary_lines if "rose throughout, by 900 MB" in line

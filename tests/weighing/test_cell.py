@@ -1,18 +1,21 @@
 """Whether a run is a result depends on how it ended."""
 
 import json
+import mmap
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beyond_ram.experiment import Job
+from beyond_ram.watch.pagecache import evict, residency
 from beyond_ram.weighing import limit as probing
 from beyond_ram.weighing.cell import Setting, WeighingError, weigh
 from beyond_ram.weighing.interruption import weigh_interrupted
@@ -101,6 +104,24 @@ def test_run_killed_from_outside_is_no_result(
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))
     assert not (tmp_path / "private").exists(), "its private folder is left"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stays", [False, True])
+def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(
+    setting: Callable[..., Setting], tmp_path: Path, stays: bool
+) -> None:
+    rows = tmp_path / "rows"
+    rows.write_bytes(os.urandom(1 << 20))
+    evict([rows])
+    if residency([rows]).resident_bytes:  # type: ignore[union-attr]
+        pytest.skip("this file system lives in the page cache: nothing can be evicted")
+    cell = setting("never")
+    with rows.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        assert not stays or mapped.find(b"\0" * 999) < 0  # the kernel evicts no page that is mapped
+        weigh(replace(cell, job=cell.job.but(reads=str(rows))), tmp_path / "runs")
+    notes = [note["why"] for note in record_of(tmp_path)["missing"] if note["what"] == "a cold page cache"]
+    assert bool(notes) == stays
 
 
 @pytest.mark.slow
