@@ -236,7 +236,7 @@ def test_process_outside_of_our_pid_namespace_is_not_overlooked(others: int, bas
         groups.group.remove(group, above)
     peak = json.loads((tmp_path / "out/run.json").read_text())["peak"]
     assert (peak["kept"]["basis"], peak["around"]["alone"]) == (basis, not others)
-    assert 30 * MB < peak["kept"]["kept_bytes"] < 45 * MB
+    assert peak["kept"]["kept_bytes"] > 30 * MB  # of a tree, others may add shared memory
 
 
 def test_lowest_limit_of_all_groups_around_holds(tmp_path: Path) -> None:
