@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 from . import procfs
 
 _UNLIMITED = 1 << 60  # v1 writes "no limit" as the largest multiple of a page
+# Inode of the machine's own PID namespace, a constant of the kernel's.
+_FIRST_PID_NAMESPACE = 0xEFFFFFFC
+# What processes that are not listed may hold: kernel memory and shells of a group with the watcher alone take 1 MiB.
+_UNLISTED_BYTES = 4 << 20
 _V1 = {"usage": "memory.usage_in_bytes", "peak": "memory.max_usage_in_bytes", "kills": "memory.oom_control"}
 _V2 = {
     "usage": "memory.current",
@@ -218,8 +222,8 @@ class Meter:
 class Around:
     """The group of this process: a scheduler's, a container's, a login session's.
 
-    Its limit and its kills always matter. Its charge is the command's memory only if the group has no processes but
-    this one and its ancestors (`alone`).
+    Its limit and its kills always matter. Its charge is the command's memory only if the group is known to have no
+    processes but this one and its ancestors (`alone`).
     """
 
     def __init__(self, path: Path, version: int, *, whole: bool | None = None) -> None:
@@ -227,7 +231,7 @@ class Around:
         self.meter = Meter(path, version, ours=False, whole=bool(whole))
         self.limit_bytes = limit_bytes(path, version)
         self.whole = bool(whole)
-        self.alone = _alone(path) if whole is None else whole
+        self.alone = _alone(path) and self._lists_all() if whole is None else whole
         self._kills = self.meter.kills()
         self._events = self.meter.events()
 
@@ -240,6 +244,16 @@ class Around:
         with contextlib.suppress(OSError):
             return cls(*own)
         return None
+
+    def _lists_all(self) -> bool:
+        """Whether no process of the group can be missing from its list. v2 lists those outside of our PID namespace as
+        0; v1 leaves them out, and then the group must hold little but this process, as in a new container."""
+        if self.meter.version == 2 or os.stat("/proc/self/ns/pid").st_ino == _FIRST_PID_NAMESPACE:  # noqa: PTH116
+            return True
+        held, own = self.meter.now, procfs.parse_memory(procfs.read_file("/proc/self/status"))  # /proc may be another's
+        if held is None or own is None:
+            return False
+        return held.kept_bytes - own.anon_bytes - own.shmem_bytes - own.swap_bytes <= _UNLISTED_BYTES
 
     def kills(self) -> int | None:
         """Kills for lack of memory since this object was made; None if unknown."""

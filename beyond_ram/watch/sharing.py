@@ -12,7 +12,7 @@ and then, and cheap readings bound the change in between. Bounds on the pages th
 So a reading bounds the samples on both sides of it, and even without one the result is never too low, with one
 exception: a process that takes huge pages while it gives up as much shared memory. Memory that no process has mapped
 (files written to /dev/shm, memfd) shows only in the machine's own count of shared memory, together with what other
-programs put there meanwhile.
+programs put there meanwhile, and less what they free.
 """
 
 import math

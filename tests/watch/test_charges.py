@@ -1,15 +1,19 @@
 """Memory that a group is charged with: texts of real groups of both versions, and a real group."""
 
+import json
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from beyond_ram.advice import GROUP, TREE, advise
+from beyond_ram.advice import AROUND, GROUP, TREE, advise
 from beyond_ram.watch import charges, groups
 from beyond_ram.watch.charges import Meter, limit_bytes, own_group, parse
 
-from .conftest import Watch, needs_group
+from .conftest import PYTHON, Watch, needs_group
 
 MB = 1_000_000
 # From a group on Linux 6.18 with 300 MB written to /dev/shm and 50 MB of a file on disk.
@@ -189,6 +193,50 @@ def test_only_kills_since_the_start_count(folder: Folder) -> None:
     assert around.kills() == 1
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n1\n999999999\n")
     assert not charges.Around(folder.path, 2).alone, "another process is in the group"
+    (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n0\n")
+    assert not charges.Around(folder.path, 2).alone, "a process outside of our PID namespace is in the group"
+
+
+# The groups are read-only inside, so that the watcher makes none.
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+CONTAINER = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", READ_ONLY]
+HOLDS = "import time; held = bytearray(30_000_000); time.sleep(0.2)"
+
+
+def _no_container() -> str | None:
+    """Why no process can be put into a v1 group and a PID namespace, as in a container; None if it can."""
+    own = own_group()
+    if own is None or own[1] != 1 or not os.access(own[0] / "cgroup.procs", os.W_OK) or not shutil.which("unshare"):
+        return "needs root, unshare and a v1 memory group"
+    tried = subprocess.run([*CONTAINER, str(own[0]), "true"], capture_output=True)
+    return None if tried.returncode == 0 else "no namespaces can be made here"
+
+
+@pytest.mark.cgroup
+@pytest.mark.skipif(_no_container() is not None, reason=str(_no_container()))
+@pytest.mark.parametrize(("others", "basis"), [(0, AROUND), (1, TREE)])
+def test_process_outside_of_our_pid_namespace_is_not_overlooked(others: int, basis: str, tmp_path: Path) -> None:
+    """v1 does not list it: the memory that it frees would hide what the command takes."""
+    above, _ = own_group() or (Path(), 1)
+    group = above / f"test-of-namespaces-{os.getpid()}"
+    group.mkdir()
+    enter = f"open({str(group / 'cgroup.procs')!r}, 'w').write('0')\n"
+    holds = enter + "import time; held = bytearray(60_000_000); print(flush=True); time.sleep(1000)"
+    outside = [subprocess.Popen([*PYTHON, holds], stdout=subprocess.PIPE) for _ in range(others)]
+    try:
+        for process in outside:
+            assert process.stdout and process.stdout.readline()
+        command = [*CONTAINER, str(group), sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out")]
+        begin = enter + "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
+        subprocess.run([*PYTHON, begin, *command, "--", *PYTHON, HOLDS], check=True)
+    finally:
+        for process in outside:
+            with process:
+                process.kill()
+        groups.group.remove(group, above)
+    peak = json.loads((tmp_path / "out/run.json").read_text())["peak"]
+    assert (peak["kept"]["basis"], peak["around"]["alone"]) == (basis, not others)
+    assert peak["kept"]["kept_bytes"] > 30 * MB  # of a tree, others may add shared memory
 
 
 def test_lowest_limit_of_all_groups_around_holds(tmp_path: Path) -> None:
