@@ -1,10 +1,11 @@
 """The command `beyond-ram`."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from .. import __version__, mask_secrets
 
@@ -32,13 +33,24 @@ _EXTRA = "workflow"
 
 
 class _Parser(argparse.ArgumentParser):
+    words: ClassVar[Sequence[str]] = ()
+
     def error(self, message: str) -> NoReturn:
-        super().error(mask_secrets.in_text(message))
+        super().error(_masked(message, self.words))
+
+
+def _masked(message: str, words: Sequence[str]) -> str:
+    """A message without secrets, also where it quotes a part of the command line that does not show what it is."""
+    for word, shown in zip(words, mask_secrets.in_command(words), strict=True):
+        if word != shown:
+            quoted = rf"(?<![^\s'\"]){re.escape(word)}(?![^\s'\"])"
+            message = re.sub(quoted, shown.replace("\\", r"\\"), message)
+    return mask_secrets.in_text(message)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. For bad input, print one line and return 2."""
-    words = sys.argv[1:] if argv is None else argv
+    _Parser.words = words = sys.argv[1:] if argv is None else argv
     parser = _Parser(
         prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."
     )
@@ -62,5 +74,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
         return 2
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"beyond-ram: {mask_secrets.in_text(str(error))}", file=sys.stderr)
+        print(f"beyond-ram: {_masked(str(error), words)}", file=sys.stderr)
         return 2

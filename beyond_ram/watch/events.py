@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .. import mask_secrets
 from .missing import Missing, printable
 from .outfile import OutFile
 
@@ -34,6 +35,7 @@ LINE_BYTES = 1 << 20
 """The longest line that counts as an event, in bytes."""
 PLAIN = b"phase "
 """The prefix of lines from programs that cannot write JSON; the rest is the name of a phase."""
+_LONGEST_PHASE = 10_000  # characters in which secrets are looked for; the rest is dropped
 # Programs round their times.
 _EARLY_S = 1.0
 # Fields that only the watcher sets.
@@ -101,7 +103,11 @@ class Reader:
             return None
         if line.startswith(PLAIN):
             name = line.removeprefix(PLAIN).decode(errors="replace").strip()
-            return {"t_s": self._placed(time.monotonic()), "event": "phase", "phase": name}
+            return {
+                "t_s": self._placed(time.monotonic()),
+                "event": "phase",
+                "phase": mask_secrets.in_text(name[:_LONGEST_PHASE]),
+            }
         try:
             # NaN and infinities become null, because JSON does not have them.
             event = json.loads(line, parse_constant=lambda _: None)
@@ -112,6 +118,8 @@ class Reader:
             self._missing.note("events", "lines that are no events were passed over")
             return None
         fields = {key: value for key, value in event.items() if key not in _OURS}
+        if name == "phase" and isinstance(fields.get("phase"), str):
+            fields["phase"] = mask_secrets.in_text(fields["phase"][:_LONGEST_PHASE])
         return {"t_s": self._placed(at), "event": name, **fields}
 
     def _placed(self, monotonic_s: float) -> float:

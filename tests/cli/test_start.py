@@ -13,7 +13,7 @@ WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 MAY_IMPORT = {
     "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.watch",
     "beyond_ram.files", "beyond_ram.folders", "beyond_ram.mask_secrets", "beyond_ram.run_files",
-    "beyond_ram.shell_text", "beyond_ram.shipped", "beyond_ram.units",
+    "beyond_ram.shipped", "beyond_ram.units",
 }  # fmt: skip
 WATCH_ROOM = "beyond_ram.watch"
 # Packages of the standard library that are slow to import and not needed.
