@@ -115,7 +115,11 @@ def imports():
     inside, outside = [], {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if "." in name or not isinstance(file, str) or name in sys.stdlib_module_names or name == "__main__":
+        if "." in name or name in sys.stdlib_module_names or name == "__main__":
+            continue
+        if not isinstance(file, str):
+            if not hasattr(module, "__path__"):  # a namespace package has no file
+                outside[name] = "no file"
             continue
         if f"{os.sep}site-packages{os.sep}" in file and file.startswith(sys.prefix + os.sep):
             inside.append(name)
