@@ -1,10 +1,13 @@
 """The command `beyond-ram`."""
 
 import argparse
+import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from .. import __version__, mask_secrets
 
@@ -31,23 +34,28 @@ COMMANDS = (
 _EXTRA = "workflow"
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser that reports bad input in one line, and takes no option for another by its beginning."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
+
     def error(self, message: str) -> NoReturn:
-        super().error(mask_secrets.in_text(message))
+        line = " ".join(mask_secrets.in_text(message).split())
+        self.exit(2, f"{self.prog}: {line}; see {self.prog} --help\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. For bad input, print one line and return 2."""
-    words = sys.argv[1:] if argv is None else argv
-    parser = _Parser(
-        prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."
-    )
-    parser.add_argument("--version", action="version", version=f"beyond-ram {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    # Import only the module of this command, so that `watch` starts quickly.
-    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
-        import_module(f".{name}", __package__).add_to(commands)
-    arguments = parser.parse_args(words)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        print("\n" * sys.stderr.isatty() + "beyond-ram: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def _run(words: list[str]) -> int:
+    arguments = _parsed(words)
     try:
         status: int = arguments.run(arguments)
         return status
@@ -62,5 +70,65 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
         return 2
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"beyond-ram: {mask_secrets.in_text(str(error))}", file=sys.stderr)
+        print(f"beyond-ram: {mask_secrets.in_text(_in_words(error))}", file=sys.stderr)
         return 2
+
+
+def _parsed(words: list[str]) -> argparse.Namespace:
+    """The arguments of a command. Ends with status 2 for words that mean nothing."""
+    parser = Parser(
+        prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."
+    )
+    parser.add_argument("--version", action="version", version=f"beyond-ram {__version__}")
+    if words and words[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        parser.error(_no_command(words[0]))
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    # Import only the module of this command, so that `watch` starts quickly.
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        import_module(f".{name}", __package__).add_to(commands)
+    arguments, others = parser.parse_known_args(words)
+    if others:
+        commands.choices[words[0]].error(_unrecognised(others, arguments, commands.choices[words[0]]))
+    return arguments
+
+
+def _no_command(word: str) -> str:
+    from ..text import did_you_mean
+
+    text = f"no command {word!r}"
+    if hint := did_you_mean(word.lstrip("-"), COMMANDS):
+        return text + hint
+    if word.startswith("-"):
+        return f"a command comes first, and then {word}"
+    return text + (
+        f"; to measure it: beyond-ram watch -- {word} …" if shutil.which(word) or Path(word).exists() else ""
+    )
+
+
+def _unrecognised(others: list[str], arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
+    """What is wrong with words that no argument takes, and what to type instead."""
+    from ..text import did_you_mean
+
+    text = f"unrecognized arguments: {' '.join(others)}"
+    given = vars(arguments)
+    options = [option for action in parser._actions for option in action.option_strings]
+    if others[0].startswith("-"):
+        option = others[0].partition("=")[0]
+        whole = next((one for one in options if one.startswith(option)), option)
+        if hint := did_you_mean(whole, options):
+            return text + hint
+    if isinstance(given.get("command"), list):
+        return f"{text}; a command and its options go behind --"
+    if isinstance(script := given.get("script"), Path):
+        if script.name.startswith("python") and others[0].endswith(".py"):
+            return f"{text}; it takes the file alone: {parser.prog} {others[0]}"
+        return f"{text}; arguments of the script go into --args '…'"
+    return text
+
+
+def _in_words(error: Exception) -> str:
+    """The text of an error; of the system's errors without their number."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    text = error.strerror[0].lower() + error.strerror[1:]
+    return text if error.filename is None else f"{error.filename}: {text}"

@@ -1,10 +1,11 @@
 """`beyond-ram atlas`: what each release of the data libraries costs, and the difference between two locks."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
-from .progress import minutes, show
+from .progress import minutes, number, show
 
 OUT = "results-atlas"
 
@@ -34,8 +35,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def months(text: str) -> float:
-    """A number of months above 0. Raises ValueError."""
-    return minutes(text)
+    """A number of months above 0."""
+    if not 0 < (value := number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of months above 0, such as 18")
+    return value
 
 
 def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

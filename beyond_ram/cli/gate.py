@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .bisect import add_stack_to, stack_of
+from .bisect import add_stack_to, check_file, stack_of
 from .progress import minutes, show
 from .project import project
 
@@ -103,6 +103,8 @@ def _scripts(names: list[str]) -> list[Path]:
         matching = [name] if Path(name).is_file() else sorted(glob.glob(name))  # noqa: PTH207 (Path: not absolute ones)
         if not matching:
             raise ValueError(f"there is no file {name}")
+        for file in matching:
+            check_file(Path(file))
         files += map(Path, matching)
     return files
 

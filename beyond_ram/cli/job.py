@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from .progress import waiting_time
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
@@ -17,16 +19,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("job", nargs="?", metavar="JOBID", help="default: the current job")
     parser.add_argument("--record", type=Path, metavar="DIR", help="folder of `watch --out DIR`")
     parser.add_argument(
-        "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="wait so long for the record (default: 0)"
+        "--wait", type=waiting_time, default=0.0, metavar="SECONDS", help="wait so long for the record (default: 0)"
     )
     parser.set_defaults(run=run)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text}: a time to wait is from 0 to 3600 seconds")
-    return value
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,7 +50,7 @@ def _read(path: Path, wait_s: float) -> dict[str, object]:
         record = json.loads(path.read_bytes())
         if not isinstance(record, dict) or not isinstance(record.get("peak"), dict) or "kept" not in record["peak"]:
             raise ValueError
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{path}: there is none; `beyond-ram watch --out {path.parent}` writes it") from None
     except ValueError:
         raise ValueError(f"{path}: no record of a watcher, or cut") from None

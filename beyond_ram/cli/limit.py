@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import files
 from .bisect import add_script_to, script_of
-from .progress import show
+from .progress import number, show
 
 if TYPE_CHECKING:
     from ..stacks.inline import Inline
@@ -35,9 +35,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a share is from 0 to below 1")
+    if not 0 <= (value := number(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: a share is from 0 to below 1, such as 0.9")
     return value
 
 

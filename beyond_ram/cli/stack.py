@@ -78,10 +78,9 @@ def _of_results(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of locks, such as 10")
+    return int(text)
 
 
 def _add(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -17,6 +18,7 @@ from ..files import check_page, check_target
 from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
 from ..shipped import CHECKOUT
+from .progress import waiting_time
 
 if TYPE_CHECKING:
     from ..watch.targets import Target
@@ -46,7 +48,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)")
     add("--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)")
-    add("--memory-limit", type=_limit, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
+    add("--memory-limit", type=limit, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
     for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
         ceiling = f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing"
         add(f"--max-{kind}", type=_ceiling, metavar="SIZE", help=ceiling)
@@ -70,7 +72,7 @@ def _add_targets(parser: argparse.ArgumentParser) -> None:
     one("--slurm", metavar="JOBID", help="follow a Slurm job, on its node")
     add = parser.add_argument
     wait = "seconds to wait for the job of --slurm to start (default: 0)"
-    add("--wait", type=float, default=0.0, metavar="SECONDS", help=wait)
+    add("--wait", type=waiting_time, default=0.0, metavar="SECONDS", help=wait)
     events = "file that the followed program writes events to (default: as it was started)"
     add("--events", type=Path, metavar="FILE", help=events)
     marks = "reset the kernel's high-water marks of the followed processes, now and at each phase"
@@ -78,15 +80,14 @@ def _add_targets(parser: argparse.ArgumentParser) -> None:
 
 
 def _milliseconds(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 60_000:
-        raise argparse.ArgumentTypeError(f"{text}: an interval is from 1 to 60000 milliseconds")
-    return value
+    if not text.isdecimal() or not 1 <= int(text) <= 60_000:
+        raise argparse.ArgumentTypeError(f"{text}: an interval is from 1 to 60000 milliseconds, such as 20")
+    return int(text)
 
 
 def _pid(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no process id")
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no process id, such as 4711; pgrep -f NAME prints it")
     return int(text)
 
 
@@ -102,22 +103,20 @@ def size(text: str) -> int:
     return int(size_bytes)
 
 
-def _limit(text: str) -> int:
+def limit(text: str) -> int:
     """A memory limit in bytes, in which a program can start."""
     if (size_bytes := size(text)) < 1 << 20:
-        raise argparse.ArgumentTypeError(f"{text!r}: no command runs in that; say 500M or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that; say 500M or 2G")
     return size_bytes
 
 
 def _ceiling(text: str) -> tuple[int, str]:
-    """A size above 0 in bytes, and its text."""
-    if not (size_bytes := size(text)):
-        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
-    return size_bytes, text.strip()
+    """A ceiling in bytes, and its text."""
+    return limit(text), text.strip()
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..watch import ceilings, watch
+    from ..watch import ceilings
     from ..watch.exit_status import as_a_shell
 
     if arguments.self_test:
@@ -135,6 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
+    if kept and arguments.out.exists() and not arguments.out.is_dir():
+        raise ValueError(f"--out {arguments.out}: a file, and has to be a folder; name another")
     if arguments.html:
         _check_page(arguments.html, arguments.out)
         arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # needed to make the page
@@ -151,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
         if attached:
             record, status = attach.attach(target, arguments.out, **how), 0
         else:
-            record = watch(arguments.command, arguments.out, **how)
+            record = _watched(arguments.command, arguments.out, how)
             # The command has ended. Its exit status becomes ours.
             status = as_a_shell(record)
         if allowed:
@@ -165,6 +166,48 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html and not _page(arguments.html, folder, kept=kept):
         return status or 1
     return status
+
+
+def _watched(command: list[str], out: Path | None, how: dict[str, Any]) -> dict[str, Any]:
+    """The record of a command. Raises OSError, and ValueError with what to type for one that cannot start."""
+    from ..watch import watch
+
+    try:
+        return watch(command, out, **how)
+    except OSError as error:
+        if error.filename != command[0]:
+            raise
+        raise ValueError(no_start(command[0], error.errno)) from None
+
+
+def no_start(word: str, number: int | None = None, call: str = "beyond-ram watch --") -> str:
+    """Why a command does not start, by the number of the system's error if it was tried, and what to type instead."""
+    from ..text import did_you_mean
+
+    path = Path(word)
+    if " " in word and not path.exists():
+        shell = re.search(r"[|<>&;$*]", word)
+        return f"{word!r} is one word: {call} {f'sh -c {shlex.quote(word)}' if shell else word}"
+    if path.is_dir():
+        return f"{word} is a folder, no command: {call} COMMAND…"
+    if path.is_file():
+        for ending, interpreter in ((".py", "python"), (".sh", "bash")):
+            if path.suffix == ending:
+                return f"{word} is a script, which needs its interpreter: {call} {interpreter} {word}"
+        if number == errno.ENOEXEC:
+            return f"{word} is in no format that this machine runs; a script begins with #! and its interpreter"
+        if os.access(path, os.X_OK):
+            return (
+                f"{word} is not on PATH: {call} ./{word}"
+                if os.sep not in word
+                else f"{word} cannot be run: its first line may name an interpreter that is not here"
+            )
+        return f"{word} is not executable: name the program that reads it, or, if it is one, chmod +x {word}"
+    if os.sep in word:
+        return f"{word}: there is no such file"
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    programs = [path.name for folder in folders for path in Path(folder).glob("*")]
+    return f"{word}: no such command on PATH{did_you_mean(word, programs)}"
 
 
 @contextlib.contextmanager

@@ -2,16 +2,20 @@
 
 import re
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from beyond_ram import cli
+from beyond_ram.cli import show
+
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 # Modules outside of the standard library that watching needs.
 MAY_IMPORT = {
-    "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.watch",
+    "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.progress", "beyond_ram.cli.watch",
     "beyond_ram.files", "beyond_ram.folders", "beyond_ram.mask_secrets", "beyond_ram.run_files",
     "beyond_ram.shell_text", "beyond_ram.shipped", "beyond_ram.units",
 }  # fmt: skip
@@ -60,6 +64,12 @@ def test_watch_starts_quickly() -> None:
         min(times) for times in zip(*([cpu_s(command) for command in commands] for _ in range(5)), strict=True)
     )
     assert watching < STARTS * asyncio
+
+
+def test_interrupted_command_gets_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(show, "run", lambda arguments: signal.raise_signal(signal.SIGINT))
+    assert cli.main(["show", "x"]) == 130
+    assert capsys.readouterr().err == "beyond-ram: interrupted\n"
 
 
 @pytest.fixture(scope="module")
