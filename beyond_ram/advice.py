@@ -160,7 +160,7 @@ def _no_success(record: Mapping[str, Any]) -> str:
 
 def _refused(record: Mapping[str, Any]) -> str:
     size = record.get("refused_bytes")
-    return f"an allocation of {-(-size // MIB):,} MiB was refused" if size else ""
+    return f"an allocation of {size / 1e6:,.0f} MB was refused" if size else ""
 
 
 def _began_unseen(record: Mapping[str, Any]) -> str:

@@ -72,7 +72,7 @@ def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", 
     show("")
     if lock.moved:
         print(f"had to move: {lock.moved}")
-    asked = job_of(cell_of(name, "script", script, 1), script, words, **job)
+    asked = job_of(cell_of(name, "script", script, 1, words), script, words, **job)
     return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
 
 

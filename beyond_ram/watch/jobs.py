@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import advice
 from . import charges
-from .summary import mebibytes, megabytes
+from .summary import megabytes
 
 # The mapped files at the peak are unknown: reserve the maximum of the rule.
 _UNKNOWN_BYTES = 1 << 62
@@ -28,17 +28,17 @@ def of_record(record: Mapping[str, Any]) -> str:
     return (
         f"{_limit_text(limit_bytes)}; used {megabytes(peak['rss_bytes'])} of RSS at once, "
         f"of each kind at its highest {used}; "
-        f"kept {mebibytes(advised.kept_bytes)}{_killed_text(advised.killed)}{after}; {_next(advised)}"
+        f"kept {megabytes(advised.kept_bytes)}{_killed_text(advised.killed)}{after}; {_next(advised)}"
     )
 
 
 def _next(advised: advice.Advice, *, at_most: bool = False) -> str:
     bound = advised.bound or ("at most " if at_most else "")
-    return f"next time ask for {bound}{mebibytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
+    return f"next time ask for {bound}{megabytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
 
 
 def _limit_text(limit_bytes: int | None) -> str:
-    return "no limit was set" if limit_bytes is None else f"asked for {mebibytes(limit_bytes)}"
+    return "no limit was set" if limit_bytes is None else f"asked for {megabytes(limit_bytes)}"
 
 
 def _killed_text(killed: bool) -> str:
