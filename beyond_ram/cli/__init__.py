@@ -1,6 +1,9 @@
 """The command `beyond-ram`."""
 
 import argparse
+import contextlib
+import json
+import os
 import shutil
 import signal
 import sys
@@ -27,6 +30,7 @@ COMMANDS = (
     "stack",
     "bump",
     "init",
+    "completion",
     "weigh",
     "make",
 )
@@ -48,17 +52,21 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. For bad input, print one line and return 2."""
     try:
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print("\n" * sys.stderr.isatty() + "beyond-ram: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
+    except BrokenPipeError:  # of `| head`; a flush at the end would fail too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
 
 
 def _run(words: list[str]) -> int:
     arguments = _parsed(words)
     try:
-        status: int = arguments.run(arguments)
-        return status
+        return _with_json(arguments) if "json_file" in arguments and arguments.json else int(arguments.run(arguments))
     except ModuleNotFoundError as error:
         if not error.name or error.name.partition(".")[0] == __package__.partition(".")[0]:
             raise
@@ -69,9 +77,22 @@ def _run(words: list[str]) -> int:
         )
         print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError, RuntimeError) as error:
         print(f"beyond-ram: {mask_secrets.in_text(_in_words(error))}", file=sys.stderr)
         return 2
+
+
+def _with_json(arguments: argparse.Namespace) -> int:
+    """Run a command whose result goes to standard output as one JSON document, and its text to standard error."""
+    with contextlib.redirect_stdout(sys.stderr):
+        status: int = arguments.run(arguments)
+    if arguments.json_file:
+        print(Path(arguments.out, arguments.json_file).read_text(encoding="utf-8"), end="")
+    else:
+        print(json.dumps(arguments.document, indent=1))
+    return status
 
 
 def _parsed(words: list[str]) -> argparse.Namespace:

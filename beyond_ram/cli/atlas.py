@@ -5,7 +5,7 @@ import math
 import sys
 from pathlib import Path
 
-from .progress import minutes, number, show
+from .progress import add_json_to, minutes, number, show
 
 OUT = "results-atlas"
 
@@ -46,6 +46,7 @@ def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     parser.add_argument("before", metavar="LOCK", help="a lock file: lines NAME==VERSION")
     parser.add_argument("after", metavar="LOCK|newest", help="another, or the newest releases that the atlas has")
     parser.add_argument("--atlas", type=Path, metavar="DIR", help="folder of an atlas (default: the shipped one)")
+    add_json_to(parser)
     parser.set_defaults(run=run_compare)
 
 
@@ -87,5 +88,15 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from ..atlas.comparison import lines
     from ..atlas.page import SHIPPED
 
-    print("\n".join(lines(compare(arguments.before, arguments.after, arguments.atlas or SHIPPED))))
+    compared = compare(arguments.before, arguments.after, arguments.atlas or SHIPPED)
+    arguments.document = {
+        "before": compared.before,
+        "after": compared.after,
+        "libraries": [{"library": change.library, "before": change.before, "after": change.after,
+                       "cases": [{"case": case.name, "steps": list(case.steps)} for case in change.cases]}
+                      for change in compared.changes],
+        "same": list(compared.same),
+        "not_in_the_atlas": list(compared.others),
+    }  # fmt: skip
+    print("\n".join(lines(compared)))
     return 0

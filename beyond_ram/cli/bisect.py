@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .progress import minutes, show
+from .progress import add_json_to, minutes, show
 
 if TYPE_CHECKING:
     from ..bisect.ladder import Ladder
@@ -48,6 +48,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )  # fmt: skip
     add_limit_to(parser)
     add_budget_to(parser, "results-bisect")
+    add_json_to(parser, "bisect.json")
     parser.set_defaults(run=run)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .progress import minutes, show
+from .progress import add_json_to, minutes, show
 from .watch import limit, no_start
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="fit.json and all runs, which a later call uses again (default: results-fit)",
     )  # fmt: skip
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command, after --")
+    add_json_to(parser, "fit.json")
     parser.set_defaults(run=run)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .. import files
 from ..shipped import FILES
 from .bisect import add_stack_to, check_file, stack_of
-from .progress import minutes, show
+from .progress import add_json_to, minutes, show
 from .project import project
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="DIR",
         help="folder for all files (default: results-gate)",
     )
+    add_json_to(parser, "gate.json")
     parser.set_defaults(run=run)
 
 

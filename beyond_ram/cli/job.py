@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from .progress import waiting_time
+from .progress import add_json_to, waiting_time
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,23 +21,27 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--wait", type=waiting_time, default=0.0, metavar="SECONDS", help="wait so long for the record (default: 0)"
     )
+    add_json_to(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the line. Raises ValueError if the job does not run on this machine or has no record."""
+    from .. import advice
     from ..watch import jobs, targets
 
     job = arguments.job or os.environ.get("SLURM_JOB_ID")
     if arguments.record:
-        line = jobs.of_record(_read(arguments.record / "run.json", arguments.wait))
+        record = _read(arguments.record / "run.json", arguments.wait)
+        line, request = jobs.of_record(record), advice.document(record)["request"]
     elif job is None:
         raise ValueError("which job? beyond-ram job JOBID, or within a job of Slurm")
     else:
         target = targets.slurm_job(job, wait_s=arguments.wait)
         if target.group is None:
             raise ValueError(f"job {job}: the kernel keeps no account of its memory here (ConstrainRAMSpace=no?)")
-        line = jobs.of_group(*target.group)
+        line, request = jobs.of_group(*target.group)
+    arguments.document = {"job": job, "line": line, "request": request}
     print(f"beyond-ram: job {job}: {line}" if job else f"beyond-ram: {line}")
     return 0
 

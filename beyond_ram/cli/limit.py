@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import files
 from .bisect import add_script_to, script_of
-from .progress import number, show
+from .progress import add_json_to, number, show
 
 if TYPE_CHECKING:
     from ..stacks.inline import Inline
@@ -31,6 +31,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help=f"the share of its speed that it keeps at the second limit; 0: not looked for (default: {SHARE:g})",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("results-limit"), metavar="DIR", help="all files")
+    add_json_to(parser, "limit.json")
     parser.set_defaults(run=run)
 
 

@@ -1,4 +1,4 @@
-"""A progress line, and options that are times, for several commands."""
+"""A progress line, and options of several commands."""
 
 import argparse
 import math
@@ -25,6 +25,13 @@ def waiting_time(text: str) -> float:
     if not 0 <= (value := number(text)) <= 3600:
         raise argparse.ArgumentTypeError(f"{text!r}: a time to wait is from 0 to 3600 seconds")
     return value
+
+
+def add_json_to(parser: argparse.ArgumentParser, file: str | None = None) -> None:
+    """Option --json, for a command that writes its result to this file of --out, or sets `arguments.document`."""
+    text = "print the result as one JSON document; the text goes to standard error"
+    parser.add_argument("--json", action="store_true", help=text)
+    parser.set_defaults(json_file=file)
 
 
 def number(text: str) -> float:

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import errno
+import json
 import os
 import re
 import shlex
@@ -14,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import check_page, check_target
+from .. import mask_secrets
+from ..advice import document
+from ..files import check_page, check_target, write
 from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
 from ..shipped import CHECKOUT
@@ -33,7 +36,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Measure the memory of a command, or of a program that already runs. run.json has the command "
         "line, with secrets masked.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
-        "                        [--max-pss SIZE] [--html FILE] [--follow] [--input F] -- COMMAND…\n"
+        "                        [--max-pss SIZE] [--html FILE] [--json FILE|-] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --container ID | --slurm JOBID)\n"
         "                        [--wait S] [--reset-marks] [--events F]\n"
         "       beyond-ram watch --self-test",
@@ -53,6 +56,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         ceiling = f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing"
         add(f"--max-{kind}", type=_ceiling, metavar="SIZE", help=ceiling)
     add("--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time")
+    to_json = "write the record and the request as one JSON document; -: to standard output, after the command's own"
+    add("--json", type=Path, metavar="FILE", help=to_json)
     add("--follow", action="store_true", help="wait until everything that the command started has ended")
     cached = "record how much of this file is in the page cache; repeatable"
     add("--input", type=Path, action="append", default=[], metavar="FILE", help=cached)
@@ -139,6 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html:
         _check_page(arguments.html, arguments.out)
         arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # needed to make the page
+    if arguments.json:
+        _check_json(arguments.json)
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         from ..watch import attach
@@ -163,6 +170,8 @@ def run(arguments: argparse.Namespace) -> int:
             folder = arguments.out and _keep_record(record, arguments.out, arguments.whole_command)
         with contextlib.suppress(Exception):
             _print_summary(record)
+    if arguments.json and not _write_json(record, arguments):
+        status = status or 1
     if arguments.html and not _page(arguments.html, folder, kept=kept):
         return status or 1
     return status
@@ -236,6 +245,35 @@ def _check_page(page: Path, out: Path | None) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder for the page", str(folder))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "no page can be written there", str(folder))
+
+
+def _check_json(file: Path) -> None:
+    """Raise ValueError or OSError if the document could not be written at the end, or would replace another file."""
+    if str(file) == "-":
+        return
+    if file.exists():
+        with contextlib.suppress(ValueError, OSError):
+            if {"request", "record"} <= json.loads(file.read_bytes()).keys():
+                return
+        raise ValueError(f"--json {file}: is no document of an earlier run, and is not replaced; name another file")
+    if not file.parent.is_dir():
+        raise ValueError(f"--json {file}: there is no folder {file.parent}")
+
+
+def _write_json(record: dict[str, Any], arguments: argparse.Namespace) -> bool:
+    """Write the document, with secrets of the command line masked. Returns whether that succeeded."""
+    try:
+        if not arguments.whole_command and "command" in record:
+            record = record | {"command": mask_secrets.in_command(record["command"])}
+        text = json.dumps(document(record), indent=1) + "\n"
+        if str(arguments.json) == "-":
+            print(text, end="", flush=True)
+        else:
+            write(arguments.json, text)
+    except Exception as error:
+        print(f"beyond-ram: no document {arguments.json}: {' '.join(str(error).split())}", file=sys.stderr)
+        return False
+    return True
 
 
 def _remove_own_path() -> None:

@@ -125,4 +125,4 @@ def test_every_command_is_listed() -> None:
     from beyond_ram.cli import COMMANDS
 
     listing = subprocess.run([sys.executable, "-m", "beyond_ram", "--help"], capture_output=True, text=True, check=True)
-    assert set(re.findall(r"^    (\w+) ", listing.stdout, re.M)) == set(COMMANDS)
+    assert set(re.findall(r"^    (\w+)(?: |$)", listing.stdout, re.M)) == set(COMMANDS)

@@ -28,18 +28,18 @@ def group(folder: Path, *, peak: int, cache: int, limit: int, kills: int = 0) ->
 
 
 def test_job_far_below_its_limit_gets_a_smaller_request(tmp_path: Path) -> None:
-    line = jobs.of_group(group(tmp_path, peak=200, cache=50, limit=1000), 2)
+    line, _ = jobs.of_group(group(tmp_path, peak=200, cache=50, limit=1000), 2)
     assert line.startswith("asked for 1,049 MB; used 210 MB at once with page cache, 52 MB of it page cache now")
     assert line.endswith("next time ask for at most 277 MB (--mem=264M)")
 
 
 def test_page_cache_does_not_raise_the_request(tmp_path: Path) -> None:
-    line = jobs.of_group(group(tmp_path, peak=1000, cache=800, limit=1000), 2)
+    line, _ = jobs.of_group(group(tmp_path, peak=1000, cache=800, limit=1000), 2)
     assert line.endswith("next time ask for at least 277 MB (--mem=264M)")
 
 
 def test_killed_job_requests_more(tmp_path: Path) -> None:
-    line = jobs.of_group(group(tmp_path, peak=1000, cache=1, limit=1000, kills=1), 2)
+    line, _ = jobs.of_group(group(tmp_path, peak=1000, cache=1, limit=1000, kills=1), 2)
     assert "killed for want of memory; next time ask for at least 1,051 MB" in line
 
 
