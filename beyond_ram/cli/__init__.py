@@ -72,9 +72,8 @@ def _run(words: list[str]) -> int:
             raise
         extra = getattr(sys.modules[arguments.run.__module__], "EXTRA", _EXTRA)
         # No registry has a package of this name. If one appears, it is not ours.
-        needs = (
-            f"needs {error.name}, which is not installed: pip install 'PATH/TO/beyond-ram[{extra}]', of its checkout"
-        )
+        call = f"uvx --from 'PATH/TO/beyond-ram[{extra}]' beyond-ram {words[0]} …"
+        needs = f"needs {error.name}, which is not installed here; in an environment of its own: {call}"
         print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
         return 2
     except BrokenPipeError:

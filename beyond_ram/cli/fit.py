@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import files
 from .progress import add_json_to, minutes, show
-from .watch import limit, no_start
+from .watch import limit, no_start, remove_own_path
 
 if TYPE_CHECKING:
     from ..fit.answer import Answer
@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
     largest = factors.number(arguments.largest, "--largest") if arguments.largest else None
+    remove_own_path()
     if not shutil.which(plan.command[0]):
         raise ValueError(no_start(plan.command[0], call="beyond-ram fit … --"))
     if largest and (not plan.growth or largest < 2 * plan.growth.first):

@@ -153,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
         how |= {"reset_marks": arguments.reset_marks, "events": arguments.events}
         target = _target(arguments)
     else:
-        _remove_own_path()
+        remove_own_path()
         how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
     with _outliving_signals():
         if attached:
@@ -276,15 +276,17 @@ def _write_json(record: dict[str, Any], arguments: argparse.Namespace) -> bool:
     return True
 
 
-def _remove_own_path() -> None:
-    """Remove our environment from PATH, where `uv run --project CHECKOUT` put it before the caller's programs.
+def remove_own_path() -> None:
+    """Remove our environment from PATH, where `uvx` or `uv run --project CHECKOUT` put it before the caller's programs.
 
     Not within the checkout, and not if beyond-ram is installed in the caller's own environment.
     """
-    checkout, path = Path(sys.prefix).parent, os.environ.get("PATH", "")
+    own, path = Path(sys.prefix), os.environ.get("PATH", "")
     first, _, rest = path.partition(os.pathsep)
-    by_uv = "UV_RUN_RECURSION_DEPTH" in os.environ and first == str(Path(sys.prefix, "bin"))
-    if by_uv and rest and checkout == CHECKOUT and not Path.cwd().is_relative_to(checkout):
+    outside = own.parent == CHECKOUT and not Path.cwd().is_relative_to(CHECKOUT)
+    by_uv_run = "UV_RUN_RECURSION_DEPTH" in os.environ and outside
+    by_uvx = own.parent.name.startswith("archive-v") or (own / "uv-receipt.toml").exists()  # in uv's cache, or a tool
+    if (by_uv_run or by_uvx) and rest and first == str(own / "bin"):
         os.environ["PATH"] = rest
         if os.environ.get("VIRTUAL_ENV") == sys.prefix:
             del os.environ["VIRTUAL_ENV"]
