@@ -53,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. For bad input, print one line and return 2."""
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        if sys.stdout:  # None where it is closed
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         print("\n" * sys.stderr.isatty() + "beyond-ram: interrupted", file=sys.stderr)
@@ -61,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # of `| head`; a flush at the end would fail too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:  # of that flush
+        print(f"beyond-ram: standard output: {_in_words(error)}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
 
 
 def _run(words: list[str]) -> int:

@@ -253,7 +253,8 @@ def _check_json(file: Path) -> None:
         return
     if file.exists():
         with contextlib.suppress(ValueError, OSError):
-            if {"request", "record"} <= json.loads(file.read_bytes()).keys():
+            content = json.loads(file.read_bytes())
+            if isinstance(content, dict) and {"request", "record"} <= content.keys():
                 return
         raise ValueError(f"--json {file}: is no document of an earlier run, and is not replaced; name another file")
     if not file.parent.is_dir():

@@ -52,10 +52,12 @@ def test_document_of_watch_follows_the_commands_output_and_replaces_no_other_fil
     assert cli.main(["watch", "--json", "-", "--", *HOLDS]) == 0
     first, _, rest = capfd.readouterr().out.partition("\n")
     assert first == "its own" and json.loads(rest)["record"]["outcome"] == "completed"
-    Path("train.py").write_text("{}")
-    for name in ("train.py", "nothing/run.json"):
+    contents = {"train.py": "print()", "list.json": '["request", "record"]', "map.json": "{}"}
+    for name, text in contents.items():
+        Path(name).write_text(text)
+    for name in (*contents, "nothing/run.json"):
         assert cli.main(["watch", "--json", name, "--", "touch", "began"]) == 2
-    assert Path("train.py").read_text() == "{}" and not Path("began").exists()
+    assert {name: Path(name).read_text() for name in contents} == contents and not Path("began").exists()
 
 
 def test_results_of_locks_are_documents(document: Document) -> None:
@@ -73,7 +75,10 @@ def test_fit_prints_its_file(document: Document) -> None:
     assert len(json.loads(Path("results-fit/fit.json").read_text())["settings"]) == 2
 
 
-def test_closed_pipe_ends_quietly() -> None:
-    call = f"{sys.executable} -m beyond_ram --help | true; echo ${{PIPESTATUS[0]}}"
+@pytest.mark.parametrize(("to", "status"), [("| true", 141), ("> /dev/full", 2), (">&-", 0)])
+def test_output_that_nobody_reads_has_no_traceback(to: str, status: int) -> None:
+    long = "sleep 1; " if to == "| true" else ""  # until the reader has gone
+    call = f"({long}{sys.executable} -m beyond_ram stack diff june-2023 current; echo $? >&2) {to}"
     done = subprocess.run(["bash", "-c", call], capture_output=True, text=True)
-    assert "Traceback" not in done.stderr and "Broken" not in done.stderr
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    assert int(done.stderr.split()[-1]) == status, done.stderr
