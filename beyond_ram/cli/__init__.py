@@ -113,7 +113,7 @@ def _parsed(words: list[str]) -> argparse.Namespace:
         import_module(f".{name}", __package__).add_to(commands)
     arguments, others = parser.parse_known_args(words)
     if others:
-        commands.choices[words[0]].error(_unrecognised(others, arguments, commands.choices[words[0]]))
+        commands.choices[words[0]].error(_unrecognised(words, others, arguments, commands.choices[words[0]]))
     return arguments
 
 
@@ -130,19 +130,22 @@ def _no_command(word: str) -> str:
     )
 
 
-def _unrecognised(others: list[str], arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
+def _unrecognised(
+    words: list[str], others: list[str], arguments: argparse.Namespace, parser: argparse.ArgumentParser
+) -> str:
     """What is wrong with words that no argument takes, and what to type instead."""
     from ..text import did_you_mean
 
     text = f"unrecognized arguments: {' '.join(others)}"
     given = vars(arguments)
+    takes_command = isinstance(given.get("command"), list)
     options = [option for action in parser._actions for option in action.option_strings]
-    if others[0].startswith("-"):
+    if others[0].startswith("-") and not (takes_command and words[1][:1] != "-"):
         option = others[0].partition("=")[0]
         whole = next((one for one in options if one.startswith(option)), option)
         if hint := did_you_mean(whole, options):
             return text + hint
-    if isinstance(given.get("command"), list):
+    if takes_command:
         return f"{text}; a command and its options go behind --"
     if isinstance(script := given.get("script"), Path):
         if script.name.startswith("python") and others[0].endswith(".py"):
