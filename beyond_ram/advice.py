@@ -8,7 +8,7 @@ counts shared pages once per process, and mapped files too.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 MIB = 1 << 20
@@ -160,7 +160,7 @@ def _no_success(record: Mapping[str, Any]) -> str:
 
 def _refused(record: Mapping[str, Any]) -> str:
     size = record.get("refused_bytes")
-    return f"an allocation of {-(-size // MIB):,} MiB was refused" if size else ""
+    return f"an allocation of {size / 1e6:,.0f} MB was refused" if size else ""
 
 
 def _began_unseen(record: Mapping[str, Any]) -> str:
@@ -238,6 +238,17 @@ def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
     if kept["basis"] == TREE:
         size += peak.get("hugetlb_bytes") or 0
     return max(kept["kept_bytes"], size), kept["basis"], kept["at_kept"]
+
+
+def document(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record beside its request, for programs; the request is None if the record has no readings."""
+    if not has_readings(record["peak"]):
+        return {"request": None, "record": record}
+    advised = advise(record)
+    return {
+        "request": asdict(advised) | {"mem": mem(advised.ask_bytes), "at_least": advised.at_least},
+        "record": record,
+    }
 
 
 def mem(size_bytes: int) -> str:

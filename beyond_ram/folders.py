@@ -48,9 +48,9 @@ def check(folder: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     if stat.S_ISLNK(kind):
-        raise ForeignFolderError(f"{folder} is a link, and only a folder can be replaced; remove the link")
+        raise ForeignFolderError(f"{folder} is a link, and only a folder can be replaced; name another")
     if not stat.S_ISDIR(kind):
-        raise ForeignFolderError(f"{folder} is a file, and has to be a folder; remove it")
+        raise ForeignFolderError(f"{folder} is a file, and has to be a folder; name another")
     if any(place.is_relative_to(folder.resolve()) for place in protected_places()):
         raise ForeignFolderError(f"{folder} holds the working directory or the home, and is never replaced")
     if entries and (MARK not in entries or (folder / MARK).is_symlink() or (folder / MARK).is_dir()):

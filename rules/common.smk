@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 from snakemake.common.configfile import load_configfile
@@ -45,7 +46,7 @@ try:
     CONFIG = experiment.load(config, files, workflow.basedir, given)
     KEPT = experiment.kept.read(CONFIG.results)
 except experiment.ConfigError as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(f"beyond-ram: {error}")  # an error of Snakemake's has lines about our code
 
 RESULTS = CONFIG.results
 RUNS = f"{RESULTS}/runs"

@@ -396,4 +396,4 @@ def test_wrong_command_line_is_named_without_its_secrets(words: list[str], capfd
     with pytest.raises(SystemExit):
         main(["watch", "--out", "o", *words])
     error = capfd.readouterr().err
-    assert PLANTED not in error and "error: " in error
+    assert PLANTED not in error and "beyond-ram watch: " in error

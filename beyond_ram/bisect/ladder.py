@@ -149,7 +149,7 @@ class Ladder:
         limits = {"timeout_s": self._timeout_s()}
         limits |= {"memory_limit_bytes": self.memory_limit_bytes} if self.memory_limit_bytes else {}
         masked = [one for one in self.releases.versions if one.count(".") > 1]
-        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number)
+        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
         setting = Setting(
             job_of(cell, self.script, self.words), str(python), self.locks[version].path, self.out / "private"
         )

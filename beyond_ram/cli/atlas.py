@@ -1,10 +1,11 @@
 """`beyond-ram atlas`: what each release of the data libraries costs, and the difference between two locks."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
-from .progress import minutes, show
+from .progress import add_json_to, minutes, number, show
 
 OUT = "results-atlas"
 
@@ -34,8 +35,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def months(text: str) -> float:
-    """A number of months above 0. Raises ValueError."""
-    return minutes(text)
+    """A number of months above 0."""
+    if not 0 < (value := number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of months above 0, such as 18")
+    return value
 
 
 def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -43,6 +46,7 @@ def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParse
     parser.add_argument("before", metavar="LOCK", help="a lock file: lines NAME==VERSION")
     parser.add_argument("after", metavar="LOCK|newest", help="another, or the newest releases that the atlas has")
     parser.add_argument("--atlas", type=Path, metavar="DIR", help="folder of an atlas (default: the shipped one)")
+    add_json_to(parser)
     parser.set_defaults(run=run_compare)
 
 
@@ -84,5 +88,15 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from ..atlas.comparison import lines
     from ..atlas.page import SHIPPED
 
-    print("\n".join(lines(compare(arguments.before, arguments.after, arguments.atlas or SHIPPED))))
+    compared = compare(arguments.before, arguments.after, arguments.atlas or SHIPPED)
+    arguments.document = {
+        "before": compared.before,
+        "after": compared.after,
+        "libraries": [{"library": change.library, "before": change.before, "after": change.after,
+                       "cases": [{"case": case.name, "steps": list(case.steps)} for case in change.cases]}
+                      for change in compared.changes],
+        "same": list(compared.same),
+        "not_in_the_atlas": list(compared.others),
+    }  # fmt: skip
+    print("\n".join(lines(compared)))
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .progress import minutes, show
+from .progress import add_json_to, minutes, show
 
 if TYPE_CHECKING:
     from ..bisect.ladder import Ladder
@@ -49,6 +49,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )  # fmt: skip
     add_limit_to(parser)
     add_budget_to(parser, "results-bisect")
+    add_json_to(parser, "bisect.json")
     parser.set_defaults(run=run)
 
 
@@ -69,9 +70,9 @@ def add_stack_to(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit_to(parser: argparse.ArgumentParser) -> None:
-    from .watch import size
+    from .watch import limit
 
-    parser.add_argument("--memory-limit", type=size, metavar="SIZE", help="a run that needs more is killed, as 500M")
+    parser.add_argument("--memory-limit", type=limit, metavar="SIZE", help="a run that needs more is killed, as 500M")
 
 
 def add_budget_to(parser: argparse.ArgumentParser, out: str) -> None:
@@ -118,13 +119,25 @@ def script_of(arguments: argparse.Namespace) -> "tuple[Path, list[str], Inline]"
     from ..stacks.inline import read
 
     script = arguments.script.absolute()
-    if not script.is_file():
-        raise ValueError(f"there is no file {arguments.script}")
+    check_file(arguments.script)
     try:
         words = shlex.split(arguments.args)
     except ValueError as error:
         raise ValueError(f"--args cannot be split into words: {error}") from None
     return script, words, read(script, arguments.more, stack_of(arguments))
+
+
+def check_file(script: Path) -> None:
+    """Raise ValueError where a script cannot be run several times."""
+    from ..text import did_you_mean
+
+    if not script.exists():
+        near = [path.name for path in script.parent.glob("*.py")]
+        raise ValueError(f"there is no file {script}{did_you_mean(script.name, near)}")
+    if script.is_dir():
+        raise ValueError(f"{script} is a folder, and has to be a Python file")
+    if not script.is_file() or script.absolute().parts[1] in ("dev", "proc"):
+        raise ValueError(f"{script} can be read once, and a script runs several times: write it into a file")
 
 
 def stack_of(arguments: argparse.Namespace) -> Path | None:

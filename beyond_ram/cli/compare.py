@@ -1,10 +1,13 @@
 """`beyond-ram compare`: compare a baseline and a candidate in existing results."""
 
 import argparse
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..shipped import FILES
+from .progress import add_json_to
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +33,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--out", type=Path, metavar="DIR", help="folder for table and page (default: changes, in the results)"
     )
     parser.add_argument("--other-machines", action="store_true", help="also compare runs of different machines")
+    add_json_to(parser)
     parser.set_defaults(run=run)
 
 
@@ -64,11 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
         str(FILES / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(table),
         summary=counts(table), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
     )  # fmt: skip
+    alone = [*stacks_alone, *_cells_alone(runs, pairs)]
+    arguments.document = {
+        "changes": json.loads(table.to_json(orient="records")),
+        "packages": [{"stacks": pair, "package": asdict(one)} for pair, packages in differ.items() for one in packages],
+        "not_compared": alone,
+    }
     _print_changes(table, in_words(table))
     for pair, packages in differ.items():
         if packages:
             print(f"packages that differ between {' and '.join(pair)}: {packages_in_words(packages)}")
-    for line in [*stacks_alone, *_cells_alone(runs, pairs)]:
+    for line in alone:
         print(f"not compared: {line}")
     print(f"{counts(table)}; {out}/changes.html, {out}/changes.csv")
     return int((table["verdict"] == "worse").any())

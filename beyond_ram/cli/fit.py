@@ -2,12 +2,13 @@
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .progress import minutes, show
-from .watch import size as memory_size
+from .progress import add_json_to, minutes, show
+from .watch import limit, no_start, remove_own_path
 
 if TYPE_CHECKING:
     from ..fit.answer import Answer
@@ -25,7 +26,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         usage="beyond-ram fit --budget SIZE [--vary NAME=V,V…]… [--grow NAME=A..B] [--minutes M] [--largest N]\n"
         "                      [--confirm] [--out DIR] -- COMMAND with {NAME}",
     )
-    parser.add_argument("--budget", type=memory_size, required=True, metavar="SIZE", help="what there is, as 64G")
+    parser.add_argument("--budget", type=limit, required=True, metavar="SIZE", help="what there is, as 64G")
     parser.add_argument(
         "--vary", action="append", default=[], metavar="NAME=V,V", help="a setting and its values, as workers=0,2,4"
     )
@@ -47,6 +48,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="fit.json and all runs, which a later call uses again (default: results-fit)",
     )  # fmt: skip
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command, after --")
+    add_json_to(parser, "fit.json")
     parser.set_defaults(run=run)
 
 
@@ -58,8 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
     largest = factors.number(arguments.largest, "--largest") if arguments.largest else None
-    if not arguments.budget:
-        raise ValueError("--budget 0: every program needs more than that")
+    remove_own_path()
+    if not shutil.which(plan.command[0]):
+        raise ValueError(no_start(plan.command[0], call="beyond-ram fit … --"))
     if largest and (not plan.growth or largest < 2 * plan.growth.first):
         raise ValueError("--largest: at least twice the first size of --grow")
     out = arguments.out.absolute()
@@ -79,14 +82,16 @@ def _confirm(result: "Answer", out: Path) -> int:
     from ..fit.runs import Runs
 
     assert result.best and result.best.ask_bytes and result.best.memory
-    limit = result.best.ask_bytes
-    run = Runs(result.plan, out, show).limited(Point(result.best.setting, result.target), limit)
+    limit_bytes = result.best.ask_bytes
+    run = Runs(result.plan, out, show).limited(Point(result.best.setting, result.target), limit_bytes)
     show("")
     done = run.outcome == "completed"
-    _write(result, {"outcome": run.outcome, "limit_bytes": limit, "kept_bytes": run.kept_bytes}, out)
-    kept = f"kept {run.kept_bytes / 1e6:,.0f} MB of {limit / 1e6:,.0f} MB in {run.seconds:,.1f} s"
+    _write(result, {"outcome": run.outcome, "limit_bytes": limit_bytes, "kept_bytes": run.kept_bytes}, out)
+    kept = f"kept {run.kept_bytes / 1e6:,.0f} MB of {limit_bytes / 1e6:,.0f} MB in {run.seconds:,.1f} s"
     print(
-        f"confirmed: completed under this limit, {kept}" if done else f"not confirmed: killed at {limit / 1e6:,.0f} MB"
+        f"confirmed: completed under this limit, {kept}"
+        if done
+        else f"not confirmed: killed at {limit_bytes / 1e6:,.0f} MB"
     )
     return 0 if done else 2
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .bisect import add_stack_to, stack_of
-from .progress import minutes, show
+from .bisect import add_stack_to, check_file, stack_of
+from .progress import add_json_to, minutes, show
 from .project import project
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="DIR",
         help="folder for all files (default: results-gate)",
     )
+    add_json_to(parser, "gate.json")
     parser.set_defaults(run=run)
 
 
@@ -103,6 +104,8 @@ def _scripts(names: list[str]) -> list[Path]:
         matching = [name] if Path(name).is_file() else sorted(glob.glob(name))  # noqa: PTH207 (Path: not absolute ones)
         if not matching:
             raise ValueError(f"there is no file {name}")
+        for file in matching:
+            check_file(Path(file))
         files += map(Path, matching)
     return files
 

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..shipped import FILES
+from ..text import did_you_mean
+
 # Text that a first config takes, so that its corpus is made in a minute; and its files.
 _MOST_BYTES, _FILES = 500_000_000, 16
 _TEXT = "text"
@@ -38,6 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.out.exists():
         raise FileExistsError(f"{arguments.out} is there already; name another with --out")
+    stacks = sorted(file.stem for file in (FILES / "envs").glob("*.in"))
+    if arguments.stack not in stacks:
+        hint = did_you_mean(arguments.stack, stacks)
+        raise ValueError(f"--stack {arguments.stack}: no such stack in envs/{hint} (there are: {', '.join(stacks)})")
     files, left_out = _files(arguments.folder)
     documents, column = _look(files)
     per_file = max(1, documents // _FILES)

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from .progress import add_json_to, waiting_time
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
@@ -17,32 +19,29 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("job", nargs="?", metavar="JOBID", help="default: the current job")
     parser.add_argument("--record", type=Path, metavar="DIR", help="folder of `watch --out DIR`")
     parser.add_argument(
-        "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="wait so long for the record (default: 0)"
+        "--wait", type=waiting_time, default=0.0, metavar="SECONDS", help="wait so long for the record (default: 0)"
     )
+    add_json_to(parser)
     parser.set_defaults(run=run)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text}: a time to wait is from 0 to 3600 seconds")
-    return value
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the line. Raises ValueError if the job does not run on this machine or has no record."""
+    from .. import advice
     from ..watch import jobs, targets
 
     job = arguments.job or os.environ.get("SLURM_JOB_ID")
     if arguments.record:
-        line = jobs.of_record(_read(arguments.record / "run.json", arguments.wait))
+        record = _read(arguments.record / "run.json", arguments.wait)
+        line, request = jobs.of_record(record), advice.document(record)["request"]
     elif job is None:
         raise ValueError("which job? beyond-ram job JOBID, or within a job of Slurm")
     else:
         target = targets.slurm_job(job, wait_s=arguments.wait)
         if target.group is None:
             raise ValueError(f"job {job}: the kernel keeps no account of its memory here (ConstrainRAMSpace=no?)")
-        line = jobs.of_group(*target.group)
+        line, request = jobs.of_group(*target.group)
+    arguments.document = {"job": job, "line": line, "request": request}
     print(f"beyond-ram: job {job}: {line}" if job else f"beyond-ram: {line}")
     return 0
 
@@ -55,7 +54,7 @@ def _read(path: Path, wait_s: float) -> dict[str, object]:
         record = json.loads(path.read_bytes())
         if not isinstance(record, dict) or not isinstance(record.get("peak"), dict) or "kept" not in record["peak"]:
             raise ValueError
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{path}: there is none; `beyond-ram watch --out {path.parent}` writes it") from None
     except ValueError:
         raise ValueError(f"{path}: no record of a watcher, or cut") from None

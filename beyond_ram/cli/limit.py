@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import files
 from .bisect import add_script_to, script_of
-from .progress import show
+from .progress import add_json_to, number, show
 
 if TYPE_CHECKING:
     from ..stacks.inline import Inline
@@ -39,13 +39,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "seen to read",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("results-limit"), metavar="DIR", help="all files")
+    add_json_to(parser, "limit.json")
     parser.set_defaults(run=run)
 
 
 def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a share is from 0 to below 1")
+    if not 0 <= (value := number(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: a share is from 0 to below 1, such as 0.9")
     return value
 
 
@@ -86,7 +86,7 @@ def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", 
     show("")
     if lock.moved:
         print(f"had to move: {lock.moved}")
-    asked = job_of(cell_of(name, "script", script, 1), script, words, **job)
+    asked = job_of(cell_of(name, "script", script, 1, words), script, words, **job)
     return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
 
 

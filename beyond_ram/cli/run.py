@@ -6,8 +6,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .project import project
 
@@ -45,9 +46,10 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
 
     Raises ValueError if a config file is missing or invalid.
     """
-    from ..experiment import content_of
+    from ..experiment import content_of, load, merge
+    from . import Parser
 
-    parser = argparse.ArgumentParser("beyond-ram run", allow_abbrev=False, add_help=False)
+    parser = Parser(prog="beyond-ram run", add_help=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
     own, others = parser.parse_known_args(list(words))
@@ -58,12 +60,17 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     for file in files:
         if not file.is_file():
             raise ValueError(f"there is no config file {file}")
-        content_of(file)  # Snakemake's error does not name the file
+    contents = [content_of(file) for file in files]
+    base = _base(folder, contents)
+    # Snakemake parses the value as YAML and strips its quotes.
+    given = [] if base in (None, project) else [f"folder=!!str {json.dumps(str(base), ensure_ascii=False)} #"]
+    if not own.config:  # a fault is one line here, and Snakemake has not started
+        overrides = {"folder": str(base)} if given else {}
+        merged, read = merge.read([project / "config.yaml"], files, overrides, content_of)
+        load(merged, read, project, overrides)
     # Put an option with exactly one value before the targets, so that they are not taken for config files.
     begins = ["--snakefile", str(project / "Snakefile"), "--directory", str(project)]
     cores = [] if any(word.partition("=")[0] in _CORES or word[:2] in ("-c", "-j") for word in others) else ["all"]
-    # Snakemake parses the value as YAML and strips its quotes.
-    given = [] if folder == project else [f"folder=!!str {json.dumps(str(folder), ensure_ascii=False)} #"]
     return [
         "snakemake",
         *(["--configfile", *map(str, files)] if files else []),
@@ -72,3 +79,9 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
         *begins,
         *others,
     ]
+
+
+def _base(folder: Path, contents: Sequence[Mapping[str, Any]]) -> Path | None:
+    """The folder of relative paths: the caller's, or that of a config file, seen from there; None for a faulty one."""
+    own = next((content["folder"] for content in reversed(contents) if "folder" in content), ".")
+    return folder / own if isinstance(own, str) and own and own[0] != "~" else None

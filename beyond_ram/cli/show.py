@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from .progress import add_json_to
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
@@ -13,15 +15,17 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("folder", nargs="+", type=Path, metavar="FOLDER", help="folder of a run, from `watch --out`")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page: requests, causes, memory over time")
+    add_json_to(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from .. import run_page
+    from .. import advice, run_page
     from ..run_page import side_by_side
     from ..watch import summary
 
     runs = {str(folder): run_page.Run.read(folder) for folder in dict.fromkeys(arguments.folder)}
+    arguments.document = {"runs": [{"folder": name, **advice.document(dict(run.record))} for name, run in runs.items()]}
     if arguments.html:
         run_page.write(arguments.html, runs)
     shown = side_by_side.lines(runs) if len(runs) > 1 else summary.lines(dict(next(iter(runs.values())).record))

@@ -4,9 +4,11 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from ..shipped import FILES
+from .progress import add_json_to
 from .project import project
 
 KEEP = 10
@@ -40,6 +42,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     comparing.add_argument(
         "--results", type=Path, default=Path("results"), help="results folder with kept locks (default: results)"
     )
+    add_json_to(comparing)
     comparing.set_defaults(run=_diff)
 
     pruning = actions.add_parser("prune", help="remove kept results of all but the last locks of each stack")
@@ -78,10 +81,9 @@ def _of_results(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of locks, such as 10")
+    return int(text)
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -143,6 +145,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     for name in filter(is_variant, (arguments.before, arguments.after)):
         if infeasible := reason(FILES / ".stacks/locks" / f"{name}.txt"):
             raise ValueError(f"{name} cannot be: {infeasible}")
+    arguments.document = {"packages": [asdict(one) for one in differing]}
     lines = [("package", arguments.before, arguments.after)] if differing else []
     lines += [(one.package, one.before or "none", one.after or "none") for one in differing]
     for line in in_columns(lines, left=3):

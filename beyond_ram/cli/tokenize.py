@@ -8,7 +8,8 @@ import resource
 import sys
 from pathlib import Path
 
-from .watch import size
+from .progress import number
+from .watch import limit
 
 _ADDRESSES = 512 << 20  # bytes of addresses: with fewer the libraries crash while they start (measured: below 300 MB)
 
@@ -36,7 +37,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--workers", type=_count, default=0, metavar="N", help="processes (default: one per core)")
     parser.add_argument(
         "--memory-limit",
-        type=_limit,
+        type=limit,
         default=0,
         metavar="SIZE",
         help="limit of anonymous memory of all processes, such as 500M or 2G",
@@ -84,23 +85,15 @@ def _add_checks(parser: argparse.ArgumentParser) -> None:
 
 
 def _share(text: str) -> float:
-    share = float(text)
-    if not 0 <= share <= 100:
-        raise argparse.ArgumentTypeError(f"{text}: a share is from 0 to 100 percent")
+    if not 0 <= (share := number(text)) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r}: a share is from 0 to 100 percent")
     return share
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least one worker")
-    return number
-
-
-def _limit(text: str) -> int:
-    if not (limit := size(text)):
-        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
-    return limit
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: at least one worker, such as 4")
+    return int(text)
 
 
 def _shard(text: str) -> str:

@@ -3,8 +3,10 @@
 import argparse
 import contextlib
 import errno
+import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -13,10 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import check_page, check_target
+from .. import mask_secrets
+from ..advice import document
+from ..files import check_page, check_target, write
 from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
 from ..shipped import CHECKOUT
+from .progress import waiting_time
 
 if TYPE_CHECKING:
     from ..watch.targets import Target
@@ -31,7 +36,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Measure the memory of a command, or of a program that already runs. run.json has the command "
         "line, with secrets masked.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
-        "                        [--max-pss SIZE] [--html FILE] [--follow] [--input F] -- COMMAND…\n"
+        "                        [--max-pss SIZE] [--html FILE] [--json FILE|-] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --container ID | --slurm JOBID)\n"
         "                        [--wait S] [--reset-marks] [--events F]\n"
         "       beyond-ram watch --self-test",
@@ -46,11 +51,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)")
     add("--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)")
-    add("--memory-limit", type=_limit, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
+    add("--memory-limit", type=limit, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
     for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
         ceiling = f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing"
         add(f"--max-{kind}", type=_ceiling, metavar="SIZE", help=ceiling)
     add("--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time")
+    to_json = "write the record and the request as one JSON document; -: to standard output, after the command's own"
+    add("--json", type=Path, metavar="FILE", help=to_json)
     add("--follow", action="store_true", help="wait until everything that the command started has ended")
     cached = "record how much of this file is in the page cache; repeatable"
     add("--input", type=Path, action="append", default=[], metavar="FILE", help=cached)
@@ -70,7 +77,7 @@ def _add_targets(parser: argparse.ArgumentParser) -> None:
     one("--slurm", metavar="JOBID", help="follow a Slurm job, on its node")
     add = parser.add_argument
     wait = "seconds to wait for the job of --slurm to start (default: 0)"
-    add("--wait", type=float, default=0.0, metavar="SECONDS", help=wait)
+    add("--wait", type=waiting_time, default=0.0, metavar="SECONDS", help=wait)
     events = "file that the followed program writes events to (default: as it was started)"
     add("--events", type=Path, metavar="FILE", help=events)
     marks = "reset the kernel's high-water marks of the followed processes, now and at each phase"
@@ -78,15 +85,14 @@ def _add_targets(parser: argparse.ArgumentParser) -> None:
 
 
 def _milliseconds(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 60_000:
-        raise argparse.ArgumentTypeError(f"{text}: an interval is from 1 to 60000 milliseconds")
-    return value
+    if not text.isdecimal() or not 1 <= int(text) <= 60_000:
+        raise argparse.ArgumentTypeError(f"{text}: an interval is from 1 to 60000 milliseconds, such as 20")
+    return int(text)
 
 
 def _pid(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no process id")
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no process id, such as 4711; pgrep -f NAME prints it")
     return int(text)
 
 
@@ -102,22 +108,20 @@ def size(text: str) -> int:
     return int(size_bytes)
 
 
-def _limit(text: str) -> int:
+def limit(text: str) -> int:
     """A memory limit in bytes, in which a program can start."""
     if (size_bytes := size(text)) < 1 << 20:
-        raise argparse.ArgumentTypeError(f"{text!r}: no command runs in that; say 500M or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that; say 500M or 2G")
     return size_bytes
 
 
 def _ceiling(text: str) -> tuple[int, str]:
-    """A size above 0 in bytes, and its text."""
-    if not (size_bytes := size(text)):
-        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
-    return size_bytes, text.strip()
+    """A ceiling in bytes, and its text."""
+    return limit(text), text.strip()
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..watch import ceilings, watch
+    from ..watch import ceilings
     from ..watch.exit_status import as_a_shell
 
     if arguments.self_test:
@@ -135,9 +139,13 @@ def run(arguments: argparse.Namespace) -> int:
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
+    if kept and arguments.out.exists() and not arguments.out.is_dir():
+        raise ValueError(f"--out {arguments.out}: a file, and has to be a folder; name another")
     if arguments.html:
         _check_page(arguments.html, arguments.out)
         arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # needed to make the page
+    if arguments.json:
+        _check_json(arguments.json)
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         from ..watch import attach
@@ -145,13 +153,13 @@ def run(arguments: argparse.Namespace) -> int:
         how |= {"reset_marks": arguments.reset_marks, "events": arguments.events}
         target = _target(arguments)
     else:
-        _remove_own_path()
+        remove_own_path()
         how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
     with _outliving_signals():
         if attached:
             record, status = attach.attach(target, arguments.out, **how), 0
         else:
-            record = watch(arguments.command, arguments.out, **how)
+            record = _watched(arguments.command, arguments.out, how)
             # The command has ended. Its exit status becomes ours.
             status = as_a_shell(record)
         if allowed:
@@ -162,9 +170,53 @@ def run(arguments: argparse.Namespace) -> int:
             folder = arguments.out and _keep_record(record, arguments.out, arguments.whole_command)
         with contextlib.suppress(Exception):
             _print_summary(record)
+    if arguments.json and not _write_json(record, arguments):
+        status = status or 1
     if arguments.html and not _page(arguments.html, folder, kept=kept):
         return status or 1
     return status
+
+
+def _watched(command: list[str], out: Path | None, how: dict[str, Any]) -> dict[str, Any]:
+    """The record of a command. Raises OSError, and ValueError with what to type for one that cannot start."""
+    from ..watch import watch
+
+    try:
+        return watch(command, out, **how)
+    except OSError as error:
+        if error.filename != command[0]:
+            raise
+        raise ValueError(no_start(command[0], error.errno)) from None
+
+
+def no_start(word: str, number: int | None = None, call: str = "beyond-ram watch --") -> str:
+    """Why a command does not start, by the number of the system's error if it was tried, and what to type instead."""
+    from ..text import did_you_mean
+
+    path = Path(word)
+    if " " in word and not path.exists():
+        shell = re.search(r"[|<>&;$*]", word)
+        return f"{word!r} is one word: {call} {f'sh -c {shlex.quote(word)}' if shell else word}"
+    if path.is_dir():
+        return f"{word} is a folder, no command: {call} COMMAND…"
+    if path.is_file():
+        for ending, interpreter in ((".py", "python"), (".sh", "bash")):
+            if path.suffix == ending:
+                return f"{word} is a script, which needs its interpreter: {call} {interpreter} {word}"
+        if number == errno.ENOEXEC:
+            return f"{word} is in no format that this machine runs; a script begins with #! and its interpreter"
+        if os.access(path, os.X_OK):
+            return (
+                f"{word} is not on PATH: {call} ./{word}"
+                if os.sep not in word
+                else f"{word} cannot be run: its first line may name an interpreter that is not here"
+            )
+        return f"{word} is not executable: name the program that reads it, or, if it is one, chmod +x {word}"
+    if os.sep in word:
+        return f"{word}: there is no such file"
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    programs = [path.name for folder in folders for path in Path(folder).glob("*")]
+    return f"{word}: no such command on PATH{did_you_mean(word, programs)}"
 
 
 @contextlib.contextmanager
@@ -195,15 +247,47 @@ def _check_page(page: Path, out: Path | None) -> None:
         raise PermissionError(errno.EACCES, "no page can be written there", str(folder))
 
 
-def _remove_own_path() -> None:
-    """Remove our environment from PATH, where `uv run --project CHECKOUT` put it before the caller's programs.
+def _check_json(file: Path) -> None:
+    """Raise ValueError or OSError if the document could not be written at the end, or would replace another file."""
+    if str(file) == "-":
+        return
+    if file.exists():
+        with contextlib.suppress(ValueError, OSError):
+            content = json.loads(file.read_bytes())
+            if isinstance(content, dict) and {"request", "record"} <= content.keys():
+                return
+        raise ValueError(f"--json {file}: is no document of an earlier run, and is not replaced; name another file")
+    if not file.parent.is_dir():
+        raise ValueError(f"--json {file}: there is no folder {file.parent}")
+
+
+def _write_json(record: dict[str, Any], arguments: argparse.Namespace) -> bool:
+    """Write the document, with secrets of the command line masked. Returns whether that succeeded."""
+    try:
+        if not arguments.whole_command and "command" in record:
+            record = record | {"command": mask_secrets.in_command(record["command"])}
+        text = json.dumps(document(record), indent=1) + "\n"
+        if str(arguments.json) == "-":
+            print(text, end="", flush=True)
+        else:
+            write(arguments.json, text)
+    except Exception as error:
+        print(f"beyond-ram: no document {arguments.json}: {' '.join(str(error).split())}", file=sys.stderr)
+        return False
+    return True
+
+
+def remove_own_path() -> None:
+    """Remove our environment from PATH, where `uvx` or `uv run --project CHECKOUT` put it before the caller's programs.
 
     Not within the checkout, and not if beyond-ram is installed in the caller's own environment.
     """
-    checkout, path = Path(sys.prefix).parent, os.environ.get("PATH", "")
+    own, path = Path(sys.prefix), os.environ.get("PATH", "")
     first, _, rest = path.partition(os.pathsep)
-    by_uv = "UV_RUN_RECURSION_DEPTH" in os.environ and first == str(Path(sys.prefix, "bin"))
-    if by_uv and rest and checkout == CHECKOUT and not Path.cwd().is_relative_to(checkout):
+    outside = own.parent == CHECKOUT and not Path.cwd().is_relative_to(CHECKOUT)
+    by_uv_run = "UV_RUN_RECURSION_DEPTH" in os.environ and outside
+    by_uvx = own.parent.name.startswith("archive-v") or (own / "uv-receipt.toml").exists()  # in uv's cache, or a tool
+    if (by_uv_run or by_uvx) and rest and first == str(own / "bin"):
         os.environ["PATH"] = rest
         if os.environ.get("VIRTUAL_ENV") == sys.prefix:
             del os.environ["VIRTUAL_ENV"]

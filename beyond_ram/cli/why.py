@@ -9,7 +9,7 @@ from typing import Any
 from .. import files
 from .bisect import add_budget_to, add_script_to, script_of
 from .limit import setting_of
-from .progress import show
+from .progress import add_json_to, show
 
 # The peak is printed if it is above the end by more than this share of it.
 _HIGHER = 0.2
@@ -31,6 +31,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     add_script_to(parser)
     add_budget_to(parser, "results-why")
+    add_json_to(parser, "why.json")
     parser.set_defaults(run=run)
 
 

@@ -2,9 +2,21 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from .places import PathText, PatternText
+
+
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers; YAML reads yes, no, on and off so too")
+    return value
+
+
+AS_NUMBER = BeforeValidator(_no_truth)
+"""For numbers, because pydantic takes true for 1."""
+PositiveInt = Annotated[int, Field(gt=0), AS_NUMBER]
+NonNegativeInt = Annotated[int, Field(ge=0), AS_NUMBER]
 
 
 class Strict(BaseModel):
@@ -19,7 +31,7 @@ class Tokenizer(Strict):
         description="Train one on the corpus. `characters`: NFKC, Metaspace and BPE over single characters, as for "
         "the original corpus; `byte-level`: byte-level BPE, for text.",
     )
-    entries: Annotated[int, Field(ge=300, le=200_000)] = Field(
+    entries: Annotated[int, Field(ge=300, le=200_000), AS_NUMBER] = Field(
         4102, description="Vocabulary size of a trained tokenizer, with special tokens."
     )
     path: PathText | None = Field(None, description="Folder with tokenizer.json.")
@@ -57,7 +69,9 @@ class BinariesCorpus(Corpus):
     """Shared libraries of the locked environment: one character per byte, no white space, one document per file."""
 
     source: Literal["binaries"]
-    documents: Annotated[int, Field(ge=1, le=673)] = Field(110, description="Number of documents; 673 make 930 MB.")
+    documents: Annotated[int, Field(ge=1, le=673), AS_NUMBER] = Field(
+        110, description="Number of documents; 673 make 930 MB."
+    )
     seed: NonNegativeInt = Field(1, description="Seed of the document sizes.")
 
 

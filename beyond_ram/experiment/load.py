@@ -35,10 +35,23 @@ class ConfigError(ValueError):
         super().__init__("\n".join([*lines, *([f"and {more} faults more"] if more else [])]))
 
 
+class _Loader(yaml.SafeLoader):
+    """A loader that refuses a key that stands twice, of which YAML's others take the last."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        keys = set[str]()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                raise yaml.MarkedYAMLError(problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark)
+            keys.add(str(key.value))
+        return node
+
+
 def content_of(file: Path | str) -> dict[str, Any]:
     """The content of a config file. Raises ConfigError if it is not a map of keys."""
     try:
-        content = yaml.safe_load(Path(file).read_bytes())
+        content = _Loader(Path(file).read_bytes()).get_single_data()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -62,6 +75,9 @@ def load(
     read to locate a fault. `root` is the folder with `envs/`. Raises ConfigError.
     """
     where = _Origin(files, overrides or {})
+    for file, content in where.contents:
+        if content.get("experiments") == {}:
+            raise ConfigError(f"{file}, experiments: names none; name one, or leave the key out")
     if fault := _size_fault(config, where):
         raise ConfigError(fault)
     try:
@@ -80,6 +96,8 @@ def load(
         )
     if faults := list(_faults(checked, Path(root), where)):
         raise ConfigError(*faults)
+    if not checked.run():
+        raise ConfigError(where("experiments") + "none is left to run; name one, or leave the key out")
     return checked
 
 

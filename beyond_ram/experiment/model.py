@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints
+from pydantic import Field, StringConstraints
 
 from . import tokens
-from .corpora import AnyCorpus, Strict
+from .corpora import AS_NUMBER, AnyCorpus, PositiveInt, Strict
 from .job import Job
 from .paths import Cell
 from .places import FolderPath, ResultsPath
@@ -88,11 +88,11 @@ class Config(Strict):
         {}, description="Version ladders, by name; `NAME: null` removes one of the default config."
     )
 
-    only: list[Name] | None = Field(
+    only: Names | None = Field(
         None, description="Run only these experiments, and the version ladders over them; default: all."
     )
 
-    budget_min: Annotated[float, Field(ge=0.1)] | None = Field(
+    budget_min: Annotated[float, Field(ge=0.1), AS_NUMBER] | None = Field(
         None,
         description="Minutes of measuring, with the decisions between runs. Every cell runs twice. The rest of the "
         "time goes to repeats of cells whose planned questions are undecided, the shortest first. Measuring ends early "

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
-from .corpora import Strict
+from .corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
 
 
 class Repository(Strict):
@@ -66,8 +66,8 @@ class VideoRepository(Repository):
     frames_per_second: PositiveInt = Field(25, description="Frames per second.")
     frames_between_keys: PositiveInt = Field(50, description="Frames from one key frame to the next.")
     bits_per_second: PositiveInt = Field(4_000_000, description="Target bit rate.")
-    width: Annotated[int, Field(ge=512, multiple_of=2)] = Field(640, description="Width, in pixels.")
-    height: Annotated[int, Field(ge=64, multiple_of=2)] = Field(360, description="Height, in pixels.")
+    width: Annotated[int, Field(ge=512, multiple_of=2), AS_NUMBER] = Field(640, description="Width, in pixels.")
+    height: Annotated[int, Field(ge=64, multiple_of=2), AS_NUMBER] = Field(360, description="Height, in pixels.")
     seed: NonNegativeInt = Field(1, description="Seed of the pictures.")
 
     @model_validator(mode="after")

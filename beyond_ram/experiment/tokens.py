@@ -10,10 +10,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from ..text import NAME
-from .corpora import Strict
+from .corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
 from .places import TrackedPath
 
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
@@ -32,10 +32,10 @@ class TokenDataset(Strict):
     rows: PositiveInt | None = Field(
         None, description="Number of rows; default with `corpus` or `path`: all. With `path`, the first rows are used."
     )
-    width: Annotated[int, Field(ge=2)] = Field(
+    width: Annotated[int, Field(ge=2), AS_NUMBER] = Field(
         1024, description="Ids per row, an even number. With `path` any number, and only if the file has no rows."
     )
-    vocabulary: Annotated[int, Field(ge=2, le=1 << 31)] = Field(
+    vocabulary: Annotated[int, Field(ge=2, le=1 << 31), AS_NUMBER] = Field(
         32_000, description="Size of the vocabulary: ids lie below it."
     )
     seed: NonNegativeInt = Field(1, description="Seed of the ids.")

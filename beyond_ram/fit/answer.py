@@ -25,6 +25,8 @@ _SHOWN = 0.01
 _STRAY = 0.05
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
+# How far the runs may go over the time that they were given.
+_OVER = 2
 _TOO_WIDE = "what the small runs show leaves too wide an interval: begin with a larger size, or give more --minutes"
 _LARGER = "what would help are runs nearer the target: a larger --largest, or more --minutes"
 
@@ -97,6 +99,7 @@ def answer(runs: Runs, budget_bytes: int, budget_s: float, largest: int | None) 
     """
     sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
+        _check_time(runs, points, budget_s)
         runs.get(point, f"run {number} of {len(points)}: ")
     before = _answer(runs, budget_bytes)
     unseen = _unseen(before, sizes, largest)
@@ -115,6 +118,17 @@ def answer(runs: Runs, budget_bytes: int, budget_s: float, largest: int | None) 
     except RunError as error:
         return _answer(runs, budget_bytes, failed=f"a run failed, so larger ones may too: {error}")
     return after
+
+
+def _check_time(runs: Runs, points: Sequence[Point], budget_s: float) -> None:
+    """Raise RunError where the missing runs would take the budget more than twice over."""
+    left = sum(point not in runs.done for point in points)
+    expected_s = runs.seconds + left * runs.seconds / max(1, len(runs.done))
+    if left and expected_s > _OVER * budget_s:
+        raise RunError(
+            f"{len(points):,} runs would take {duration(expected_s)}, not {duration(budget_s)}: give --vary fewer "
+            f"values, or --minutes {math.ceil(expected_s / 60)}; the runs so far are used again"
+        )
 
 
 def _confirm(before: Answer, runs: Runs, unseen: Point) -> Confirmation:

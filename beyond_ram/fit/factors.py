@@ -78,7 +78,8 @@ def number(text: str, where: str) -> int:
     match = _NUMBER.fullmatch(text.strip())
     value = float(match[1]) * _TIMES[match[2]] if match else 0.5
     if value != int(value):
-        raise ValueError(f"{where}: {text!r} is no whole number, such as 16, 100k or 2.5M")
+        hint = "; for words, run fit once with each" if text.strip().isalpha() else ""
+        raise ValueError(f"{where}: {text!r} is no whole number, such as 16, 100k or 2.5M{hint}")
     return int(value)
 
 

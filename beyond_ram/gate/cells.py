@@ -60,7 +60,11 @@ def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stac
         matrix = {"stack": [stem], "script": [stem]}
         content["experiments"][stem] = {"workload": ScriptExperiment.name(), "matrix": matrix}
     if not content["scripts"]:
-        raise ConfigError(f"none of these scripts requires {' or '.join(sorted(packages))}: {', '.join(left_out)}")
+        names = " or ".join(sorted(packages))
+        raise ConfigError(
+            f"none of these scripts requires {names}: {', '.join(left_out)}; name it in the script's own metadata, "
+            f'# dependencies = ["{min(packages)}"]'
+        )
     config = load(content, (), out)
     file = out / "cells.yaml"
     write(file, yaml.safe_dump(content, sort_keys=False))

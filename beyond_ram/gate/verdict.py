@@ -109,7 +109,7 @@ class Gate:
         """The smallest leak of the most sensitive cell, and the cells that would have shown none, as a sentence."""
         leaks = self.smallest_leaks
         if not leaks:
-            return "no cell had enough repeats to show a leak"
+            return "a leak could not be shown: no cell has both rows and enough repeats"
         seen = {one.cell for one in leaks}
         blind = [cell for cell in dict.fromkeys(self.cells) if cell not in seen]
         return leaks[0].sentence() + (f"; {', '.join(blind)} would have shown none" if blind else "")
@@ -178,7 +178,8 @@ class Gate:
     def _machine(self) -> str:
         machine = self.machine
         memory = machine.get("machine_memory_bytes")
-        return f"{machine.get('cpu_count', '?')} processors" + (f" and {memory / GB:.0f} GB" if memory else "")
+        known = [f"{machine['cpu_count']} processors"] if machine.get("cpu_count") else []
+        return " and ".join([*known, *([f"{memory / GB:.0f} GB"] if memory else [])]) or "an unknown machine"
 
     def markdown(self) -> str:
         """gate.md: the ten lines, then every metric."""

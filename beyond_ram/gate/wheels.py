@@ -1,6 +1,7 @@
 """Requirements of pip as lines of a lock; anything but a release is first built into a wheel."""
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -56,6 +57,8 @@ def requirement(asked: str, wheels: Path) -> Requirement:
         wheel = place.resolve() if place.suffix == ".whl" else None
         return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
     if not release:
+        if os.sep in asked:
+            raise ValueError(f"there is no file or folder {asked}")
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     return Requirement(asked, canonical(release[1]), asked.strip())
 

@@ -125,7 +125,7 @@ async def _operations(request: web.Request) -> list[dict[str, Any]]:
             line.clear()
         line += rest
         if len(line) > OPERATION_BYTES or len(operations) > OPERATIONS:
-            raise RefusedError(f"a commit has at most {OPERATIONS:,} operations of {OPERATION_BYTES >> 20} MiB each")
+            raise RefusedError(f"a commit has at most {OPERATIONS:,} operations of {OPERATION_BYTES / 1e6:.0f} MB each")
     return operations + _operation(line)
 
 

@@ -92,7 +92,7 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
     ]
     yield from ((label, f"{size / MB:,.1f} MB") for label, size in sizes if size is not None)
     if asked := run.asked:
-        yield "ask for", f"{asked.bound}{-(-asked.ask_bytes // advice.MIB):,} MiB"
+        yield "ask for", f"{asked.bound}{asked.ask_bytes / MB:,.0f} MB (--mem={advice.mem(asked.ask_bytes)})"
     if limit := record.get("memory_limit_bytes"):
         yield "limit", f"{limit / MB:,.1f} MB"
     times = [("took", record["duration_s"]), ("CPU", record["cpu_s"])]

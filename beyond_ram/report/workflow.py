@@ -103,11 +103,12 @@ class Again:
 def in_brief(tables: Tables, all_findings: Sequence[Finding], page: Path, lost: Sequence[str] = ()) -> list[str]:
     """The strongest findings and the path of the report: at most ten lines, for a terminal."""
     runs = sections.machine(tables["runs"])
-    several = "finding" if len(all_findings) == 1 else "findings"
-    lines = [f"{runs['runs']} runs of {runs['cells']} cells. Strongest of {len(all_findings)} {several}:"]
+    shown = [one for one in all_findings if not one.small][:STRONGEST]
+    head = "Findings:" if len(shown) == len(all_findings) else f"Strongest of {len(all_findings)} findings:"
+    lines = [f"{runs['runs']} runs of {runs['cells']} cells. {head if shown else 'No finding.'}"]
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
-    for number, finding in enumerate([one for one in all_findings if not one.small][:STRONGEST], 1):
+    for number, finding in enumerate(shown, 1):
         lines += [f"{number}. {finding.title}", *([f"   {finding.action}"] if finding.action else [])]
     lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]

@@ -127,8 +127,8 @@ def _pasted(line: str, before: str = "") -> str:
 def _why(record: Mapping[str, Any]) -> Iterator[str]:
     """Growth, causes, and the largest processes, as text."""
     peak, reasons = record["peak"], []
-    if growth := record.get("growth"):
-        reasons.append(f"It grew by {trend.sentence(growth)}.")
+    if record.get("growth"):
+        reasons.append(f"It grew by {trend.sentence(record)}.")
     reasons += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
     if forks := summary.forks(peak):
         reasons.append(f"Forks: {forks}.")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .. import advice
 from ..one_run import Run
 from ..text import in_columns
 from ..watch import trend, why
@@ -40,7 +39,7 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
         return of(lambda run: run.record["peak"].get(name))
 
     yield "kept, peak", "MB", of(lambda run: run.asked and run.asked.kept_bytes)
-    yield _REQUEST, "MiB", of(lambda run: run.asked and run.asked.ask_bytes, advice.MIB)
+    yield _REQUEST, "MB", of(lambda run: run.asked and run.asked.ask_bytes)
     yield "growth at the end", "MB/s", of(_growth)
     yield "anonymous, peak", "MB", peak("anon_bytes")
     yield "shared, peak", "MB", peak("shmem_bytes")
@@ -79,5 +78,5 @@ def _lines(runs: Mapping[str, Run]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     yield from in_columns([heads, *cells(runs)], left=1)
     for name, run in runs.items():
-        if growth := run.record.get("growth"):
-            yield f"{name}: growth {trend.sentence(growth)}"
+        if run.record.get("growth"):
+            yield f"{name}: growth {trend.sentence(run.record)}"

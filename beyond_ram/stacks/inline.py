@@ -49,9 +49,9 @@ def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> I
     if bound := metadata.get("requires-python"):
         _check_python(script, bound)
     tool = metadata.get("tool", {})
-    uv = tool.get("uv", {}) if isinstance(tool, dict) else {}
+    uv = tool.get("uv", {}) if isinstance(tool, dict) else None
     if not isinstance(uv, dict):
-        raise ValueError(f"{script}: 'tool.uv' of its metadata has to be a table")
+        raise ValueError(f"{script}: '{'tool' if uv is None else 'tool.uv'}' of its metadata has to be a table")
     if left := [key for key in uv if key != "exclude-newer"]:
         # Each of them can change which packages are installed.
         raise ValueError(f"{script}: tool.uv.{left[0]} is not read here; set it in uv's own settings or environment")

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import advice
 from . import charges
-from .summary import mebibytes, megabytes
+from .summary import megabytes
 
 # The mapped files at the peak are unknown: reserve the maximum of the rule.
 _UNKNOWN_BYTES = 1 << 62
@@ -28,25 +28,25 @@ def of_record(record: Mapping[str, Any]) -> str:
     return (
         f"{_limit_text(limit_bytes)}; used {megabytes(peak['rss_bytes'])} of RSS at once, "
         f"of each kind at its highest {used}; "
-        f"kept {mebibytes(advised.kept_bytes)}{_killed_text(advised.killed)}{after}; {_next(advised)}"
+        f"kept {megabytes(advised.kept_bytes)}{_killed_text(advised.killed)}{after}; {_next(advised)}"
     )
 
 
 def _next(advised: advice.Advice, *, at_most: bool = False) -> str:
     bound = advised.bound or ("at most " if at_most else "")
-    return f"next time ask for {bound}{mebibytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
+    return f"next time ask for {bound}{megabytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
 
 
 def _limit_text(limit_bytes: int | None) -> str:
-    return "no limit was set" if limit_bytes is None else f"asked for {mebibytes(limit_bytes)}"
+    return "no limit was set" if limit_bytes is None else f"asked for {megabytes(limit_bytes)}"
 
 
 def _killed_text(killed: bool) -> str:
     return ", killed for want of memory" if killed else ""
 
 
-def of_group(path: Path, version: int) -> str:
-    """The line for a job's group. Raises OSError if it is gone."""
+def of_group(path: Path, version: int) -> tuple[str, dict[str, Any] | None]:
+    """The line for a job's group, and the request for programs. Raises OSError if it is gone."""
     meter = charges.Meter(path, version, ours=False, whole=True)
     try:
         now, peak, killed = meter.charges(), meter.peak_bytes(), bool(meter.kills())
@@ -54,16 +54,17 @@ def of_group(path: Path, version: int) -> str:
         meter.close()
     limit = charges.limit_bytes(path, version)
     if peak is None:
-        return (
-            f"{_limit_text(limit)}; this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
-        )
+        hint = "this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
+        return f"{_limit_text(limit)}; {hint}", None
     # Close to its limit, page cache may have filled the group.
     filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
     kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
     outcome = {"outcome": "detached"} if filled and not killed else {}
-    advised = advice.advise(_as_record(kept, killed, limit) | outcome)
+    record = _as_record(kept, killed, limit) | outcome
+    advised = advice.advise(record)
     usage = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
-    return f"{_limit_text(limit)}; used {usage}{_killed_text(killed)}; {_next(advised, at_most=True)}"
+    line = f"{_limit_text(limit)}; used {usage}{_killed_text(killed)}; {_next(advised, at_most=True)}"
+    return line, advice.document(record)["request"]
 
 
 def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[str, Any]:

@@ -18,11 +18,6 @@ def megabytes(size_bytes: float | None) -> str:
     return "not sampled" if size_bytes is None else f"{size_bytes / 1e6:,.0f} MB"
 
 
-def mebibytes(size_bytes: int) -> str:
-    """A size in the unit of limits and requests, rounded up."""
-    return f"{-(-size_bytes // advice.MIB):,} MiB"
-
-
 def lines(record: dict[str, Any]) -> Iterable[str]:
     """Ten lines, and one more for each warning. A record from elsewhere may have control characters."""
     return (printable(line, len(line)) for line in _lines(record))
@@ -40,19 +35,19 @@ def _lines(record: dict[str, Any]) -> Iterable[str]:
     if "attached" in record:
         yield from _attached(record["attached"])
     least = "at least " if peak.get("processes_unread") and peak["rss_bytes"] is not None else ""
-    at_once = f"over the process tree ({peak['processes']} at once), as sampled"
-    yield f"peak RSS    {least}{megabytes(peak['rss_bytes'])} {at_once}"
+    at_once = f" over the process tree ({peak['processes']} at once), as sampled"
+    sampled = peak["rss_bytes"] is not None
+    yield f"peak RSS    {least}{megabytes(peak['rss_bytes'])}{at_once if sampled else ''}"
     kinds = {
         "anon": ("anonymous", "heap and stacks: only the program can give them back"),
         "file": ("file     ", "mapped files: the kernel can take them back"),
         "shmem": ("shared   ", "shared memory and tmpfs: kept like anonymous memory"),
     }
-    for kind, (word, means) in kinds.items():
+    for kind, (word, means) in kinds.items() if sampled else ():
         size = peak[f"{kind}_bytes"]
-        known = size is not None or peak["rss_bytes"] is None
-        yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} unknown here"
+        yield f"  {word} unknown here" if size is None else f"  {word} {megabytes(size)} {means}"
     if peak["pss_bytes"] is None:
-        yield "PSS         not sampled"
+        yield from ["PSS         not sampled"] if sampled else []
     elif advice.FAR * peak["pss_bytes"] >= advised.kept_bytes:  # otherwise it was read before the peak
         pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
         yield f"PSS         {pss}, each shared page counted once; USS {uss}; largest of a few readings, not a peak"
@@ -89,7 +84,7 @@ def _of_container(record: dict[str, Any], advised: advice.Advice) -> Iterable[st
     peak, around = record["peak"], record["peak"].get("around") or {}
     limit, kills = around.get("limit_bytes"), around.get("kills")
     working_set = (peak.get("kept") or {}).get("working_set_bytes")
-    at = "without a limit" if limit is None else f"at a limit of {mebibytes(limit)}"
+    at = "without a limit" if limit is None else f"at a limit of {megabytes(limit)}"
     yield f"evicted by  {megabytes(working_set)} of working set: usage less inactive file, as the kubelet counts it"
     killed = "kills are not counted" if kills is None else f"{kills} killed"
     yield f"killed by   {megabytes(peak['cgroup_bytes'])} of usage {at}, page cache goes first; {killed}"
@@ -119,7 +114,8 @@ def _marked(marks: dict[str, Any]) -> str:
     ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
     top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
     largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
-    return f"{largest}; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once"
+    several = len(marks["processes"]) > 1
+    return largest + (f"; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once" if several else "")
 
 
 def _details(record: dict[str, Any]) -> Iterable[str]:
@@ -134,11 +130,13 @@ def _details(record: dict[str, Any]) -> Iterable[str]:
             yield f"phase       {len(phases) - _PHASES} more in run.json"
     if holders := why.shares(peak):
         names = ", ".join(f"{one['name']} ({one['pid']}) {megabytes(one['bytes'])}" for one in holders)
-        yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at the peak"
+        shared = peak["shmem_bytes"] or 0
+        beside = f"; {megabytes(shared)} shared belong to no process alone" if shared >= _WORTH_BYTES else ""
+        yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at the peak{beside}"
     if shared := forks(peak):
         yield f"forks       {shared}"
-    if growth := record.get("growth"):
-        yield f"growth      {trend.sentence(growth)}"
+    if record.get("growth"):
+        yield f"growth      {trend.sentence(record)}"
     for sentence in why.sentences(record):
         yield f"why         {sentence}"
 
@@ -173,10 +171,10 @@ _COUNTED_BY = {
 
 def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
     """The request to paste, the check if it depends on the cluster, and the request if another run needs more."""
-    ask = f"{advised.bound}--mem={advice.mem(advised.ask_bytes)}"
+    ask = f"{advised.bound}--mem={advice.mem(advised.ask_bytes)} (M is MiB)"
     if advised.killed:
         at = (
-            f" at the limit of {mebibytes(advised.killed_at_bytes)}"
+            f" at the limit of {megabytes(advised.killed_at_bytes)}"
             if advised.killed_at_bytes
             else " for want of memory"
         )
@@ -208,13 +206,13 @@ def made_of(advised: advice.Advice) -> str:
         return "it was killed; how much more it needs is unknown"
     if advised.refused_bytes:
         return (
-            f"an allocation of {mebibytes(advised.refused_bytes)} was refused; it kept {mebibytes(advised.kept_bytes)}"
+            f"an allocation of {megabytes(advised.refused_bytes)} was refused; it kept {megabytes(advised.kept_bytes)}"
         )
     if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
-    reserve = f"{mebibytes(advised.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
+    reserve = f"{megabytes(advised.mapped_bytes)} mapped + {megabytes(advice.ROOM_BYTES)} reserve"
     counted = _COUNTED_BY.get(advised.basis, "counted in a way that this version does not know")
-    kept = f"{mebibytes(advised.kept_bytes)} kept ({counted})"
+    kept = f"{megabytes(advised.kept_bytes)} kept ({counted})"
     return f"{kept} + {advice.ROOM_SHARE:.0%} + {reserve}"
 
 
@@ -240,7 +238,7 @@ def _enforced(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
     around = record["peak"].get("around") or {}
     if around.get("limit_bytes"):
         kills = f"{around['kills']} killed in it" if around["kills"] is not None else "its kills are unknown"
-        yield f"note        the group around has a limit of {mebibytes(around['limit_bytes'])}, {kills}"
+        yield f"note        the group around has a limit of {megabytes(around['limit_bytes'])}, {kills}"
 
 
 def lacking(record: dict[str, Any]) -> Iterable[str]:
@@ -254,7 +252,7 @@ def _outcome(record: dict[str, Any]) -> str:
     by = f" by {record['signal']}" if record["signal"] else ""
     if record["killed_for_memory"] and record["outcome"] == "failed":
         by += " for want of memory"
-    limit = f" (limit {mebibytes(record['memory_limit_bytes'])})" if record["memory_limit_bytes"] else ""
+    limit = f" (limit {megabytes(record['memory_limit_bytes'])})" if record["memory_limit_bytes"] else ""
     time = f"{record['duration_s']:.1f} s, {record['cpu_s']:.1f} s of CPU"
     read, faults = record["storage"]["read_bytes"], record["faults"]["major"]
     known = [] if read is None else [f"{megabytes(read)} read from disk"]

@@ -1,6 +1,6 @@
 """How fast kept memory grows, and when it reaches a limit: during the run, and at its end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -104,10 +104,11 @@ def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int 
     return min(((name, size) for name, size in limits if size), key=lambda one: one[1], default=None)
 
 
-def sentence(growth: dict[str, Any]) -> str:
-    """A rate, and the time to the limit."""
+def sentence(record: Mapping[str, Any]) -> str:
+    """The rate at which a run grew, and the time to the limit if it may still be running."""
+    growth = record["growth"]
     rate = f"{growth['bytes_per_s'] / 1e6:,.3g} MB/s over the last {duration(growth['over_s'])}"
-    if not growth["ceiling"]:
+    if not growth["ceiling"] or record["outcome"] != "detached":
         return rate
     names = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}
     what = names.get(growth["ceiling"], "")

@@ -26,7 +26,8 @@ REMEDIES = {
     "none": Remedy("as it is"),
     "arenas-1": Remedy("MALLOC_ARENA_MAX=1: one glibc arena for all threads", {"MALLOC_ARENA_MAX": "1"}),
     "mmap-threshold": Remedy(
-        "MALLOC_MMAP_THRESHOLD_=65536: blocks of 64 KiB and more go back at once", {"MALLOC_MMAP_THRESHOLD_": "65536"}
+        "MALLOC_MMAP_THRESHOLD_=65536: larger blocks go back at once",
+        {"MALLOC_MMAP_THRESHOLD_": "65536"},
     ),
     "trim-threshold": Remedy(
         "MALLOC_TRIM_THRESHOLD_=65536: glibc gives back the top of its heap early", {"MALLOC_TRIM_THRESHOLD_": "65536"}

@@ -44,9 +44,13 @@ class Ended:
     ended_at: float
 
 
-def cell_of(experiment: str, stack: str, script: Path, repeat: int) -> Cell:
-    """The cell of a run, for paths and records."""
-    axes = (("stack", _plain(stack)), ("script", _plain(script.stem)), ("arguments", NO_ARGUMENTS))
+def cell_of(experiment: str, stack: str, script: Path, repeat: int, words: Sequence[str] = ()) -> Cell:
+    """The cell of a run, for paths and records, which do not repeat the arguments: they may have secrets."""
+    axes = (
+        ("stack", _plain(stack)),
+        ("script", _plain(script.stem)),
+        ("arguments", "given" if words else NO_ARGUMENTS),
+    )
     return Cell(experiment, axes, repeat)
 
 

@@ -2,16 +2,20 @@
 
 import re
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from beyond_ram import cli
+from beyond_ram.cli import show
+
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 # Modules outside of the standard library that watching needs.
 MAY_IMPORT = {
-    "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.watch",
+    "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.progress", "beyond_ram.cli.watch",
     "beyond_ram.files", "beyond_ram.folders", "beyond_ram.mask_secrets", "beyond_ram.run_files",
     "beyond_ram.shipped", "beyond_ram.units",
 }  # fmt: skip
@@ -62,6 +66,12 @@ def test_watch_starts_quickly() -> None:
     assert watching < STARTS * asyncio
 
 
+def test_interrupted_command_gets_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(show, "run", lambda arguments: signal.raise_signal(signal.SIGINT))
+    assert cli.main(["show", "x"]) == 130
+    assert capsys.readouterr().err == "beyond-ram: interrupted\n"
+
+
 @pytest.fixture(scope="module")
 def bare_install(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create an environment with beyond-ram installed without an extra."""
@@ -105,7 +115,7 @@ def test_missing_extra_is_named_in_the_message(
     done = subprocess.run([bare_install / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(
-        rf"beyond-ram {words[0]}: needs \w+, which is not installed: pip install '[A-Z/]+/beyond-ram\[{extra}\]'.*\n",
+        rf"beyond-ram {words[0]}: needs \w+, which is not installed here; .* '[A-Z/]+/beyond-ram\[{extra}\]'.*\n",
         done.stderr,
     )
     assert not list(tmp_path.iterdir())
@@ -115,4 +125,4 @@ def test_every_command_is_listed() -> None:
     from beyond_ram.cli import COMMANDS
 
     listing = subprocess.run([sys.executable, "-m", "beyond_ram", "--help"], capture_output=True, text=True, check=True)
-    assert set(re.findall(r"^    (\w+) ", listing.stdout, re.M)) == set(COMMANDS)
+    assert set(re.findall(r"^    (\w+)(?: |$)", listing.stdout, re.M)) == set(COMMANDS)

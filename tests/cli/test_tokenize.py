@@ -152,6 +152,6 @@ def test_full_disk_gets_one_line_with_the_needed_size(form: str, tokenizer: Path
         subprocess.run(["umount", disk], check=True)
     assert done.returncode == 1
     *_, last = done.stderr.splitlines()
-    assert "the disk is full" in last and last.count("iB") == 2, last
+    assert "the disk is full" in last and last.count(" MB") == 2, last
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") <= 3

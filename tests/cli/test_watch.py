@@ -35,6 +35,19 @@ def test_command_runs_with_the_callers_python(caller_venv: Path, root: Path, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("words", [["watch", "--"], ["fit", "--budget=1G", "--vary=n=1,2", "--out=fit", "--"]])
+def test_command_below_uvx_runs_with_the_callers_python(
+    caller_venv: Path, root: Path, tmp_path: Path, words: list[str]
+) -> None:
+    environment = {**os.environ, "PATH": f"{caller_venv / 'bin'}:{os.environ['PATH']}"}
+    wrote = "import sys, time; held = b'x' * 10**7; open('where', 'w').write(sys.prefix); time.sleep(0.1); '{n}'"
+    command = ["uv", "tool", "run", "--quiet", "--python", sys.executable, "--from", f"{root}[fit]", "beyond-ram"]
+    done = subprocess.run([*command, *words, "python", "-c", wrote], cwd=tmp_path, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "where").read_text() == str(caller_venv)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(Path(sys.prefix).parent != Path(__file__).parents[2], reason="not run from the checkout's .venv")
 def test_command_in_the_checkout_runs_with_its_python(caller_venv: Path, root: Path) -> None:
     assert prefix(caller_venv, root, root / "docs") == sys.prefix

@@ -93,7 +93,8 @@ class Place:
         shutil.copytree(checkout, folder, symlinks=True)
         for block in BLOCKS:
             if block.page == page and block.language == "yaml" and block.text.count("defaults: none"):
-                (folder / "mine.yaml").write_text(block.text)
+                name = block.text.partition("\n")[0].removeprefix("# ")
+                (folder / (name if name.endswith(".yaml") else "mine.yaml")).write_text(block.text)
         (folder / "PATH" / "TO").mkdir(parents=True)
         (folder / "PATH" / "TO" / "beyond-ram").symlink_to(folder)
         self.stand_ins = folder / ".stand-ins"

@@ -138,7 +138,12 @@ def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path: Path) -> Non
             experiments={
                 "x": {
                     "workload": "load",
-                    "matrix": {"stack": ["loaders"], "loader": loaders, "tokens": ["few"], "option": ["none", value]},
+                    "matrix": {
+                        "stack": ["loaders"],
+                        "loader": list(loaders),
+                        "tokens": ["few"],
+                        "option": ["none", value],
+                    },
                 }
             },
         )
@@ -209,5 +214,5 @@ def test_inputs_that_no_run_needs_are_not_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("role", ["baselines", "candidates"])
 def test_comparison_must_name_existing_stacks(tmp_path: Path, role: str) -> None:
     comparison = {"baselines": ["current"], "candidates": ["current"], role: ["curent"]}
-    message = message_of(tmp_path, comparisons={"mine": comparison}, experiments={})
+    message = message_of(tmp_path, comparisons={"mine": comparison}, experiments={"x": None})
     assert message.startswith(f"comparisons.mine.{role}: no stack 'curent' in envs/; did you mean 'current'?")

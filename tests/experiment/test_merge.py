@@ -1,5 +1,6 @@
 """A user's config over the default one: an experiment with its workload inherits nothing."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -95,4 +96,5 @@ def test_relative_paths_begin_in_the_folder(tmp_path: Path) -> None:
     assert checked.results == str(folder / "results-mine")
     assert checked.corpora["mine"].tokenizer.path == str(folder / "tokenizer")
     del config["folder"]
-    assert load(config | {"experiments": {}}, [], ROOT).results == "results-mine"
+    with contextlib.chdir(folder):
+        assert load(config, [], ROOT).results == "results-mine"

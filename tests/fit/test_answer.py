@@ -54,6 +54,14 @@ def linear(rows: int, width: int, repeat: int) -> float:
     return 20 + rows * width / 10
 
 
+def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Runs, "made", lambda self, point, name: Run(point, 10**7, 0, 1.0))
+    runs = Runs(Plan(("true", "{n}"), {"n": tuple(range(3000))}, None), tmp_path)
+    with pytest.raises(RunError, match=r"3,001 runs would take 50 min, not 60 s: .* --minutes 51"):
+        answer.answer(runs, 10**12, 60, None)
+    assert len(runs.done) == 1
+
+
 def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = fit(linear, tmp_path, monkeypatch)
     assert all(line.memory for line in result.lines)

@@ -118,7 +118,7 @@ def test_bad_wheels_and_failed_builds_get_one_line(
         requirement(str(checkout), tmp_path / "wheels")
     with pytest.raises(ValueError, match="there is no wheel"):
         requirement("gone-1.0-py3-none-any.whl", tmp_path)
-    with pytest.raises(ValueError, match="is no requirement"):
+    with pytest.raises(ValueError, match="there is no file or folder"):
         requirement("../gone", tmp_path)
     with pytest.raises(ValueError, match="my-library: asked for twice"):
         requirements(["my_library==1", "My.Library==2"], tmp_path)

@@ -72,6 +72,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "anchor.yaml").write_text("a: *b\n")
     (here / "two.yaml").write_text("a: 1\n---\nb: 2\n")
     (here / "circle").symlink_to("circle")
+    for name, content in FILES.items():
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).write_text(content)
+    for name in ("tool", "noformat.x"):
+        (here / name).chmod(0o755)
     return folder
 
 
@@ -90,6 +95,33 @@ def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield workspace / "here"
 
 
+ONE = "{workload: load, matrix: {stack: [loaders], tokens: [few], loader: [threads]}}"
+EXPERIMENT = "defaults: none\ntokens: {few: {rows: 9}}\nexperiments: {x: " + ONE + "}\n"
+# What lies in the folder of someone who mistypes.
+FILES = {
+    "train.py": "print('hi')\n",
+    "run.sh": "true\n",
+    "tool": "#!/bin/sh\n",
+    "noformat.x": "neither a program nor a script",
+    "data/a.jsonl": '{"text": "a"}\n',
+    "tool.py": "# /// script\n# tool = 3\n# ///\n",
+    "twice.yaml": "a: 1\nexperiments: {x: " + ONE + "}\nexperiments: {}\n",
+    "nested.yaml": EXPERIMENT.replace("workload: load", "workload: load, repeats: 1, repeats: 2"),
+    "none.yaml": "experiments: {}\n",
+    "none-at-all.yaml": "defaults: none\nexperiments: {}\n",
+    "removed.yaml": "defaults: none\nexperiments: {x: null}\n",
+    "only.yaml": "only: []\n",
+    "truth.yaml": EXPERIMENT.replace("workload: load", "workload: load, repeats: true"),
+    "switch.yaml": EXPERIMENT.replace("loader:", "batch_size: [on], loader:"),
+    "half.yaml": EXPERIMENT.replace("workload: load", "workload: load, repeats: 1.5"),
+    "budget.yaml": EXPERIMENT + "budget_min: true\n",
+    "long.yaml": EXPERIMENT.replace("{x:", "{" + 300 * "x" + ":"),
+    "upper.yaml": EXPERIMENT.replace("{x:", "{Mine:"),
+    "stack.yaml": EXPERIMENT.replace("[loaders]", "loaders"),
+    "folder.yaml": EXPERIMENT + "folder: 3\n",
+}
+BISECT = "bisect train.py --package idna --good 3.6 --bad 3.7"
+FIT = "fit --budget 1G --vary a=1,2 "
 TOKENIZE = "tokenize file --tokenizer tokenizer.json --out ids "
 WEIGH = "weigh --runs runs --work work --python python --lock {lock} "
 GATE = "gate --baseline datasets==5.0.0 --candidate datasets==5.2.0 "
@@ -112,23 +144,111 @@ NO_CONFIGS = {
 # Arguments, and a pattern of the expected line.
 CASES: dict[str, str] = {
     "": "the following arguments are required: COMMAND",
-    "wach -- ls": "invalid choice: 'wach'",
+    "wach -- ls": "no command 'wach'; did you mean 'watch'",
     "watch": "no command",
     "watch --": "no command",
     "watch -- ''": "no command",
     "watch --interval-ms 0 -- true": "0: an interval is from 1 to 60000 milliseconds",
     "watch --interval-ms -1 -- true": "argument --interval-ms",
     "watch --interval-ms 60001 -- true": "60001: an interval is",
-    "watch --interval-ms soon -- true": "argument --interval-ms: .*'soon'",
+    "watch --interval-ms soon -- true": "argument --interval-ms: soon: an interval is",
     "watch --memory-limit '' -- true": "'' is no size",
     "watch --memory-limit 2Q -- true": "'2Q' is no size",
     "watch --memory-limit -5 -- true": "argument --memory-limit",
+    "watch --memory-limit 2 -- true": "'2': every command needs more than that; say 500M or 2G",
+    "watch --max-rss 200 -- true": "'200': every command needs more than that; say 500M or 2G",
     "watch --memory-limit nan -- true": "'nan' is no size",
     f"watch --memory-limit {'9' * 400}T -- true": "argument --memory-limit: .* is more than any machine has",
     f"watch --max-pss {'9' * 5000} -- true": "argument --max-pss: .* is more than any machine has",
     "watch --max-anon 0 -- true": "'0': every command needs more than that",
     "watch --max-rss lots -- true": "'lots' is no size",
     "watch --nonsense -- true": "unrecognized arguments: --nonsense|the following",
+    "watch train.py": "a script, which needs its interpreter: beyond-ram watch -- python train.py$",
+    "watch run.sh": "interpreter: beyond-ram watch -- bash run.sh$",
+    "watch ./run.sh": "interpreter: beyond-ram watch -- bash ./run.sh$",
+    "watch 'python train.py'": "'python train.py' is one word: beyond-ram watch -- python train.py$",
+    "watch 'cat file | wc'": "is one word: beyond-ram watch -- sh -c 'cat file | wc'$",
+    "watch slep 1": "slep: no such command on PATH; did you mean 'sleep'",
+    "watch tool": "tool is not on PATH: beyond-ram watch -- ./tool",
+    "watch ./noformat.x": "in no format that this machine runs",
+    "watch list.yaml": "list.yaml is not executable",
+    "watch ./nothing": "./nothing: there is no such file",
+    "watch foreign": "foreign is a folder, no command",
+    "watch sleep 1 --seconds 3": "--seconds 3; a command and its options go behind --",
+    "watch --memroy-limit 2G -- true": "did you mean '--memory-limit'",
+    "watch --mem 2G -- true": "did you mean '--memory-limit'",
+    "watch --interval 5 -- true": "did you mean '--interval-ms'",
+    "watch --pid me": "'me' is no process id",
+    "watch --pid ²": "'²' is no process id",
+    "watch --pid 0": "'0' is no process id",
+    "watch --pid 1 -- true": "either a command, or --pid",
+    "watch --pid 1 --follow": "--follow is for a command",
+    "watch --wait nan --slurm 1": "a time to wait is from 0 to 3600 seconds",
+    "watch --out train.py -- true": "--out train.py: a file, and has to be a folder",
+    "watch --html train.py -- true": "train.py: holds no page",
+    "watch --html nothing/run.html -- true": "nothing: there is no such folder",
+    "watch --input nothing -- true": "nothing: no such file",
+    "--watch true": "no command '--watch'; did you mean 'watch'",
+    "--out x watch true": "a command comes first, and then --out",
+    "help": "no command 'help'; see beyond-ram --help",
+    "sleep 1": "no command 'sleep'; to measure it: beyond-ram watch -- sleep",
+    "train.py": "no command 'train.py'; to measure it: beyond-ram watch -- train.py",
+    "show": "required: FOLDER",
+    "show nothing": "nothing: no run is in there .*; name the folder of `watch --out`",
+    "show train.py": "train.py: no run is in there",
+    "show foreign --html page.html": "foreign: no run is in there",
+    "job --record train.py": "there is none; `beyond-ram watch --out train.py` writes it",
+    "limit -- python train.py": "it takes the file alone: beyond-ram limit train.py",
+    "limit train.py --epochs 3": "arguments of the script go into --args",
+    "limit train.py 3": "arguments of the script go into --args",
+    "limit train.py --share 90": "'90': a share is from 0 to below 1",
+    "limit train.py --out train.py": "train.py is a file, and has to be a folder; name another",
+    "limit train.py --out foreign": "foreign is not empty and was not made by beyond-ram",
+    "limit /dev/stdin": "/dev/stdin can be read once",
+    "why trian.py": "there is no file trian.py; did you mean 'train.py'",
+    "why data": "data is a folder, and has to be a Python file",
+    "why tool.py": "'tool' of its metadata has to be a table",
+    "why train.py --with idna==": "'idna==' is no requirement",
+    'why train.py --args "it\'s"': "--args cannot be split into words",
+    "why train.py --stack nothing": "nothing.txt: no such stack",
+    f"{BISECT} --memory-limit 2": "every command needs more than that",
+    f"{BISECT} --metric memory": "'memory' is no metric",
+    f"{BISECT} --budget 0": "'0' is no number of minutes above 0",
+    "bisect train.py --package idna": "required: --good, --bad",
+    "bisect train.py --package idna --good 3.6": "required: --bad",
+    "fit -- train.py": "required: --budget",
+    f"{FIT} -- slep {{a}}": "slep: no such command on PATH; did you mean 'sleep'",
+    f"{FIT} -- train.py {{a}}": "needs its interpreter: beyond-ram fit … -- python train.py",
+    f"{FIT} -- sleep": "the command does not use {a}",
+    f"{FIT} --vary a=3 -- sleep {{a}}": "a is named twice",
+    f"{FIT} --out train.py -- sleep {{a}}": "train.py is a file, and has to be a folder",
+    "fit --budget 1G -- sleep": "what may vary",
+    "fit --budget 1 --vary a=1 -- sleep {a}": "every command needs more than that",
+    "fit --budget 1G --vary method=fork,spawn -- sleep {method}": "for words, run fit once with each",
+    "fit --budget 1G --vary a -- sleep {a}": "write it as workers=0,2,4",
+    "fit --budget 1G --grow a=5 -- sleep {a}": "write it as rows=100k..50M",
+    "gate --baseline idna==3.6 --candidate idna==3.7 --script /dev/stdin": "/dev/stdin can be read once",
+    "gate --baseline idna==3.6 --candidate idna==3.7 --script data": "data is a folder",
+    "gate --baseline idna==3.6 --candidate ./old --script train.py": "there is no file or folder ./old",
+    "init data --stack nothing": "--stack nothing: no such stack in envs/",
+    "init data --stack curent": "did you mean 'current'",
+    "init nothing": "nothing: no such folder",
+    "init data --out train.py": "train.py is there already; name another with --out",
+    "atlas --months soon": "'soon' is no number of months above 0",
+    "run --configfile twice.yaml": "twice.yaml, line 3, column 1: no YAML: key 'experiments' stands twice",
+    "run --configfile nested.yaml": "nested.yaml, line 3, column .*: key 'repeats' stands twice",
+    "run --configfile none.yaml": "none.yaml, experiments: names none",
+    "run --configfile none-at-all.yaml": "none-at-all.yaml, experiments: names none",
+    "run --configfile removed.yaml": "removed.yaml, experiments: none is left to run",
+    "run --configfile only.yaml": "only.yaml, only: .* at least 1 item",
+    "run --configfile truth.yaml": "truth.yaml, experiments.x.repeats: true and false are no numbers",
+    "run --configfile switch.yaml": "switch.yaml, experiments.x.matrix.batch_size.0: true and false .* on and off",
+    "run --configfile half.yaml": "half.yaml, experiments.x.repeats: .* valid integer",
+    "run --configfile budget.yaml": "budget.yaml, budget_min: true and false are no numbers",
+    "run --configfile long.yaml": "long.yaml, experiments.xxx.*: .* at most 100 characters",
+    "run --configfile upper.yaml": "upper.yaml, experiments.Mine: ",
+    "run --configfile stack.yaml": "stack.yaml, experiments.x.matrix.stack: .* valid list",
+    "run --configfile folder.yaml": "folder.yaml, folder: .* valid string",
     "run --configfile": "argument --configfile",
     "run --configfile nothing.yaml": "there is no config file .*/nothing.yaml",
     "run --configfile foreign": "there is no config file .*/foreign",
@@ -144,7 +264,7 @@ CASES: dict[str, str] = {
     "compare current new --results moved": "moved/runs/.*/run.json: the record of another cell, by its rep",
     "compare results foreign": "results: no run of stack 'results'",
     "compare 'a\nb' current": "no run of stack 'a.nb'",
-    f"compare current current --results {'n' * 300}": "File name too long|no results folder",
+    f"compare current current --results {'n' * 300}": "file name too long|no results folder",
     f"{GATE} --budget 0": "argument --budget",
     f"{GATE} --budget -1": "argument --budget",
     f"{GATE} --budget nan": "argument --budget",
@@ -164,7 +284,7 @@ CASES: dict[str, str] = {
     f"{GATE} --out file": "file",
     f"{GATE} --out circle": "circle",
     "stack": "required: ACTION",
-    "stack ad x y": "invalid choice: 'ad'",
+    "stack ad x y": "'ad'",
     "stack add x": "required: REQ",
     "stack add '' numpy": "'' cannot name a stack",
     "stack add ../x numpy": "'../x' cannot name a stack",
@@ -199,7 +319,7 @@ CASES: dict[str, str] = {
     "stack diff current current@0123": "current@0123.txt: no such stack",
     "stack diff current current+numpy-0": "no such stack",
     "stack prune --keep -1": "argument --keep",
-    "stack prune --keep many": "argument --keep",
+    "stack prune --keep many": "argument --keep: 'many' is no number of locks",
     "stack prune --results nothing": "nothing: no results folder",
     "stack prune --results foreign": "foreign: no results folder",
     "stack prune --results kept-shape": "kept-shape/kept.json: 7 is not a run's folder",
@@ -228,9 +348,9 @@ CASES: dict[str, str] = {
     "tokenize nothing.jsonl --tokenizer tokenizer.json --out ids": "nothing.jsonl: no such file, folder or pattern",
     "tokenize file --tokenizer tokenizer.json --out file": "--out file: a file, and has to be a folder",
     "tokenize file --tokenizer tokenizer.json --out circle": "--out circle: a link that leads nowhere",
-    f"{TOKENIZE} --workers 0": "0: at least one worker",
+    f"{TOKENIZE} --workers 0": "'0': at least one worker",
     f"{TOKENIZE} --workers -1": "argument --workers",
-    f"{TOKENIZE} --workers many": "argument --workers",
+    f"{TOKENIZE} --workers many": "argument --workers: 'many': at least one worker",
     f"{TOKENIZE} --memory-limit much": "'much' is no size",
     f"{TOKENIZE} --memory-limit 0": "'0': every command needs more than that",
     f"{TOKENIZE} --memory-limit -5": "argument --memory-limit",
@@ -272,11 +392,10 @@ def test_meaningless_arguments_get_one_line(
     assert status not in (0, None)
     assert status == 2
     lines = output.err.strip().splitlines()
-    messages = [text for text in lines if re.match(r"beyond-ram[a-z ]*: ", text)]
-    assert len(messages) == 1, output.err
-    assert re.search(CASES[line], messages[0]), messages[0]
-    assert lines[-1] == messages[0], output.err
-    assert all(text.startswith(("usage:", " ", "beyond-ram", "reading and building")) for text in lines), output.err
+    (message,) = [text for text in lines if re.match(r"beyond-ram[a-z ]*: ", text)]
+    assert re.search(CASES[line], message), message
+    assert lines[-1] == message, output.err
+    assert all(text.startswith(("beyond-ram", "reading and building")) for text in lines), output.err
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", output.err)
     assert "Traceback" not in output.err
     assert output.out == ""

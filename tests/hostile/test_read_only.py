@@ -42,7 +42,7 @@ def test_command_gets_one_line_and_changes_nothing(
     assert cli.main([word.format(results=sealed, stack=stack) for word in words]) == 2
     lines = capfd.readouterr().err.strip().splitlines()
     assert lines[-1].startswith("beyond-ram: ")
-    assert "Read-only file system" in lines[-1]
+    assert "read-only file system" in lines[-1]
     assert str(sealed) in lines[-1]
     assert listing(sealed) == before
 

@@ -194,7 +194,7 @@ def test_fault_names_the_file_or_option_that_wins(snakemake: Snakemake, tmp_path
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: first\nmax_runs: 0\nunknown: 1\n")
     second.write_text("results: second\nmax_runs: 0\n")
-    output = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stdout
+    output = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stderr
     assert "--config, results: holds '..'" in output
     assert f"{second}, max_runs: " in output
     assert f"{first}: unknown key 'unknown'" in output

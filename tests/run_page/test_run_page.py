@@ -92,7 +92,14 @@ def test_why_held_by_and_forks_are_text(run: Run) -> None:
     peak = run.record["peak"] | {"held_by": {"anon_bytes": shares}, "processes": 2, "anon_bytes": 100_000_000}
     peak |= {"shared_anon_bytes": 50_000_000, "copied_on_write_bytes": 30_000_000}
     text = Page(
-        page.html({"one": Run(run.folder, {**run.record, "peak": peak, "growth": growth}, run.samples, [])}, None)
+        page.html(
+            {
+                "one": Run(
+                    run.folder, {**run.record, "outcome": "detached", "peak": peak, "growth": growth}, run.samples, []
+                )
+            },
+            None,
+        )
     ).text
     for part in ("36 MB/s", "64 GB", "30 min", "copied on write", "50 MB", "parent (1)", "child (2)"):
         assert part in text

@@ -123,7 +123,9 @@ def test_epilogs_and_script_print_the_memory_request(administered: Path, one_nod
     print(logs, file=sys.stderr)
     for text in logs.values():
         for line in text.splitlines():
-            assert line.startswith(f"beyond-ram: job {job}: asked for {REQUESTED_MB} MiB; used 2"), line
+            assert line.startswith(f"beyond-ram: job {job}: asked for {REQUESTED_MB * 2**20 / 1e6:,.0f} MB; used 2"), (
+                line
+            )
             assert 200 < ask_mib(line) < 300
     assert re.search(r"2\d\d MB anonymous, \d+ MB file, 0 MB shared", logs["epilog.log"])
     assert "with page cache" in logs["job.out"]
@@ -158,4 +160,4 @@ def test_commands_of_the_page_work_in_a_script(one_node: Slurm, tmp_path: Path) 
     assert 120e6 < run_record["peak"]["anon_bytes"] < 200e6
     assert "status 0" in output
     assert output.count("ask for") == 2
-    assert f"limit of {REQUESTED_MB} MiB" in output
+    assert f"limit of {REQUESTED_MB * 2**20 / 1e6:,.0f} MB" in output

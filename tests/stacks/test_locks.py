@@ -3,11 +3,14 @@
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from beyond_ram.stacks import locks, torch
+from beyond_ram.stacks.differences import canonical
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = sorted((ROOT / "envs").glob("*.txt"))
@@ -55,9 +58,18 @@ def test_driver_lock_matches_pyproject(tmp_path: Path) -> None:
     """Start from the lock's versions, so that a changed pin fails the test and a new release does not."""
     resolved = Path(shutil.copy(ROOT / "envs/driver.txt", tmp_path))
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version=3.11"]
-    command += ["--extra=workflow"]
-    subprocess.run([*command, "pyproject.toml", f"--output-file={resolved}"], cwd=ROOT, check=True)
+    subprocess.run([*command, "--group=pins", f"--output-file={resolved}"], cwd=ROOT, check=True)
     assert pins(resolved.read_text()) == pins((ROOT / "envs/driver.txt").read_text())
+
+
+def test_a_clone_has_the_direct_dependencies_of_the_driver_lock() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    direct = {canonical(Requirement(line).name) for extra in ("workflow", "cluster") for line in extras[extra]}
+    clone = pins("\n".join(project["dependency-groups"]["pins"]))
+    assert direct == clone.keys()
+    assert clone.items() <= pins((ROOT / "envs/driver.txt").read_text()).items()
+    assert not any("==" in line for extra in extras.values() for line in extra), "ranges, beside a user's packages"
 
 
 RESOLVED = """\

@@ -127,12 +127,10 @@ def test_run_without_success_has_no_request_but_a_lower_bound(way: str, watched:
         "job": jobs.of_record(record),
     }
     requests = {
-        name: re.findall(
-            r"(at least )?(?:#SBATCH |resources: {limits: {|\d[\d,]* MiB \()?(?:--mem=\d|memory: \d)", text
-        )
+        name: re.findall(r"(at least )?(?:#SBATCH |resources: {limits: {|\d[\d,]* MB \()?(?:--mem=\d|memory: \d)", text)
         for name, text in texts.items()
     }
-    requests["beside"] = re.findall(r"(at least )?\d+ MiB", texts["beside"])
+    requests["beside"] = re.findall(r"(at least )?[\d,]+ MB", re.search("(?m)^ask for.*$", texts["beside"])[0])
     for name, bounds in requests.items():
         assert bounds and all(bounds), f"{name}: {texts[name]}"
 

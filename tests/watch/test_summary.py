@@ -49,6 +49,23 @@ def test_record_of_a_later_version_is_shown(watched: Watch) -> None:
     assert {"ask for", "growth"} <= labels
 
 
+def test_nothing_is_printed_that_does_not_apply(watched: Watch) -> None:
+    record = watched("held = bytearray(30_000_000)")
+    record["growth"] = {"bytes_per_s": 1e6, "over_s": 1.0, "ceiling": "machine", "ceiling_bytes": 64 * 10**9}
+    record["growth"] |= {"reaches_in_s": 1.0}
+    growth = {outcome: "\n".join(lines(record | {"outcome": outcome})) for outcome in ("completed", "detached")}
+    assert ["64 GB" in text for text in growth.values()] == [False, True], "an ended program reaches nothing"
+    assert not re.search("high water.* at once", growth["completed"]), "one process is no sum"
+    shares = [{"pid": pid, "name": "python", "bytes": 2 * 10**7} for pid in (1, 2)]
+    record["peak"] |= {"shmem_bytes": 90_000_000, "held_by": {"anon_bytes": shares}}
+    assert any(line.startswith("held by") and "90 MB shared" in line for line in lines(record))
+    unread = dict.fromkeys(("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes"))
+    record["peak"] |= unread | {"processes": 0}
+    text = "\n".join(lines(record))
+    assert "peak RSS    not sampled\n" in text
+    assert not re.search("0 at once|anonymous|PSS", text.partition("ask for")[0].partition("high water")[0])
+
+
 def test_request_has_its_condition_and_upper_end(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": None}
     record["peak"] |= {"rss_bytes": 400 << 20, "processes": 3, "copied_on_write_bytes": 20 << 20, "around": None}
@@ -73,10 +90,10 @@ def test_request_has_its_condition_and_upper_end(watched: Watch) -> None:
 
 def test_limits_and_requests_have_the_same_unit(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": 500 << 20}
-    assert "(limit 500 MiB)" in next(iter(lines(record)))
+    assert "(limit 524 MB)" in next(iter(lines(record)))
     record |= {"outcome": "killed_at_limit", "killed_for_memory": True, "signal": "SIGKILL"}
     request = next(line for line in lines(record) if line.startswith("ask for"))
-    assert request.startswith("ask for     at least --mem=502M: killed at the limit of 500 MiB")
+    assert request.startswith("ask for     at least --mem=502M (M is MiB): killed at the limit of 524 MB")
 
 
 def test_summary_has_kinds_of_memory_and_the_limit_around(watched: Watch) -> None:
@@ -86,7 +103,7 @@ def test_summary_has_kinds_of_memory_and_the_limit_around(watched: Watch) -> Non
     record["peak"]["rss_bytes"] = 4_000_000_000
     text = "\n".join(lines(record))
     assert "kept: 20 MB anonymous, 300 MB shared or in tmpfs" in text
-    assert "the group around has a limit of 1,024 MiB, 2 killed in it" in text
+    assert "the group around has a limit of 1,074 MB, 2 killed in it" in text
     assert "TaskPlugin" not in text  # the group with the limit decides
 
 

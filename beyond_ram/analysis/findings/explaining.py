@@ -4,10 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
-from ...advice import MIB
+from ...advice import mem
 from ...experiment import AXES
 from ...metrics import METRICS
 from ...units import GB, MB
@@ -280,20 +279,19 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         line, n = lines[0], len(lines)
         killed, completed = float(group["killed_at_bytes"].min()), float(group["completed_at_bytes"].max())
         rss = (float(group["peak_rss_bytes"].min()), float(group["peak_rss_bytes"].max()))
-        # Whole MiB, the unit that schedulers take.
-        request_mib = tuple(float(np.ceil(end / MIB)) for end in (group["ask_bytes"].min(), group["ask_bytes"].max()))
+        request = (float(group["ask_bytes"].min()), float(group["ask_bytes"].max()))
         probes = group["probes"].sum() if "probes" in group else math.nan
         enough = group["ask_bytes"].min() >= completed
         yield Finding(
             kind="limit",
             subject=", ".join([str(line["stack"]), *describe(line, ("mode", "size_mb"))]),
             scope=Scope(str(line["experiment"]), failed=failed(line)),
-            advice=Advice("request", (f"{request_mib[1]:,.0f} MiB",)) if enough else None,
+            advice=Advice("request", (f"--mem={mem(int(request[1]))}",)) if enough else None,
             facts={
                 "killed_bytes": killed,
                 "completed_bytes": completed,
                 "rss_bytes": rss,
-                "request_mib": request_mib,
+                "request_bytes": request,
                 "n": n,
                 "probes": None if pd.isna(probes) else int(probes),
                 "time_ratio": (float(group["time_ratio"].min()), float(group["time_ratio"].max())),
@@ -305,7 +303,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
             bars=(
                 _bar("killed at", killed),
                 _bar("completed at", completed),
-                Bar("request", float(group["ask_bytes"].max()), f"{request_mib[1]:,.0f} MiB"),
+                _bar("request", request[1]),
                 _bar("RSS without a limit", rss[1]),
             ),
             seen=tuple(lines),

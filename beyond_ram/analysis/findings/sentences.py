@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...advice import MIB
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
@@ -356,8 +355,8 @@ def _limit(finding: Finding) -> Sentences:
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
         speed,
         f"Closest readings of a run without a limit: {'; '.join(facts['nearest'])}.",
-        f"From a run without a limit `beyond-ram watch` requests {_range(facts['request_mib'])} MiB: the memory kept "
-        "at the peak, with a reserve.",
+        f"From a run without a limit `beyond-ram watch` requests {_range(facts['request_bytes'], scale=MB)} MB: the "
+        "memory kept at the peak, with a reserve.",
     )
 
 
@@ -616,7 +615,7 @@ def _by(effect: Effect) -> str:
 
 def _request(finding: Finding, advice: Advice) -> str:
     facts = finding.facts
-    in_mb = f"{facts['request_mib'][1] * MIB / MB:,.0f} MB"
+    in_mb = f"{facts['request_bytes'][1] / MB:,.0f} MB"
     limit = f"{facts['completed_bytes'] / MB:,.0f} MB"
     return f"Request {advice.choose[0]}, which is {in_mb}; it ran under a limit of {limit}."
 

@@ -10,16 +10,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
-from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from ...text import NAME
-from ..corpora import Strict
+from ..corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
 from ..job import Job, Served
 from ..paths import Cell, Point, Value
 from ..scripts import Script
 from ..tokens import OwnLoader, format_of
 
-Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=100)]
 Role = Literal["input", "program", "environment", "cache", "endpoint"]
 T = TypeVar("T")
 Values = Annotated[list[T], Field(min_length=1)]
@@ -235,7 +235,7 @@ class PlannedQuestion(Strict):
 
     metric: str = Field(description="The metric to compare.")
     compare: str = Field("stack", description="The axis whose values are compared.")
-    where: dict[str, Annotated[list[int | str], Field(min_length=1)]] = Field(
+    where: dict[str, Annotated[list[Annotated[int, AS_NUMBER] | str], Field(min_length=1)]] = Field(
         {}, description="Axis values of the candidate's cell, or `largest`; default: every cell."
     )
 
@@ -263,7 +263,7 @@ class Experiment(Strict):
         description="Runs per cell; default: 1. With `budget_min` the default is 2, and more for cells that a planned "
         "question needs.",
     )
-    interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
+    interval_ms: Annotated[int, Field(ge=1, le=60_000), AS_NUMBER] = Field(
         5,
         description="Sampling interval in milliseconds; a fifth of it while memory peaks. At 5 on a busy machine, the "
         "sampled peak was at most 2.3 % below the kernel's high-water mark, 0.4 % in the median (n = 77), and "
@@ -280,7 +280,7 @@ class Experiment(Strict):
     find_limit: bool = Field(
         False, description="Search for the smallest memory limit under which each cell completes, to 3 %."
     )
-    limit_speed_share: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+    limit_speed_share: Annotated[float, Field(gt=0, lt=1), AS_NUMBER] | None = Field(
         0.9,
         description="With `find_limit`: also search for the smallest limit under which each cell keeps this share of "
         "its speed, with at least three pairs of runs. null: no such search.",

@@ -67,8 +67,8 @@ def plan(files, column="text", room=float("inf")):
     for file, length in zip(files, lengths, strict=True):
         if (need := footer_need(file)) > room:
             raise Refused(
-                f"{file}: reading its footer needs up to {need >> 20:,} MiB of memory, and {int(room) >> 20:,} MiB are "
-                "available; write the file with larger row groups, or give more"
+                f"{file}: reading its footer needs up to {need / 1e6:,.0f} MB of memory, and {int(room) / 1e6:,.0f} MB "
+                "are available; write the file with larger row groups, or give more"
             )
         for span, weight in spans(file, length, size, column):
             if open_unit and unit_size + weight > size * 1.25:
@@ -200,7 +200,7 @@ def needs(spans, column):
 def parquet_needs(file, start, end, column):
     """A page is unpacked whole, then its rows are copied; the dictionary is kept twice. The footer is parsed before."""
     footer = footer_need(file)
-    beside = f", with the footer of the file ({footer >> 20} MiB)" if footer >> 20 else ""
+    beside = f", with the footer of the file ({footer / 1e6:,.0f} MB)" if footer >> 20 else ""
     with (
         parquet_file(file) as source,
         open(file, "rb") as opened,
@@ -330,7 +330,7 @@ class Source:
                 raise
             message = " ".join(str(error).split())
             if "too much memory" in message:
-                raise Refused(f"{self.file}: its zstd window is above 128 MiB; pack it again without --long") from None
+                raise Refused(f"{self.file}: its zstd window is above 134 MB; pack it again without --long") from None
             if "not enough memory" in message:
                 raise MemoryError from None
             raise Refused(f"{self.file}: truncated, or not a {self.packing} file ({message})") from None

@@ -238,10 +238,10 @@ def available():
 
 def size(number):
     """A size with a unit."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
+    for unit, name in ((10**9, "GB"), (10**6, "MB")):
         if number >= unit:
             return f"{number / unit:.1f} {name}"
-    return f"{number / 1024:.0f} KiB"
+    return f"{number / 1000:.0f} kB"
 
 
 def printable(text):

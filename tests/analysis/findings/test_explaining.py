@@ -209,10 +209,10 @@ def test_smallest_limit_becomes_a_memory_request() -> None:
     assert finding.strength == 1, "one bisection does not show how much another would differ"
     (finding,) = limited({"ask_bytes": 272 * 2**20})
     assert finding.advice is not None
-    assert (finding.advice.do, finding.advice.choose, finding.facts["request_mib"]) == (
+    assert (finding.advice.do, finding.advice.choose, finding.facts["request_bytes"]) == (
         "request",
-        ("272 MiB",),
-        (272, 272),
+        ("--mem=272M",),
+        (272 * 2**20, 272 * 2**20),
     )
     (small,) = limited({"ask_bytes": 100 * MB})
     assert small.advice is None, "it did not complete with less"

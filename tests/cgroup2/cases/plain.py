@@ -63,7 +63,7 @@ def case_group_with_a_limit_is_not_left() -> None:
             assert weighed.status == 0
             assert around["limit_bytes"] == 200 << 20
             assert around["peak_bytes"] > 60 * MB
-            assert "limit of 200 MiB" in weighed.stderr
+            assert "limit of 210 MB" in weighed.stderr
             killed = watch("--", *holds(300 * MB), group=group)
             assert killed.record["killed_for_memory"]
             assert killed.record["outcome"] == "failed"

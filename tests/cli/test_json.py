@@ -1,0 +1,84 @@
+"""Option `--json`: one JSON document on standard output, and the text on standard error."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram import cli
+
+from ..conftest import ROOT
+
+Document = Callable[..., dict[str, Any]]
+HOLDS = [sys.executable, "-c", "import time; held = bytearray(40_000_000); print('its own'); time.sleep(0.3)"]
+
+
+@pytest.fixture
+def document(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Document:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str | Path) -> dict[str, Any]:
+        capfd.readouterr()
+        assert cli.main([*map(str, words), "--json"]) == 0
+        output = capfd.readouterr()
+        assert output.err.strip(), "the text"
+        content: dict[str, Any] = json.loads(output.out)
+        return content
+
+    return call
+
+
+@pytest.mark.slow
+def test_watch_show_and_job_have_record_and_request(document: Document, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["watch", "--out", "run", "--json", "run.json", "--", *HOLDS, "--token=s3cret"]) == 0
+    assert capfd.readouterr().out == "its own\n"
+    watched = json.loads(Path("run.json").read_text())
+    assert watched["request"]["kept_bytes"] > 40e6 and watched["request"]["mem"].endswith("M")
+    assert watched["record"]["outcome"] == "completed" and "s3cret" not in json.dumps(watched)
+    (shown,) = document("show", "run")["runs"]
+    assert shown == {"folder": "run", **watched}
+    assert document("job", "--record", "run")["request"] == watched["request"]
+
+
+@pytest.mark.slow
+def test_document_of_watch_follows_the_commands_output_and_replaces_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["watch", "--json", "-", "--", *HOLDS]) == 0
+    first, _, rest = capfd.readouterr().out.partition("\n")
+    assert first == "its own" and json.loads(rest)["record"]["outcome"] == "completed"
+    contents = {"train.py": "print()", "list.json": '["request", "record"]', "map.json": "{}"}
+    for name, text in contents.items():
+        Path(name).write_text(text)
+    for name in (*contents, "nothing/run.json"):
+        assert cli.main(["watch", "--json", name, "--", "touch", "began"]) == 2
+    assert {name: Path(name).read_text() for name in contents} == contents and not Path("began").exists()
+
+
+def test_results_of_locks_are_documents(document: Document) -> None:
+    packages = document("stack", "diff", "june-2023", "current")["packages"]
+    assert "datasets" in {one["package"] for one in packages}
+    compared = document("atlas", "compare", ROOT / "envs/june-2023.txt", "newest")
+    assert "datasets" in {one["library"] for one in compared["libraries"]}
+
+
+@pytest.mark.slow
+def test_fit_prints_its_file(document: Document) -> None:
+    program = "import time; held = bytearray(10_000_000 * int(__import__('sys').argv[1])); time.sleep(0.1)"
+    words = ("fit", "--budget", "1G", "--vary", "n=1,2")
+    assert cli.main([*words, "--json", "--", sys.executable, "-c", program, "{n}"]) == 0
+    assert len(json.loads(Path("results-fit/fit.json").read_text())["settings"]) == 2
+
+
+@pytest.mark.parametrize(("to", "status"), [("| true", 141), ("> /dev/full", 2), (">&-", 0)])
+def test_output_that_nobody_reads_has_no_traceback(to: str, status: int) -> None:
+    long = "sleep 1; " if to == "| true" else ""  # until the reader has gone
+    call = f"({long}{sys.executable} -m beyond_ram stack diff june-2023 current; echo $? >&2) {to}"
+    done = subprocess.run(["bash", "-c", call], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    assert int(done.stderr.split()[-1]) == status, done.stderr
