@@ -33,7 +33,7 @@ import inputs
 import inventory
 import worker as working
 from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
-from trouble import NO_ROOM, Refused
+from trouble import NO_ROOM, Refused, out_of_memory
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
@@ -773,6 +773,7 @@ class Run:
             [] if self.common.encoder.append is None else self.common.encoder.append.tolist(),
             room,
             self.common.need,
+            self.common.size,
         )
         write_record(self.done_record(), {**record, "verified": counts, "manifest": self.manifest_digest})
         too_large = f", {counts['too_large']:,} not: they need more memory than is free" if counts["too_large"] else ""
@@ -854,13 +855,15 @@ def command(args, place):
         message, status = error, 2
     except RuntimeError as error:
         message, status = error, 1
-    except MemoryError:
-        message, status = "the memory is not enough; the same command goes on where it stopped", 1
     except OSError as error:
         full = run and error.errno in NO_ROOM and args.out.exists()
         message, status = run.no_room() if full else f"{error}; the same command goes on where it stopped", 1
     except KeyboardInterrupt:
         message, status = "stopped; the same command goes on where it stopped", 130
+    except BaseException as error:
+        if not out_of_memory(error):
+            raise
+        message, status = "the memory is not enough; the same command goes on where it stopped", 1
     print(printable(f"beyond-ram: {message}"), file=sys.stderr)
     return status
 

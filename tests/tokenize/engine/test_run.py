@@ -661,7 +661,7 @@ def test_document_that_cannot_be_cut_needs_memory(
     """A document that can be cut needs little memory; another is refused, with the memory it needs."""
     cut, whole = tmp_path / "cut.txt", tmp_path / "whole.txt"
     cut.write_text("some words " * 1_000_000, encoding="utf-8")
-    whole.write_text("a" * 11_000_000, encoding="utf-8")
+    whole.write_text("a" * 6_000_000, encoding="utf-8")
     flags: dict[str, Any] = {"tokenizer": families["gpt2"], "memory_limit": 150 << 20, "workers": 1}
     done = tokenize(cut, out=tmp_path / "1", **flags)
     assert done.returncode == 0, done.stderr
@@ -681,7 +681,7 @@ def test_document_too_large_for_two_workers_is_done_by_one(
     texts.mkdir()
     for number in range(6):
         (texts / f"{number}.txt").write_text("some words " * 120_000, encoding="utf-8")
-    (texts / "3.txt").write_text("a" * 5_000_000, encoding="utf-8")
+    (texts / "3.txt").write_text("a" * 3_000_000, encoding="utf-8")
     flags: dict[str, Any] = {"tokenizer": families["gpt2"], "workers": 2}
     assert tokenize(texts, out=tmp_path / "free", **flags).returncode == 0
     done = tokenize(texts, out=tmp_path / "tight", memory_limit=400 << 20, **flags)
@@ -800,3 +800,41 @@ def test_killed_child_is_reported_by_its_parent(families: dict[str, Path], pytho
         os.kill(int(children.read_text()), signal.SIGKILL)
         message = process.communicate(timeout=30)[1]
     assert process.returncode == 1 and len(message.splitlines()) == 1 and str(data) in message, message
+
+
+@pytest.mark.parametrize("text", ["\U0001f600 " * 500_000, "\u6f22" * 800_000, "\u0639\u0628" * 600_000, "\n" * 2_400_000])
+def test_text_without_a_cut_counts_in_bytes(
+    text: str, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text('{"text": "short"}\n' + json.dumps({"text": text}, ensure_ascii=False) + "\n", encoding="utf-8")
+    done = tokenize(path, tokenizer=families["gpt2"], out=tmp_path / "out", workers=1, memory_limit=LIMIT)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert f"{path}, line 2: a document needs" in done.stderr, done.stderr
+
+
+# The engine with a need that is far too low, so that the library is out of memory.
+TOO_LOW = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import encoder, run
+encoder.NEED_ARRAYS = 1
+status = run.main(sys.argv[2:])
+sys.stdout.flush()
+os._exit(status)
+"""
+
+
+@pytest.mark.parametrize("text", ["\U0001f600 " * 1_600_000, "\u6f22" * 1_500_000])
+def test_library_that_is_out_of_memory_ends_the_command_with_a_line(
+    text: str, families: dict[str, Path], python: Path, tmp_path: Path
+) -> None:
+    """It may panic, abort, or wait for itself while it prints a backtrace."""
+    path = tmp_path / "one.txt"
+    path.write_text(text, encoding="utf-8")
+    command = [python, "-c", TOO_LOW, ENGINE, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
+    command += ["--workers=1", f"--memory-limit={LIMIT}", "--", path]
+    environment = os.environ | {"RUST_BACKTRACE": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=environment)
+    assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done.stderr
+    assert str(path) in done.stderr and "memory" in done.stderr and "give more" in done.stderr, done.stderr
