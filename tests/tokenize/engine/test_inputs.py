@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import itertools
 import json
 import struct
 import sys
@@ -383,8 +384,15 @@ def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_par
     path = many_groups(tmp_path / "a.parquet")
     metadata = pq.read_metadata(path)
     assert (metadata.num_row_groups, metadata.num_columns) == (20, 4)
-    need = inputs.OF_COLUMN * 80 + inputs.OF_BYTE * metadata.serialized_size
-    assert inputs.footer_need(str(path)) == need
+    raw = path.read_bytes()
+    footer = raw[-8 - metadata.serialized_size : -8]
+    columns, chunks, size, entries = sizes.footer(footer, True)
+    assert (columns, chunks, entries) == (4, 80, 1)
+    assert 0 <= size - sum(map(len, itertools.chain(*metadata.metadata.items()))) < 16
+    assert sizes.footer(footer, False)[:2] == (4, 80)
+    need = inputs.OF_COLUMN * 4 + inputs.OF_CHUNK * 80 + inputs.OF_BYTE * (len(footer) - size)
+    need += inputs.OF_METADATA * size + inputs.OF_ENTRY
+    assert inputs.footer_need(str(path), need) == need
     assert inputs.plan([str(path)], room=need)[0]
     with pytest.raises(json_text.Refused, match="reading its footer"):
         inputs.plan([str(path)], room=need - 1)

@@ -838,3 +838,10 @@ def test_library_that_is_out_of_memory_ends_the_command_with_a_line(
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=environment)
     assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done.stderr
     assert str(path) in done.stderr and "memory" in done.stderr and "give more" in done.stderr, done.stderr
+
+
+def test_metadata_of_a_parquet_footer_counts(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a", "b"]}).replace_schema_metadata({"k": "v" * 8_000_000}), path)
+    done = tokenize(path, tokenizer=families["gpt2"], out=tmp_path / "out", workers=2, memory_limit=LIMIT)
+    assert done.returncode == 2 and f"{path}: reading its footer needs" in done.stderr, done.stderr
