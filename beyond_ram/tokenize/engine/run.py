@@ -252,7 +252,7 @@ def printable(text):
 class Thread:
     """The worker that is a thread of this process, with its pipes."""
 
-    pid = "self"
+    pid, most = "self", 0  # `most`: largest resident size of a process that has ended
 
     def __init__(self, common, selector, others=(), place=None):
         self.common, self.selector, self.others = common, selector, others
@@ -328,7 +328,8 @@ class Forked(Thread):
 
     def status(self):
         """The exit status after the output has ended; negative for a signal."""
-        status, self.alive = os.waitpid(self.pid, 0)[1], False
+        _, status, used = os.wait4(self.pid, 0)
+        self.alive, self.most = False, used.ru_maxrss * 1024
         return os.waitstatus_to_exitcode(status)
 
     def end(self):
@@ -481,7 +482,7 @@ class Run:
         import outputs
 
         flat = self.flat()
-        if not flat.exists():
+        if not flat.is_file():
             return
         for unit in range(self.mine.start, state["units"]):
             record, start = self.records[unit], self.merged["bytes"]
@@ -522,7 +523,7 @@ class Run:
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
         self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
-        self.cpu, self.peak, self.looked = 0.0, 0, 0.0
+        self.cpu, self.looked = 0.0, 0.0
         finished = len(self.mine) - len(self.todo)
         if finished:
             print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
@@ -533,7 +534,7 @@ class Run:
                 self.work_off()
         finally:
             for worker in self.workers:
-                worker.end()
+                self.end(worker)
         self.finish()
 
     # Workers and their memory
@@ -566,14 +567,18 @@ class Run:
             while len(self.workers) > 1:
                 worker = self.workers.pop()
                 self.cpu += worker.cpu
-                worker.end()
+                self.end(worker)
             self.todo, self.alone = [unit for unit, _ in self.large], True
             self.workers[0].send({"budget": self.room})
             self.give(self.workers[0])
             self.loop()
         self.cpu += sum(worker.cpu for worker in self.workers)
 
-    alone = False
+    alone, most_of_others = False, 0
+
+    def end(self, worker):
+        worker.end()
+        self.most_of_others += worker.most
 
     def large_parts(self, budget):
         """Take the units with a part that needs more than a worker may use off the others. Raises Refused if one needs
@@ -609,7 +614,6 @@ class Run:
             self.listen(0.5)
             if (now := time.monotonic()) - self.looked > LOOK_EVERY:
                 self.looked, memory = now, self.parent + sum(worker.memory() for worker in self.workers)
-                self.peak = max(self.peak, memory)
                 self.progress.show(memory, len(self.workers))
 
     def listen(self, timeout):
@@ -726,9 +730,14 @@ class Run:
         cpu = self.cpu + sum(os.times()[:2])
         print(
             f"{record['rows']:,} documents, {record['tokens']:,} tokens in {spent:.1f} s and {cpu:.1f} CPU-seconds; "
-            f"anonymous memory at most {self.peak / 1e6:.0f} MB; {verified}",
+            f"resident memory, files included, at most {self.most() / 1e6:.0f} MB; {verified}",
             file=sys.stderr,
         )
+
+    def most(self):
+        """The sum of the largest resident sizes of all processes, with pages of files and shared ones in each."""
+        pids = ["self", *([os.getppid()] if self.args.memory_limit else [])]
+        return sum(map(working.resident_most, pids)) + self.most_of_others
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""

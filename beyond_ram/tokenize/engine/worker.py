@@ -36,6 +36,12 @@ def anonymous(pid):
     return 0
 
 
+def resident_most(pid):
+    """The largest resident size of a process so far, in bytes."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+
+
 def data_bytes():
     """Address space of this process that can become anonymous memory."""
     with open("/proc/self/status", encoding="ascii") as file:
