@@ -519,24 +519,27 @@ def csv_rows(file, packing, start, end, column, huge):
 
     def lines():
         nonlocal held
-        decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
+        decode, kept, number = codecs.getincrementaldecoder("utf-8-sig")(), "", 1
         for chunk in itertools.chain(source.chunks(), [b""]):
             try:
                 kept += decode.decode(chunk, not chunk)
             except UnicodeDecodeError as error:
-                raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+                number += error.object.count(b"\n", 0, error.start)
+                raise Refused(f"{file}, line {number}: not UTF-8 (0x{error.object[error.start]:02x})") from None
             complete = kept.split("\n")
             kept = complete.pop()
             if len(kept) > csv.field_size_limit():
-                raise Refused(f"{file}: a line of more than {csv.field_size_limit():,} characters")
+                number += len(complete)
+                raise Refused(f"{file}, line {number}: a line of more than {csv.field_size_limit():,} characters")
             for line in complete:
                 if (held := held + len(line)) > csv.field_size_limit():  # of lines and many fields
-                    raise Refused(f"{file}: a row of more than {csv.field_size_limit():,} characters")
+                    raise Refused(f"{file}, line {first}: a row of more than {csv.field_size_limit():,} characters")
+                number += 1
                 yield line + "\n"
         if kept:
             yield kept
 
-    held = 0  # characters of the row that is being read
+    held, first = 0, 1  # characters of the row that is being read, and its first line
     with Source(file, packing) as source:
         rows = csv.reader(lines(), delimiter="\t" if kind_of(file)[0] == "tsv" else ",", strict=True)
         try:
@@ -546,12 +549,13 @@ def csv_rows(file, packing, start, end, column, huge):
             if column not in header:
                 raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
             place, batch, batch_size, number = header.index(column), [], 0, 1
+            held, first = 0, rows.line_num + 1
             for row in rows:
-                held = 0
+                held, before, first = 0, first, rows.line_num + 1
                 if not row:
                     continue
                 if len(row) != len(header):
-                    raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
+                    raise Refused(f"{file}, line {before}: {len(row)} fields, and the header has {len(header)}")
                 batch.append(row[place])
                 batch_size += len(row[place])
                 if batch_size >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
@@ -559,7 +563,8 @@ def csv_rows(file, packing, start, end, column, huge):
                     number += len(batch)
                     batch, batch_size = [], 0
         except csv.Error as error:
-            raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
+            lines_read = f"line {first}" if rows.line_num <= first else f"lines {first} to {rows.line_num}"
+            raise Refused(f"{file}, {lines_read}: not CSV ({error})") from None
         yield Batch(batch, source.grown(), lambda i: f"{file}, row {number + i}")
 
 

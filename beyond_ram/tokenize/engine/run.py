@@ -143,8 +143,10 @@ def claim(args, identities, tokenizer, count):
         records = [read_record(path) for path in work.glob("*[0-9].json")]
         if changed is None and any(record and record.get("manifest") != digest_of(manifest) for record in records):
             changed = "its finished parts do not belong to its manifest.json"
-        # Units within one long line have no documents, and finish at once.
-        if changed and (at_work(work) or any(record is None or record["rows"] for record in records)):
+        # Units within one long line have no documents, and finish at once. A finished shard may have no unit.
+        if changed and (
+            at_work(work) or any(record is None or record["rows"] or "verified" in record for record in records)
+        ):
             raise Refused(
                 f"--out {out} was started with other settings: {changed}; name another folder, or remove that one"
             )

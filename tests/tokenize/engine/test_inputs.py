@@ -1,5 +1,6 @@
 """Documents from files: the same for any chunk size, spans, and size from which a document is streamed."""
 
+import csv
 import gc
 import gzip
 import itertools
@@ -502,3 +503,34 @@ def test_long_blank_line_is_no_document(tmp_path: Path) -> None:
     path.write_bytes(b"\v" * 500 + b'{"text": "b"}\n')
     with pytest.raises(json_text.Refused):
         texts_of(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"text\nok\n\xff\n", "line 3: not UTF-8"),
+        (b'text\nok\n"open\nx\ny\n', "lines 3 to 5: not CSV"),
+        (b'text,n\nok,1\n"a\nb",1\n"a"b,2\n', "line 5: not CSV"),
+        (b"text,n\nok,1\n'a\n", "line 3: 1 fields"),
+        (b"text\n" + b"ok\n" * 9 + b"x" * 900_000, "line 11: a line of more"),
+        (b"text\nok\n" + b'"x\n",' * 200_000, "line 3: a row of more"),
+    ],
+)
+def test_csv_that_is_refused_names_the_line(content: bytes, lines: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    limit = csv.field_size_limit(300_000)
+    try:
+        with pytest.raises(json_text.Refused, match=f"a.csv, {lines}"):
+            read([(str(tmp_path / "a.csv"), 0, None)], 100)
+    finally:
+        csv.field_size_limit(limit)
+
+
+@pytest.mark.parametrize("huge", [4, 1000])
+def test_byte_order_mark_is_skipped_only_at_the_start_of_a_file(huge: int, tmp_path: Path) -> None:
+    mark, path = b"\xef\xbb\xbf", tmp_path / "a.jsonl"
+    path.write_bytes(mark + b'{"text": "a"}\n{"text": "b"}\n')
+    assert read([(str(path), 0, None)], huge) == ["a", "b"]
+    path.write_bytes(mark + b'{"text": "a"}\n' + mark + b'{"text": "b"}\n')
+    with pytest.raises(json_text.Refused, match="a.jsonl, line 2: is not JSON"):
+        read([(str(path), 0, None)], huge)

@@ -799,7 +799,9 @@ def test_killed_child_is_reported_by_its_parent(families: dict[str, Path], pytho
     assert process.returncode == 1 and len(message.splitlines()) == 1 and str(data) in message, message
 
 
-@pytest.mark.parametrize("text", ["\U0001f600 " * 500_000, "\u6f22" * 800_000, "\u0639\u0628" * 600_000, "\n" * 2_400_000])
+@pytest.mark.parametrize(
+    "text", ["\U0001f600 " * 500_000, "\u6f22" * 800_000, "\u0639\u0628" * 600_000, "\n" * 2_400_000]
+)
 def test_text_without_a_cut_counts_in_bytes(
     text: str, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
@@ -872,3 +874,14 @@ def test_pipe_in_the_work_folder_is_not_waited_for(
         path.unlink(missing_ok=True)
         os.mkfifo(path)
     assert len(done.stderr.splitlines()) <= 1 or done.returncode == 0, done.stderr
+
+
+def test_shard_of_other_inputs_is_refused_after_one_without_a_unit(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    path, flags = tmp_path / "a.txt", {"tokenizer": families["gpt2"], "out": tmp_path / "out"}
+    path.write_text("some words", encoding="utf-8")
+    assert tokenize(path, **flags, shard="1/2").returncode == 0
+    path.write_text("some other words", encoding="utf-8")
+    done = tokenize(path, **flags, shard="2/2")
+    assert done.returncode == 2 and "was started with other settings" in done.stderr, done.stderr
