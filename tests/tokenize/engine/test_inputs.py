@@ -532,5 +532,5 @@ def test_byte_order_mark_is_skipped_only_at_the_start_of_a_file(huge: int, tmp_p
     path.write_bytes(mark + b'{"text": "a"}\n{"text": "b"}\n')
     assert read([(str(path), 0, None)], huge) == ["a", "b"]
     path.write_bytes(mark + b'{"text": "a"}\n' + mark + b'{"text": "b"}\n')
-    with pytest.raises(json_text.Refused, match="a.jsonl, line 2: is not JSON"):
+    with pytest.raises(json_text.Refused, match=r"a\.jsonl, line 2: is not JSON"):
         read([(str(path), 0, None)], huge)
