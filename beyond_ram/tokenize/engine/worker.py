@@ -209,6 +209,7 @@ class Worker:
         self.encoder = common.encoder
         self.dtype = np.dtype(common.dtype)
         self.budget, self.untrimmed, self.data = 0, 0, data_bytes()
+        self.reused = 0  # what the library keeps of a large text and uses again for the next one
 
     def allow(self, budget):
         """Set the maximum memory besides the shared part, in bytes."""
@@ -224,9 +225,16 @@ class Worker:
         need = size * self.need
         if self.config["limited"] and 2 * need > self.budget:  # what earlier documents left counts too
             inputs.trim()
-            need += max(data_bytes() - self.data, 0)
+            need += max(data_bytes() - self.data - self.reused, 0)
         if need > self.budget:
             raise NeedsMemory(need, where, reason)
+
+    def alone(self, encode, text):
+        """The ids of one large text; notes what the library keeps of it."""
+        before = data_bytes()
+        ids = encode([text])[0]
+        self.reused = max(self.reused, data_bytes() - before - ids.nbytes)
+        return ids
 
     def unit(self, number, spans, path):
         """Do one unit. Returns its record, and the bytes of input not reported yet."""
@@ -336,9 +344,12 @@ class Worker:
         no_cut = "it has no place to cut for very long"
 
         def encoded(piece):
-            if len(piece) > WHOLE_PIECES * cutting.PIECE:
+            large = len(piece) > WHOLE_PIECES * cutting.PIECE
+            if large:
                 self.demand(self.size(piece), document.where, no_cut)
             try:
+                if large:
+                    return self.alone(lambda texts: self.encoder.plain(texts, False), piece)
                 return self.encoder.plain([piece], False)[0]
             except BaseException as error:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
@@ -374,12 +385,12 @@ class Worker:
         text = "".join(texts)
         del texts
         try:
-            arrays = self.encoder.encode([text])
+            ids = self.alone(self.encoder.encode, text)
         except BaseException as error:
             raise Refused(f"{document.where}: {reason(text, error)}") from None
         self.characters += len(text)
         self.note(part.rows, len(text))
-        part.documents(arrays)
+        part.documents([ids])
 
 
 def serve(common, orders, target, place):
