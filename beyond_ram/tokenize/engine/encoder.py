@@ -8,16 +8,18 @@ import os
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a worker per core already
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["RUST_BACKTRACE"] = "0"  # a backtrace takes memory: where there is none, it waits for itself forever
 
 import json
 import textwrap
+import unicodedata
 
 import tokenizers
 from trouble import Refused
 
-# Maximum bytes of memory to encode a whole document, per byte of its UTF-8: a little above the largest measured value
-# over text, one repeated character and lines of one letter (docs/tokenize.md).
-NEED_ARRAYS, NEED_LISTS = 48, 360
+# Bytes of addresses to encode a whole document, per byte of its normal form (`Size`): above the largest measured value
+# over texts of 1 to 4 bytes a character, one word or many, before and after a power of two (docs/tokenize.md).
+NEED_ARRAYS, NEED_UNIGRAM, NEED_LISTS = 88, 128, 600
 SHORT = 200  # mean characters of the texts up to which a batch is faster; it runs in another thread with its own caches
 
 
@@ -26,10 +28,25 @@ def gives_arrays():
     return hasattr(tokenizers.Encoding, "ids_array") and not hasattr(tokenizers.Encoding, "offsets")
 
 
-def need_per_byte():
+def need_per_byte(spec):
     if gives_arrays():
-        return NEED_ARRAYS
+        return NEED_UNIGRAM if spec["model"].get("type") == "Unigram" else NEED_ARRAYS
     return NEED_LISTS if hasattr(tokenizers.Tokenizer, "encode_batch_fast") else 2 * NEED_LISTS  # offsets too
+
+
+class Size:
+    """The bytes of a text that the model gets, at most, if its normalizers are Unicode's or put `▁` for a blank."""
+
+    STEP = 1 << 16  # characters at once: a character becomes up to 18
+
+    def __init__(self, spec):
+        self.grows = bool(spec.get("normalizer")) or "Metaspace" in json.dumps(spec.get("pre_tokenizer"))
+
+    def __call__(self, text):
+        if not self.grows:
+            return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+        parts = (text[at : at + self.STEP].replace(" ", "\u2581") for at in range(0, len(text), self.STEP))
+        return sum(len(unicodedata.normalize("NFKD", part).encode("utf-8", "replace")) for part in parts)
 
 
 def load(path):

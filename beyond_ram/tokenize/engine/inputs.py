@@ -8,6 +8,7 @@ import codecs
 import contextlib
 import csv
 import ctypes
+import functools
 import gc
 import gzip
 import itertools
@@ -26,7 +27,10 @@ BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: they fit into
 ROWS = 1 << 12  # rows of a table whose places are looked up at once
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
 SPACES = b" \t\r\v\f"  # characters of a line without a document
-OF_COLUMN, OF_BYTE = 1_200, 2  # most memory for a column of a row group and a byte of a Parquet footer, measured
+# Most memory for a column, a column of a row group, and a byte of a Parquet footer; and for a byte and an entry of the
+# key-value metadata in it, which may be copies of a schema with entries of its own. Measured.
+OF_COLUMN, OF_CHUNK, OF_BYTE, OF_METADATA, OF_ENTRY = 1_600, 1_200, 3, 8, 160
+ROUGH = 32 << 20  # bytes of memory for a footer up to which a rough bound is enough
 BESIDE = 20 << 20  # memory to encode beside a zstd window
 HUGE = 1 << 20  # bytes from which a document is read as a stream
 
@@ -65,10 +69,10 @@ def plan(files, column="text", room=float("inf")):
     lengths = [os.stat(file).st_size for file in files]
     size, units, weights, open_unit, unit_size = unit_bytes(sum(lengths)), [], [], [], 0
     for file, length in zip(files, lengths, strict=True):
-        if (need := footer_need(file)) > room:
+        if (need := footer_need(file, room)) > room:
             raise Refused(
                 f"{file}: reading its footer needs up to {need / 1e6:,.0f} MB of memory, and {int(room) / 1e6:,.0f} MB "
-                "are available; write the file with larger row groups, or give more"
+                "are available; write the file with larger row groups or less metadata, or give more"
             )
         for span, weight in spans(file, length, size, column):
             if open_unit and unit_size + weight > size * 1.25:
@@ -108,8 +112,10 @@ def arrow_library():
     return pyarrow
 
 
-def footer_need(file):
-    """The most bytes of memory that the parsed footer of a Parquet file takes; 0 for another file."""
+@functools.lru_cache(64)
+def footer_need(file, enough=ROUGH):
+    """The most bytes of memory to parse the footer of a Parquet file, counted well if it may be above `enough`; 0 for
+    another file."""
     if kind_of(file)[0] != "parquet":
         return 0
     with refusing(file), open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
@@ -117,7 +123,13 @@ def footer_need(file):
         if raw[-4:] != b"PAR1" or size > len(raw) - 8:  # pyarrow says what is wrong
             return 0
         with memoryview(raw)[len(raw) - 8 - size : -8] as footer:
-            return OF_BYTE * size + OF_COLUMN * sizes.columns_of_groups(footer)
+            for whole in (False, True):
+                columns, chunks, metadata, entries = sizes.footer(footer, whole)
+                need = OF_COLUMN * columns + OF_CHUNK * chunks + OF_BYTE * (size - metadata)
+                need += OF_METADATA * metadata + OF_ENTRY * entries
+                if need <= enough:
+                    break
+            return need
 
 
 LIBC = ctypes.CDLL(None)
@@ -507,24 +519,27 @@ def csv_rows(file, packing, start, end, column, huge):
 
     def lines():
         nonlocal held
-        decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
+        decode, kept, number = codecs.getincrementaldecoder("utf-8-sig")(), "", 1
         for chunk in itertools.chain(source.chunks(), [b""]):
             try:
                 kept += decode.decode(chunk, not chunk)
             except UnicodeDecodeError as error:
-                raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+                number += error.object.count(b"\n", 0, error.start)
+                raise Refused(f"{file}, line {number}: not UTF-8 (0x{error.object[error.start]:02x})") from None
             complete = kept.split("\n")
             kept = complete.pop()
             if len(kept) > csv.field_size_limit():
-                raise Refused(f"{file}: a line of more than {csv.field_size_limit():,} characters")
+                number += len(complete)
+                raise Refused(f"{file}, line {number}: a line of more than {csv.field_size_limit():,} characters")
             for line in complete:
                 if (held := held + len(line)) > csv.field_size_limit():  # of lines and many fields
-                    raise Refused(f"{file}: a row of more than {csv.field_size_limit():,} characters")
+                    raise Refused(f"{file}, line {first}: a row of more than {csv.field_size_limit():,} characters")
+                number += 1
                 yield line + "\n"
         if kept:
             yield kept
 
-    held = 0  # characters of the row that is being read
+    held, first = 0, 1  # characters of the row that is being read, and its first line
     with Source(file, packing) as source:
         rows = csv.reader(lines(), delimiter="\t" if kind_of(file)[0] == "tsv" else ",", strict=True)
         try:
@@ -534,12 +549,13 @@ def csv_rows(file, packing, start, end, column, huge):
             if column not in header:
                 raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
             place, batch, batch_size, number = header.index(column), [], 0, 1
+            held, first = 0, rows.line_num + 1
             for row in rows:
-                held = 0
+                held, before, first = 0, first, rows.line_num + 1
                 if not row:
                     continue
                 if len(row) != len(header):
-                    raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
+                    raise Refused(f"{file}, line {before}: {len(row)} fields, and the header has {len(header)}")
                 batch.append(row[place])
                 batch_size += len(row[place])
                 if batch_size >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
@@ -547,7 +563,8 @@ def csv_rows(file, packing, start, end, column, huge):
                     number += len(batch)
                     batch, batch_size = [], 0
         except csv.Error as error:
-            raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
+            lines_read = f"line {first}" if rows.line_num <= first else f"lines {first} to {rows.line_num}"
+            raise Refused(f"{file}, {lines_read}: not CSV ({error})") from None
         yield Batch(batch, source.grown(), lambda i: f"{file}, row {number + i}")
 
 

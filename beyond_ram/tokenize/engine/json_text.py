@@ -72,7 +72,7 @@ class Lines:
 
     def text(self, line):
         """The text of one line, bytes or a view of them. Raises Refused."""
-        if self.parser:
+        if self.parser and line[0] != codecs.BOM_UTF8[0]:  # simdjson skips a byte order mark of any line
             try:
                 value = self.parser.parse(line)[self.column]
                 if type(value) is str:

@@ -95,6 +95,8 @@ def _lists(batches):
 def file_digest(path, start=0, size=None):
     """(bytes, XXH3-128) of a file, or of `size` bytes of it from `start` on."""
     digest, read, view = xxhash.xxh3_128(), 0, memoryview(bytearray(BUFFER))
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise FileNotFoundError(f"{path}: no regular file")
     with open(path, "rb", buffering=0) as opened:
         opened.seek(start)
         while count := opened.readinto(view[: BUFFER if size is None else min(BUFFER, size - read)]):

@@ -24,7 +24,7 @@ def main():
     except Refused as error:
         print(json.dumps({"refused": str(error)}))
         return
-    version = encoder.tokenizers.__version__
+    version, need = encoder.tokenizers.__version__, encoder.need_per_byte(spec)
     try:
         cuts, why = True, cutting.rules(spec).why
     except cutting.NoCuts as reason:
@@ -37,7 +37,7 @@ def main():
     except Refused as error:
         print(json.dumps({"version": version, "cannot": str(error)}))
         return
-    print(json.dumps({"version": version, "cuts": cuts, "why": why, "need_per_byte": encoder.need_per_byte()}))
+    print(json.dumps({"version": version, "cuts": cuts, "why": why, "need_per_byte": need}))
 
 
 if __name__ == "__main__":

@@ -44,8 +44,10 @@ def write_record(path, value):
 
 
 def read_record(path):
-    """Read a file of `write_record`; None if it is missing or damaged."""
+    """Read a file of `write_record`; None if it is missing, damaged or no file."""
     try:
+        if not Path(path).is_file():  # a pipe would be waited for
+            return None
         value = json.loads(Path(path).read_text(encoding="utf-8"))
         return value if value.pop("record_sha256") == digest_of(value) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

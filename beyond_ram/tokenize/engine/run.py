@@ -33,7 +33,7 @@ import inputs
 import inventory
 import worker as working
 from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
-from trouble import NO_ROOM, Refused
+from trouble import NO_ROOM, Refused, out_of_memory
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
@@ -143,8 +143,10 @@ def claim(args, identities, tokenizer, count):
         records = [read_record(path) for path in work.glob("*[0-9].json")]
         if changed is None and any(record and record.get("manifest") != digest_of(manifest) for record in records):
             changed = "its finished parts do not belong to its manifest.json"
-        # Units within one long line have no documents, and finish at once.
-        if changed and (at_work(work) or any(record is None or record["rows"] for record in records)):
+        # Units within one long line have no documents, and finish at once. A finished shard may have no unit.
+        if changed and (
+            at_work(work) or any(record is None or record["rows"] or "verified" in record for record in records)
+        ):
             raise Refused(
                 f"--out {out} was started with other settings: {changed}; name another folder, or remove that one"
             )
@@ -252,7 +254,7 @@ def printable(text):
 class Thread:
     """The worker that is a thread of this process, with its pipes."""
 
-    pid = "self"
+    pid, most = "self", 0  # `most`: largest resident size of a process that has ended
 
     def __init__(self, common, selector, others=(), place=None):
         self.common, self.selector, self.others = common, selector, others
@@ -328,7 +330,8 @@ class Forked(Thread):
 
     def status(self):
         """The exit status after the output has ended; negative for a signal."""
-        status, self.alive = os.waitpid(self.pid, 0)[1], False
+        _, status, used = os.wait4(self.pid, 0)
+        self.alive, self.most = False, used.ru_maxrss * 1024
         return os.waitstatus_to_exitcode(status)
 
     def end(self):
@@ -481,7 +484,7 @@ class Run:
         import outputs
 
         flat = self.flat()
-        if not flat.exists():
+        if not flat.is_file():
             return
         for unit in range(self.mine.start, state["units"]):
             record, start = self.records[unit], self.merged["bytes"]
@@ -522,7 +525,7 @@ class Run:
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
         self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
-        self.cpu, self.peak, self.looked = 0.0, 0, 0.0
+        self.cpu, self.looked = 0.0, 0.0
         finished = len(self.mine) - len(self.todo)
         if finished:
             print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
@@ -533,7 +536,7 @@ class Run:
                 self.work_off()
         finally:
             for worker in self.workers:
-                worker.end()
+                self.end(worker)
         self.finish()
 
     # Workers and their memory
@@ -566,14 +569,18 @@ class Run:
             while len(self.workers) > 1:
                 worker = self.workers.pop()
                 self.cpu += worker.cpu
-                worker.end()
+                self.end(worker)
             self.todo, self.alone = [unit for unit, _ in self.large], True
             self.workers[0].send({"budget": self.room})
             self.give(self.workers[0])
             self.loop()
         self.cpu += sum(worker.cpu for worker in self.workers)
 
-    alone = False
+    alone, most_of_others = False, 0
+
+    def end(self, worker):
+        worker.end()
+        self.most_of_others += worker.most
 
     def large_parts(self, budget):
         """Take the units with a part that needs more than a worker may use off the others. Raises Refused if one needs
@@ -609,7 +616,6 @@ class Run:
             self.listen(0.5)
             if (now := time.monotonic()) - self.looked > LOOK_EVERY:
                 self.looked, memory = now, self.parent + sum(worker.memory() for worker in self.workers)
-                self.peak = max(self.peak, memory)
                 self.progress.show(memory, len(self.workers))
 
     def listen(self, timeout):
@@ -726,9 +732,14 @@ class Run:
         cpu = self.cpu + sum(os.times()[:2])
         print(
             f"{record['rows']:,} documents, {record['tokens']:,} tokens in {spent:.1f} s and {cpu:.1f} CPU-seconds; "
-            f"anonymous memory at most {self.peak / 1e6:.0f} MB; {verified}",
+            f"resident memory, files included, at most {self.most() / 1e6:.0f} MB; {verified}",
             file=sys.stderr,
         )
+
+    def most(self):
+        """The sum of the largest resident sizes of all processes, with pages of files and shared ones in each."""
+        pids = ["self", *([os.getppid()] if self.args.memory_limit else [])]
+        return sum(map(working.resident_most, pids)) + self.most_of_others
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""
@@ -773,6 +784,7 @@ class Run:
             [] if self.common.encoder.append is None else self.common.encoder.append.tolist(),
             room,
             self.common.need,
+            self.common.size,
         )
         write_record(self.done_record(), {**record, "verified": counts, "manifest": self.manifest_digest})
         too_large = f", {counts['too_large']:,} not: they need more memory than is free" if counts["too_large"] else ""
@@ -854,13 +866,15 @@ def command(args, place):
         message, status = error, 2
     except RuntimeError as error:
         message, status = error, 1
-    except MemoryError:
-        message, status = "the memory is not enough; the same command goes on where it stopped", 1
     except OSError as error:
         full = run and error.errno in NO_ROOM and args.out.exists()
         message, status = run.no_room() if full else f"{error}; the same command goes on where it stopped", 1
     except KeyboardInterrupt:
         message, status = "stopped; the same command goes on where it stopped", 130
+    except BaseException as error:
+        if not out_of_memory(error):
+            raise
+        message, status = "the memory is not enough; the same command goes on where it stopped", 1
     print(printable(f"beyond-ram: {message}"), file=sys.stderr)
     return status
 

@@ -16,3 +16,10 @@ class NeedsMemory(Exception):
     def __init__(self, need, where, reason):
         super().__init__(need, where, reason)
         self.need, self.where, self.reason = need, where, reason
+
+
+def out_of_memory(error):
+    """Whether memory was out, for Python or for the tokenizers library, whose panic is no Exception."""
+    return isinstance(error, MemoryError) or (
+        type(error).__name__ == "PanicException" and "pointer is null" in str(error)
+    )

@@ -53,7 +53,7 @@ def choose(units, share, seed):
     return chosen
 
 
-def verify(units, chosen, tokenizer, config, append, budget, need):
+def verify(units, chosen, tokenizer, config, append, budget, need, size):
     """Compare the chosen documents. Returns the number compared, and of those that need more than `budget` bytes of
     memory.
 
@@ -63,7 +63,7 @@ def verify(units, chosen, tokenizer, config, append, budget, need):
     csv.field_size_limit(max(budget // need, inputs.HUGE))
     for at, rows in sorted(chosen.items()):
         unit, last = units[at], max(rows, default=-1)
-        pairs = zip(texts(unit.spans, config["column"], rows, budget // need), unit.documents(), strict=False)
+        pairs = zip(texts(unit.spans, config["column"], rows, budget // need, size), unit.documents(), strict=False)
         for row, ((where, text), ids) in enumerate(pairs):
             if row in rows and text is None:
                 counts["too_large"] += 1
@@ -81,21 +81,22 @@ def verify(units, chosen, tokenizer, config, append, budget, need):
     return counts
 
 
-def texts(spans, column, rows, most):
-    """(place, text) of each document; the text is None if the document is not in `rows` or has over `most` bytes."""
+def texts(spans, column, rows, most, size_of):
+    """(place, text) of each document; the text is None if the document is not in `rows` or has over `most` bytes in
+    its normal form (`size_of`)."""
     row = 0
     for batch in inputs.read(spans, column):
         if isinstance(batch, inputs.Stream):
             pieces, size = [], 0
             for piece in batch.pieces:
-                size += len(piece.encode("utf-8", "replace")) if row in rows else 0
+                size += size_of(piece) if row in rows else 0
                 if row in rows and size <= most:
                     pieces.append(piece)
             yield batch.where, "".join(pieces) if row in rows and size <= most else None
             row += 1
         else:
             for at, text in enumerate(batch.texts):
-                fits = row in rows and len(text.encode("utf-8", "replace")) <= most
+                fits = row in rows and size_of(text) <= most
                 yield batch.where(at), text if fits else None
                 row += 1
 

@@ -23,7 +23,7 @@ TRIM_EVERY = 1 << 22  # bytes of input
 LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
 WHOLE_PIECES = 2  # documents up to this many pieces are encoded whole, because a piece and a rest take longer
 SLACK = 16 << 20  # address space that a worker takes and does not use: stacks of threads, buffers
-PIECES_MOST = 1 << 22  # characters without a place to cut from which on they count against the memory
+GROWTH = 33  # bytes that a character may become: U+FDFA, decomposed
 
 
 def anonymous(pid):
@@ -34,6 +34,12 @@ def anonymous(pid):
                 if line.startswith(field):
                     return int(line.split()[1]) * 1024
     return 0
+
+
+def resident_most(pid):
+    """The largest resident size of a process so far, in bytes."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
 
 
 def data_bytes():
@@ -63,6 +69,15 @@ class Place:
         return self.memory[:].partition(b"\0")[0].decode("utf-8", "replace")
 
 
+NOISE = os.memfd_create("noise")  # what libraries say before they end the process
+
+
+def last_words():
+    """The last line that a library wrote, in brackets."""
+    lines = os.pread(NOISE, 1 << 12, max(os.fstat(NOISE).st_size - (1 << 12), 0)).splitlines()
+    return f" ({lines[-1].decode(errors='replace')})" if lines else ""
+
+
 def death(status, place, limited):
     """Why a worker ended, in words. `status`: negative for a signal."""
     if status >= 0:
@@ -70,9 +85,14 @@ def death(status, place, limited):
     why = ""
     if -status in (signal.SIGKILL, signal.SIGABRT):
         why = ", as happens where memory is out; "
-        why += "give more memory, or a --memory-limit below what is free" if limited else "give --memory-limit"
+        if not limited:
+            why += "give --memory-limit"
+        elif -status == signal.SIGABRT:
+            why += "give more by --memory-limit, or make the documents smaller"
+        else:
+            why += "give more memory, or a --memory-limit below what is free"
     where = f" at or after {place}" if place else ""
-    return f"a worker was killed by signal {-status}{where}{why}"
+    return f"a worker was killed by signal {-status}{where}{last_words()}{why}"
 
 
 def end_with_parent():
@@ -88,6 +108,8 @@ def in_child(work, place):
         status = 1
         try:
             end_with_parent()
+            sys.stderr = open(os.dup(2), "w", buffering=1, errors="backslashreplace")
+            os.dup2(NOISE, 2)  # a death gets one line, of the parent
             status = work()
             sys.stdout.flush()
         except BaseException:
@@ -118,8 +140,12 @@ def settle():
 
 
 def reason(text, error):
-    """Why a tokenizer refuses a text. Raises MemoryError if it does not."""
-    if isinstance(error, MemoryError):
+    """Why a tokenizer refuses a text. Raises MemoryError if memory is out."""
+    from trouble import out_of_memory
+
+    if out_of_memory(error):
+        raise MemoryError from None
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
         raise error
     try:
         text.encode()
@@ -145,11 +171,12 @@ class Common:
         import inputs
         from trouble import Refused
 
-        self.config, self.need = config, encoder.need_per_byte()
+        self.config = config
         # One after the other, and numpy last: loading takes several times the kept memory, and the next load reuses it.
         tokenizer = encoder.load(config["tokenizer"])
         inputs.trim()
         spec = encoder.read_spec(config["tokenizer"])
+        self.need, self.size = encoder.need_per_byte(spec), encoder.Size(spec)
         encoder.check_ids(spec)
         self.dtype = "<u2" if encoder.highest_id(tokenizer, spec) < 1 << 16 else "<u4"
         append = None if config["append"] is None else encoder.id_of(tokenizer, spec, config["append"])
@@ -178,16 +205,36 @@ class Worker:
         import numpy as np
 
         self.common, self.config, self.say, self.place = common, common.config, say, place
-        self.rules, self.why, self.need = common.rules, common.why, common.need
+        self.rules, self.why, self.need, self.size = common.rules, common.why, common.need, common.size
         self.encoder = common.encoder
         self.dtype = np.dtype(common.dtype)
         self.budget, self.untrimmed, self.data = 0, 0, data_bytes()
+        self.reused = 0  # what the library keeps of a large text and uses again for the next one
 
     def allow(self, budget):
         """Set the maximum memory besides the shared part, in bytes."""
         self.budget = max(budget, 0)
         if self.config["limited"]:
             bound(self.data + self.budget)
+
+    def demand(self, size, where, reason):
+        """Raise NeedsMemory if a text of some bytes in its normal form needs more than is left."""
+        import inputs
+        from trouble import NeedsMemory
+
+        need = size * self.need
+        if self.config["limited"] and 2 * need > self.budget:  # what earlier documents left counts too
+            inputs.trim()
+            need += max(data_bytes() - self.data - self.reused, 0)
+        if need > self.budget:
+            raise NeedsMemory(need, where, reason)
+
+    def alone(self, encode, text):
+        """The ids of one large text; notes what the library keeps of it."""
+        before = data_bytes()
+        ids = encode([text])[0]
+        self.reused = max(self.reused, data_bytes() - before - ids.nbytes)
+        return ids
 
     def unit(self, number, spans, path):
         """Do one unit. Returns its record, and the bytes of input not reported yet."""
@@ -252,13 +299,12 @@ class Worker:
         import inputs
 
         texts = batch.texts
-        large = min(huge, WHOLE_PIECES * cutting.PIECE) if self.rules else huge
+        large = min(huge, WHOLE_PIECES * cutting.PIECE) if self.rules else huge // GROWTH
         start = 0
         for at, text in enumerate(texts):
             if len(text) > large:
                 self.small(batch, start, at, part)
-                size = len(text.encode("utf-8", "replace"))
-                self.stream(inputs.Stream(iter((text,)), batch.where(at), whole_bytes=size), part)
+                self.stream(inputs.Stream(iter((text,)), batch.where(at)), part)
                 start = at + 1
         self.small(batch, start, len(texts), part)
 
@@ -269,7 +315,7 @@ class Worker:
             return
         try:
             arrays = self.encoder.encode(texts)
-        except Exception:
+        except BaseException:
             self.refuse(batch)
             raise
         sizes = list(map(len, texts))
@@ -284,26 +330,32 @@ class Worker:
         for index, text in enumerate(batch.texts):
             try:
                 self.encoder.encode([text])
-            except Exception as error:
+            except BaseException as error:
                 raise Refused(f"{batch.where(index)}: {reason(text, error)}") from None
 
     def stream(self, document, part):
         """Encode one large document: in pieces if a proof covers it, else whole if the memory suffices."""
         import cutting
-        from trouble import NeedsMemory, Refused
+        from trouble import Refused
 
         if self.rules is None:
             self.whole(document, part)
             return
+        no_cut = "it has no place to cut for very long"
 
         def encoded(piece):
+            large = len(piece) > WHOLE_PIECES * cutting.PIECE
+            if large:
+                self.demand(self.size(piece), document.where, no_cut)
             try:
+                if large:
+                    return self.alone(lambda texts: self.encoder.plain(texts, False), piece)
                 return self.encoder.plain([piece], False)[0]
-            except Exception as error:
+            except BaseException as error:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
 
         before, after = self.encoder.edges()
-        cutter, pieces, characters = cutting.Cutter(self.rules), 1, 0
+        cutter, pieces, characters, size = cutting.Cutter(self.rules), 1, 0, 0
         part.begin()
         part.piece(before)
         for text in document.pieces:
@@ -312,8 +364,8 @@ class Worker:
                 part.piece(encoded(piece))
                 pieces += 1
             self.report(document.done())
-            if cutter.held > PIECES_MOST and cutter.held * self.need > self.budget:
-                raise NeedsMemory(cutter.held * self.need, document.where, "it has no place to cut for very long")
+            size = size + self.size(text) if len(cutter.parts) > 1 else self.size(cutter.parts[0])
+            self.demand(size, document.where, f"{no_cut}, at least")
         part.piece(encoded(cutter.rest()))
         part.piece(after)
         self.characters += characters
@@ -321,26 +373,24 @@ class Worker:
         part.end()
 
     def whole(self, document, part):
-        from trouble import NeedsMemory, Refused
+        from trouble import Refused
 
         why = f"it is encoded whole, because {self.why}"
-        if document.whole_bytes and document.whole_bytes * self.need > self.budget:
-            raise NeedsMemory(document.whole_bytes * self.need, document.where, why)
+        self.demand(document.whole_bytes or 0, document.where, why)  # before it is read
         texts, size = [], 0
         for text in document.pieces:
             texts.append(text)
-            size += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-            if size * self.need > self.budget:
-                raise NeedsMemory(size * self.need, document.where, f"{why}, at least")
+            size += self.size(text)
+            self.demand(size, document.where, f"{why}, at least")
         text = "".join(texts)
         del texts
         try:
-            arrays = self.encoder.encode([text])
-        except Exception as error:
+            ids = self.alone(self.encoder.encode, text)
+        except BaseException as error:
             raise Refused(f"{document.where}: {reason(text, error)}") from None
         self.characters += len(text)
         self.note(part.rows, len(text))
-        part.documents(arrays)
+        part.documents([ids])
 
 
 def serve(common, orders, target, place):

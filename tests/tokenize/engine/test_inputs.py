@@ -1,7 +1,9 @@
 """Documents from files: the same for any chunk size, spans, and size from which a document is streamed."""
 
+import csv
 import gc
 import gzip
+import itertools
 import json
 import struct
 import sys
@@ -383,8 +385,15 @@ def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_par
     path = many_groups(tmp_path / "a.parquet")
     metadata = pq.read_metadata(path)
     assert (metadata.num_row_groups, metadata.num_columns) == (20, 4)
-    need = inputs.OF_COLUMN * 80 + inputs.OF_BYTE * metadata.serialized_size
-    assert inputs.footer_need(str(path)) == need
+    raw = path.read_bytes()
+    footer = raw[-8 - metadata.serialized_size : -8]
+    columns, chunks, size, entries = sizes.footer(footer, True)
+    assert (columns, chunks, entries) == (4, 80, 1)
+    assert 0 <= size - sum(map(len, itertools.chain(*metadata.metadata.items()))) < 16
+    assert sizes.footer(footer, False)[:2] == (4, 80)
+    need = inputs.OF_COLUMN * 4 + inputs.OF_CHUNK * 80 + inputs.OF_BYTE * (len(footer) - size)
+    need += inputs.OF_METADATA * size + inputs.OF_ENTRY
+    assert inputs.footer_need(str(path), need) == need
     assert inputs.plan([str(path)], room=need)[0]
     with pytest.raises(json_text.Refused, match="reading its footer"):
         inputs.plan([str(path)], room=need - 1)
@@ -494,3 +503,34 @@ def test_long_blank_line_is_no_document(tmp_path: Path) -> None:
     path.write_bytes(b"\v" * 500 + b'{"text": "b"}\n')
     with pytest.raises(json_text.Refused):
         texts_of(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"text\nok\n\xff\n", "line 3: not UTF-8"),
+        (b'text\nok\n"open\nx\ny\n', "lines 3 to 5: not CSV"),
+        (b'text,n\nok,1\n"a\nb",1\n"a"b,2\n', "line 5: not CSV"),
+        (b"text,n\nok,1\n'a\n", "line 3: 1 fields"),
+        (b"text\n" + b"ok\n" * 9 + b"x" * 900_000, "line 11: a line of more"),
+        (b"text\nok\n" + b'"x\n",' * 200_000, "line 3: a row of more"),
+    ],
+)
+def test_csv_that_is_refused_names_the_line(content: bytes, lines: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    limit = csv.field_size_limit(300_000)
+    try:
+        with pytest.raises(json_text.Refused, match=f"a.csv, {lines}"):
+            read([(str(tmp_path / "a.csv"), 0, None)], 100)
+    finally:
+        csv.field_size_limit(limit)
+
+
+@pytest.mark.parametrize("huge", [4, 1000])
+def test_byte_order_mark_is_skipped_only_at_the_start_of_a_file(huge: int, tmp_path: Path) -> None:
+    mark, path = b"\xef\xbb\xbf", tmp_path / "a.jsonl"
+    path.write_bytes(mark + b'{"text": "a"}\n{"text": "b"}\n')
+    assert read([(str(path), 0, None)], huge) == ["a", "b"]
+    path.write_bytes(mark + b'{"text": "a"}\n' + mark + b'{"text": "b"}\n')
+    with pytest.raises(json_text.Refused, match=r"a\.jsonl, line 2: is not JSON"):
+        read([(str(path), 0, None)], huge)
