@@ -12,27 +12,36 @@ from typing import Any, NamedTuple
 from snakemake.logging import logger
 
 from .files import DamagedError, read_json, write
+from .run_files import RUN_FILES
 
 
 class Stamp(NamedTuple):
-    """What a record was when it was collected."""
+    """What a record and the files beside it were when they were collected."""
 
-    size: int
-    mtime_ns: int
-    sha256: str
+    files: list[list[Any] | None]
+    """Size, time and SHA-256 of each file of the run; None for a missing one."""
     code: str | None
     """The digest of the code and lock of its run."""
 
 
 def write_stamps(records: Iterable[str], runs: str, file: str) -> None:
     """Write the stamps of those records that exist, by their paths in the folder of all runs."""
-    stamps = {}
-    for record in records:
-        if stat := _stat(record):
-            content = Path(record).read_bytes()
-            name, (size, mtime_ns) = record.removeprefix(f"{runs}/"), stat
-            stamps[name] = Stamp(size, mtime_ns, hashlib.sha256(content).hexdigest(), _code(content))
+    stamps = {
+        record.removeprefix(f"{runs}/"): Stamp([_stamp(path) for path in _files(record)], code_of(record))
+        for record in records
+        if _stat(record)
+    }
     write(file, json.dumps(stamps) + "\n")
+
+
+def _files(record: str) -> list[str]:
+    """A record, and the other files of its run."""
+    return [record, *(str(Path(record).with_name(name)) for name in RUN_FILES[:2])]
+
+
+def _stamp(file: str) -> list[Any] | None:
+    stat = _stat(file)
+    return [*stat, hashlib.sha256(Path(file).read_bytes()).hexdigest()] if stat else None
 
 
 def stamps(file: str) -> dict[str, Stamp]:
@@ -44,22 +53,30 @@ def stamps(file: str) -> dict[str, Stamp]:
 
 
 def changed(runs: str, stamps: Mapping[str, Stamp]) -> dict[str, str | None]:
-    """The records whose content differs from their stamp, with the digest of their code; missing ones do not count.
+    """The records with another content than their stamp, or beside a file with another content, with the digest of
+    their code; missing ones do not count.
 
     Snakemake does not notice new content with an older time, as after `rsync -a`.
     """
+    paths = {record: f"{runs}/{record}" for record in stamps}
     return {
-        record: _code(content)
-        for record, stamp in stamps.items()
-        if (content := _other_content(f"{runs}/{record}", stamp)) is not None
+        record: code_of(path)
+        for record, path in paths.items()
+        if _stat(path) and any(map(_differs, _files(path), stamps[record].files))
     }
 
 
-def _other_content(record: str, stamp: Stamp) -> bytes | None:
-    if _stat(record) in (None, stamp[:2]):
-        return None
-    content = Path(record).read_bytes()
-    return content if hashlib.sha256(content).hexdigest() != stamp.sha256 else None
+def _differs(file: str, stamp: Sequence[Any] | None) -> bool:
+    """Whether a file has another content than its stamp; a missing one has not, because it is made again."""
+    stat = _stat(file)
+    if stat is None or stamp is None:
+        return False
+    return [*stat] != stamp[:2] and hashlib.sha256(Path(file).read_bytes()).hexdigest() != stamp[2]
+
+
+def code_of(record: str) -> str | None:
+    """The digest of the code of a run, from its record; None if it is missing or has none."""
+    return _code(Path(record).read_bytes()) if _stat(record) else None
 
 
 def _code(record: bytes) -> str | None:

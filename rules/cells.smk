@@ -113,15 +113,15 @@ def corpus_of_tokens(name):
 def runs_to_collect(name):
     """run.json of the runs of an experiment. Whatever their times, runs of other code are made again, and if one has
     another content, all are collected again."""
-    stamps = outdated.stamps(f"{COLLECTED}/{name}.stamps.json")
+    stamps = outdated.stamps(stamped := f"{COLLECTED}/{name}.stamps.json")
     changed = outdated.changed(RUNS, stamps)
-    if changed:
+    if changed or not os.path.exists(stamped):
         workflow.dag.forcefiles.add(f"{COLLECTED}/{name}.runs.parquet")
     files, kept = run_jsons(name), {*KEPT}
     for file in files:
         run = os.path.dirname(file.removeprefix(f"{RUNS}/"))
         record, stamp = f"{run}/run.json", stamps.get(f"{run}/run.json")
-        code = changed.get(record, stamp.code if stamp else None)
+        code = changed.get(record, stamp.code) if stamp else outdated.code_of(file)
         if (code or record in changed) and run not in kept and code != code_of_cell(cell_of(run)):
             workflow.dag.forcefiles.add(file)
     return files

@@ -71,8 +71,8 @@ onstart:
         experiment.places.lock_results(Path(RESULTS))
     except experiment.places.LockedError as error:
         raise WorkflowError(str(error)) from None
-    experiment.specs.write(CONFIG, config, ORDER_SEED)
     outdated.set_aside(workflow, REPORT, rests_on)
+    experiment.specs.write(CONFIG, config, ORDER_SEED)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
     idle.stay_idle(workflow)
 

@@ -92,7 +92,7 @@ def figures_of_report():
 def runs_of_report():
     """The collected runs of table `runs`."""
     names = OUTPUTS.experiments_of(OUTPUTS.of("table", "runs"), parts())
-    return {kind: [f"{COLLECTED}/{name}.{kind}.parquet" for name in names] for kind in ("runs", "samples")}
+    return {kind: made([f"{COLLECTED}/{name}.{kind}.parquet" for name in names]) for kind in ("runs", "samples")}
 
 
 for chapter in OUTPUTS.chapters:

@@ -157,6 +157,23 @@ def older_run(place: Place) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def older_record_alone(place: Place) -> Iterator[None]:
+    shutil.rmtree(place.results / "collected")
+    with older_run(place):
+        yield
+
+
+@contextlib.contextmanager
+def other_samples(place: Place) -> Iterator[None]:
+    """Put other readings into the samples of a run, with their old time."""
+    file = place.results / RUN / "samples.csv"
+    head, *lines = file.read_text().splitlines()
+    file.write_text("\n".join([head, *lines[:-1], lines[-2], ""]))
+    make_older(file)
+    yield
+
+
+@contextlib.contextmanager
 def run_of_older_code(place: Place) -> Iterator[None]:
     """Put back the record of a run that an earlier program had made."""
     file = place.results / RUN / "run.json"
@@ -195,7 +212,9 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
     "no record of a run": (removed(f"{RUN}/run.json"), FROM_SCRIPT),
     "no samples of a run": (removed(f"{RUN}/samples.csv"), FROM_SCRIPT),
     "only the report": (removed("runs", "collected", "tables", "figures"), FROM_SCRIPT),
-    "no collected runs": (removed("collected"), set()),
+    "no collected runs": (removed("collected"), FROM_RUNS),
+    "older record without collected runs": (older_record_alone, FROM_RUNS),
+    "samples of a run": (other_samples, FROM_RUNS),
     "no table": (removed("tables/runs.parquet"), FROM_TABLES),
     "no tables and figures": (removed("tables", "figures"), FROM_RUNS - {"collect"}),
     "no caption": (removed("figures/who_holds_it.rst"), FIGURE),
@@ -253,9 +272,16 @@ def test_times_alone_change_nothing(place: Place) -> None:
     assert place.planned() == set()
 
 
-def test_run_of_other_code_is_noticed_without_the_records_of_snakemake(place: Place) -> None:
+@pytest.mark.parametrize("without", ["nothing", "stamps", "collected"])
+def test_run_of_other_code_is_noticed_without_the_records_of_snakemake(
+    place: Place, tmp_path: Path, without: str
+) -> None:
+    shutil.copytree(place.results, tmp_path / "copied")
+    if without != "nothing":
+        collected = tmp_path / "copied/collected"
+        shutil.rmtree(collected) if without == "collected" else (collected / "own.stamps.json").unlink()
     with edited("helper.py", "first", "second")(place):
-        assert "weigh" in place.planned("--config", f"results={place.results}"), "another path of the same results"
+        assert "weigh" in place.planned("--config", f"results={tmp_path / 'copied'}"), "other results"
 
 
 @pytest.mark.parametrize("program", ["snakemake", pytest.param("beyond-ram", marks=pytest.mark.end_to_end)])
