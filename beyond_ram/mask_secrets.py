@@ -25,8 +25,8 @@ _NO_PASS = re.compile("backward|by|com|encom|forward|max|multi|n|num|over|single
 _FLAG = re.compile("allow|disable|enable|has|no|require|skip|un|use|with")
 # X key and Xkey, for any other X, are secret.
 _NO_KEY = re.compile(
-    "|all|and|answer|any|by|bucket|cache|candidate|col|column|composite|config|cric|data|dataset|dict|dist|don|each|feature"
-    "|field|file|first|for|foreign|from|get|group|has|hash|hoc|hot|id|image|in|index|input|is|item|joc|join|json|label|last"
+    "|all|and|answer|any|by|bucket|cache|candidate|caption|col|column|composite|config|cric|data|dataset|dict|dist|don|each|feature"
+    "|field|file|first|for|foreign|from|get|group|has|hash|hoc|hot|id|image|img|in|index|input|is|item|joc|join|json|label|last"
     "|lookup|map|max|merge|metric|min|mon|n|natural|new|next|no|num|object|of|on|output|parent|partition|past|per|primary"
     "|prompt|public|query|question|range|record|response|row|sample|same|shard|sort|source|split|state|str|string|tar"
     "|target|text|the|to|tur|value|whis|with|word"
@@ -34,8 +34,8 @@ _NO_KEY = re.compile(
 _KEYS = re.compile(r".*(?:access|account|api|auth|encryption|host|license|master|private|secret|shared|signing|ssh)")
 _TOKENS = re.compile(r".*(?:access|api|auth|bearer|github|gitlab|hub|huggingface|refresh|session)|gh|hf")
 _VOCABULARY = re.compile(
-    r"(?:added|additional|audio|begin|bos|cls|current|de|decoder|end|ending|eos|eot|fim|first|forced|image|img|last|mask"
-    r"|max|middle|min|n|new|next|num|number|pad|padding|per|prefix|prev|previous|prompt|sep|single|special|start|stop"
+    r"(?:added|additional|audio|begin|bos|cls|current|de|decoder|end|ending|eos|eot|fim|first|forced|image|img|initializer|last|mask"
+    r"|max|middle|min|n|new|next|num|number|pad|padding|per|placeholder|prefix|prev|previous|prompt|sep|single|special|start|stop"
     r"|suffix|tik|tokenizer|total|unk|unknown|video|vocab|word)+"
 )
 # What follows a secret's name in the name of something else: --password-file, TOKEN_LIMIT, tokenizer.
@@ -57,6 +57,7 @@ _ASSIGNED = re.compile(
     r"|\\*+[\"'][\\\"']*+[\])}]*+\s*+,\s*+|\((?!s?\))|[\"']>(?=[^\s<])"
     r"|(?i:(?:\\[nrt]|[\\\"'\s,;}{-]){1,40}\w{0,20}val(?:ue)?\\*[\"']?\s*+[:=]\s*+)"
 )
+_OF_OTHERS = re.compile(r"--(?:value|body)['\"]?[\s=,]+['\"]?(?=\S)")
 _VERSION = re.compile(r"[^\S\n]*==\s*\d+\.\d")
 _AFTER_OPTION = re.compile(r"[\"']?,?[^\S\n]++(?=\S)")
 _QUOTED = re.compile(r"\s++(?=[bfr]?\\*[\"'])")
@@ -100,9 +101,10 @@ _USER = re.compile(r"(?<![\w/:.@%+-])[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?
 # Options of programs and subcommands, without a dash, whose value is secret: the next word, or the rest of the word.
 _SHORT = {
     r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA", r"bcp|ipmitool|mosquitto_[ps]ub|sqlcmd|(?:un)?zip": "P",
-    r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rdesktop|snowsql|sshpass|twine": "p", "curl": "uUbE", "doctl": "t",
-    "influx|publish": "tp", r"ldap\w+": "w", "lftp": "u", "net|rpcclient|smbclient": "U", "openssl": "kK",
-    "secret": "b", "smbmap|user(?:add|mod)": "p", r"snmp\w+": "cAX", "ssh-keygen": "NP",
+    r"airflow|synapse": "p", r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rdesktop|snowsql|sshpass|twine": "p",
+    "curl": "uUbE", "doctl": "t", "influx|publish": "tp", r"ldap\w+": "w", "lftp": "u",
+    "net|rpcclient|smbclient": "U", "openssl": "kK", "secret": "b", "smbmap|user(?:add|mod)": "p", r"snmp\w+": "cAX",
+    "ssh-keygen": "NP",
 }  # fmt: skip
 # -pVALUE: another word would be a database or a file.
 _ATTACHED = re.compile(r"7z[az]?|mariadb[\w-]*|mysql\w*|(?:un)?rar")
@@ -216,6 +218,8 @@ def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
     """Whether the word after `word` is secret."""
     if word in ("--user", "--proxy-user", "--cert", "--proxy-cert", "-u"):
         return bool(_FORM.match(f"{word} {following}"))
+    if word in ("--value", "--body"):  # of what a word before it names: --name /prod/password --value X
+        return any(map(_names_a_secret, before))
     if _OPTION.fullmatch(word) and word.startswith("-"):
         return _hides(word, following)
     if re.fullmatch(r"[\w.-]+:?", word) and (following == "=" or word[-1:] == ":"):
@@ -225,6 +229,10 @@ def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
         return False
     alone = bool(_ALONE.fullmatch(word)) or _is_common(word)
     return not alone or bool(_SETTING.search(f"{' '.join(before[-3:])} ") and before[-1:] != ["create"])
+
+
+def _names_a_secret(word: str) -> bool:
+    return word == "keys" or is_secret(re.split("[/:]", word)[-1])
 
 
 def _word(word: str) -> str:
@@ -271,6 +279,9 @@ def _secrets(text: str, *, prose: bool = True) -> Iterator[tuple[int, int | None
     for name in _NAME.finditer(text):
         if begin := _value_of(text, name):
             yield begin, None
+    for option in _OF_OTHERS.finditer(text):
+        if any(map(_names_a_secret, re.split(r"[\s'\",]+", text[: option.start()])[-6:])):
+            yield option.end(), None
     rough = list(_ROUGH.finditer(text))
     for number, begin in _by_program([word[0] for word in rough], prose=prose).items():
         yield rough[number].start() + begin, None

@@ -172,6 +172,8 @@ PLANTED = "S3cr3tV4lue"
 LINES = [
     """mongoimport -p {}""", """mysqlslap -p{}""", """mysqlpump -p{}""", """ldapmodify -w {}""", """ldappasswd -w {}""",
     """valkey-cli -a {}""", """redis-benchmark -a {}""", """xh -a u:{} h""", """mycli -p {}""", """beeline -p {}""",
+    """airflow users create -u admin -p {}""", """synapse -u me -p {} get x""", """llm keys set openai --value {}""",
+    """aws ssm put-parameter --name /prod/db/password --type SecureString --value {}""",
     """influx -t {}""", """ssh-keygen -N {}""", """ssh-keygen -P {}""", """redis-server --requirepass {}""",
     """redis-server --masterauth {}""", """smbclient --user=b%{}""", """hey -a u:{} h""", """ab -A u:{} h""",
     """x --cookies {}""", """x --sas {}""", """x --psk {}""", """x --session-id {}""", """curl h?session={}""",
@@ -291,6 +293,8 @@ def test_messages_with_commands_hide_the_same() -> None:
         "docker run --user 1000:1000 -p 8080:80 -v /run/secrets:/run/secrets repo/img:tag@sha256:abc",
         "env PWD=/x OMP_NUM_THREADS=4 PYTHONPATH=a:b python -c print(1)",
         "python x.py --auth-type none --level basic --rows 5",
+        "python x.py --placeholder_token x --initializer_token toy --csv-img-key filepath --csv-caption-key title",
+        "aws ssm put-parameter --name /prod/size --value 5",
         "python x.py --max-tokens 5 --key-column text --pad-token x --num-key-value-heads 8 --pin-memory",
         "python x.py --session-length 3 --use_auth_token False --use_auth_token True --tokenizer gpt2",
         "python x.py --task token-classification --target_modules query_key_value --group-by-key k --token-type-ids a",
