@@ -71,7 +71,7 @@ class _Writer:
             self._write()
 
     def _write(self) -> None:
-        if self._waiting:
+        if self._rows:
             rows = pa.concat_tables(self._waiting).replace_schema_metadata(self._schema.metadata)
             self._writer.write_table(rows.cast(self._schema), row_group_size=self._rows)
         self._waiting, self._rows = [], 0

@@ -52,6 +52,8 @@ class Job(Strict):
     remedy: str = "none"
     limit_percent: int = 0
     """Hard memory limit in percent of the token dataset's bytes; 0: none."""
+    limit_mb: int = 0
+    """Hard memory limit in MB, under which it is started again until it completes; 0: none."""
     timeout_s: float | None = None
     interval_ms: int = 20
     checked: bool = False

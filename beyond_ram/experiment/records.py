@@ -40,6 +40,8 @@ _DEEPER: run_reading.Types = {
     **{f"work.{name}": (*field.types, type(None)) for name, field in FIELDS.items()},
     **{f"work.{name}": NUMBER for name in ("requests_failed", "in_flight_max", "data_in_flight_max")},
     "work.requests_before_first_batch": NUMBER,
+    "attempts": (list,),
+    "attempts.*": (dict,),
     "limit": (dict,),
     "limit.probes": (list,),
     "limit.probes.*": (dict,),

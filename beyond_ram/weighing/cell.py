@@ -16,9 +16,11 @@ from ..run_files import COLUMNS, RUN_FILES
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.variants import moved
 from ..stacks.variants import reason as cannot_be
+from ..units import MB
 from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
 from . import processes, randomised, remedies, served, sound
+from .attempts import again_until_done
 from .private import private_folder
 
 # Signals of a terminal or a scheduler. A run that they end has no result.
@@ -61,7 +63,10 @@ def weigh(setting: Setting, runs: Path) -> None:
     with private_folder(setting.work, job.path) as work:
         prepare(setting, work)
         out = runs / job.path
-        record = _weighed_served(setting, work, out, job.served) if job.served else weighed(setting, work, out)
+        if job.limit_mb:
+            record = again_until_done(lambda: weighed(setting, work, out), out)
+        else:
+            record = _weighed_served(setting, work, out, job.served) if job.served else weighed(setting, work, out)
         finish(setting, work, out, record)
 
 
@@ -144,6 +149,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     try:
         record = watch(words, out, environment=environment, reports_work=True, **how)
         record["provenance"]["randomised"] = randomised.provenance(seed, environment)
+        record.setdefault("page_cache", {})["read_ahead_bytes"] = pagecache.read_ahead_bytes(inputs)
         if job.page_cache == "cold":
             record["missing"] += _stayed_cached(record)
         for note in lacking(record):
@@ -164,6 +170,8 @@ def _stayed_cached(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _limit_bytes(job: Job) -> int | None:
     """The hard memory limit of a cell in bytes; None without a limit."""
+    if job.limit_mb:
+        return int(job.limit_mb * MB)
     if not job.limit_percent or not job.tokens:
         return None
     path = Path(job.tokens, "tokens.json")

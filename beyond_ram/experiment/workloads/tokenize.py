@@ -52,6 +52,11 @@ class TokenizeMatrix(Matrix):
     stop_after: Annotated[Sizes, Axis("cache", unit="shards", nothing="")] = Field(
         [1], description="Shards after which an interrupted run is killed."
     )
+    limit_mb: Annotated[Counts, Axis("cache", "memory limit", "MB", nothing="", later=True)] = Field(
+        [0],
+        description="Hard memory limit in MB; 0: none. The same command is started again until it completes, "
+        "from the shards in the cache that the runs before it finished.",
+    )
     remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("what_helps", "none")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
@@ -71,6 +76,8 @@ class TokenizeMatrix(Matrix):
 
     def normalise(self, point: dict[str, Any]) -> Point:
         stopped, mode = point["cache"] in self.STOPPED, point["mode"]
+        if point["limit_mb"] and point["cache"] != "cold":
+            return ()
         if mode != "shard":
             if stopped:
                 return ()
@@ -107,6 +114,7 @@ class TokenizeExperiment(Experiment):
                 remedy=cell["remedy"],
                 warmed=cell["cache"] == "warm",
                 page_cache="cold" if cell["cache"] in ("cold", "interrupted") else "kept",
+                limit_mb=cell.get("limit_mb", 0),
                 stop_after=cell["stop_after"] if cell["cache"] == "interrupted" else None,
             )
         )

@@ -1,0 +1,82 @@
+"""A command under a memory limit, started again until it completes."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import Job
+from beyond_ram.experiment.records import run as read_run
+from beyond_ram.weighing.attempts import MOST, again_until_done
+from beyond_ram.weighing.cell import Setting, weigh
+
+from ..watch.conftest import needs_group
+
+ROOT = Path(__file__).parents[2]
+# Keeps 40 MB for each of four shards that it computes, and nothing for those that it finds in its work folder.
+PROGRAM = f"""
+import pathlib, sys, time
+sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
+import events
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+work, kept = pathlib.Path(given["--work-dir"]), []
+for shard in range(4):
+    cached = (work / str(shard)).exists()
+    if not cached:
+        kept.append(b"x" * 40_000_000)
+        (work / str(shard)).touch()
+    events.mark("shard", shard=shard, rows=1, from_cache=cached, tokenizer_calls=0, cache_bytes_written=0)
+events.mark("work", rows=4)
+"""
+LIMIT_MB = 110
+
+
+@needs_group
+@pytest.mark.slow
+def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    path = "limited/stack~current/case~flat/cache~cold/rep~1"
+    job = Job(path=path, workload="planted", program=str(tmp_path / "program.py"), limit_mb=LIMIT_MB)
+    weigh(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
+    record, _ = read_run(tmp_path / "runs" / path)
+    attempts = record["attempts"]
+    assert [one["outcome"] for one in attempts] == ["killed_at_limit", "completed"]
+    assert record["outcome"] == "completed" and record["memory_limit_bytes"] == LIMIT_MB * 10**6
+    assert [shard["from_cache"] for shard in attempts[0]["shards"]] == [False, False]
+    # The kernel kills while the third shard fills its memory, before it is finished.
+    assert [shard["from_cache"] for shard in attempts[1]["shards"]] == [True, True, False, False]
+    anon = [shard["anon_bytes"] for shard in attempts[1]["shards"]]
+    assert anon[1] < anon[0] + 4e6 and anon[3] > anon[1] + 70e6
+    for one in attempts:
+        assert max(point["rss_bytes"] for point in one["course"]) == one["peak_bytes"]
+
+
+def _weighed(folder: Path, outcome: str, shards: int) -> dict[str, Any]:
+    """The record and files of a start that finished some shards."""
+    (folder / "samples.csv").write_text("t_s,rss_bytes,anon_bytes\n0,5,3\n1,9,4\n")
+    events = [{"t_s": 0.5, "event": "shard", "shard": n, "from_cache": False, "rows": 1, "tokenizer_calls": 0,
+               "cache_bytes_written": 0} for n in range(shards)]  # fmt: skip
+    ends = {"t_s": 1.0, "event": "end", "exit_status": 0, "signal": None}
+    events = [{"t_s": 0.0, "event": "start"}, *events, ends]
+    (folder / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return {"outcome": outcome, "duration_s": 1.0, "peak": {"rss_bytes": 9}}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "starts"),
+    [
+        ([("completed", 4)], 1),
+        ([("killed_at_limit", 1), ("killed_at_limit", 3), ("completed", 4)], 3),
+        ([("killed_at_limit", 2), ("killed_at_limit", 2), ("completed", 4)], 2),  # no further than before
+        ([("killed_at_limit", 1), ("failed", 1), ("completed", 4)], 2),
+        ([("killed_at_limit", n) for n in range(2 * MOST)], MOST),
+    ],
+)
+def test_starts_end_when_the_next_would_be_the_same(
+    outcomes: list[tuple[str, int]], starts: int, tmp_path: Path
+) -> None:
+    coming = iter(outcomes)
+    record = again_until_done(lambda: _weighed(tmp_path, *next(coming)), tmp_path)
+    assert [one["outcome"] for one in record["attempts"]] == [outcome for outcome, _ in outcomes[:starts]]
