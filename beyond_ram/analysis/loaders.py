@@ -1,5 +1,6 @@
 """Table `loaders`: the rows that each loader delivers, its speed and its memory."""
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,12 @@ from .outcomes import by_cell, of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
 AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
+_REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes")
+"""What runs have that did not finish, too."""
 # Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
-COLUMNS += ["lends", "against_ceiling", "no_rate", "account"]
+COLUMNS += [*_REACHED, "lends", "against_ceiling", "no_rate", "account"]
 _SET = ("advice", "option", "torch_threads")
 """Settings of a loader that are part of its name on figures."""
 OF_A_LOADER = ("stack", "loader", "start", *_SET)
@@ -87,10 +90,9 @@ def _finished(run: Mapping[str, Any]) -> bool:
 def _run(record: Record, events: Events) -> dict[str, Any]:
     line: dict[str, Any] = {key: record[key] for key in ("outcome", "completed_work")}
     line["reason"] = record.get("reason") or _why(record)
-    work = last(events, "work")
+    work, measured = last(events, "work"), derive(record, events, "loaders")
     if not work:
-        return line
-    measured = derive(record, events, "loaders")
+        return line | {name: measured[name] for name in _REACHED}
     fastest = ceiling(record, events)
     from_events = {
         "rows_per_worker": list(work["rows_per_worker"].values()) if "rows_per_worker" in work else None,
@@ -149,6 +151,11 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
             line[column] = values.median()
         else:
             line[column] = values.iloc[-1] if len(values) else None
+    reached = [run["rows_per_s_reached"] for run in repeats if run.get("rows_per_s_reached")]
+    read = [run["read_per_byte"] for run in repeats if run.get("read_per_byte") is not None]
+    line["rows_per_s_reached"] = geometric(reached, NO_SPREAD).mean if reached else None
+    line["read_per_byte"] = statistics.median(read) if read else None
+    line["read_ahead_bytes"] = next((run["read_ahead_bytes"] for run in repeats if run.get("read_ahead_bytes")), None)
     failed = [run for run in repeats if not _finished(run)]
     reasons = [str(run["reason"] or run["outcome"]) for run in failed]
     why = [f"{reason} ({reasons.count(reason)} of {len(repeats)} runs)" for reason in dict.fromkeys(reasons)]

@@ -133,6 +133,9 @@ EVENTS: Mapping[str, Event] = {
     "sharded": Event("tokenisation: all shards are done", (), MEMORY),
     "resolved": Event("streaming: the data is opened", ("duration_s",), MEMORY),
     "worker": Event("streaming: a worker starts", ("worker",), MEMORY),
+    "delivered": Event(
+        "loading: rows delivered so far in an epoch, once a second", ("epoch", "rows_delivered"), ("bytes_in",)
+    ),
     "epoch_begins": Event("loading: an epoch begins", ("epoch",)),
     "first_batch": Event(
         "the first batch, or sample, arrived: of the run (`duration_s`, from the call that opens the data) or, while "

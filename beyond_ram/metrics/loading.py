@@ -137,6 +137,23 @@ def _first_rate_by_clock(record: Record, events: Events) -> float | None:
     return _rate(rows, difference(began.get("duration_s"), began.get("first_batch_s")))
 
 
+def _reached_rate(_: Record, events: Events) -> float | None:
+    """Of the first epoch, or of its part until the run was stopped."""
+    if done := first(events, "epoch"):
+        return share(done.get("rows_delivered"), done.get("duration_s"))
+    began, reached = first(events, "epoch_begins"), last(events, "delivered")
+    return share(reached.get("rows_delivered"), difference(reached.get("t_s"), began.get("t_s")))
+
+
+def _read_per_byte(record: Record, events: Events) -> float | None:
+    """Over the whole run: what is read before the first batch counts too."""
+    epochs = [event for event in events if event["event"] == "epoch"]
+    rows = sum(event.get("rows_delivered") or 0 for event in epochs)
+    done = share(last(events, "work").get("bytes_in"), last(events, "work").get("rows"))
+    delivered = rows * done if done is not None else last(events, "delivered").get("bytes_in")
+    return share((record.get("storage") or {}).get("read_bytes"), delivered)
+
+
 def _warm_rate_by_clock(_: Record, events: Events) -> float | None:
     return _rate(_warm(events, "rows_delivered"), _warm(events, "duration_s"))
 
@@ -239,6 +256,16 @@ COLUMNS: list[Column] = [
         f"rows delivered / time, {_FIRST}: with workers, only the rows after the first batch{_LONG}; {_RATES}",
         f"{_PROGRAM_CLOCK}; excludes what workers read ahead during a reading of memory", _first_rate_by_clock,
         direction="higher"),
+    Metric("rows_per_s_reached", "Rows per second, as far as it came", "rows/s", ("loaders",),
+        "rows delivered / time of the first epoch, or until the run was stopped, killed or failed; geometric mean over "
+        "all repeats", _PROGRAM_CLOCK, _reached_rate, direction="higher"),
+    Metric("read_per_byte", "Read from storage per byte delivered", "ratio", ("loaders",),
+        "bytes read by the whole run / bytes of the rows delivered in all epochs; median over all repeats",
+        "the kernel's count, with its read-ahead, without reads from the page cache", _read_per_byte,
+        direction="lower"),
+    Metric("read_ahead_bytes", "Read-ahead of the device", "bytes", ("loaders",),
+        "read_ahead_kb of the device that holds the data", "as the kernel reports it",
+        lambda record, _: (record.get("page_cache") or {}).get("read_ahead_bytes")),
     Metric("rows_per_s_warm", "Rows per second of later epochs", "rows/s", ("loaders",),
         f"rows delivered / time, {_WARM}{_LONG}; {_RATES}", _PROGRAM_CLOCK, _warm_rate_by_clock, direction="higher"),
     Metric("first_epoch_cpu_s", "CPU time of the first epoch", "s", ("loaders",),

@@ -1,5 +1,6 @@
 """How much of a file is in the page cache; evict it without root; notice changes by other processes."""
 
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -77,6 +78,20 @@ def fill(paths: Iterable[Path]) -> None:
         with path.open("rb", buffering=0) as handle:
             while handle.readinto(buffer):
                 pass
+
+
+def read_ahead_bytes(paths: Iterable[Path]) -> int | None:
+    """How far the kernel reads ahead on the device of the first file; None if it does not say.
+
+    Read from /sys/class/bdi, which has file systems without a block device too.
+    """
+    for path in paths:
+        device = path.stat().st_dev
+        with contextlib.suppress(OSError, ValueError):
+            of_device = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+            return 1024 * int(of_device.read_text())
+        return None
+    return None
 
 
 def drift(before: Residency | None, after: Residency | None, read_bytes: int | None) -> str | None:

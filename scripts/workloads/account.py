@@ -37,6 +37,14 @@ class Account:
         self.delivered = self.wrong = 0
         self.workers = {}
 
+    row_bytes = None
+    """Bytes of a row; None if unknown."""
+
+    @property
+    def delivered_bytes(self):
+        """Bytes of the rows delivered so far; None if unknown."""
+        return self.row_bytes and self.row_bytes * self.delivered
+
     def add(self, rows, worker, numbers=(), wrong=0):
         """Add a delivery of `rows` rows from a worker: the numbers of whole rows, and how many are `wrong`."""
         self.delivered += rows

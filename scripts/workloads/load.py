@@ -20,6 +20,8 @@ import release
 from account import Account, of_run
 
 STILL_S = 0.3
+# Seconds between events of the rows delivered so far: what a run delivered that is stopped.
+OFTEN_S = 1.0
 # Epochs after the first repeat until they have used this much CPU together, or this much time.
 WARM_CPU_S, WARM_S = 1.0, 20.0
 # Every way of reading is tried this long; the fastest, and any within a tenth of it, is measured longer.
@@ -99,7 +101,7 @@ class TokenRows(Account):
         from rows import sums_of
 
         self.rows, self.sums_of, self.sums = rows, sums_of, rows.sums()
-        self.contents, self.labelled = None, True
+        self.contents, self.labelled, self.row_bytes = None, True, 4 * rows.width
         super().__init__(rows.count)
 
     def take(self, ids, labels=None, worker=0):
@@ -197,9 +199,12 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
     mark("epoch_begins", epoch=number)
     before_cpu, before, own_cpu = cpu_s(), time.perf_counter(), time.process_time()
     held = held_cpu = 0.0
-    first, begun = None, {}
+    first, begun, reported = None, {}, before
     for batch in loader:
         account.take(*batch)
+        if (now := time.perf_counter()) - reported > OFTEN_S:
+            reported = now
+            events.emit("delivered", epoch=number, rows_delivered=account.delivered, bytes_in=account.delivered_bytes)
         if lent:
             lent.later += 1
         if first is None:
