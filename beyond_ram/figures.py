@@ -69,7 +69,8 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
             if path == svg:
                 hovering.write(partial, values)
-    files.write(caption_file, rst(caption, _MOST_IN_CAPTION) + "\n")
+    paragraphs = [rst(paragraph, _MOST_IN_CAPTION) for paragraph in caption.strip().split("\n\n")]
+    files.write(caption_file, "\n\n".join(paragraphs) + "\n")
     plt.close(figure)
 
 

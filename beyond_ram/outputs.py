@@ -47,6 +47,8 @@ class Figure:
 
     title: str
     when: Condition = always
+    question: str = ""
+    """A question that the first paragraph of its caption answers, on the report's first screen."""
 
 
 @dataclass(frozen=True)

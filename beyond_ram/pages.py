@@ -26,14 +26,15 @@ def write(template: str, page: str, **values: Any) -> None:
     write_file(page, text)
 
 
-def caption(path: Path | str) -> markupsafe.Markup:
-    """The HTML of a figure's caption. Raises DamagedError if it contains a link, a directive or Jinja."""
+def caption(path: Path | str) -> list[markupsafe.Markup]:
+    """The paragraphs of a figure's caption, as HTML. Raises DamagedError for a link, a directive or Jinja."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     document = publish_doctree(text, settings_overrides=_SETTINGS)
     foreign = [node for node in document.findall() if not isinstance(node, _OF_CAPTIONS)]
     # Snakemake's own report runs Jinja over it.
     if foreign or any(begin in text for begin in ("{{", "{%", "{#")):
         raise DamagedError(f"{path}: holds markup that no caption has; delete it, and Snakemake makes it again")
-    parts = document.findall(lambda node: isinstance(node.parent, nodes.paragraph))
-    shown = [markupsafe.Markup(_AS[type(part)]).format(part.astext()) for part in parts]
-    return markupsafe.Markup("<p>{}</p>").format(markupsafe.Markup("").join(shown))
+    return [
+        markupsafe.Markup("").join(markupsafe.Markup(_AS[type(part)]).format(part.astext()) for part in paragraph)
+        for paragraph in document.findall(nodes.paragraph)
+    ]

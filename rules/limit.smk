@@ -9,7 +9,7 @@ OUTPUTS.add(
     "Explanation",
     covers=lambda one: one.find_limit,
     tables=["limits"],
-    figures={"smallest_limit": Figure("How much memory it really needs")},
+    figures={"smallest_limit": Figure("How much memory it really needs", question="How much memory must I request?")},
 )
 
 

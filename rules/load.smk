@@ -84,6 +84,7 @@ OUTPUTS.add(
         "loading_limit": Figure(
             "Loading: less memory than data",
             lambda one: any(one.matrix.limit_percent),
+            "Which loader, if the data exceeds memory?",
         ),
     },
     pages={"pareto": Page("choosing a loader", ["loaders"])},

@@ -84,9 +84,12 @@ def drawn():
 
 
 def figures_of_report():
-    """Title, chapter and experiments of each figure."""
+    """Title, chapter, experiments and question of each figure."""
     made = {name: (title, OUTPUTS.of("figure", name)) for name, title in drawn().items()}
-    return [(title, chapter.title, OUTPUTS.experiments_of(chapter, parts())) for title, chapter in made.values()]
+    return [
+        (title, chapter.title, OUTPUTS.experiments_of(chapter, parts()), chapter.figures[name].question)
+        for name, (title, chapter) in made.items()
+    ]
 
 
 def runs_of_report():

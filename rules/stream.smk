@@ -56,6 +56,11 @@ OUTPUTS.add(
     covers=lambda one: one.workload == "stream",
     tables=["streaming"],
     figures={
+        "streaming_cost": Figure(
+            "What streaming costs",
+            varies("stack"),
+            "What does streaming cost, and what did it cost before?",
+        ),
         "requests_by_workers": Figure("What a Hub is asked"),
         "worker_memory": Figure("Memory of a process that streams"),
         "prefetch_gain": Figure(

@@ -39,7 +39,16 @@ OUTPUTS.add(
     tables=["growth", "shards"],
     figures={
         "memory_over_time": Figure("Memory over time"),
-        "growth_by_input": Figure("Memory against input", varies("num_files")),
+        "growth_by_input": Figure(
+            "Memory against text",
+            has("mode", "basic"),
+            "Why does memory climb in map?",
+        ),
+        "attempts": Figure(
+            "Killed at a limit, and started again",
+            lambda one: any(one.matrix.limit_mb),
+            "Why do shards from the cache cost nothing, and why may a killed job pass when it is started again?",
+        ),
         "staircase": Figure("Cold, interrupted, rerun and warm", has("cache", "rerun")),
         "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
     },

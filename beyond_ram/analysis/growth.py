@@ -123,7 +123,8 @@ def growth(
     samples: Samples | None = None,
     session_spread: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or more.
+    """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or
+    has enough readings within a run.
 
     Over all runs that finished their work. Slopes, in MB per GB with 95 % intervals, are over `n` readings: within the
     runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
@@ -155,11 +156,9 @@ def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
 def trace(records: Sequence[Run]) -> Trace | None:
     """The points of a cell: within the runs of the largest input, else at the ends of all runs.
 
-    None if there are fewer than two sizes.
+    None if there are too few readings within them, and fewer than two sizes.
     """
     ends = pd.DataFrame([_end(record, events) for record, events in records])
-    if ends["bytes_in"].nunique() < 2:
-        return None
     largest = [run for run, size in zip(records, ends["bytes_in"], strict=True) if size == ends["bytes_in"].max()]
     within = [_progress(events) for _, events in largest]
     most = float(ends["bytes_in"].max())
@@ -168,6 +167,8 @@ def trace(records: Sequence[Run]) -> Trace | None:
     of: Literal["documents", "samples", "sizes"] = "sizes"
     if len(common) > _ENOUGH:
         of = "samples" if sampled else "documents"
+    elif ends["bytes_in"].nunique() < 2:
+        return None
     if of != "sizes":
         mean = pd.concat([one.loc[common] for one in within]).groupby(level=0).mean()
     else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import markupsafe
 import pandas as pd
 
 import beyond_ram
@@ -23,10 +24,10 @@ from . import sections
 from .cells import Cells
 from .cells import named as named_once
 from .drawing import inline
-from .first_screen import picture
 from .packed import packed_json
 
 STRONGEST = 3
+MOST_UNDECIDED = 3
 # Chapters that are sections of the report.
 _SECTIONS = ("claims", "pareto", "changes")
 # In the terminal summary: maximum number of sentences about undecided questions, and of characters per line.
@@ -42,13 +43,15 @@ class Drawn:
     title: str
     chapter: str
     experiments: Sequence[str]
+    question: str = ""
+    """What it answers on the first screen."""
 
     @property
     def name(self) -> str:
         return self.svg.stem
 
-    def caption(self) -> Any:
-        """The caption as HTML. Raises DamagedError if the file is damaged."""
+    def caption(self) -> list[markupsafe.Markup]:
+        """The paragraphs of the caption as HTML. Raises DamagedError if the file is damaged."""
         return caption(self.svg.with_suffix(".rst"))
 
 
@@ -151,11 +154,12 @@ def report(
         packages=sections.PACKAGES,
         failures=list(sections.failures(runs)),
         lost=named(lost),
-        **_findings(all_findings, tables, cells, weighed, samples, again),
+        **_findings(all_findings, tables, cells, again),
         share=f"{SHARE:.0%}",
-        undecided=undecided(tables),
+        undecided=undecided(tables)[:MOST_UNDECIDED],
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
         left_out=[*left_out, *empty],
+        answers=[figure for _, group in shown for figure in group if figure["question"]],
         chapters=shown,
         drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},
         ladders=len(tables.get("ladders", ())) > 0,
@@ -170,15 +174,12 @@ def report(
     )
 
 
-def _findings(
-    all_findings: Sequence[Finding], tables: Tables, cells: Cells, weighed: Runs, samples: Samples, again: Again
-) -> dict[str, Any]:
-    """The template values of the findings, and of the chart at the top of the page."""
+def _findings(all_findings: Sequence[Finding], tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:
+    """The template values of the findings."""
     large = [finding for finding in all_findings if not finding.small]
     rows = [_finding(finding, tables, cells, again) for finding in large]
     return {
         "strongest": rows[:STRONGEST],
-        "picture": picture(large, cells.places, weighed, samples, tables.get("limits")),
         "findings": rows,
         "smaller": [_finding(finding, tables, cells, again) for finding in all_findings if finding.small],
     }
@@ -213,7 +214,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
     empty = []
     for figure in figures:
         caption = figure.caption()
-        if (text := caption.striptags()).startswith(NOT_DRAWN):
+        if (text := caption[0].striptags()).startswith(NOT_DRAWN):
             empty.append(f"{figure.title} ({text.removeprefix(NOT_DRAWN).rstrip('.')})")
             continue
         own = runs[runs["experiment"].isin(figure.experiments)]
@@ -221,6 +222,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
             {
                 "name": figure.name,
                 "title": figure.title,
+                "question": figure.question,
                 "svg": inline(figure.svg, figure.name),
                 "caption": caption,
                 "tags": sections.tags(own.drop_duplicates(["experiment", "stack"]).to_dict("records")),

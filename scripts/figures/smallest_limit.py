@@ -70,12 +70,23 @@ def caption(limits):
     words = "; ".join(f"{label} {' to '.join(dict.fromkeys([signed(low), signed(high)]))}" for label, low, high in ends)
     ratios = limits["time_ratio"]
     return f"""
+{" ".join(answer(line) for line in limits.to_dict("records"))}
+
 The smallest limit under which each cell completes, by bisection with limits of the kernel
 ({figures.counts(limits.groupby("cell").size())} per cell): it was killed at the left end of the black line and ran at
 the right end. The dashed line is what `beyond-ram watch` requests. Markers are readings of a run without a limit. Above
 (+) or below (-) the smallest limit: {words}. Just above the limit the work took {ratios.min():.2f} to
 {ratios.max():.2f} times as long as without one, one run each.
 """
+
+
+def answer(line):
+    request, least = (line[name] / figures.MB for name in ("ask_bytes", "completed_at_bytes"))
+    enough = "enough" if request >= least else "not enough"
+    return (
+        f"{line['cell']}: `beyond-ram watch` requests {request:,.0f} MB. The smallest limit that completed is "
+        f"{least:,.0f} MB, so that was {enough}."
+    )
 
 
 def signed(share):

@@ -35,12 +35,35 @@ def plot(ladders):
         reasons = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Without a value, as near to {stack} as possible: {'; '.join(reasons)}")
     caption = f"""
+{answer(installed[installed["significant"].astype(bool)])}
+
 One package in several releases. Other packages are as in the stack's lock; a step names those that its releases force
 to move. Marks are medians of the runs, whiskers their minimum and maximum. Red steps are confirmed within this session
 and above the threshold: they were bisected until both sides were neighbouring releases.
 {". ".join(sentences) or "No step is confirmed"}.
 """
     return figure, caption
+
+
+def answer(steps):
+    """The confirmed steps, largest first within each metric."""
+    if steps.empty:
+        return "No step between two releases is confirmed."
+    ordered = steps.assign(size=(steps["to_value"] - steps["from_value"]).abs()).sort_values("size", ascending=False)
+    return " ".join(f"{metric}: {'; '.join(map(short, group.to_dict('records')))}."
+                    for metric, group in ordered.groupby(ordered["metric"].map(title), sort=False))  # fmt: skip
+
+
+def title(metric):
+    return METRICS[metric].label
+
+
+def short(step):
+    unit, scale = ("MB", figures.MB) if METRICS[step["metric"]].unit == "bytes" else (METRICS[step["metric"]].unit, 1)
+    before, after = step["from_value"] / scale, step["to_value"] / scale
+    return (
+        f"{step['factor']} {step['to_version']} changed it from {before:,.3g} to {after:,.3g} {unit} (n = {step['n']})"
+    )
 
 
 def draw_versions(axes, steps, scale):

@@ -76,10 +76,19 @@ def with_missing_data(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments | {"records": records, "samples": Sampled()}
 
 
+def attempt(outcome: str, shards: int, cached: int) -> dict[str, Any]:
+    """A start of a command under a limit, with its first shards from the cache."""
+    done = [{"t_s": n + 0.5, "from_cache": n < cached, **tree(n * 1e6)} for n in range(shards)]
+    course = [{"t_s": n, **tree(n * 1e6)} for n in range(4)]
+    return {"outcome": outcome, "duration_s": 3.0, "peak_bytes": 4e6, "shards": done, "course": course}
+
+
 def run(name: str) -> Run:
     record = {
         "cell": RUNS[name],
         "work": {"bytes_in": 9e6},
+        "memory_limit_bytes": 5e6,
+        "attempts": [attempt("killed_at_limit", 1, 0), attempt("completed", 2, 1)],
         "peak": tree(9e6),
         "sampler": {"interval_ms": 20, "samples": 50},
         "duration_s": 1.0,

@@ -190,7 +190,7 @@ def test_report_opens_on_the_strongest_findings(page_file: Path, opened: Opened)
     page = opened(page_file)
     assert page.locator(".view:visible").count() == 1
     shown = page.locator("#overview").inner_text()
-    assert "8 runs of 4 cells" in shown
+    assert "8 runs of 4 settings" in shown
     assert re.search(r"june-2023, experiment \w+: .*tokenizer", shown)
     assert "undecided in 1 of 2 cells" in shown.partition("Undecided")[2]
     for view in (*VIEWS, "cell"):

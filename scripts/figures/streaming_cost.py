@@ -1,0 +1,48 @@
+"""What streaming costs, stack by stack: requests, bytes, the time to the first batch, and memory."""
+
+from beyond_ram import figures
+from beyond_ram.analysis.frame import describe, same_but_for
+
+COSTS = {
+    "requests": ("requests", 1, "{:,.0f}"),
+    "bytes_received": ("MB received", figures.MB, "{:,.1f}"),
+    "time_to_first_batch_s": ("seconds to the first batch", 1, "{:,.2f}"),
+    "peak_anon_once_bytes": ("MB of memory at the peak", figures.MB, "{:,.0f}"),
+}
+
+
+def plot(streaming):
+    usual = streaming.query("mode == 'stream' and fault == 'none' and buffering == 'default'")
+    groups = [group for _, group in same_but_for(usual, "experiment", "stack") if group["stack"].nunique() > 1]
+    if not groups:
+        return "no experiment of this config streams with several stacks"
+    group = max(groups, key=lambda lines: lines["workers"].max()).drop_duplicates("stack")
+    stacks = list(group["stack"])
+    colours = figures.colours(stacks)
+    costs = {name: cost for name, cost in COSTS.items() if name in group and group[name].notna().any()}
+    figure, panels = figures.panels(len(costs), 0.42 * len(stacks) + 1.1, 0.2)
+    for axes, (column, (label, scale, form)) in zip(panels, costs.items(), strict=True):
+        for place, line in enumerate(group.to_dict("records")):
+            value = line[column] / scale
+            axes.barh(place, value, 0.6, color=colours[line["stack"]])
+            figures.beside(axes, form.format(value), (value, place), 4)
+        axes.set_yticks(range(len(stacks)), stacks)
+        axes.set_ylim(len(stacks) - 0.5, -0.5)
+        axes.set_xlim(0, 1.3 * group[column].max() / scale)
+        axes.set_title(label)
+        axes.grid(axis="y", visible=False)
+    setting = ", ".join(describe(group.iloc[0], ("repository", "workers", "start", "latency_ms", "bandwidth_mb_per_s")))
+    condition = f"""
+One pass over a repository on a local server ({setting}); medians of the runs, {figures.counts(group["n"])}. Requests
+and bytes are those that the server counted.
+"""
+    return figure, f"{answer(group.to_dict('records'), costs)}\n\n{condition.strip()}"
+
+
+def answer(lines, costs):
+    sentences = []
+    for line in lines:
+        parts = [f"{form.format(line[name] / scale)} {label}" for name, (label, scale, form) in costs.items()
+                 if line[name] == line[name]]  # fmt: skip
+        sentences.append(f"{line['stack']}: {', '.join(parts)} (n = {line['n']:.0f})")
+    return "; ".join(sentences) + "."
