@@ -29,7 +29,7 @@ def read(tmp_path: Path, text: str, overrides: dict[str, Any] | None = None) -> 
 MINE = """
 experiments:
   growth: {workload: tokenize, matrix: {stack: [current], corpus: [binaries], num_files: [1, 2]}}
-  again: {repeats: 3, matrix: {num_files: [1]}}
+  batches: {repeats: 3, matrix: {num_files: [1]}}
 """
 
 
@@ -40,20 +40,21 @@ def test_an_experiment_with_its_workload_inherits_nothing(tmp_path: Path) -> Non
 
 
 def test_experiment_without_its_workload_changes_the_default_one(tmp_path: Path) -> None:
-    default = content(DEFAULT)["experiments"]["again"]
+    default = content(DEFAULT)["experiments"]["batches"]
     config, _ = read(tmp_path, MINE)
-    assert config["experiments"]["again"] == default | {"repeats": 3, "matrix": default["matrix"] | {"num_files": [1]}}
+    changed = {"repeats": 3, "matrix": default["matrix"] | {"num_files": [1]}}
+    assert config["experiments"]["batches"] == default | changed
 
 
 def test_a_token_dataset_with_its_origin_inherits_nothing(tmp_path: Path) -> None:
-    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, middle: {seed: 2}}")
+    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, beyond: {seed: 2}}")
     assert config["tokens"]["few"] == {"path": "train.npy"}
-    assert config["tokens"]["middle"] == {"rows": 160007, "seed": 2}
+    assert config["tokens"]["beyond"] == {"rows": 366000, "seed": 2}
 
 
 def test_defaults_none_leaves_out_the_default_config(tmp_path: Path) -> None:
     text = f"defaults: none\ncorpora: {{binaries: {content(DEFAULT)['corpora']['binaries']}}}\n{MINE}"
-    config, files = read(tmp_path, text.replace("  again: {repeats: 3, matrix: {num_files: [1]}}\n", ""))
+    config, files = read(tmp_path, text.replace("  batches: {repeats: 3, matrix: {num_files: [1]}}\n", ""))
     assert files == [tmp_path / "mine.yaml"]
     assert set(config) == {"defaults", "corpora", "experiments", "results"}
     assert config["results"] == "results-mine"

@@ -52,7 +52,7 @@ def planned(dry_run: DryRun) -> Planned:
             {"table_runs", "table_growth", "table_shards"},
             {"table_streaming", "table_loaders", "repository"},
         ),
-        ("stream", {"table_streaming", "table_claims", "table_dedup"}, {"corpus", "tokens", "table_growth"}),
+        ("stream", {"table_streaming", "table_claims"}, {"corpus", "tokens", "table_growth"}),
     ],
 )
 def test_part_plans_only_its_own_jobs(planned: Planned, part: str, tables: set[str], others: set[str]) -> None:
