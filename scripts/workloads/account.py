@@ -40,10 +40,10 @@ class Account:
     row_bytes = None
     """Bytes of a row; None if unknown."""
 
-    @property
-    def delivered_bytes(self):
-        """Bytes of the rows delivered so far; None if unknown."""
-        return self.row_bytes and self.row_bytes * self.delivered
+    def so_far(self):
+        """The rows delivered so far, and their bytes if known."""
+        size = {"bytes_in": self.row_bytes * self.delivered} if self.row_bytes else {}
+        return {"rows_delivered": self.delivered, **size}
 
     def add(self, rows, worker, numbers=(), wrong=0):
         """Add a delivery of `rows` rows from a worker: the numbers of whole rows, and how many are `wrong`."""

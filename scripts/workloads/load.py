@@ -204,7 +204,7 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
         account.take(*batch)
         if (now := time.perf_counter()) - reported > OFTEN_S:
             reported = now
-            events.emit("delivered", epoch=number, rows_delivered=account.delivered, bytes_in=account.delivered_bytes)
+            events.emit("delivered", epoch=number, **account.so_far())
         if lent:
             lent.later += 1
         if first is None:

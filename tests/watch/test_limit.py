@@ -51,7 +51,7 @@ def test_tree_below_the_limit_completes(watched: Watch) -> None:
 
 @pytest.mark.parametrize("size", ["0", "2"])
 def test_limit_in_which_nothing_starts_is_refused(size: str, refused: Callable[..., str]) -> None:
-    assert "no command runs in that" in refused("watch", "--memory-limit", size, "--", "true")
+    assert "every command needs more than that" in refused("watch", "--memory-limit", size, "--", "true")
 
 
 @pytest.mark.cgroup
