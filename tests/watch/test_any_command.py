@@ -232,7 +232,8 @@ def test_following_continues_to_the_last_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_end_following_with_a_whole_record_and_kill_nothing(number: signal.Signals, tmp_path: Path) -> None:
     program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $! $$"]
-    command = [*CLI, "--follow", "--out", str(tmp_path), "--", *program]
+    # A shell that runs the tests in the background ignores two of them, and the watcher would inherit that.
+    command = ["env", f"--default-signal={number.name[3:]}", *CLI, "--follow", "--out", str(tmp_path), "--", *program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watcher:
         assert watcher.stdout
         followed, shell = map(int, watcher.stdout.readline().split())
