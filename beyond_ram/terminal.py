@@ -223,9 +223,7 @@ class LogHandler(LogHandlerBase):
             names = list(self._failed.values())
             more = f" and {len(names) - _LINES} more" if len(names) > _LINES else ""
             summary += f"; {len(names)} {'ended' if self._stopping else 'failed'}: {'; '.join(names[:_LINES])}{more}"
-        if os.environ.get("PWD") == str(Path.cwd()):  # `beyond-ram run` may be called from elsewhere
-            logs = logs.replace(f"{Path.cwd()}/", "")
-        return f"{summary}{'. ' if summary else ''}Snakemake's log: {logs}"
+        return f"{summary}{'. ' if summary else ''}Snakemake's log: {logs.replace(f'{Path.cwd()}/', '')}"
 
     def _cell(self, job: Mapping[str, Any]) -> str:
         """The cell that a job measures; empty for other jobs."""

@@ -120,6 +120,14 @@ def _ceiling(text: str) -> tuple[int, str]:
     return limit(text), text.strip()
 
 
+def _is_file(path: Path) -> bool:
+    """Whether a path is there and no folder. An error shows where the folder is used, which ends no command."""
+    try:
+        return path.exists() and not path.is_dir()
+    except Exception:
+        return False
+
+
 def run(arguments: argparse.Namespace) -> int:
     from ..watch import ceilings
     from ..watch.exit_status import as_a_shell
@@ -139,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
-    if kept and arguments.out.exists() and not arguments.out.is_dir():
+    if kept and _is_file(arguments.out):
         raise ValueError(f"--out {arguments.out}: a file, and has to be a folder; name another")
     if arguments.html:
         _check_page(arguments.html, arguments.out)

@@ -93,5 +93,5 @@ def condition(limited, percent):
     return f"""
 Rows per second of the first epoch, or as far as a run came; a {caches} page cache. The limit counts page cache,
 interpreter and imports. Read N times: bytes read from storage for each byte of the rows that were delivered, with the
-kernel's read-ahead of {ahead}. {figures.counts(limited["asked"])}. Another disk gives other rates.
+kernel's read-ahead of {ahead}. Another disk gives other rates.
 """
