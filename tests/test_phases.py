@@ -20,7 +20,7 @@ import time
 with phase("load"):
     held = bytearray(30_000_000)
     with phase("inner"):
-        more = bytearray(30_000_000); time.sleep(0.15); del more
+        more = bytearray(30_000_000); time.sleep(0.15); del more; time.sleep(0.15)
     time.sleep(0.15)
 mark("loaded", rows=3, what=object)
 time.sleep(0.1)
