@@ -30,7 +30,8 @@ shards, hollow where the shard came from the cache. One repeat is drawn.
 
 def name(record):
     cell = record["cell"]
-    return f"{cell['stack']}, {figures.input_size(record['work'])} of {cell['corpus']}, {cell['shards']} shards"
+    size = f"{figures.input_size(record['work'])} of " if "bytes_in" in record["work"] else ""  # only of a finished run
+    return f"{cell['stack']}, {size}{cell['corpus']}, {cell['shards']} shards"
 
 
 def draw(axes, record):

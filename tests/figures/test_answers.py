@@ -99,3 +99,16 @@ def test_no_release_is_named_without_a_confirmed_step() -> None:
     step = {"metric": "grown_anon_bytes", "factor": "tokenizers", "from_value": 69 * MB, "to_value": 3 * MB,
             "from_version": "0.20.3", "to_version": "0.21.0", "n": 2}  # fmt: skip
     assert "tokenizers 0.21.0 changed it from 69 to 3 MB (n = 2)" in answer(pd.DataFrame([step]))
+
+
+def test_starts_that_never_complete_are_drawn() -> None:
+    figures = module("attempts")
+    record = started("killed_at_limit", "killed_at_limit") | {"work": {}}
+    record["cell"] |= {"corpus": "c", "shards": 4, "rep": 1}
+    record["attempts"] = [
+        one | {"duration_s": 1.0, "course": [{"t_s": 0.0, "rss_bytes": MB}], "shards": []} for one in record["attempts"]
+    ]
+    drawn = figures["plot"]([(record, [])])
+    assert not isinstance(drawn, str)
+    plt.close(drawn[0])
+    assert figures["name"](record) == "june, c, 4 shards"
