@@ -66,9 +66,14 @@ def kept(line):
     rise = f"{line['named']} rose by {line['anon_rise_mb']:,.0f} MB"
     more = {"levels off": ", then no more", "undecided": ", too little to tell growth from scatter"}
     if line["anon_shape"] in ("straight", "grows"):
-        interval = f" ({low:,.2g} to {high:,.2g})" if low == low else ""
-        rise += f", {slope:,.2g} MB per MB of text{interval}"
+        interval = f" ({rounded(low)} to {rounded(high)})" if low == low else ""
+        rise += f", {rounded(slope)} MB per MB of text{interval}"
     return f"{rise}{more.get(line['anon_shape'], '')} (n = {line['runs']:.0f})"
+
+
+def rounded(number):
+    """A number with two digits, never as a power of ten."""
+    return f"{float(f'{number:.2g}'):,g}"
 
 
 def named(growth):
