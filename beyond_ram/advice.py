@@ -114,7 +114,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
 
 
 def _limits(record: Mapping[str, Any]) -> list[int]:
-    """The memory limit of a run and that of the group around it, as far as they are set."""
+    """The memory limits that are set: of the run, and of the group around it."""
     around = record["peak"].get("around") or {}
     return [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
 

@@ -41,6 +41,11 @@ def has(axis: str, value: str) -> Condition:
     return lambda experiment: value in getattr(experiment.matrix, axis, ())
 
 
+def limited(experiment: Experiment) -> bool:
+    """Whether its commands are started again under a limit. The record of such a run is of the last start alone."""
+    return any(getattr(experiment.matrix, "limit_mb", ()))
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure of a chapter. It is made if an experiment of the chapter meets `when`."""

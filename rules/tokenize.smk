@@ -34,8 +34,11 @@ rule weigh_interrupted:
 OUTPUTS.add(
     "tokenize",
     "Tokenisation",
-    covers=lambda one: one.workload == "tokenize" and not one.find_limit and not varies("remedy")(one),
-    over=lambda one: one.workload == "tokenize",
+    covers=lambda one: one.workload == "tokenize"
+    and not one.find_limit
+    and not varies("remedy")(one)
+    and not limited(one),
+    over=lambda one: one.workload == "tokenize" and not limited(one),
     tables=["growth", "shards"],
     figures={
         "memory_over_time": Figure("Memory over time"),
@@ -44,13 +47,19 @@ OUTPUTS.add(
             has("mode", "basic"),
             "Why does memory climb in map?",
         ),
-        "attempts": Figure(
-            "Killed at a limit, and started again",
-            lambda one: any(one.matrix.limit_mb),
-            "Why do shards from the cache cost nothing, and why may a killed job pass when it is started again?",
-        ),
         "staircase": Figure("Cold, interrupted, rerun and warm", has("cache", "rerun")),
         "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
+    },
+)
+OUTPUTS.add(
+    "tokenize",
+    "Tokenisation",
+    covers=limited,
+    figures={
+        "attempts": Figure(
+            "Killed at a limit, and started again",
+            question="Why do shards from the cache cost nothing, and why may a killed job pass when it is started again?",
+        ),
     },
 )
 # Other programs that turn text into files of ids.
@@ -60,6 +69,9 @@ OUTPUTS.add(
     covers=lambda one: one.workload == "tokenize"
     and not one.find_limit
     and any(mode in PEERS for mode in one.matrix.mode),
-    over=lambda one: one.workload == "tokenize" and not one.find_limit and not varies("remedy")(one),
+    over=lambda one: one.workload == "tokenize"
+    and not one.find_limit
+    and not varies("remedy")(one)
+    and not limited(one),
     tables=["peers"],
 )

@@ -31,7 +31,7 @@ _FALL = 0.10
 # times that run, the outer ones multiply growth by 4 and by 1/8.
 _BENDS = (-10, -3, -1, -0.5, -0.25, -0.1, -0.05, 0, 0.05, 0.1, 0.25, 1, 3, 10)
 _HELD = (-1.0, 0.25)
-# The level at which growth is said to bend: a straight line is excluded. Between LEVEL and this, more runs decide.
+# Growth bends if a straight line is excluded at this level. If it is excluded at LEVEL only, more runs decide.
 _SURE = 0.99
 # A bend explains the readings if it divides the misfit by this much.
 _EXPLAINED = 4

@@ -147,9 +147,13 @@ def column(table: str, name: str) -> Column | None:
 
 
 def derive(record: Record, events: Events, table: str = "runs") -> dict[str, float | None]:
-    """Derive every metric of a table from one run or one of its events; None if the run does not have it."""
+    """Derive every metric of a table from one run or one of its events; None if the run does not have it.
+
+    A run that was started again has only its failure: the last start did a part of the work.
+    """
+    again = len(record.get("attempts", ())) > 1
     return {
-        column.key: column.derive(record, events)
+        column.key: None if again and column.key != runs.FAILED else column.derive(record, events)
         for column in COLUMNS
         if isinstance(column, Metric) and table in column.tables
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..watch.reader import Procfs
 
-# A look lasts longer the more processes and files there are; the next one waits for so many times as long.
+# After each look, the next waits this many times as long as the look took.
 _APART = 20
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 

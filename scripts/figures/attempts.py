@@ -10,7 +10,7 @@ GAP = 0.04
 def plot(records):
     limited = [record for record, _ in records if record.get("attempts")]
     if not limited:
-        return "no experiment of this config runs under a memory limit, or none can be made here"
+        return next((record["reason"] for record, _ in records if record.get("reason")), "no command ran under a limit")
     shown = list({tuple({**record["cell"], "rep": 1}.items()): record for record in reversed(limited)}.values())[::-1]
     figure, panels = figures.panels(len(shown), 2.9, 0.3, most_columns=1, sharex=True)
     for axes, record in zip(panels, shown, strict=True):

@@ -54,9 +54,11 @@ def lines_of(table):
 
 def answer(growth):
     """How much heap each stack kept per text, corpus by corpus."""
+    several = growth["mode"].nunique() > 1
     return " ".join(
-        f"Tokenising {corpus}, {text_read(lines_of(lines)[0])}, the heap of {'; of '.join(map(kept, lines_of(lines)))}."
-        for corpus, lines in growth.groupby("corpus", sort=False)
+        f"Tokenising {corpus}{f' (mode {mode})' if several else ''}, {text_read(lines_of(lines)[0])}, the heap of "
+        f"{'; of '.join(map(kept, lines_of(lines)))}."
+        for (corpus, mode), lines in growth.groupby(PANEL, sort=False)
     )
 
 

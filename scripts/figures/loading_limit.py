@@ -12,9 +12,9 @@ _SETTING = ["loader", "order", "workers", "start", "tokens", "page_cache", "batc
 def plot(loaders):
     if "limit_percent" not in loaders or not (loaders["limit_percent"] > 0).any():
         return "no experiment of this config loads under a memory limit"
-    ran = loaders[(loaders["outcome"] != "not_applicable") & loaders["rows_per_s_reached"].notna()]
+    ran = loaders[loaders["outcome"] != "not_applicable"]
     if ran[ran["limit_percent"] > 0].empty:
-        return "no loader ran under a memory limit here"
+        return str(loaders.loc[loaders["limit_percent"] > 0, "account"].iloc[0])
     ran = by_way(ran).astype({"rows_per_s_reached": float, "read_per_byte": float, "read_ahead_bytes": float})
     percent = ran.loc[ran["limit_percent"] > 0, "limit_percent"].min()
     limited = ran[ran["limit_percent"] == percent].drop_duplicates(_SETTING).set_index(_SETTING)
@@ -22,15 +22,16 @@ def plot(loaders):
     limited = limited.sort_values("rows_per_s_reached", ascending=False)
     free = free.loc[limited.index]
     figure, (axes,) = figures.panels(1, 0.62 * len(limited) + 1.6, 0)
+    low, high = (ran["rows_per_s_reached"].fillna(1).agg(end) for end in ("min", "max"))
     names = [f"{loader}, {order}" for loader, order, *_ in limited.index]
     for place, (with_limit, without) in enumerate(zip(lines(limited), lines(free), strict=True)):
         for line, colour, offset in ((without, FREE, -0.19), (with_limit, LIMITED, 0.19)):
             rate = line["rows_per_s_reached"]
             if rate == rate:
                 axes.barh(place + offset, rate, 0.36, color=colour)
-                figures.beside(axes, label(line), (rate, place + offset), 5)
+            if isinstance(line["outcome"], str):  # it ran
+                figures.beside(axes, label(line), (rate if rate == rate else low / 3, place + offset), 5)
     axes.set_xscale("log")
-    low, high = ran["rows_per_s_reached"].min(), ran["rows_per_s_reached"].max()
     axes.set_xlim(low / 3, high * 60)
     axes.set_yticks(range(len(names)), [figures.fill(name, 1.9) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
@@ -49,9 +50,15 @@ def lines(table):
     return table.reset_index().to_dict("records")
 
 
+def rate_of(line):
+    """The rate of a line; a run may end before its rows are counted."""
+    rate = line["rows_per_s_reached"]
+    return f"{rate:,.0f} rows/s" if rate == rate else "no rows within a second"
+
+
 def label(line):
     """The rate; what was read for each byte that was used; and the end of a run that did not finish."""
-    text = f"{line['rows_per_s_reached']:,.0f}"
+    text = rate_of(line).removesuffix(" rows/s")
     if line["read_per_byte"] == line["read_per_byte"]:
         ratio = line["read_per_byte"]
         text += f", read {ratio:,.0f} times" if ratio >= 100 else f", read {ratio:.2g} times"
@@ -63,9 +70,8 @@ def answer(limited, free, percent):
     shuffled = limited.index.get_level_values("order") == "shuffled"
     chosen = limited[shuffled] if shuffled.any() else limited
     done = chosen[chosen["outcome"] == "completed"]
-    beside = (
-        free.loc[chosen.index].sort_values("rows_per_s_reached", ascending=False).dropna(subset="rows_per_s_reached")
-    )
+    beside = free.loc[chosen.index].sort_values("rows_per_s_reached", ascending=False)
+    beside = beside[beside["outcome"] == "completed"]
     what = "shuffled" if shuffled.any() else "of all orders"
     if done.empty:
         best = f"no loader, {what}, finished under the limit"
@@ -82,7 +88,7 @@ def answer(limited, free, percent):
     end = "" if there["outcome"] == "completed" else f" until it was {there['outcome'].replace('_', ' ')}"
     return (
         f"{sentence} {top['loader']}, the fastest with enough memory at {top['rows_per_s_reached']:,.0f} rows/s, "
-        f"delivered {there['rows_per_s_reached']:,.0f} rows/s there{end}."
+        f"delivered {rate_of(there)} there{end}."
     )
 
 

@@ -84,7 +84,7 @@ def answer(line):
     request, least = (line[name] / figures.MB for name in ("ask_bytes", "completed_at_bytes"))
     enough = "enough" if request >= least else "not enough"
     return (
-        f"{line['cell']}: `beyond-ram watch` requests {request:,.0f} MB. The smallest limit that completed is "
+        f"{line['cell']}: beyond-ram watch requests {request:,.0f} MB. The smallest limit that completed is "
         f"{least:,.0f} MB, so that was {enough}."
     )
 

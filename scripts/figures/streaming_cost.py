@@ -24,8 +24,9 @@ def plot(streaming):
     for axes, (column, (label, scale, form)) in zip(panels, costs.items(), strict=True):
         for place, line in enumerate(group.to_dict("records")):
             value = line[column] / scale
+            text = form.format(value) if value == value else str(line["outcome"]).replace("_", " ")
             axes.barh(place, value, 0.6, color=colours[line["stack"]])
-            figures.beside(axes, form.format(value), (value, place), 4)
+            figures.beside(axes, text, (value if value == value else 0, place), 4)
         axes.set_yticks(range(len(stacks)), stacks)
         axes.set_ylim(len(stacks) - 0.5, -0.5)
         axes.set_xlim(0, 1.3 * group[column].max() / scale)
@@ -44,5 +45,6 @@ def answer(lines, costs):
     for line in lines:
         parts = [f"{form.format(line[name] / scale)} {label}" for name, (label, scale, form) in costs.items()
                  if line[name] == line[name]]  # fmt: skip
-        sentences.append(f"{line['stack']}: {', '.join(parts)} (n = {line['n']:.0f})")
+        shown = ", ".join(parts) or str(line["outcome"]).replace("_", " ")
+        sentences.append(f"{line['stack']}: {shown} (n = {line['n']:.0f})")
     return "; ".join(sentences) + "."

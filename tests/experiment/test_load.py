@@ -153,6 +153,7 @@ FAULTS: list[tuple[Change, str]] = [
     (lambda c: c["experiments"]["growth"]["matrix"].update(num_files=[]), "experiments.growth.matrix.num_files: "),
     (lambda c: c["experiments"]["growth"]["matrix"].update(mode=["basic"], cache=["rerun"]), "need mode `shard`"),
     (lambda c: c["experiments"]["growth"].update(workload="lod"), "experiments.growth.workload: "),
+    (lambda c: c["experiments"]["limited"]["matrix"].update(limit_mb=[0, 700]), "take the 0 out"),
 ]  # fmt: skip
 
 

@@ -48,6 +48,20 @@ def test_loader_that_is_fastest_with_and_without_memory_is_one_sentence() -> Non
     assert "blocks" not in text
 
 
+def test_loader_that_was_killed_before_a_row_is_not_left_out() -> None:
+    killed = loaded("map", 20, float("nan"), "killed_at_limit", n=0, read_per_byte=float("nan"))
+    text = answer_of_loaders(loaded("map", 0, 90000), loaded("blocks", 0, 60000), killed, loaded("blocks", 20, 50000))
+    assert "delivered no rows within a second there until it was killed at limit" in text
+
+
+def test_loader_that_did_not_finish_with_memory_is_not_called_the_fastest() -> None:
+    text = answer_of_loaders(
+        loaded("map", 0, 90000, "timed_out", n=0), loaded("blocks", 0, 60000),
+        loaded("map", 20, 100, "timed_out", n=0), loaded("blocks", 20, 50000),
+    )  # fmt: skip
+    assert "blocks, shuffled: 50,000 rows/s (n = 2). It is the fastest with enough memory too: 60,000" in text
+
+
 def test_no_loader_is_named_where_none_finished() -> None:
     text = answer_of_loaders(loaded("map", 0, 90000), loaded("map", 20, 100, "killed_at_limit", n=0))
     assert text.startswith("With memory for 20 % of the rows, no loader, shuffled, finished under the limit.")

@@ -63,3 +63,9 @@ def test_a_peak_is_unknown_where_no_sample_saw_a_part_that_may_be_anonymous() ->
         assert _peak(metric, processes=1, kept=kept, **files) is None
         assert _peak(metric, processes=1, kept=kept, **few) == size
         assert _peak(metric, processes=1, kept=kept | {"basis": "group"}, **files) == 460
+
+
+def test_run_that_was_started_again_has_only_its_failure() -> None:
+    once, again = (derive(record(attempts=[{}] * starts), events(end_anon=640)) for starts in (1, 2))
+    assert once["grown_anon_bytes"] == 540
+    assert {name: value for name, value in again.items() if value is not None} == {"run_failed": 0}

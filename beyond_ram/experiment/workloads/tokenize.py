@@ -64,6 +64,12 @@ class TokenizeMatrix(Matrix):
     STOPPED: ClassVar = ("interrupted", "rerun")
 
     @model_validator(mode="after")
+    def _limits_alone(self) -> "TokenizeMatrix":
+        if any(self.limit_mb) and not all(self.limit_mb):
+            raise ValueError("limit_mb: runs with a limit and without one are two experiments; take the 0 out")
+        return self
+
+    @model_validator(mode="after")
     def _interruption_needs_shards(self) -> "TokenizeMatrix":
         if set(self.STOPPED) & set(self.cache):
             if "shard" not in self.mode:
