@@ -17,7 +17,7 @@ def plot(records, samples, growth):
         return "no cell of this config has enough readings of memory against text"
     growth = growth[growth["cache"] == "cold"]
     # Smaller inputs of the same corpus are there to compare settings.
-    growth = growth[growth["bytes_in_max"] == growth.groupby(PANEL)["bytes_in_max"].transform("max")]
+    growth = growth[growth["bytes_in_max"] == growth.groupby("corpus")["bytes_in_max"].transform("max")]
     hidden = ""
     if len(growth) > MOST_LINES:
         hidden = f" Of {len(growth)} cells, those with the largest rise are shown; table `growth` has all."
@@ -43,7 +43,7 @@ def plot(records, samples, growth):
     sentences = "; ".join(f"{line['corpus']}, {line['named']}: heap {in_words(line)}" for line in lines_of(growth))
     condition = f"""
 Memory against the text done, read between documents; means of the runs. The heap is anonymous memory, RSS has the
-mapped files too, which the kernel can take back. {sentences}.{hidden}
+mapped files too, which the kernel can take back. Of each corpus, the cells with the most text. {sentences}.{hidden}
 """
     return figure, f"{answer(growth)}\n\n{condition.strip()}"
 
