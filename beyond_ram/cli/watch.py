@@ -202,6 +202,8 @@ def no_start(word: str, number: int | None = None, call: str = "beyond-ram watch
     from ..text import did_you_mean
 
     path = Path(word)
+    if number not in (None, errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ENOEXEC):  # nothing to type for these
+        return f"{word} cannot be started: {os.strerror(number)}"
     if " " in word and not path.exists():
         shell = re.search(r"[|<>&;$*]", word)
         return f"{word!r} is one word: {call} {f'sh -c {shlex.quote(word)}' if shell else word}"

@@ -317,7 +317,7 @@ def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dic
     if scenario == "limited" and seen["status"] == 4:  # the kernel kills one process, and the watcher its parent
         as_alone = seen["output"] == output and "memory limit" in seen["said"]
     if place is not None and place.endswith("os.execvpe"):  # the command cannot be started, and the message says so
-        refused = seen["status"] == 2 and not seen["output"] and "beyond-ram: [Errno " in seen["said"]
+        refused = seen["status"] == 2 and not seen["output"] and "sh cannot be started: " in seen["said"]
     return {
         "ended_otherwise": not (as_alone or refused),
         "refused": refused,
