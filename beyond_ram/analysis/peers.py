@@ -18,9 +18,11 @@ from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import of_run, outcome
 
 ENGINE = "engine"
-RATES = ("tokens_per_cpu_s", "tokens_per_s")
+RATES = ("tokens_per_cpu_s_with_start", "tokens_per_s")
+# Decided as the rate without start and imports.
+_LIKE = {RATES[0]: "tokens_per_cpu_s"}
 SIZES = ("peak_anon_bytes", "peak_anon_once_bytes", "peak_pss_bytes", "cache_written_bytes", "token_count", "bytes_in")
-HELD = {"tokens_per_cpu_s": "rate_beside_engine", "peak_anon_once_bytes": "memory_beside_engine"}
+HELD = {"tokens_per_cpu_s_with_start": "rate_beside_engine", "peak_anon_once_bytes": "memory_beside_engine"}
 _FITTED = ("tokens_per_cpu_s_beyond_start", "peak_slope_mb_per_gb")
 COLUMNS = [
     "experiment", "stack", "corpus", "mode", "batch_size", "num_proc", SIZE, "outcome", "reason", "n", "sizes",
@@ -78,10 +80,10 @@ def _line(runs: pd.DataFrame, spreads: Mapping[str, Spread]) -> dict[str, Any]:
     largest = done[done[SIZE] == done[SIZE].max()]
     line |= {SIZE: largest[SIZE].iloc[0], "n": len(largest)} | {name: largest[name].median() for name in SIZES}
     fitted = {
-        _FITTED[0]: _inverse(_slope(done["token_count"], done["token_count"] / done["tokens_per_cpu_s"])),
+        _FITTED[0]: _inverse(_slope(done["token_count"], done["token_count"] / done[RATES[0]])),
         _FITTED[1]: _slope(done["bytes_in"] / GB, done["peak_anon_bytes"] / MB),
     }
-    rates = {name: geometric(largest[name].tolist(), spreads.get(name, NO_SPREAD)) for name in RATES}
+    rates = {name: geometric(largest[name].tolist(), spreads.get(_LIKE.get(name, name), NO_SPREAD)) for name in RATES}
     for name, value in (rates | fitted).items():
         line |= {name: value.mean, f"{name}_low": value.low, f"{name}_high": value.high}
     return line
@@ -132,7 +134,7 @@ def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str,
         for metric, name in HELD.items():
             sides = [Side(tuple(side.loc[side[SIZE] == at, metric].astype(float))) for side in (engine, done)]
             lines[-1][1][name] = len(questions)
-            questions.append(Question(sides[0], sides[1], metric))
+            questions.append(Question(sides[0], sides[1], _LIKE.get(metric, metric)))
     decided = decide(questions)
     for line, places in lines:
         yield line | {name: decided[at].result for name, at in places.items()}

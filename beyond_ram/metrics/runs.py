@@ -21,6 +21,7 @@ from .base import (
     difference,
     last,
     peak,
+    phase,
     share,
     work,
 )
@@ -124,6 +125,19 @@ def _hwm_gap(record: Record, _: Events) -> float | None:
 
 
 def _per_cpu_s(record: Record, events: Events) -> float | None:
+    """Of new text alone: from the first `map` or epoch, else from `baseline`, to the end of the work or of the first
+    epoch. None if shards came from a cache."""
+    if any(event.get("from_cache") for event in events if event["event"] == "shard"):
+        return None
+    begin = phase(events, "map 0") or phase(events, "epoch 0") or last(events, "baseline")
+    epochs = [event for event in events if event["event"] == "epoch"]
+    end = epochs[0] if epochs else last(events, "work")
+    spent = difference(*((mark.get("tree") or {}).get("cpu_s") for mark in (end, begin)))
+    tokens = record["work"].get("tokens")
+    return share(tokens / max(len(epochs), 1) if tokens else None, spent)
+
+
+def _per_cpu_s_with_start(record: Record, events: Events) -> float | None:
     return share(record["work"].get("tokens") or None, at("work", "cpu_s")(record, events))
 
 
@@ -239,9 +253,12 @@ COLUMNS: list[Column] = [
         "tokens / seconds from the start of the command to the mark `work`",
         "monotonic clock of the watcher; includes imports, workers and marks; a busy machine makes it longer", _per_s,
         direction="higher"),
-    Metric("tokens_per_cpu_s", "Tokens per CPU-second (with imports)", "tokens/CPU-s", ("runs", "peers"),
-        "tokens / CPU-seconds of all processes at the mark `work`", CPU, _per_cpu_s, direction="higher",
-        decided=("tokenize", "soak")),
+    Metric("tokens_per_cpu_s", "Tokens per CPU-second", "tokens/CPU-s", ("runs",),
+        "tokens / CPU-seconds of all processes from the phase `map 0` or `epoch 0`, else the mark `baseline`, to the "
+        "mark `work` or the end of the first epoch; none if shards came from a cache", CPU, _per_cpu_s,
+        direction="higher", decided=("tokenize", "soak")),
+    Metric("tokens_per_cpu_s_with_start", "Tokens per CPU-second (with start and imports)", "tokens/CPU-s", ("peers",),
+        "tokens / CPU-seconds of all processes at the mark `work`", CPU, _per_cpu_s_with_start, direction="higher"),
     Column("tokens_per_cpu_s_beyond_start", "Tokens per CPU-second beyond the start", "tokens/CPU-s", ("peers",),
         "inverse of the slope of CPU-seconds over tokens, over runs of several sizes",
         f"{CPU}; one-time costs are not in a slope", direction="higher"),

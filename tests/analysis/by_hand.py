@@ -52,7 +52,7 @@ def tree(anon: float, file: float = 50) -> dict[str, float]:
 
 def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, Any]]:
     """Events of a run: a baseline of 100 bytes, shards that add 10 each, and the end."""
-    marks: list[dict[str, Any]] = [{"t_s": 0.1, "event": "baseline", "tree": tree(100)}]
+    marks: list[dict[str, Any]] = [{"t_s": 0.1, "event": "baseline", "tree": tree(100) | {"cpu_s": 0.0}}]
     for i in range(shards):
         done = {
             "from_cache": i < cached,

@@ -19,6 +19,19 @@ def test_metrics_are_derived_from_marks_and_peaks() -> None:
     assert derived["end_pss_bytes"] is None
 
 
+def test_rate_is_of_new_text_alone() -> None:
+    def mark(name: str, cpu_s: float, **more: Any) -> dict[str, Any]:
+        return {"event": name, "tree": tree(1) | {"cpu_s": cpu_s}, **more}
+
+    begin, end = [mark("baseline", 2.0), mark("phase", 3.0, phase="map 0")], mark("work", 6.0)
+    assert derive(record(), [*begin, end])["tokens_per_cpu_s"] == 300 / 3, "imports and reading count"
+    assert derive(record(), [begin[0], end])["tokens_per_cpu_s"] == 300 / 4
+    cached = mark("shard", 4.0, from_cache=True, cache_bytes_written=0)
+    assert derive(record(), [*begin, cached, end])["tokens_per_cpu_s"] is None
+    epochs = [mark("phase", 1.0, phase="epoch 0"), mark("epoch", 5.0), mark("epoch", 5.5), mark("epoch", 6.0)]
+    assert derive(record(), [*epochs, end])["tokens_per_cpu_s"] == 100 / 4, "later epochs may come from a cache"
+
+
 def test_growth_is_since_the_imports_as_in_the_teardown() -> None:
     loaded = [{"event": "imported", "tree": tree(88)}, {"event": "baseline", "tree": tree(92)}]
     derived = derive(record(), [*loaded, {"event": "work", "tree": tree(734)}])
