@@ -59,7 +59,7 @@ COLUMNS = [
     *(f"{kind}_{what}" for kind in KINDS for what in (
         "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "level_mb_low",
         "level_mb_high", "level_mb_min", "level_mb_max", "level_from_gb", "rise_mb")),
-    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "gb_over_largest", *_COMPARED,
+    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", "gb_over_largest", *_COMPARED,
 ]  # fmt: skip
 
 
@@ -136,7 +136,8 @@ def growth(
         readings_of_cell = trace(read_closely(records, samples, group))
         if readings_of_cell is not None:
             traces.append(readings_of_cell)
-            lines.append(cell | _line(readings_of_cell, spread))
+            word_bytes = max(_word_bytes(records[at][0]) for at in group)
+            lines.append(cell | _line(readings_of_cell, spread) | {"word_bytes": word_bytes})
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     return _compared(table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS]))), traces, pairs)
 
@@ -175,6 +176,12 @@ def trace(records: Sequence[Run]) -> Trace | None:
         mean = ends.groupby("bytes_in").mean()
     memory = {kind: mean[kind].to_numpy() for kind in KINDS}
     return Trace(mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most)
+
+
+def _word_bytes(record: Record) -> float:
+    """The mean size of a word; NaN for work that does not count its words."""
+    words = record["work"].get("words")
+    return float(record["work"]["bytes_in"]) / words if words else math.nan
 
 
 def _end(record: Record, events: Events) -> dict[str, float]:

@@ -41,6 +41,8 @@ COLUMNS: list[Column] = [
         "distance of the measured input from a gigabyte"),
     Column("bytes_in_min", "Input at the first reading", "bytes", ("growth",), "smallest bytes_in of a reading", EXACT),
     Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
+    Column("word_bytes", "Bytes per word", "bytes", ("growth",), "bytes_in / words of the mark `work`; a word is what "
+        "white space divides", EXACT),
     Column("rows", "Rows of the shard", "rows", ("shards",), "from the mark `shard`", EXACT),
     Column("tokenizer_calls", "Calls of the tokenizer", "calls", ("shards",),
         "counted by the workload, over all processes; 0 for a shard from cache", EXACT),

@@ -132,6 +132,7 @@ class _Shard:
         self._digest.update(encoded)
         text_bytes = len(document.text) if document.text.isascii() else len(document.text.encode())
         self._counts.update(documents=1, file_bytes=len(encoded), text_bytes=text_bytes, characters=len(document.text))
+        self._counts.update(words=len(document.text.split()))
 
     def close(self) -> dict[str, Any]:
         self._handle.close()
@@ -162,6 +163,7 @@ def write_corpus(name: str, spec: dict[str, Any], plan: Plan, folder: Path) -> N
         "documents": sum(file["documents"] for file in files),
         "text_bytes": sum(file["text_bytes"] for file in files),
         "characters": sum(file["characters"] for file in files),
+        "words": sum(file["words"] for file in files),
         "sha256": digest_of(file["sha256"] for file in files),
         "notes": plan.notes,
         "python": platform.python_version(),

@@ -171,7 +171,8 @@ def by_map(args, chosen, result_file):
         result.save_to_disk(str(args.work_dir / "kept"))
         files = [str(path) for path in sorted((args.work_dir / "kept").glob("*.arrow"))]
     result_file.write_text(json.dumps(files))
-    events.mark("work", rows=len(result), bytes_in=bytes_in, **print_memory("RSS AT END"))
+    words = sum(entry["words"] for entry in chosen)
+    events.mark("work", rows=len(result), bytes_in=bytes_in, words=words, **print_memory("RSS AT END"))
     return {"results": [results, result], "tokenizer": [tokenizer, encode], "dataset": [data, parts]}
 
 

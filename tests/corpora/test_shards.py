@@ -40,8 +40,9 @@ def test_manifest_counts_the_content_of_the_files(programs: Programs) -> None:
         assert file["file_bytes"] == len(content)
         assert file["text_bytes"] == sum(len(row["text"].encode()) for row in rows)
         assert file["characters"] == sum(len(row["text"]) for row in rows)
+        assert file["words"] == sum(len(row["text"].split()) for row in rows)
         assert file["sha256"] == hashlib.sha256(content).hexdigest()
-    for key in ("documents", "text_bytes", "characters"):
+    for key in ("documents", "text_bytes", "characters", "words"):
         assert manifest[key] == sum(file[key] for file in manifest["files"])
     listing = "".join(f"{digest}\n" for digest in corpus.digests())
     assert manifest["sha256"] == hashlib.sha256(listing.encode()).hexdigest()

@@ -36,7 +36,8 @@ def make(folder: Path, kind: str) -> Path:
         path = folder / f"files/{number:06}.jsonl"
         path.write_text(json.dumps({"text": text, "label": "a"}) + "\n")
         files.append(
-            {"path": f"files/{path.name}", "documents": 1, "text_bytes": len(text.encode())} | {"characters": len(text)}
+            {"path": f"files/{path.name}", "documents": 1, "text_bytes": len(text.encode())}
+            | {"characters": len(text), "words": len(text.split())}
         )
     (folder / "manifest.json").write_text(
         json.dumps({"name": "hard", "source": "files", "spec": {}, "sha256": "", "files": files})
