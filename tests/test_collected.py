@@ -108,7 +108,7 @@ def test_older_run_may_lack_the_last_columns(tmp_path: Path, source: Path) -> No
 
 def test_runs_of_an_older_lock_come_last(tmp_path: Path, source: Path) -> None:
     old, new = copies([Source(source)], tmp_path / "runs", cells(2))
-    (moved,) = [run for run in kept.keep(tmp_path, "current", LOCK) if run.endswith("rep~1")]
+    (moved,) = [run for run in kept.keep(tmp_path, "current", LOCK)[1] if run.endswith("rep~1")]
     paths = [tmp_path / "runs" / moved / "run.json", new]
     new.parent.mkdir(parents=True, exist_ok=True)
     copies([Source(source)], tmp_path / "again", cells(2))

@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"no run of {name} yet: its present lock is run first", file=sys.stderr)
         _run_workflow(arguments)
         weighed = True
+    baseline = earlier[-1] if earlier else None
     if weighed:  # else an earlier call has renewed the lock, and its runs are missing
-        stack.renew(name, lambda: upgrade(name, arguments.package), [arguments.results])
-    baseline = kept.name_of(name, old) if lock.read_bytes() != old else earlier[-1] if earlier else None
+        baseline = stack.renew(name, lambda: upgrade(name, arguments.package), [arguments.results]) or baseline
     if baseline is None:
         print(f"{name} has no newer release, and no earlier lock to compare with")
         return 0

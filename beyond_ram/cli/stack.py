@@ -104,13 +104,14 @@ def _renew(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def renew(name: str, change: Callable[[], bool], folders: Sequence[Path]) -> None:
+def renew(name: str, change: Callable[[], bool], folders: Sequence[Path]) -> str | None:
     """Change a lock, print what changed, and keep the runs of the old lock in results folders.
 
-    An invalid results folder is refused before the lock changes.
+    Returns the name of the kept runs; None if nothing changed, or without a folder. An invalid results folder is
+    refused before the lock changes.
     """
     from ..experiment import kept
-    from ..stacks.differences import differences, requested
+    from ..stacks.differences import MOST_NAMED, before_in_short, differences, requested
     from ..stacks.locks import lock_of, text_of
 
     with contextlib.chdir(project()):
@@ -126,13 +127,18 @@ def renew(name: str, change: Callable[[], bool], folders: Sequence[Path]) -> Non
         new = lock.read_bytes()
     if not changed:
         print(f"{lock} is as new as it can be; nothing changed", file=sys.stderr)
-        return
+        return None
     differing = differences(before, new.decode(), asked)
-    print("\n".join(map(str, differing)) if differing else "no version, only hashes of files")
+    named = [one for one in differing if one.package in asked] or differing[:MOST_NAMED]
+    print("\n".join(map(str, named)) if differing else "no version, only hashes of files")
+    if others := len(differing) - len(named):
+        print(f"{others} other package{'' if others == 1 else 's'} moved with it")
     print(f"{lock} is renewed; the next snakemake runs its cells")
+    kept_name = None
     for folder in folders:
-        moved = kept.keep(folder, name, old)
-        print(f"{len(moved)} runs of the old lock are kept in {folder}, as stack {kept.name_of(name, old)}")
+        kept_name, runs = kept.keep(folder, name, old, before_in_short(differing, asked))
+        print(f"{len(runs)} runs of the old lock are kept in {folder}, as stack {kept_name}")
+    return kept_name
 
 
 def _diff(arguments: argparse.Namespace) -> int:

@@ -1,9 +1,9 @@
 """Results kept from before an upgrade of a stack, declared in results/kept.json.
 
 `beyond-ram stack upgrade NAME` moves the runs of the old lock from `stack~NAME` to `stack~NAME@LOCK`, where LOCK is the
-first eight digits of the old lock's SHA-256. From then on they are declared inputs of every table and figure. The old
-lock is kept beside them, so that it can be measured again. `beyond-ram stack prune` removes all but the newest locks of
-a stack, with their runs.
+old version of what moved (`tokenizers-0.23.3`), else the start of the lock's SHA-256. From then on they are declared
+inputs of every table and figure. The old lock is kept beside them, so that it can be measured again. `beyond-ram stack
+prune` removes all but the newest locks of a stack, with their runs.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from .paths import STACK, Cell
 from .places import is_results
 
 FILE, LOCKS = "kept.json", "locks"
-_NAME = re.compile(rf"{STACK}@[0-9a-f]+")
+_NAME = re.compile(rf"{STACK}@[a-z0-9][a-z0-9._-]*")
 
 
 def read(results: Path | str) -> list[str]:
@@ -41,9 +41,17 @@ def locks(results: Path | str) -> dict[str, str]:
     return {name: str(file) for name, file in files.items() if file.exists()}
 
 
-def name_of(stack: str, lock: bytes) -> str:
-    """The name of a stack's kept runs with this lock."""
-    return f"{stack}@{hashlib.sha256(lock).hexdigest()[:8]}"
+def _name_of(results: Path | str, stack: str, lock: bytes, moved: str) -> str:
+    """The name of a stack's kept runs with this lock: the one that it has, else by what moved, else by its digest."""
+    digest = hashlib.sha256(lock).hexdigest()[:8]
+    for name, file in locks(results).items():
+        if name.partition("@")[0] == stack and Path(file).read_bytes() == lock:
+            return name
+    label = re.sub(r"[^a-z0-9._-]+", "-", moved.lower())
+    if not label:
+        return f"{stack}@{digest}"
+    taken = Path(results, LOCKS, f"{stack}@{label}.txt").exists()
+    return f"{stack}@{label}-{digest}" if taken else f"{stack}@{label}"
 
 
 def check(results: Path, stack: str, lock: bytes) -> None:
@@ -91,14 +99,15 @@ def runs_of(
                 yield parse(run_json.parent.relative_to(runs).as_posix()), record
 
 
-def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
-    """Keep the runs of a stack that were measured with one lock, and the lock; return their new folders.
+def keep(results: Path | str, stack: str, lock: bytes, moved: str = "") -> tuple[str, list[str]]:
+    """Keep the runs of a stack that were measured with one lock, and the lock; return their name and their new folders.
 
-    Raises ConfigError if kept.json is invalid.
+    `moved` is the old version of what the upgrade moved, as `tokenizers-0.23.3`. Raises ConfigError if kept.json is
+    invalid.
     """
     read(results)  # fail before anything moves
-    runs, name = Path(results, "runs"), name_of(stack, lock)
-    moved = []
+    runs, name = Path(results, "runs"), _name_of(results, stack, lock, moved)
+    folders = []
     for cell, record in runs_of(results, stack, lock, warn=True):
         source, kept_cell = runs / cell.path, cell.replace(stack=name)
         record["cell"]["stack"] = name
@@ -109,14 +118,14 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
                 file.replace(target / file.name)
         write(target / "run.json", json.dumps(record, indent=2) + "\n")
         (source / "run.json").unlink()
-        moved.append(kept_cell.path)
-    if moved:
+        folders.append(kept_cell.path)
+    if folders:
         Path(results, LOCKS).mkdir(exist_ok=True)
         write(Path(results, LOCKS, f"{name}.txt"), lock)
         runs_by_stack = _map(results)
         earlier = runs_by_stack.pop(name, [])  # at the end: the file lists them in the order of keeping
-        _write(results, runs_by_stack | {name: sorted({*earlier, *moved})})
-    return moved
+        _write(results, runs_by_stack | {name: sorted({*earlier, *folders})})
+    return name, folders
 
 
 def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str, int]:

@@ -14,8 +14,9 @@ from ..analysis.findings import Finding
 from ..analysis.frame import Cell, cells, describe, same_but_for, varied
 from ..analysis.loaders import OF_A_LOADER, by_way
 from ..analysis.outcomes import tally
-from ..figures import MB, loader_kind
+from ..figures import MB, counts, loader_kind
 from ..metrics import METRICS
+from ..stacks.differences import packages_in_words
 from ..text import plain
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
@@ -266,6 +267,30 @@ def _choice(line: Mapping[Any, Any]) -> Line:
 def differences(changed: pd.DataFrame, differ: pd.DataFrame | None) -> list[dict[str, str]]:
     """The other differences between the two stacks of each change, in words."""
     return stack_differences.in_words(differ, changed[["before", "after"]].itertuples(index=False, name=None))
+
+
+def bumps(changed: pd.DataFrame | None, differ: pd.DataFrame | None) -> Iterator[Line]:
+    """What each renewed lock moved, and what that changed: the lock before beside the present one."""
+    if changed is None or differ is None:
+        return
+    for before, after in dict.fromkeys(differ[["before", "after"]].itertuples(index=False, name=None)):
+        if not before.startswith(f"{after}@"):
+            continue
+        packages = stack_differences.between(differ, before, after)
+        own = differ[differ["before"].eq(before) & differ["after"].eq(after)]
+        wanted = {*own.loc[own["requested"].astype(bool), "package"]}
+        named = [one for one in packages if one.package in wanted] or packages
+        lines = changed[changed["before"].eq(before) & changed["after"].eq(after)]
+        words = zip(changes_of.in_words(lines), lines["verdict"], strict=True)
+        yield {
+            "title": packages_in_words(named),
+            "sides": f"{before} and {after}",
+            "others": [str(one) for one in packages if one not in named],
+            "lines": [line for line, verdict in words if verdict in ("worse", "better")],
+            "same": int(lines["verdict"].eq("same").sum()),
+            "undecided": int(lines["verdict"].eq("undecided").sum()),
+            "n": counts(lines["n"]) if len(lines) else "",
+        }
 
 
 def changes(table: pd.DataFrame) -> list[Line]:

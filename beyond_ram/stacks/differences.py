@@ -66,6 +66,15 @@ def moved(before: Mapping[str, str], after: Mapping[str, str], beside: Container
     return ", ".join(f"{name} {before.get(name, 'none')} to {after.get(name, 'none')}" for name in others)
 
 
+def before_in_short(differing: Iterable[Difference], wanted: Container[str]) -> str:
+    """The old version of the packages that moved, as a part of a name: of those wanted, else of all; empty without
+    any."""
+    old = [one for one in differing if one.before is not None]
+    old = [one for one in old if one.package in wanted] or old
+    first = [f"{one.package}-{one.before}" for one in old[:1]]
+    return "-".join(first + ([f"and-{len(old) - 1}"] if len(old) > 1 else []))
+
+
 def packages_in_words(differing: Iterable[Difference], most: int = MOST_NAMED) -> str:
     """Differences in one line: the first few, and how many more there are."""
     return first_of(differing, most)

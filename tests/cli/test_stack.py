@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.cli import compare, main, stack
-from beyond_ram.experiment import kept
 
 from ..conftest import ROOT
 from ..experiment.test_records import weighed
@@ -60,7 +59,7 @@ def test_pin_and_upgrade_list_changes_and_keep_the_runs(project: Path, capsys: C
     capsys.readouterr()
     assert main(["stack", "pin", "mine", "click==8.1.7", "--results", "results-mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    name = kept.name_of("mine", before)
+    name = "mine@click-8.1.0"
     assert lines[0] == "click 8.1.0 to 8.1.7"
     assert lines[-1] == f"1 runs of the old lock are kept in results-mine, as stack {name}"
     assert (project / "envs/mine.in").read_text() == "click==8.1.7\npackaging==24.0\n"
@@ -70,7 +69,7 @@ def test_pin_and_upgrade_list_changes_and_keep_the_runs(project: Path, capsys: C
     assert main(["stack", "diff", name, "mine", "--results", "results-mine"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"package  {name}  mine",
-        "click    8.1.0          8.1.8",
+        "click    8.1.0             8.1.8",
         "1 packages differ, all others are the same",
     ]
     assert main(["stack", "prune", "--keep", "0", "--results", "results-mine"]) == 0

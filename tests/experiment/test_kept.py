@@ -47,8 +47,9 @@ def upgrades(folder: Path) -> list[str]:
         record = (run / "run.json").read_text()
         (run / "run.json").write_text(record.replace(LOCK_SHA256, hashlib.sha256(lock).hexdigest()))
         (run / "requests.csv").touch()
-        assert kept.keep(folder, "current", lock)
-        names.append(kept.name_of("current", lock))
+        name, runs = kept.keep(folder, "current", lock)
+        assert runs
+        names.append(name)
     return names
 
 

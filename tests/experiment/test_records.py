@@ -177,8 +177,8 @@ def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
 ) -> None:
     damaged = weighed(tmp_path / "runs", parse(CELL.path.replace("num_files~2", "num_files~4")), seconds=0)
     cut(damaged / "run.json")
-    moved = kept.keep(tmp_path, "current", LOCK)
-    name = f"current@{LOCK_SHA256[:8]}"
+    name, moved = kept.keep(tmp_path, "current", LOCK)
+    assert name == f"current@{LOCK_SHA256[:8]}"
     assert moved == [CELL.replace(stack=name).path]
     assert kept.read(tmp_path) == moved
     assert records.record(tmp_path / "runs" / moved[0])["cell"]["stack"] == name

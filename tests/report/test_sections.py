@@ -7,10 +7,14 @@ import pandas as pd
 import pytest
 
 from beyond_ram import pages
+from beyond_ram.analysis.changes import changes
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.stack_differences import stack_differences
 from beyond_ram.figures import cell_labels
 from beyond_ram.report import sections
 from beyond_ram.report.cells import named
 
+from ..analysis.findings.test_compared import runs
 from ..analysis.opposite import finding_sources, report
 
 LOADED = {
@@ -87,3 +91,24 @@ def test_no_template_prints_two_values_side_by_side(root: Path) -> None:
     templates = [*root.glob("beyond_ram/report/templates/*.jinja"), *root.glob("report/*.jinja")]
     assert len(templates) > 5
     assert not [path.name for path in templates if "}}{{" in path.read_text()]
+
+
+OLD_LOCK, NEW_LOCK = "tokenizers==0.23.3\ndatasets==4.0.0\nxx==1\n", "tokenizers==0.22.2\ndatasets==4.0.0\nxx==2\n"
+
+
+@pytest.mark.parametrize(
+    ("sizes_mb", "verdicts"),
+    [([300.0, 302, 301], {"worse"}), ([30.0, 30.2, 30.1], {"better"}), ([100.0, 101, 100.5], set())],
+)
+def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb: list[float], verdicts: set[str]) -> None:
+    pairs = [("mine@tokenizers-0.23.3", "mine"), ("other", "mine")]
+    table = pd.DataFrame([*runs(pairs[0][0], [100, 101, 100.5]), *runs("mine", sizes_mb)])
+    locks = {pairs[0][0]: OLD_LOCK, "mine": NEW_LOCK, "other": "xx==9\n", "mine.in": "tokenizers\n"}
+    changed = changes(comparisons(table, pairs))
+    (bump,) = sections.bumps(changed, stack_differences(pairs, locks))
+    assert bump["title"] == "tokenizers 0.23.3 to 0.22.2"
+    assert bump["others"] == ["xx 1 to 2"]
+    assert {line["verdict"] for line in bump["lines"]} == verdicts
+    assert bump["same"] + bump["undecided"] + len(bump["lines"]) == len(changed)
+    assert not list(sections.bumps(changed, stack_differences(pairs[1:], locks)))
+    assert not list(sections.bumps(None, None))
