@@ -12,11 +12,11 @@ from ...experiment import AXES, WORKLOADS
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...units import amount
-from ..frame import axes, describe, varied
+from ..frame import Cell, axes, describe, same_but_for, varied
 from ..results import LIKELY, Result
 from ..stack_differences import between
 from ..thresholds import threshold_of
-from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads
+from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 # The figure of a difference between stacks, by workload.
 _FIGURES = {
@@ -281,7 +281,46 @@ def _why_same(line: Line) -> str:
 def _value_in_words(axis: object, value: object) -> str:
     """A value of an axis in words."""
     spec = AXES[str(axis)]
-    return spec.describe(int(str(value)) if spec.number else str(value)) or f"default {spec.label}"
+    return spec.describe(int(float(str(value))) if spec.number else str(value)) or f"default {spec.label}"
 
 
-SOURCES: tuple[Source, ...] = (_differences, _no_regression)
+_ENDED = ("killed_at_limit", "timed_out")
+
+
+@reads("runs")
+def _outcomes(tables: Tables) -> Iterator[Finding]:
+    """Values of an axis with which every run was killed or not done in time, beside one with which every run completed.
+
+    One finding per experiment and axis: the first setting that shows it.
+    """
+    for experiment, runs in tables["runs"].groupby("experiment", sort=False):
+        if not runs["outcome"].isin(_ENDED).any():
+            continue
+        for axis in (one for one in varied(runs) if one != "experiment"):
+            pairs = list(_ended_beside_completed(runs, axis))
+            if pairs:
+                ended, completed, cell = pairs[0]
+                settings = {one: cell[one] for one in varied(runs) if one in cell}
+                yield Finding(
+                    kind="outcomes",
+                    subject=_value_in_words(axis, ended[axis].iloc[0]),
+                    baseline=_value_in_words(axis, completed[axis].iloc[0]),
+                    scope=Scope(str(experiment), tuple(describe(settings, settings)), failed=len(ended)),
+                    facts={"outcome": str(ended["outcome"].iloc[0]), "ended": len(ended), "completed": len(completed)},
+                    strength=tries(len(ended), len(ended)),
+                    figure="loading_limit" if axis != "stack" and "loader" in runs else "",
+                    seen=tuple(lines_of(pd.concat([ended, completed]))),
+                    cause=("outcomes", str(experiment), axis),
+                )
+
+
+def _ended_beside_completed(runs: pd.DataFrame, axis: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, Cell]]:
+    for cell, group in same_but_for(runs, axis):
+        sides = [lines for _, lines in group.groupby(axis, sort=False)]
+        ended = [lines for lines in sides if lines["outcome"].isin(_ENDED).all() and lines["outcome"].nunique() == 1]
+        completed = [lines for lines in sides if lines["outcome"].eq("completed").all()]
+        if ended and completed:
+            yield ended[0], completed[0], cell
+
+
+SOURCES: tuple[Source, ...] = (_differences, _no_regression, _outcomes)

@@ -18,6 +18,7 @@ Line = dict[str, Any]
 Kind = Literal[
     "difference", "no regression", "growth", "growth difference", "owner", "no effect", "regrowth", "version step",
     "limit", "read ceiling", "readahead", "rows", "rows of ranks", "gives up", "faults", "listing", "chunking", "spark",
+    "outcomes",
 ]  # fmt: skip
 
 

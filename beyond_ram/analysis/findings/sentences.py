@@ -227,18 +227,16 @@ def detectable(ratios: Sequence[float]) -> str:
         return ""
     ordered = sorted(ratios)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-    if ordered[0] >= ABSURD:
-        return f"With this noise, even a change of {ABSURD} times would mostly stay undecided."
-    if len(ordered) == 1:
-        return f"With this noise, a change of {_times(middle)} would be confirmed in half of such runs."
-    return (
-        f"With this noise, half of such runs would confirm a change of {_times(middle)} (median), and of "
-        f"{_times(ordered[-1])} in the noisiest comparison."
-    )
+    if middle >= ABSURD:
+        return f"Even a change of {ABSURD} times is more likely missed than confirmed."
+    noisiest = f" (in the noisiest: {_times(ordered[-1])})" if len(ordered) > 1 else ""
+    return f"A change of less than {_times(middle)}{noisiest} is more likely missed than confirmed."
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:,.2f} times" if ratio < ABSURD else f"over {ABSURD} times"
+    if ratio < 2:
+        return f"{100 * (ratio - 1):.2g} %"
+    return f"{ratio:,.2g} times" if ratio < ABSURD else f"over {ABSURD} times"
 
 
 def _growth_difference(finding: Finding) -> Sentences:
@@ -409,6 +407,19 @@ def _rows_of_ranks(finding: Finding) -> Sentences:
     )
 
 
+_ENDS = {"killed_at_limit": "killed at the memory limit", "timed_out": "not done in time"}
+
+
+def _outcomes(finding: Finding) -> Sentences:
+    facts, conditions = finding.facts, ", ".join(finding.scope.conditions)
+    of = f"{facts['ended']} of {_plural(facts['ended'], 'run')}"
+    return (
+        f"{finding.subject}: {_ENDS[facts['outcome']]} in {of}; {finding.baseline}: completed in "
+        f"{facts['completed']} of {facts['completed']}",
+        f"Experiment {finding.experiment}{f', {conditions}' if conditions else ''}.",
+    )
+
+
 def _gives_up(finding: Finding) -> Sentences:
     failed = f"{finding.scope.failed} of {_plural(finding.facts['runs'], 'run')}"
     return (
@@ -492,6 +503,7 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "readahead": _readahead,
     "rows": _rows,
     "rows of ranks": _rows_of_ranks,
+    "outcomes": _outcomes,
     "gives up": _gives_up,
     "faults": _faults,
     "listing": _listing,
@@ -499,7 +511,7 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "spark": _spark,
 }
 # Kinds whose sentences already give the number of failed runs.
-_COUNT_FAILURES = ("difference", "gives up", "faults")
+_COUNT_FAILURES = ("difference", "outcomes", "gives up", "faults")
 
 
 def _advice(finding: Finding) -> str:

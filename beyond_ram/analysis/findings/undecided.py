@@ -74,13 +74,13 @@ def sentence(one: Undecided) -> str:
     if one.kind == "too few repeats":
         return f"{of} undecided comparisons have fewer than two repeats on a side."
     if one.kind == "planned" or one.kind == "exploratory":
-        noun = "planned questions" if one.kind == "planned" else "exploratory comparisons"
+        noun = "questions of the config" if one.kind == "planned" else "other comparisons"
         return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
     if one.kind == "likely":
         why = f"over {LIKELY_SHARE:.0%}, the same sign in every pair"
         return f"{of} undecided comparisons are likely better or worse: {why}."
     if one.kind == "causes":
-        return f"The cause of memory growth is undecided in {of} cells."
+        return f"The cause of memory growth is undecided in {of} settings."
     if one.kind == "failed":
         return f"{of} runs did not finish their work; they are excluded from averages."
     return f"{of} runs are not applicable here: {'; '.join(one.reasons)}."

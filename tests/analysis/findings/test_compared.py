@@ -338,3 +338,31 @@ def test_trade_off_names_the_experiment_that_got_worse() -> None:
     assert finding.advice is not None
     assert (finding.advice.do, finding.scope.experiment) == ("weigh", "leaner")
     assert "experiment slower" in finding.action.split("worse in")[1]
+
+
+def ended(outcomes: dict[str, list[str]]) -> list[Finding]:
+    """Findings of runs of two loaders with these outcomes."""
+    lines = [
+        {"experiment": "e", "stack": "s", "workload": "load", "loader": loader, "rep": rep, "outcome": outcome,
+         "limit_percent": 25, "completed_work": outcome == "completed"}
+        for loader, group in outcomes.items()
+        for rep, outcome in enumerate(group, 1)
+    ]  # fmt: skip
+    return list(compared._outcomes({"runs": pd.DataFrame(lines)}))
+
+
+@pytest.mark.parametrize("outcome", ["timed_out", "killed_at_limit"])
+def test_end_beside_a_completed_run_is_a_finding_with_its_counts(outcome: str) -> None:
+    (finding,) = ended({"map": [outcome, outcome], "blocks": ["completed"] * 3})
+    assert (finding.subject, finding.baseline, finding.scope.failed) == ("map", "blocks", 2)
+    assert "2 of 2 runs" in finding.title and "3 of 3" in finding.title
+    assert not finding.small
+    (turned,) = ended({"map": ["completed"] * 3, "blocks": [outcome, outcome]})
+    assert (turned.subject, turned.baseline) == ("blocks", "map")
+
+
+def test_outcomes_that_do_not_differ_or_not_always_are_none() -> None:
+    assert not ended({"map": ["timed_out"], "blocks": ["timed_out"]})
+    assert not ended({"map": ["completed"], "blocks": ["completed"]})
+    assert not ended({"map": ["timed_out", "completed"], "blocks": ["completed"] * 2})
+    assert not ended({"map": ["not_applicable"], "blocks": ["completed"]})
