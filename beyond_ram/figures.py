@@ -26,6 +26,8 @@ from .units import MB as MB
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
 WIDE = 6.7
 """Width in inches of two page columns. Text of `_POINTS` stays readable if a figure is shown half as wide."""
+ANSWER = 4.6
+"""Width in inches of a figure on the first screen: its text has 11 pixels where the figure fills a phone."""
 _POINTS = 10
 # Characters of such text per inch.
 _DENSE = 13
@@ -93,6 +95,11 @@ def colours(names: Iterable[str]) -> dict[str, Any]:
     return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
 
 
+def two_digits(number: float) -> str:
+    """A number with two significant digits, never as a power of ten."""
+    return f"{float(f'{number:.2g}'):,.10g}"
+
+
 def fill(text: str, inches: float) -> str:
     """Break a text into lines of this many inches; no line begins with a percent sign."""
     together = text.replace(" %", "\u00a0%")
@@ -107,7 +114,8 @@ def fits(text: str, inches: float) -> bool:
 def panels(
     count: int, height: float, more: float = 0.6, *, most_columns: int = 2, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure of `count` panels, row by row, each `height` inches high, plus `more` inches."""
+    """Return a figure of `count` panels, row by row, each `height` inches high, plus `more` inches. Options are those
+    of `rows`."""
     columns = min(most_columns, count)
     lines = -(-count // columns)
     figure, grid = rows(lines, height * lines + more, columns, **options)

@@ -56,6 +56,7 @@ rule report:
             "scripts/report.py", others=[os.path.relpath(path, workflow.basedir) for path in page_sources()]
         ),
         folder=CONFIG.folder,
+        budget_min=CONFIG.budget_min,
         locks=experiment.kept.locks(RESULTS),
         # Config files of the command line; config.yaml is always read.
         configfiles=lambda w: [

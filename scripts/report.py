@@ -23,7 +23,7 @@ def main(snakemake):
         Samples(snakemake.input.samples, runs),
         params.left_out,
         params.pages,
-        Again(params.configfiles, params.folder, params.locks),
+        Again(params.configfiles, params.folder, params.locks, params.budget_min),
         params.lost,
     )
     brief = in_brief(tables_by_name, all_findings, page, params.lost)

@@ -154,6 +154,7 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
     reached = [run["rows_per_s_reached"] for run in repeats if run.get("rows_per_s_reached")]
     read = [run["read_per_byte"] for run in repeats if run.get("read_per_byte") is not None]
     line["rows_per_s_reached"] = geometric(reached, NO_SPREAD).mean if reached else None
+    line |= {f"rows_per_s_reached_{end.__name__}": end(reached) if reached else None for end in (min, max)}
     line["read_per_byte"] = statistics.median(read) if read else None
     line["read_ahead_bytes"] = next((run["read_ahead_bytes"] for run in repeats if run.get("read_ahead_bytes")), None)
     failed = [run for run in repeats if not _finished(run)]

@@ -63,6 +63,12 @@ class Again:
     folder: str | None
     locks: Mapping[str, str]
     """The lock of each stack that was kept before an upgrade."""
+    budget_min: float | None = None
+
+    def longer(self) -> str:
+        """The command that gives undecided comparisons further runs."""
+        own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
+        return f"uv run snakemake --cores 4{own} --config budget_min={2 * (self.budget_min or 5):g}"
 
     def _only(self, target: str, experiment: str, stacks: Sequence[str] = ()) -> str:
         """A command that makes one experiment's runs in a separate results folder."""
@@ -108,7 +114,7 @@ def in_brief(tables: Tables, all_findings: Sequence[Finding], page: Path, lost: 
     runs = sections.machine(tables["runs"])
     shown = [one for one in all_findings if not one.small][:STRONGEST]
     head = "Findings:" if len(shown) == len(all_findings) else f"Strongest of {len(all_findings)} findings:"
-    lines = [f"{runs['runs']} runs of {runs['cells']} cells. {head if shown else 'No finding.'}"]
+    lines = [f"{runs['runs']} runs of {runs['cells']} settings. {head if shown else 'No finding.'}"]
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
     for number, finding in enumerate(shown, 1):
@@ -156,6 +162,8 @@ def report(
         lost=named(lost),
         **_findings(all_findings, tables, cells, again),
         share=f"{SHARE:.0%}",
+        bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
+        longer=again.longer(),
         undecided=undecided(tables)[:MOST_UNDECIDED],
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
         left_out=[*left_out, *empty],

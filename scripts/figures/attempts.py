@@ -12,7 +12,7 @@ def plot(records):
     if not limited:
         return next((record["reason"] for record, _ in records if record.get("reason")), "no command ran under a limit")
     shown = list({tuple({**record["cell"], "rep": 1}.items()): record for record in reversed(limited)}.values())[::-1]
-    figure, panels = figures.panels(len(shown), 2.9, 0.3, most_columns=1, sharex=True)
+    figure, panels = figures.panels(len(shown), 2.4, 0.3, most_columns=1, width=figures.ANSWER, sharex=True)
     for axes, record in zip(panels, shown, strict=True):
         draw(axes, record)
         axes.set_title(name(record))

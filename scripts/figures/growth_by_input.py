@@ -6,13 +6,13 @@ from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 from beyond_ram.analysis.growth import fitted as fit_of
-from beyond_ram.analysis.growth import in_words, read_closely, text_read
+from beyond_ram.analysis.growth import in_words, missing_mb, read_closely
 
 PANEL = ["corpus", "mode"]
 MOST_LINES = 12
 
 
-def plot(records, samples, growth):
+def plot(records, samples, growth, verdicts):
     if growth.empty:
         return "no cell of this config has enough readings of memory against text"
     growth = growth[growth["cache"] == "cold"]
@@ -27,55 +27,87 @@ def plot(records, samples, growth):
     order = figures.subject_order(growth.assign(corpus=""))
     names = sorted(growth["named"].unique(), key=lambda name: (order.index(name.partition(";")[0]), name))
     colours = figures.colours(names)
-    figure, grid = figures.panels(len(panels), 3.6, 0.6, sharey=True)
+    figure, grid = figures.panels(len(panels), 2.7, 0.7, width=figures.ANSWER, sharey=True)
     cells = [record["cell"] for record, _ in records]
+    sentences = []
     for axes, ((corpus, mode), lines) in zip(grid, panels, strict=True):
-        for line in lines.to_dict("records"):
+        heaps = [
             draw(axes, read_closely(records, samples, places(cells, line)), line, colours[line["named"]])
-        axes.set_title(corpus if growth["mode"].nunique() == 1 else f"{corpus}, {mode}")
+            for line in lines_of(lines)
+        ]
+        title = corpus if growth["mode"].nunique() == 1 else f"{corpus}, {mode}"
+        causes = [cause(verdicts, line) for line in lines_of(lines)]
+        sentences.append(answer(title, lines_of(lines), heaps, causes))
+        axes.set_title(title)
         axes.set_xlabel("text done (MB)")
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
     figure.supylabel("memory (MB)")
     handles = [figures.handle(name, color=colours[name], linewidth=2) for name in names]
     handles += [figures.handle(name, color="0.3", linestyle=style) for name, style in (("heap", "-"), ("RSS", ":"))]
-    figure.legend(handles=handles, loc="outside lower center", ncols=1 if max(map(len, names)) > 30 else 2)
-    sentences = "; ".join(f"{line['corpus']}, {line['named']}: heap {in_words(line)}" for line in lines_of(growth))
+    figure.legend(handles=handles, loc="outside lower center", ncols=1 if max(map(len, names)) > 20 else 2)
+    each = "; ".join(f"{line['corpus']}, {line['named']}: heap {in_words(line)}" for line in lines_of(growth))
     condition = f"""
-Memory against the text done, read between documents; means of the runs. The heap is anonymous memory, RSS has the
-mapped files too, which the kernel can take back. Of each corpus, the cells with the most text. {sentences}.{hidden}
+Memory against the text done, read between documents; means of the runs. The heap is anonymous memory. RSS has the
+mapped files too, which the kernel can take back. Of each corpus, the largest input. {each}.{hidden}
 """
-    return figure, f"{answer(growth)}\n\n{condition.strip()}"
+    return figure, f"{' '.join(sentences)}\n\n{condition.strip()}"
 
 
 def lines_of(table):
     return table.to_dict("records")
 
 
-def answer(growth):
-    """How much heap each stack kept per text, corpus by corpus."""
-    several = growth["mode"].nunique() > 1
-    return " ".join(
-        f"Tokenising {corpus}{f' (mode {mode})' if several else ''}, {text_read(lines_of(lines)[0])}, the heap of "
-        f"{'; of '.join(map(kept, lines_of(lines)))}."
-        for (corpus, mode), lines in growth.groupby(PANEL, sort=False)
+def answer(title, lines, heaps, causes):
+    """How much heap each stack kept per text of one corpus. `heaps` has the lowest and highest reading of each line."""
+    first = lines[0]
+    words = f" ({size(first['word_bytes'])} a word)" if first["word_bytes"] > 0 else ""
+    text = f"{first['bytes_in_max'] / figures.MB:,.0f} MB of {title}{words}"
+    return f"{text}: {'; '.join(map(kept, lines, heaps, causes))}."
+
+
+def size(count):
+    """A number of bytes with two digits."""
+    return (
+        f"{figures.two_digits(count)} bytes"
+        if count < figures.MB / 1000
+        else f"{figures.two_digits(count / figures.MB)} MB"
     )
 
 
-def kept(line):
-    """What the heap of one line rose by, and its rate where it goes on growing."""
+CAUSES = {"held": "the {} held most of it", "retained": "most of it is free memory that the {} keeps"}
+
+
+def cause(verdicts, line):
+    """What held the growth of one line, by the teardown of its runs; empty if that is undecided."""
+    same = [axis for axis in axes_of(pd.DataFrame([line])) if axis in verdicts and axis != "num_files"]
+    own = verdicts[(verdicts[same] == [line[axis] for axis in same]).all(axis=1)] if len(verdicts) else verdicts
+    if own.empty:
+        return ""
+    largest = own.sort_values("num_files").iloc[-1]
+    return CAUSES.get(largest["verdict"], "").format(largest["owner"])
+
+
+def kept(line, heap, cause):
+    """The rate at which the heap of one line grows, or between which sizes it stayed; and its distance from the
+    baseline, where that is decided."""
     slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
-    rise = f"{line['named']} rose by {line['anon_rise_mb']:,.0f} MB"
-    more = {"levels off": ", then no more", "undecided": ", too little to tell growth from scatter"}
-    if line["anon_shape"] in ("straight", "grows"):
-        interval = f" ({rounded(low)} to {rounded(high)})" if low == low else ""
-        rise += f", {rounded(slope)} MB per MB of text{interval}"
-    return f"{rise}{more.get(line['anon_shape'], '')} (n = {line['runs']:.0f})"
-
-
-def rounded(number):
-    """A number with two digits, never as a power of ten."""
-    return f"{float(f'{number:.2g}'):,g}"
+    shape, n = line["anon_shape"], f"n = {line['runs']:.0f}"
+    difference = ""
+    if line["difference_result"] in ("better", "worse"):
+        less = "less" if line["difference_result"] == "better" else "more"
+        ends = sorted(abs(line[f"difference_{end}"]) / 1000 for end in ("low", "high"))
+        difference = f", {' to '.join(map(figures.two_digits, ends))} MB per MB {less} than with {line['against']}"
+    if shape in ("straight", "grows") and not missing_mb(line):
+        interval = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low == low else ""
+        how = f"grew by {figures.two_digits(slope)} MB per MB of text ({interval}{n})"
+        how += f"; {cause}" if cause else ""
+    else:
+        between = f" between {heap[0]:,.0f} and {heap[1]:,.0f} MB" if heap else ""
+        how = f"lay{between} ({n})"
+        ends = {"flat": ", without growth", "levels off": ", level at the end", "undecided": ", its growth undecided"}
+        how += "" if difference else ends.get(shape, ", rising")
+    return f"with {line['named']} the heap {how}{difference}"
 
 
 def named(growth):
@@ -94,10 +126,11 @@ def places(cells, line):
 
 
 def draw(axes, runs, line, colour):
-    """Draw the readings of a cell: heap and RSS."""
+    """Draw the readings of a cell, heap and RSS. Returns the lowest and the highest heap in MB."""
     fit = fit_of(runs, pd.Series(line).drop("named"), "anon")
     if fit is None:
-        return
+        return None
     text, heap, file = fit.trace.bytes_in, fit.trace.memory["anon"], fit.trace.memory["file"]
-    for size, style in ((heap, "-"), (heap + file, ":")):
-        axes.plot(text / figures.MB, size / figures.MB, style, color=colour, linewidth=2, label=line["named"])
+    for memory, style in ((heap, "-"), (heap + file, ":")):
+        axes.plot(text / figures.MB, memory / figures.MB, style, color=colour, linewidth=2, label=line["named"])
+    return heap.min() / figures.MB, heap.max() / figures.MB

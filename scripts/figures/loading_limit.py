@@ -19,31 +19,35 @@ def plot(loaders):
     percent = ran.loc[ran["limit_percent"] > 0, "limit_percent"].min()
     limited = ran[ran["limit_percent"] == percent].drop_duplicates(_SETTING).set_index(_SETTING)
     free = ran[ran["limit_percent"] == 0].drop_duplicates(_SETTING).set_index(_SETTING).reindex(limited.index)
-    limited = limited.sort_values("rows_per_s_reached", ascending=False)
+    limited = limited.sort_values(["order", "rows_per_s_reached"], ascending=[True, False])
     free = free.loc[limited.index]
-    figure, (axes,) = figures.panels(1, 0.62 * len(limited) + 1.6, 0)
+    figure, (axes,) = figures.panels(1, 0.72 * len(limited) + 1.2, 0, width=figures.ANSWER)
     low, high = (ran["rows_per_s_reached"].fillna(1).agg(end) for end in ("min", "max"))
-    names = [f"{loader}, {order}" for loader, order, *_ in limited.index]
+    left = low / 3
     for place, (with_limit, without) in enumerate(zip(lines(limited), lines(free), strict=True)):
-        for line, colour, offset in ((without, FREE, -0.19), (with_limit, LIMITED, 0.19)):
+        name = f"{with_limit['loader']}, {with_limit['order']}"
+        axes.annotate(name, (left, place - 0.3), xytext=(2, 0), textcoords="offset points", va="center", weight="bold")
+        for line, colour, offset in ((without, FREE, -0.04), (with_limit, LIMITED, 0.24)):
             rate = line["rows_per_s_reached"]
             if rate == rate:
-                axes.barh(place + offset, rate, 0.36, color=colour)
+                axes.barh(place + offset, rate, 0.26, color=colour)
             if isinstance(line["outcome"], str):  # it ran
-                figures.beside(axes, label(line), (rate if rate == rate else low / 3, place + offset), 5)
+                figures.beside(axes, label(line), (rate if rate == rate else left, place + offset), 5)
     axes.set_xscale("log")
-    axes.set_xlim(low / 3, high * 60)
-    axes.set_yticks(range(len(names)), [figures.fill(name, 1.9) for name in names])
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(left, high * (high / left) ** 1.2)  # the labels need more than half of the width
+    axes.set_yticks([])
+    axes.set_ylim(len(limited) - 0.5, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.xaxis.set_major_locator(LogLocator(10, numticks=5))
+    axes.xaxis.set_major_locator(LogLocator(100))
+    axes.set_xticks([tick for tick in axes.get_xticks() if left < tick <= high])
+    axes.minorticks_off()
     axes.set_xlabel("rows per second")
     handles = [
         figures.handle(text, linestyle="", marker="s", markersize=10, color=colour)
         for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows' bytes", LIMITED))
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
-    return figure, f"{answer(limited, free, percent)}\n\n{condition(limited, percent)}"
+    return figure, f"{answer(limited, free, percent)}\n\n{condition(limited)}{faster(limited, free)}"
 
 
 def lines(table):
@@ -51,48 +55,53 @@ def lines(table):
 
 
 def rate_of(line):
-    """The rate of a line; a run may end before its rows are counted."""
-    rate = line["rows_per_s_reached"]
-    return f"{rate:,.0f} rows/s" if rate == rate else "no rows within a second"
+    """The rate of a line, with its range; a run may end before its rows are counted."""
+    rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
+    if rate != rate:
+        return "no rows within a second"
+    range_of = f" ({figures.two_digits(low)} to {figures.two_digits(high)})" if low < high else ""
+    return f"{figures.two_digits(rate)} rows/s{range_of}"
 
 
 def label(line):
     """The rate; what was read for each byte that was used; and the end of a run that did not finish."""
-    text = rate_of(line).removesuffix(" rows/s")
+    rate = line["rows_per_s_reached"]
+    text = figures.two_digits(rate) if rate == rate else "no rows"
     if line["read_per_byte"] == line["read_per_byte"]:
-        ratio = line["read_per_byte"]
-        text += f", read {ratio:,.0f} times" if ratio >= 100 else f", read {ratio:.2g} times"
+        text += f", read {figures.two_digits(line['read_per_byte'])} times"
     return text if line["outcome"] == "completed" else f"{text}, {line['outcome'].replace('_', ' ')}"
 
 
 def answer(limited, free, percent):
     """Which loader is fastest under the limit and which without it, in the orders that shuffle, else in all."""
     shuffled = limited.index.get_level_values("order") == "shuffled"
-    chosen = limited[shuffled] if shuffled.any() else limited
+    chosen = (limited[shuffled] if shuffled.any() else limited).sort_values("rows_per_s_reached", ascending=False)
     done = chosen[chosen["outcome"] == "completed"]
     beside = free.loc[chosen.index].sort_values("rows_per_s_reached", ascending=False)
     beside = beside[beside["outcome"] == "completed"]
-    what = "shuffled" if shuffled.any() else "of all orders"
+    what = "shuffled" if shuffled.any() else "in any order"
+    condition = f"With memory for {percent:.0f} % of the rows' bytes, {what}"
     if done.empty:
-        best = f"no loader, {what}, finished under the limit"
+        sentence = f"{condition}, no loader finished."
     else:
-        first = lines(done.head(1))[0]
-        best = f"{first['loader']}, {what}: {first['rows_per_s_reached']:,.0f} rows/s (n = {first['n']:.0f})"
-    sentence = f"With memory for {percent:.0f} % of the rows, {best}."
+        first, *others = lines(done)
+        sentence = f"{condition}: {first['loader']}, {rate_of(first)}, n = {first['n']:.0f}"
+        level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
+        sentence += f" (not told apart from {', '.join(level)})." if level else "."
     if beside.empty:
         return sentence
     top = lines(beside.head(1))[0]
     there = lines(chosen.loc[[beside.index[0]]])[0]
     if not done.empty and beside.index[0] == done.index[0]:
-        return f"{sentence} It is the fastest with enough memory too: {top['rows_per_s_reached']:,.0f} rows/s."
+        return f"{sentence} With enough memory it is the fastest too: {rate_of(top)}, n = {top['n']:.0f}."
     end = "" if there["outcome"] == "completed" else f" until it was {there['outcome'].replace('_', ' ')}"
     return (
-        f"{sentence} {top['loader']}, the fastest with enough memory at {top['rows_per_s_reached']:,.0f} rows/s, "
-        f"delivered {rate_of(there)} there{end}."
+        f"{sentence} The fastest with enough memory, {top['loader']} at {rate_of(top)}, n = {top['n']:.0f}, delivered "
+        f"{rate_of(there)} there{end}."
     )
 
 
-def condition(limited, percent):
+def condition(limited):
     caches = " or ".join(sorted(set(limited.index.get_level_values("page_cache"))))
     sizes = limited["read_ahead_bytes"].dropna().unique()
     ahead = " or ".join(f"{size / 1024:,.0f} KiB" for size in sizes) or "unknown size"
@@ -100,4 +109,15 @@ def condition(limited, percent):
 Rows per second of the first epoch, or as far as a run came; a {caches} page cache. The limit counts page cache,
 interpreter and imports. Read N times: bytes read from storage for each byte of the rows that were delivered, with the
 kernel's read-ahead of {ahead}. Another disk gives other rates.
-"""
+""".strip()
+
+
+def faster(limited, free):
+    """The loaders that were faster under the limit."""
+    names = [
+        f"{one['loader']}, {one['order']}"
+        for one, other in zip(lines(limited), lines(free), strict=True)
+        if one["rows_per_s_reached_min"] > other["rows_per_s_reached_max"]
+    ]
+    why = "without it, each page of the cache is new, which a virtual machine may first have to get from its host"
+    return f" Faster under the limit: {'; '.join(names)}; {why}." if names else ""

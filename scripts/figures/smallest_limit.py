@@ -19,15 +19,17 @@ def plot(limits):
     limits = limits.assign(cell=figures.cell_labels(limits)).sort_values("completed_at_bytes")
     names = list(dict.fromkeys(limits["cell"]))
     colours = sns.color_palette("colorblind", len(PREDICTORS))
-    figure, (axes,) = figures.panels(1, 1.2 * len(names) + 2.6, 0)
+    figure, (axes,) = figures.panels(1, 1.5 * len(names) + 2.4, 0, width=figures.ANSWER)
     for place, name in enumerate(names):
         draw_cell(axes, place, limits[limits["cell"] == name], colours)
-    axes.set_yticks(range(len(names)), [label(name, limits[limits["cell"] == name]) for name in names])
+        text = label(limits[limits["cell"] == name])
+        axes.annotate(text, (0, place - 0.5), xytext=(3, -3), textcoords="offset points", va="top")
+    axes.set_yticks([])
     axes.grid(axis="y", visible=False)
-    axes.set_ylim(len(names) - 0.5, -0.6)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, 1.05 * axes.get_xlim()[1])
     axes.set_xlabel("memory (MB)")
-    figure.legend(handles=handles(colours), loc="outside lower center", ncols=2)
+    figure.legend(handles=handles(colours), loc="outside lower center", ncols=1)
     return figure, caption(limits)
 
 
@@ -37,19 +39,19 @@ def draw_cell(axes, place, lines, colours):
         killed, completed, request = (
             line[f"{name}_bytes"] / figures.MB for name in ("killed_at", "completed_at", "ask")
         )
-        axes.plot([killed, completed], [place - 0.35] * 2, color=LIMIT, linewidth=2, marker="|", markersize=12)
-        axes.plot([request] * 2, [place - 0.45, place + 0.42], color=REQUEST, linewidth=2, linestyle="--")
+        axes.plot([killed, completed], [place - 0.13] * 2, color=LIMIT, linewidth=2, marker="|", markersize=12)
+        axes.plot([request] * 2, [place - 0.2, place + 0.46], color=REQUEST, linewidth=2, linestyle="--")
         for number, reading in enumerate(PREDICTORS):
-            x, y = line[f"peak_{reading}"] / figures.MB, place - 0.15 + 0.15 * number
+            x, y = line[f"peak_{reading}"] / figures.MB, place + 0.13 * number
             axes.plot(x, y, MARKERS[number], color=colours[number], markerfacecolor="none", markersize=8)
     axes.axhline(place + 0.5, color="0.8", linewidth=0.8)
 
 
-def label(name, lines):
+def label(lines):
     """Name a cell with its limit and its request."""
     low, high = lines["killed_at_bytes"].min() / figures.MB, lines["completed_at_bytes"].max() / figures.MB
-    numbers = f"limit {low:,.0f} to {high:,.0f} MB\nrequest {lines['ask_bytes'].max() / figures.MB:,.0f} MB"
-    return f"{figures.fill(name, 1.8)}\n{numbers} (n = {len(lines)})"
+    numbers = f"limit {low:,.0f} to {high:,.0f} MB, request {lines['ask_bytes'].max() / figures.MB:,.0f} MB"
+    return f"{figures.fill(subject(lines.iloc[0]), 4)}\n{numbers} (n = {len(lines)})"
 
 
 def handles(colours):
@@ -81,12 +83,20 @@ the right end. The dashed line is what `beyond-ram watch` requests. Markers are 
 
 
 def answer(line):
-    request, least = (line[name] / figures.MB for name in ("ask_bytes", "completed_at_bytes"))
-    enough = "enough" if request >= least else "not enough"
+    request, killed, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "killed_at", "completed_at"))
+    enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (
-        f"{line['cell']}: beyond-ram watch requests {request:,.0f} MB. The smallest limit that completed is "
-        f"{least:,.0f} MB, so that was {enough}."
+        f"{subject(line)} needs {least:,.0f} MB: it was killed at {killed:,.0f} MB (n = 1). beyond-ram watch requests "
+        f"{request:,.0f} MB after a run without a limit: {enough}."
     )
+
+
+def subject(line):
+    """What a cell does, in words."""
+    if not isinstance(line.get("corpus"), str):
+        return line["cell"]
+    files = "one file" if line["num_files"] == 1 else f"{line['num_files']:.0f} files"
+    return f"Tokenising {files} of {line['corpus']} with {line['stack']}"
 
 
 def signed(share):

@@ -20,7 +20,7 @@ def plot(streaming):
     stacks = list(group["stack"])
     colours = figures.colours(stacks)
     costs = {name: cost for name, cost in COSTS.items() if name in group and group[name].notna().any()}
-    figure, panels = figures.panels(len(costs), 0.42 * len(stacks) + 1.1, 0.2)
+    figure, panels = figures.panels(len(costs), 0.3 * len(stacks) + 0.7, 0.2, most_columns=1, width=figures.ANSWER)
     for axes, (column, (label, scale, form)) in zip(panels, costs.items(), strict=True):
         for place, line in enumerate(group.to_dict("records")):
             value = line[column] / scale
@@ -43,8 +43,15 @@ and bytes are those that the server counted.
 def answer(lines, costs):
     sentences = []
     for line in lines:
-        parts = [f"{form.format(line[name] / scale)} {label}" for name, (label, scale, form) in costs.items()
-                 if line[name] == line[name]]  # fmt: skip
+        parts = [cost_of(line, name, label, scale, form)
+                 for name, (label, scale, form) in costs.items() if line[name] == line[name]]  # fmt: skip
         shown = ", ".join(parts) or str(line["outcome"]).replace("_", " ")
         sentences.append(f"{line['stack']}: {shown} (n = {line['n']:.0f})")
     return "; ".join(sentences) + "."
+
+
+def cost_of(line, name, label, scale, form):
+    """A median, and the range of its runs where they differ."""
+    low, high = (form.format(line.get(f"{name}_{end}", line[name]) / scale) for end in ("min", "max"))
+    range_of = f" ({low} to {high})" if low != high else ""
+    return f"{form.format(line[name] / scale)}{range_of} {label}"

@@ -20,7 +20,7 @@ def plot(ladders):
         whole=lambda steps: steps["whole"].eq(True) if "whole" in steps else False,
     )
     panels = list(installed.groupby(["ladder", "stack", "metric"], sort=False))
-    figure, grid = figures.rows(len(panels), 3.3 * len(panels))
+    figure, grid = figures.rows(len(panels), 3.1 * len(panels), width=figures.ANSWER)
     sentences = []
     for axes, ((name, stack, key), steps) in zip(grid[:, 0], panels, strict=True):
         metric = METRICS[key]
@@ -62,7 +62,8 @@ def short(step):
     unit, scale = ("MB", figures.MB) if METRICS[step["metric"]].unit == "bytes" else (METRICS[step["metric"]].unit, 1)
     before, after = step["from_value"] / scale, step["to_value"] / scale
     return (
-        f"{step['factor']} {step['to_version']} changed it from {before:,.3g} to {after:,.3g} {unit} (n = {step['n']})"
+        f"{step['factor']} {step['to_version']} changed it from {figures.two_digits(before)} to "
+        f"{figures.two_digits(after)} {unit} (n = {step['n']})"
     )
 
 
@@ -100,10 +101,12 @@ def draw_steps(axes, steps, unit, scale):
         place, end = (versions.index(step[f"{side}_version"]) for side in ("from", "to"))
         before, after = step["from_value"] / scale, step["to_value"] / scale
         axes.plot([place, end], [before, after], color=colour, linewidth=3, zorder=2)
-        text = f"{step['from_version']} to {step['to_version']}: {before:,.0f} to {after:,.0f} {unit}"
+        values = f"{figures.two_digits(before)} to {figures.two_digits(after)} {unit}"
+        text = f"{step['from_version']} to {step['to_version']}: {values}"
+        side = "left" if place + end < len(versions) / 2 else "right" if place + end > 1.5 * len(versions) else "center"
         axes.annotate(
-            text, ((place + end) / 2, max(before, after)), xytext=(0, 10 + LABEL_POINTS * (number % 2)),
-            textcoords="offset points", ha="center", color=colour, weight="bold",
+            values, ((place + end) / 2, max(before, after)), xytext=(0, 10 + LABEL_POINTS * (number % 2)),
+            textcoords="offset points", ha=side, color=colour, weight="bold",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )  # fmt: skip
         sentences.append(sentence(step, text, unit, scale))

@@ -20,6 +20,7 @@ def loaded(loader: str, limit: int, rate: float, outcome: str = "completed", **l
     return {
         "loader": loader, "order": "shuffled", "workers": 0, "start": "none", "tokens": "t", "page_cache": "cold",
         "batch_size": 256, "limit_percent": limit, "rows_per_s_reached": rate, "read_per_byte": 1.5, "n": 2, "asked": 2,
+        "rows_per_s_reached_min": 0.9 * rate, "rows_per_s_reached_max": 1.1 * rate,
         "read_ahead_bytes": 131072, "outcome": outcome, "advice": "none", "option": "none", "torch_threads": 0, **line,
     }  # fmt: skip
 
@@ -36,16 +37,22 @@ def test_loader_that_is_fastest_with_memory_is_not_advised_without_it() -> None:
         loaded("map", 0, 90000), loaded("blocks", 0, 60000),
         loaded("map", 20, 100, "timed_out", n=0), loaded("blocks", 20, 50000),
     )  # fmt: skip
-    assert text.startswith("With memory for 20 % of the rows, blocks, shuffled: 50,000 rows/s (n = 2).")
-    assert "map, the fastest with enough memory at 90,000 rows/s, delivered 100 rows/s there until" in text
+    assert "20 % of the rows' bytes, shuffled: blocks, 50,000 rows/s (45,000 to 55,000), n = 2." in text
+    assert "map at 90,000 rows/s (81,000 to 99,000), n = 2, delivered 100 rows/s (90 to 110) there until it was" in text
 
 
 def test_loader_that_is_fastest_with_and_without_memory_is_one_sentence() -> None:
     text = answer_of_loaders(
         loaded("map", 0, 90000), loaded("blocks", 0, 60000), loaded("map", 20, 80000), loaded("blocks", 20, 50000)
     )
-    assert "map, shuffled: 80,000 rows/s" in text and "fastest with enough memory too" in text
+    assert "shuffled: map, 80,000 rows/s" in text and "With enough memory it is the fastest too" in text
     assert "blocks" not in text
+
+
+def test_loaders_whose_ranges_overlap_are_not_told_apart() -> None:
+    lines = [loaded("map", 0, 90000), loaded("blocks", 0, 60000), loaded("map", 20, 55000), loaded("blocks", 20, 50000)]
+    assert "(not told apart from blocks)" in answer_of_loaders(*lines)
+    assert "told apart" not in answer_of_loaders(*lines[:2], loaded("map", 20, 80000), lines[3])
 
 
 def test_loader_that_was_killed_before_a_row_is_not_left_out() -> None:
@@ -59,28 +66,56 @@ def test_loader_that_did_not_finish_with_memory_is_not_called_the_fastest() -> N
         loaded("map", 0, 90000, "timed_out", n=0), loaded("blocks", 0, 60000),
         loaded("map", 20, 100, "timed_out", n=0), loaded("blocks", 20, 50000),
     )  # fmt: skip
-    assert "blocks, shuffled: 50,000 rows/s (n = 2). It is the fastest with enough memory too: 60,000" in text
+    assert "shuffled: blocks, 50,000 rows/s" in text
+    assert "With enough memory it is the fastest too: 60,000 rows/s" in text
 
 
 def test_no_loader_is_named_where_none_finished() -> None:
     text = answer_of_loaders(loaded("map", 0, 90000), loaded("map", 20, 100, "killed_at_limit", n=0))
-    assert text.startswith("With memory for 20 % of the rows, no loader, shuffled, finished under the limit.")
+    assert text.startswith("With memory for 20 % of the rows' bytes, shuffled, no loader finished.")
+
+
+def growing(shape: str, result: str | None = None, cause: str = "", **line: Any) -> str:
+    """What the answer says about one line."""
+    slope = zip(("", "_low", "_high"), (17000.0, 11000.0, 23000.0), strict=True)
+    line = {"named": "june", "anon_shape": shape, "anon_rise_mb": 920.0, "runs": 2, "bytes_in_max": 60 * MB} | line
+    line |= {f"anon_slope_mb_per_gb{end}": size for end, size in slope}
+    line |= {"difference_result": result, "difference_low": -19000.0, "difference_high": -11000.0, "against": "old"}
+    return str(module("growth_by_input")["kept"](line, (140.0, 1060.0), cause))
 
 
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        ("straight", "june rose by 920 MB, 17 MB per MB of text (11 to 23) (n = 2)"),
-        ("levels off", "june rose by 920 MB, then no more (n = 2)"),
-        ("undecided", "june rose by 920 MB, too little to tell growth from scatter (n = 2)"),
-        ("flat", "june rose by 920 MB (n = 2)"),
+        ("straight", "with june the heap grew by 17 MB per MB of text (11 to 23, n = 2)"),
+        ("levels off", "with june the heap lay between 140 and 1,060 MB (n = 2), level at the end"),
+        ("undecided", "with june the heap lay between 140 and 1,060 MB (n = 2), its growth undecided"),
+        ("flat", "with june the heap lay between 140 and 1,060 MB (n = 2), without growth"),
     ],
 )
 def test_heap_is_said_to_go_on_growing_only_where_it_does(shape: str, words: str) -> None:
-    slope = zip(("", "_low", "_high"), (17000.0, 11000.0, 23000.0), strict=True)
-    line = {"named": "june", "anon_shape": shape, "anon_rise_mb": 920.0, "runs": 2}
-    line |= {f"anon_slope_mb_per_gb{end}": size for end, size in slope}
-    assert module("growth_by_input")["kept"](line) == words
+    assert growing(shape) == words
+
+
+def test_growth_names_its_cause_and_its_difference_only_where_they_are_decided() -> None:
+    assert growing("straight", cause="the tokenizer held most of it").endswith("; the tokenizer held most of it")
+    assert growing("flat", "better").endswith(" (n = 2), 11 to 19 MB per MB less than with old")
+    assert " more than with old" in growing("flat", "worse")
+    assert "than" not in growing("undecided", "undecided")
+    assert "per MB" not in growing("straight", bytes_in_max=2 * MB), "too little text for a rate"
+
+
+def test_cause_is_that_of_the_largest_input_of_the_same_setting() -> None:
+    columns = {"experiment": "e", "stack": "s", "corpus": "c"}
+    verdicts = pd.DataFrame([
+        columns | {"num_files": 2, "verdict": "retained", "owner": "allocator"},
+        columns | {"num_files": 44, "verdict": "held", "owner": "tokenizer"},
+        columns | {"num_files": 80, "stack": "t", "verdict": "retained", "owner": "allocator"},
+    ])  # fmt: skip
+    cause = module("growth_by_input")["cause"]
+    assert cause(verdicts, columns) == "the tokenizer held most of it"
+    assert cause(verdicts, columns | {"stack": "u"}) == ""
+    assert cause(verdicts.assign(verdict="undecided"), columns) == ""
 
 
 def started(*ends: str, cached: int = 0) -> dict[str, Any]:
@@ -100,9 +135,9 @@ def test_starts_are_counted_as_they_ended() -> None:
     assert "did not complete in 2 starts" in answer(started("killed_at_limit", "killed_at_limit", cached=1))
 
 
-@pytest.mark.parametrize(("least", "word"), [(80, "so that was enough"), (120, "so that was not enough")])
+@pytest.mark.parametrize(("least", "word"), [(80, ": enough (+25%)"), (120, ": not enough")])
 def test_request_is_held_against_the_smallest_limit(least: int, word: str) -> None:
-    line = {"cell": "map", "ask_bytes": 100 * MB, "completed_at_bytes": least * MB}
+    line = {"cell": "map", "ask_bytes": 100 * MB, "completed_at_bytes": least * MB, "killed_at_bytes": 70 * MB}
     assert word in module("smallest_limit")["answer"](line)
 
 

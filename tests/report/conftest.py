@@ -59,6 +59,7 @@ def report(script: Script) -> Script:
             "pages": [],
             "configfiles": [],
             "folder": None,
+            "budget_min": None,
             "locks": {},
             "lost": [],
         }

@@ -28,7 +28,7 @@ from .conftest import AXES, Script, figure
 from .test_sections import LOADED
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-VIEWS = ("overview", "findings", "figures", "changes", "cells")
+VIEWS = ("overview", "findings", "figures", "changes", "cells", "provenance")
 SIZES = {"desktop": (1280, 800), "phone": (360, 740)}
 PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 # Unexpected layout shifts, as browsers count them.
@@ -190,12 +190,13 @@ def test_report_opens_on_the_strongest_findings(page_file: Path, opened: Opened)
     page = opened(page_file)
     assert page.locator(".view:visible").count() == 1
     shown = page.locator("#overview").inner_text()
-    assert "8 runs of 4 settings" in shown
     assert re.search(r"june-2023, experiment \w+: .*tokenizer", shown)
-    assert "undecided in 1 of 2 cells" in shown.partition("Undecided")[2]
+    assert "undecided in 1 of 2 settings" in shown.partition("Undecided")[2]
+    assert not re.search(r"\b(?:cells?|stacks?|ladders?)\b", page.locator("body").inner_text(), re.IGNORECASE)
     for view in (*VIEWS, "cell"):
         go(page, view)
         assert page.locator(".view:visible").count() == 1
+    assert "8 runs of 4 settings" in page.locator("#provenance").text_content()
     assert page.locator("#cell").inner_text().startswith("growth")
     assert "Repeat 2" in page.locator("#cell").inner_text()
     assert page.evaluate("window.shifted") < 0.1

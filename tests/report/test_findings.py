@@ -54,7 +54,7 @@ def test_terminal_summary_has_at_most_ten_lines(tmp_path: Path, report: Script, 
     page(tmp_path, report, tokenised, {})
     lines = (tmp_path / "summary.txt").read_text().splitlines()
     assert len(lines) <= 10
-    assert lines[0] == "2 runs of 2 cells. Findings:"
+    assert lines[0] == "2 runs of 2 settings. Findings:"
     assert lines[1].startswith("1. current keeps 8.91 MB less")
     assert KEPT in lines[2], "what to do"
     assert lines[-1] == f"All of it: {tmp_path / 'report.html'}"
