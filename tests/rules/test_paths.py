@@ -142,7 +142,7 @@ def test_hostile_config_makes_single_commands_with_whole_paths(
             "own": {"workload": "load", "matrix": {"stack": ["loaders"], "loader": ["own"]}},
             "staircase": {"matrix": {"corpus": ["tiny"], "num_files": [1]}},
         },
-        "only": ["own", "staircase", "requests", "articles"],
+        "only": ["own", "staircase", "requests", "beyond-ram"],
     }
     config = written(tmp_path, **change)
     with untouched(project, project / HOSTILE):

@@ -79,11 +79,13 @@ def test_report_covers_the_part_that_is_named_with_it(planned: Planned) -> None:
 
 
 def test_one_latency_and_bandwidth_has_a_table_and_no_map(planned: Planned) -> None:
-    single = planned("stream")
-    swept = "experiments={buffering: {matrix: {latency_ms: [20, 40]}}}"
-    assert "table_comparisons" in single
-    assert "figure_prefetch_gain" not in single
-    assert "figure_prefetch_gain" in planned("stream", config=(swept, "only=[buffering]"))
+    def jobs(latencies: str) -> dict[str, int]:
+        swept = f"experiments={{buffering: {{matrix: {{latency_ms: {latencies}, bandwidth_mb_per_s: [100]}}}}}}"
+        return planned("stream", "--configfile", "config/streaming.yaml", config=(swept, "only=[buffering]"))
+
+    assert "table_comparisons" in jobs("[20]")
+    assert "figure_prefetch_gain" not in jobs("[20]")
+    assert "figure_prefetch_gain" in jobs("[20, 40]")
 
 
 def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
