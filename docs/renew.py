@@ -48,9 +48,8 @@ class Set:
 SETS = {
     "default": Set(
         "uv run snakemake --cores 4",
-        ("comparisons", "growth", "ladders", "limits", "loaders", "regrowth", "remedies", "streaming",
-         "verdicts"),
-        ("memory_over_time",),
+        ("comparisons", "growth", "ladders", "limits", "loaders", "streaming", "verdicts"),
+        ("growth_by_input", "attempts", "loading_limit"),
     ),
     "tokenizers": Set(
         "uv run snakemake tokenize limit --cores 4 --configfile config/tokenizers.yaml",
