@@ -2,12 +2,8 @@
 
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis import changes as changed
-from beyond_ram.analysis import history as locks
 from beyond_ram.analysis import stack_differences as differ
 from beyond_ram.report import sections
-
-# Maximum number of metrics without a step on the page; table `history` has all.
-MOST = 500
 
 
 def changes(table, stack_differences):
@@ -15,15 +11,6 @@ def changes(table, stack_differences):
     pairs = table[["before", "after"]].itertuples(index=False, name=None)
     lines, differences = changed.in_words(table), differ.in_words(stack_differences, pairs)
     return {"lines": lines, "summary": changed.counts(table), "differences": differences}
-
-
-def history(table, stack_differences):
-    """Results of each lock of a stack, and confirmed steps with the packages that moved."""
-    sentences = locks.in_words(table)
-    steps, others = ([one for one in sentences if bool(one["steps"]) is shown] for shown in (True, False))
-    left_out = max(len(others) - MOST, 0)
-    stacks = locks.locks_in_words(table, stack_differences)
-    return {"stacks": stacks, "steps": steps, "others": others[:MOST], "left_out": left_out}
 
 
 def pareto(table, loaders):
@@ -38,7 +25,7 @@ def claims(table):
 
 def main(snakemake):
     arguments = {name: tables.read(snakemake.input[name]) for name in ("table", *snakemake.params.tables)}
-    values = {page.__name__: page for page in (changes, history, pareto, claims)}[snakemake.params.name](**arguments)
+    values = {page.__name__: page for page in (changes, pareto, claims)}[snakemake.params.name](**arguments)
     pages.write(snakemake.input["template"], snakemake.output[0], **values)
 
 

@@ -217,7 +217,7 @@ def test_upgrade_keeps_the_old_results(clone: Path, run_in: Run) -> None:
     only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{repeats: 2, matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
     made_of_runs = ("results-upgrade/tables/runs.csv", "results-upgrade/figures/memory_over_time.svg")
-    of_both = ("results-upgrade/changes.html", "results-upgrade/history.html")
+    of_both = ("results-upgrade/changes.html", "results-upgrade/report.html")
     configs = (*MICRO, "upgrade.yaml")
     snakemake(run_in, *made_of_runs, *configs)
     (clone / "envs/mine.in").write_text("\n".join([*requirements, "tqdm"]))
@@ -232,17 +232,13 @@ def test_upgrade_keeps_the_old_results(clone: Path, run_in: Run) -> None:
     old, new = runs[runs["stack"].str.startswith("mine@")], runs[runs["stack"] == "mine"]
     assert len(old) == len(new) == 2
     (name,) = set(old["stack"])
-    assert name == f"mine@{old['lock_sha256'].iloc[0][:8]}"
+    assert name == "mine@tqdm-4.67.0"
     assert not set(old["lock_sha256"]) & set(new["lock_sha256"])
     assert "mine@" in (clone / "results-upgrade/figures/memory_over_time.svg").read_text()
     moved = next(line for line in upgraded.stdout.splitlines() if line.startswith("tqdm 4.67.0 to "))
-    changes, history = ((clone / page).read_text() for page in of_both)
+    changes, report = ((clone / page).read_text() for page in of_both)
     assert f"{name} and mine: 1 package: {moved}." in changes
-    assert f"<li>mine, {pd.Timestamp.now('UTC'):%Y-%m-%d}: {moved}</li>" in history
-    steps = table(clone / "results-upgrade", "history")
-    assert list(steps.drop_duplicates("stack")["stack"]) == [name, "mine"]
-    grown = steps[steps["metric"] == "token_count"]
-    assert list(grown["result"].fillna("")) == ["", "same"]
+    assert f"What did {moved} change?" in report
     assert "Nothing to be done" in snakemake(run_in, *made_of_runs, *of_both, *configs).stderr
 
 
