@@ -28,13 +28,14 @@ def twice(stack: str, requests: dict[str, dict[str, int]]) -> list[Run]:
 
 
 def test_claim_of_fewer_requests_holds_by_ratio() -> None:
-    before, after = {"tree": {"main": 100, "worker": 300}}, {"tree": {"main": 4}}
+    before, after = {"tree": {"main": 100, "worker": 340}}, {"tree": {"main": 4}}
     once = claims_of(streamed("stream-3.6", before), streamed("stream-current", after))
     assert once[once["claim"].str.contains("fewer requests")]["holds"].tolist() == ["undecided"]
     assert once["low"].isna().all(), "one run is never exact"
     table = claims_of(*twice("stream-3.6", before), *twice("stream-current", after))
     line = table[table["claim"].str.contains("fewer requests")].iloc[0]
-    assert [line["measured"], line["low"], line["high"]] == pytest.approx([100, 100, 100])
+    assert line["measured"] == pytest.approx(110)
+    assert line["low"] < 110 < line["high"], "requests race, so two equal counts have a range"
     assert line["holds"] == "yes"
     assert "stream-current against stream-3.6" in line["conditions"]
     assert "2 workers by fork" in line["conditions"]

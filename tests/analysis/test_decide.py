@@ -109,20 +109,23 @@ def test_pairing_removes_what_a_block_shares() -> None:
 
 
 def test_equal_counts_are_exact_unless_others_of_the_metric_vary() -> None:
-    alone = compare(plain(65, 65), plain(129, 129), metric="requests_metadata")
+    alone = compare(plain(65, 65), plain(129, 129), metric="rows_at_fault")
     assert (alone.exact, alone.result, alone.low, alone.high) == (True, "worse", alone.ratio, alone.ratio)
-    racing = Question(plain(65, 70), plain(69, 66), "requests_metadata")
-    beside, _ = decide([Question(plain(65, 65), plain(67, 67), "requests_metadata"), racing])
+    racing = Question(plain(65, 70), plain(69, 66), "rows_at_fault")
+    beside, _ = decide([Question(plain(65, 65), plain(67, 67), "rows_at_fault"), racing])
     assert not beside.exact
     assert beside.low < 1 < beside.high
-    assert not compare(plain(65), plain(129), metric="requests_metadata").exact
+    assert not compare(plain(65), plain(129), metric="rows_at_fault").exact
     read = compare(plain(65e6, 65e6), plain(129e6, 129e6), metric="grown_anon_bytes")
     assert not read.exact, "readings that agree may do so by chance"
     assert read.low < read.ratio < read.high
+    raced = compare(plain(38, 38), plain(16, 16), metric="requests_metadata")
+    assert not raced.exact, "requests of several processes race"
+    assert raced.low < raced.ratio < raced.high
 
 
 def test_counts_from_zero_have_a_difference_and_no_ratio() -> None:
-    comparison = compare(plain(0, 0), plain(8, 8), metric="requests_listing_of_workers")
+    comparison = compare(plain(0, 0), plain(8, 8), metric="rows_at_fault")
     assert math.isnan(comparison.ratio)
     assert (comparison.difference, comparison.low, comparison.result) == (8, 8, "worse")
     assert comparison.strength == pytest.approx(math.log(8))

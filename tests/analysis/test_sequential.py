@@ -76,12 +76,12 @@ def test_each_look_has_only_its_share_of_the_level() -> None:
 
 def test_cell_is_undecided_for_memory_and_counts_but_not_for_times() -> None:
     lines = [
-        line | {"duration_s": 5.0, "rows": 5, "requests_data": 10.0, "rows_per_s": rate}
+        line | {"duration_s": 5.0, "rows": 5, "rows_at_fault": 0.0, "rows_per_s": rate}
         for stack in ("old", "new")
         for line, rate in zip(runs("stream", stack=stack, n=2), (10.0, 900.0), strict=True)
     ]
     table = look(None, pd.DataFrame(lines), PAIRS)
-    assert set(table["metric"]) == {"requests_data", "rows_per_s"}
+    assert set(table["metric"]) == {"rows_at_fault", "rows_per_s"}
     assert undecided(table) == set()
     table = look(None, both(1), PAIRS)
     assert undecided(table) == {key({"experiment": "e", "stack": "new"})}
