@@ -15,6 +15,7 @@ from scipy import optimize
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from ..metrics import Events, Record
+from ..metrics.base import last
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, result_of, strength
 from .frame import Cell, Pairs, against, axes, same_but_for, where
@@ -136,7 +137,7 @@ def growth(
         readings_of_cell = trace(read_closely(records, samples, group))
         if readings_of_cell is not None:
             traces.append(readings_of_cell)
-            word_bytes = max(_word_bytes(records[at][0]) for at in group)
+            word_bytes = max(_word_bytes(records[at][1]) for at in group)
             lines.append(cell | _line(readings_of_cell, spread) | {"word_bytes": word_bytes})
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     return _compared(table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS]))), traces, pairs)
@@ -178,10 +179,10 @@ def trace(records: Sequence[Run]) -> Trace | None:
     return Trace(mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most)
 
 
-def _word_bytes(record: Record) -> float:
+def _word_bytes(events: Events) -> float:
     """The mean size of a word; NaN for work that does not count its words."""
-    words = record["work"].get("words")
-    return float(record["work"]["bytes_in"]) / words if words else math.nan
+    done = last(events, "work")
+    return float(done["bytes_in"]) / done["words"] if done.get("words") else math.nan
 
 
 def _end(record: Record, events: Events) -> dict[str, float]:

@@ -56,7 +56,9 @@ EXACT = "exact"
 SAMPLED = "sampled from outside every interval_ms; misses spikes between two samples: see hwm_gap"
 MARK = "read from outside right after the mark, while the program waits for the reading"
 UPPER_BOUND = "misses no spike; several processes may not have peaked together"
-COUNTED = "counted by an endpoint of the run alone; requests of several processes or threads race, so repeats may differ"
+COUNTED = (
+    "counted by an endpoint of the run alone; requests of several processes or threads race, so repeats may differ"
+)
 LOGGED_TIMES = "from the endpoint's log; a request lasts from its arrival to the end of its answer"
 CLOCK = "monotonic clock of the program; includes the start of workers; a busy machine makes it longer"
 WATCHED_CLOCK = "monotonic clock of the watcher; includes the marks; a busy machine makes it longer"

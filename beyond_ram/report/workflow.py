@@ -167,7 +167,9 @@ def report(
         undecided=undecided(tables)[:MOST_UNDECIDED],
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
         left_out=[*left_out, *empty],
-        answers=[figure for _, group in shown for figure in group if figure["question"]],
+        answers=sorted(
+            (figure for _, group in shown for figure in group if figure["question"]), key=lambda one: one["place"]
+        ),
         chapters=shown,
         drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},
         ladders=len(tables.get("ladders", ())) > 0,
@@ -220,7 +222,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
     """The figures of each chapter, and the titles of empty figures with the reason."""
     shown: dict[str, list[dict[str, Any]]] = {}
     empty = []
-    for figure in figures:
+    for place, figure in enumerate(figures):
         caption = figure.caption()
         if (text := caption[0].striptags()).startswith(NOT_DRAWN):
             empty.append(f"{figure.title} ({text.removeprefix(NOT_DRAWN).rstrip('.')})")
@@ -229,6 +231,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
         shown.setdefault(figure.chapter, []).append(
             {
                 "name": figure.name,
+                "place": place,
                 "title": figure.title,
                 "question": figure.question,
                 "svg": inline(figure.svg, figure.name),

@@ -76,29 +76,27 @@ def answer(limited, free, percent):
     """Which loader is fastest under the limit and which without it, in the orders that shuffle, else in all."""
     shuffled = limited.index.get_level_values("order") == "shuffled"
     chosen = (limited[shuffled] if shuffled.any() else limited).sort_values("rows_per_s_reached", ascending=False)
-    done = chosen[chosen["outcome"] == "completed"]
     beside = free.loc[chosen.index].sort_values("rows_per_s_reached", ascending=False)
-    beside = beside[beside["outcome"] == "completed"]
-    what = "shuffled" if shuffled.any() else "in any order"
-    condition = f"With memory for {percent:.0f} % of the rows' bytes, {what}"
-    if done.empty:
-        sentence = f"{condition}, no loader finished."
-    else:
-        first, *others = lines(done)
-        sentence = f"{condition}: {first['loader']}, {rate_of(first)}, n = {first['n']:.0f}"
-        level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
-        sentence += f" (not told apart from {', '.join(level)})." if level else "."
-    if beside.empty:
+    first, *others = lines(chosen)
+    condition = (
+        f"With memory for {percent:.0f} % of the rows' bytes, {'shuffled' if shuffled.any() else 'in any order'}"
+    )
+    level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
+    sentence = f"{condition}: {first['loader']}, {reached(first)}"
+    sentence += f" (not told apart from {', '.join(level)})." if level else "."
+    if not beside["rows_per_s_reached"].notna().any():
         return sentence
     top = lines(beside.head(1))[0]
     there = lines(chosen.loc[[beside.index[0]]])[0]
-    if not done.empty and beside.index[0] == done.index[0]:
-        return f"{sentence} With enough memory it is the fastest too: {rate_of(top)}, n = {top['n']:.0f}."
-    end = "" if there["outcome"] == "completed" else f" until it was {there['outcome'].replace('_', ' ')}"
-    return (
-        f"{sentence} The fastest with enough memory, {top['loader']} at {rate_of(top)}, n = {top['n']:.0f}, delivered "
-        f"{rate_of(there)} there{end}."
-    )
+    if beside.index[0] == chosen.index[0]:
+        return f"{sentence} With enough memory it is the fastest too: {reached(top)}."
+    return f"{sentence} The fastest with enough memory, {top['loader']} at {reached(top)}, delivered {reached(there)} there."
+
+
+def reached(line):
+    """The rate of a line with its number of runs, and how they ended if they did not complete."""
+    end = "" if line["outcome"] == "completed" else f" until it was {line['outcome'].replace('_', ' ')}"
+    return f"{rate_of(line)}, n = {line['asked']:.0f}{end}"
 
 
 def condition(limited):

@@ -70,15 +70,15 @@ def caption(limits):
     labels = [*PREDICTORS.values(), "the request"]
     ends = zip(labels, errors.min(), errors.max(), strict=True)
     words = "; ".join(f"{label} {' to '.join(dict.fromkeys([signed(low), signed(high)]))}" for label, low, high in ends)
-    ratios = limits["time_ratio"]
+    slower = " to ".join(dict.fromkeys(f"{limits['time_ratio'].agg(end):.2f}" for end in ("min", "max")))
     return f"""
 {" ".join(answer(line) for line in limits.to_dict("records"))}
 
 The smallest limit under which each cell completes, by bisection with limits of the kernel
 ({figures.counts(limits.groupby("cell").size())} per cell): it was killed at the left end of the black line and ran at
-the right end. The dashed line is what `beyond-ram watch` requests. Markers are readings of a run without a limit. Above
-(+) or below (-) the smallest limit: {words}. Just above the limit the work took {ratios.min():.2f} to
-{ratios.max():.2f} times as long as without one, one run each.
+the right end. The dashed line is what beyond-ram watch requests. Markers are readings of a run without a limit. Above
+(+) or below (-) the smallest limit: {words}. Just above the limit the work took {slower} times as long as without one,
+one run each.
 """
 
 

@@ -67,6 +67,14 @@ def test_growth_is_judged_by_readings_within_a_run(rate: float, level: float, sh
 FALSE_LEVEL = (30, 36, 195, 205, 215, 275, 281, 279, 275, 289, 277, 272, 278, 277, 280, 276, 278)
 
 
+def test_size_of_a_word_is_that_of_the_text_or_unknown() -> None:
+    runs = cell(readings(16))
+    assert math.isnan(growth(runs, []).iloc[0]["word_bytes"])
+    for _, marks in runs:
+        next(mark for mark in marks if mark["event"] == "work").update(words=17, bytes_in=34e6)
+    assert growth(runs, []).iloc[0]["word_bytes"] == 2e6
+
+
 def test_a_level_lies_within_its_own_readings() -> None:
     """The fit once said 210 MB, because of the first reading and the rise after it."""
     line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]

@@ -41,12 +41,13 @@ def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
     pending = table[table["result"] == "undecided"]
     few = pending["reason"] == FEW
     for family in FAMILIES:
-        lines = pending[pending["family"].eq(family)]
-        ratios = lines.loc[lines["ratio"].notna() & ~few, "detectable"].dropna()
-        yield Undecided(family, len(lines), int(table["family"].eq(family).sum()), tuple(ratios))
+        lines = pending[pending["family"].eq(family) & ~few]
+        ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
+        total = int(table["family"].eq(family).sum() - (pending["family"].eq(family) & few).sum())
+        yield Undecided(family, len(lines), total, tuple(ratios))
     likely = pending[pending["reason"].isin(LIKELY.values())]
     yield Undecided("likely", len(likely), len(pending))
-    yield Undecided("too few repeats", int(few.sum()), len(pending))
+    yield Undecided("too few repeats", int(few.sum()), len(table))
 
 
 def _causes(table: pd.DataFrame) -> Iterator[Undecided]:
@@ -72,7 +73,7 @@ def sentence(one: Undecided) -> str:
     """A count as a sentence."""
     of = f"{one.count} of {one.total}"
     if one.kind == "too few repeats":
-        return f"{of} undecided comparisons have fewer than two repeats on a side."
+        return f"{of} comparisons have fewer than two repeats on a side."
     if one.kind == "planned" or one.kind == "exploratory":
         noun = "questions of the config" if one.kind == "planned" else "other comparisons"
         return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
