@@ -26,7 +26,7 @@ from .units import MB as MB
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
 WIDE = 6.7
 """Width in inches of two page columns. Text of `_POINTS` stays readable if a figure is shown half as wide."""
-ANSWER = 4.1
+ANSWER = 4.0
 """Width in inches of a figure on the first screen: its text has 11 pixels where the figure fills a phone."""
 _POINTS = 10
 # Characters of such text per inch.

@@ -20,7 +20,7 @@ def plot(records, samples, growth, verdicts):
     growth = growth[growth["bytes_in_max"] == growth.groupby("corpus")["bytes_in_max"].transform("max")]
     hidden = ""
     if len(growth) > MOST_LINES:
-        hidden = f" Of {len(growth)} cells, those with the largest rise are shown; table `growth` has all."
+        hidden = f" Of {len(growth)} settings, those with the largest rise are shown; table `growth` has all."
         growth = growth.loc[growth["anon_rise_mb"].nlargest(MOST_LINES).index].sort_index()
     growth = growth.assign(named=named(growth))
     panels = [*growth.groupby(PANEL, sort=False)]

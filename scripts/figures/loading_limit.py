@@ -44,7 +44,7 @@ def plot(loaders):
     axes.set_xlabel("rows per second")
     handles = [
         figures.handle(text, linestyle="", marker="s", markersize=10, color=colour)
-        for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows' bytes", LIMITED))
+        for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows", LIMITED))
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     return figure, f"{answer(limited, free, percent)}\n\n{condition(limited)}{faster(limited, free)}"

@@ -74,9 +74,9 @@ def caption(limits):
     return f"""
 {" ".join(answer(line) for line in limits.to_dict("records"))}
 
-The smallest limit under which each cell completes, by bisection with limits of the kernel
-({figures.counts(limits.groupby("cell").size())} per cell): it was killed at the left end of the black line and ran at
-the right end. The dashed line is what beyond-ram watch requests. Markers are readings of a run without a limit. Above
+The smallest limit under which the work completes, by bisection with limits of the kernel
+({figures.counts(limits.groupby("cell").size())}): it was killed at the left end of the black line and ran at the
+right end. The dashed line is what beyond-ram watch requests. Markers are readings of a run without a limit. Above
 (+) or below (-) the smallest limit: {words}. Just above the limit the work took {slower} times as long as without one,
 one run each.
 """

@@ -37,9 +37,9 @@ def plot(ladders):
     caption = f"""
 {answer(installed[installed["significant"].astype(bool)])}
 
-One package in several releases. Other packages are as in the stack's lock; a step names those that its releases force
-to move. Marks are medians of the runs, whiskers their minimum and maximum. Red steps are confirmed within this session
-and above the threshold: they were bisected until both sides were neighbouring releases.
+One package in several releases. All other packages are locked; a step names those that its releases force to move.
+Marks are medians of the runs, whiskers their minimum and maximum. Red steps are confirmed within this session and above
+the threshold: they were bisected until both sides were neighbouring releases.
 {". ".join(sentences) or "No step is confirmed"}.
 """
     return figure, caption

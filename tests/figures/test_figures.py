@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,9 @@ class Sampled:
 
 # Width of a column of a page in millimetres, and the smallest legible font there in points.
 COLUMN_MM, READ_POINTS = 85, 4.5
+# Width of a figure of the first screen on a phone of 360 pixels, and its smallest text, in pixels.
+PHONE_PIXELS, TEXT_PIXELS = 332, 11
+OURS = re.compile(r"\b(?:cells?|stacks?|ladders?)\b", re.IGNORECASE)
 
 
 @pytest.mark.slow
@@ -128,6 +132,10 @@ def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path:
     assert plt.get_fignums() == before, "a figure is left open"
     assert small
     assert {text: round(points, 1) for text, points in small.items() if points < READ_POINTS} == {}
+    if figure.get_figwidth() == figures.ANSWER:
+        pixels = PHONE_PIXELS / (COLUMN_MM / 25.4 * 72)
+        assert {text: points * pixels for text, points in small.items() if points * pixels < TEXT_PIXELS} == {}
+        assert not OURS.findall(" ".join([*small, caption]))
 
 
 def test_stack_without_known_effects_is_drawn_beside_others(root: Path) -> None:
