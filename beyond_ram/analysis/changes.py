@@ -25,6 +25,7 @@ COLUMNS = [
     "difference",
 ]
 COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "reason", "threshold", "detectable", "machines", *COUNTS]
+UNKNOWN = "unknown"
 ORDER = ("worse", "undecided", "better", "same")
 
 
@@ -75,9 +76,9 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
         "metric": METRICS[metric].label,
         "cell": ", ".join([str(line["experiment"]), *describe(dict(line), conditions)]),
         "sides": f"{line['before']} and {line['after']}",
-        "baseline": in_unit(metric, line["baseline"]),
-        "candidate": in_unit(metric, line["candidate"]),
-        "effect": f"{effect[0]} times" if as_ratio else effect[0],
+        "baseline": in_unit(metric, line["baseline"]) or UNKNOWN,
+        "candidate": in_unit(metric, line["candidate"]) or UNKNOWN,
+        "effect": f"{effect[0]} times" if as_ratio else effect[0] or UNKNOWN,
         "interval": "" if pd.isna(line["low"]) else interval,
         "p": "" if pd.isna(line["p_corrected"]) else f"{line['p_corrected']:.2g}",
         "n": f"{line['n']:.0f}",

@@ -157,13 +157,19 @@ def _own(runs: pd.DataFrame, cell: Cell, named: Sequence[str]) -> Cell:
 
 
 def _decided(first: pd.DataFrame, second: pd.DataFrame, repeats: Sequence[Repeats]) -> list[str]:
-    """The metrics that both sides have and that are decided. If two clients read different rows, they do different
-    work: then only failures and wrong rows are compared."""
+    """The metrics that both sides have, or should have, and that are decided. If two clients read different rows, they
+    do different work: then only failures and wrong rows are compared."""
     workload = first["workload"].iloc[0]
     measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
         measured = [FAILED, AT_FAULT]
-    return [name for name in measured if name in first and not any(np.isnan(one.values(name)).all() for one in repeats)]
+    return [name for name in measured if name in first and all(_is_asked(name, one) for one in repeats)]
+
+
+def _is_asked(metric: str, repeats: Repeats) -> bool:
+    """Whether a side has values of a metric, or should have them."""
+    missing = METRICS[metric].required and repeats.side(metric).unknown
+    return bool(missing or not np.isnan(repeats.values(metric)).all())
 
 
 def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:

@@ -15,7 +15,7 @@ from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
 from .noise import NO_SPREAD, Array, Between, Noise, Spread
-from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, Family, Holds, Result
+from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, UNKNOWN, Family, Holds, Result
 from .thresholds import Threshold, threshold_of
 
 Direction = Literal["lower", "higher", "neither"]
@@ -46,6 +46,8 @@ class Side:
     started_at: tuple[float, ...] = ()
     """Unix time at which each repeat began; empty or NaN if unknown."""
     ended_at: tuple[float, ...] = ()
+    unknown: int = 0
+    """Finished runs without a value."""
 
 
 class Repeats:
@@ -70,17 +72,16 @@ class Repeats:
     def side(self, metric: str) -> Side:
         """The values of a metric. Only finished runs count, except for FAILED."""
         values = self.values(metric)
-        kept = ~np.isnan(values)
-        if self._finished is not None and metric != FAILED:
-            kept &= self._finished
-        places = np.flatnonzero(kept)
+        counted = np.full(len(values), True) if self._finished is None or metric == FAILED else self._finished
+        places = np.flatnonzero(counted & ~np.isnan(values))
+        unknown = int(counted.sum()) - len(places)
         if self._numbers is None:
-            return Side(tuple(values[places].tolist()))
+            return Side(tuple(values[places].tolist()), unknown=unknown)
         order = self._numbers[places].astype(int)
         by_number = np.argsort(order, kind="stable")
         places = places[by_number]
-        times = [tuple(time[places].tolist()) for time in self._times]
-        return Side(tuple(values[places].tolist()), tuple(order[by_number].tolist()), *times)
+        started, ended = [tuple(time[places].tolist()) for time in self._times] or ((), ())
+        return Side(tuple(values[places].tolist()), tuple(order[by_number].tolist()), started, ended, unknown)
 
 
 def side(runs: pd.DataFrame, metric: str) -> Side:
@@ -148,6 +149,12 @@ class Question:
         if self.counted is not None:
             return self.counted
         return self.metric in METRICS and METRICS[self.metric].trust.startswith(EXACT)
+
+    @property
+    def unknown(self) -> int:
+        """Finished runs of both sides that should have a value and have none."""
+        metric = METRICS.get(self.metric)
+        return self.baseline.unknown + self.candidate.unknown if metric and metric.required else 0
 
     @property
     def smallest(self) -> Threshold:
@@ -396,6 +403,8 @@ class _Prepared:
 
     def would_decide(self) -> bool:
         """Whether intervals of these widths around the effect decide the question."""
+        if self.question.unknown:
+            return False
         covered = [
             self.question.smallest.covers(end, self.means[0], self.as_ratio)
             for end in (self.effect - self.half, self.effect, self.effect + self.half)
@@ -413,6 +422,9 @@ class _Prepared:
         result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
         if reason == NOISY and self.one_sign and not large.covers(self.effect, self.means[0], self.as_ratio):
             reason = _likely(self.effect, question.better)
+        if question.unknown and result != "worse":  # what was not seen may be worse
+            runs = question.unknown + len(question.baseline.values) + len(question.candidate.values)
+            result, reason = "undecided", UNKNOWN.format(unknown=question.unknown, runs=runs)
         effect = _from_scale(self.effect, self.as_ratio)
         return Decision(
             baseline=_from_scale(self.means[0], self.as_ratio),

@@ -15,6 +15,7 @@ Holds = Literal["yes", "partly", "no", "undecided"]
 
 # Why a comparison is undecided.
 FEW, NOISY, SMALL = "too few repeats", "too noisy", "may be below the threshold"
+UNKNOWN = "not seen in {unknown} of {runs} runs"
 LIKELY: Mapping[Result, str] = {"better": "likely better", "worse": "likely worse"}
 """Too noisy to confirm, but over 10 % and with the same sign in every pair."""
 OTHER_WORK = "not the same work"

@@ -60,7 +60,8 @@ class Result:
             return 2
         if self.steps:
             return 0
-        return 2 if self.search.open() or self.search.out_of_budget or self.never_imported else 0
+        unsure = self.search.open() or self.search.unknown() or self.search.out_of_budget or self.never_imported
+        return 2 if unsure else 0
 
     @property
     def tried(self) -> int:
@@ -129,6 +130,8 @@ class Result:
             return f"cannot say: no step was confirmed between {between}"
         if self.search.out_of_budget:
             return f"cannot say: the budget was used up before the releases between {between} were compared"
+        if self.search.unknown():
+            return f"cannot say: no step between {between} in what is known"
         return f"no step between {between}"
 
     def _reasons(self) -> str:
@@ -159,6 +162,11 @@ class Result:
             notes.append(
                 f"the outcome of {len(varying)} releases differs from run to run, so it has no step there: {ends}"
             )
+        notes += [
+            f"{NAMES.get(name) or METRICS[name].label}: not seen in {number} of {self.ladder.count} runs, "
+            "which may hide a step"
+            for name, number in self.search.unknown().items()
+        ]
         if not self.search.answers_agree:
             notes.append("the script's answer differs from run to run, so answers were not compared")
         if untested := len(self.ladder.releases.versions) - self.tried:

@@ -33,6 +33,7 @@ Fisher's exact test. Otherwise a script that fails now and then would have steps
 LIKELY = 0.1
 """A clock that has been read a few times is read again where its uncorrected p is below this."""
 COMPLETED = "completed"
+REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Search:
     metrics: Sequence[str]
     weigh: Callable[[str, int], Run]
     yanked: Sequence[str] = ()
+    needed: Sequence[str] = REQUIRED
+    """The metrics that have to be known of each completed run to say that nothing changed."""
     """Those that run once nothing else is left to find out, because something was wrong with them."""
     runs: dict[str, list[Run]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -214,9 +217,11 @@ class Search:
 
     def _side(self, version: str, metric: str) -> Side:
         runs = [run for run in self.runs[version] if metric in run.values]
+        completed = sum(run.outcome == COMPLETED for run in self.runs[version])
         return Side(
             tuple(run.values[metric] for run in runs), tuple(run.round for run in runs),
             tuple(run.started_at for run in runs), tuple(run.ended_at for run in runs),
+            unknown=completed - len(runs),
         )  # fmt: skip
 
     def _change(self, interval: Interval) -> tuple[Any, Any]:
@@ -296,6 +301,14 @@ class Search:
         if decision is None or not must_be_decided(interval.metric):  # wall clocks show how busy the machine was
             return False
         return decision.p < LIKELY and matters(*self._change(interval), interval.metric)
+
+    def unknown(self) -> dict[str, int]:
+        """The metrics that completed runs should have and have not, with the number of these runs."""
+        completed = [run for runs in self.runs.values() for run in runs if run.outcome == COMPLETED]
+        missing = {
+            name: sum(name not in run.values for run in completed) for name in self.metrics if name in self.needed
+        }
+        return {name: number for name, number in missing.items() if number}
 
     def open(self) -> list[Interval]:
         """Intervals in which a step is, or may be, that were not narrowed down or confirmed."""

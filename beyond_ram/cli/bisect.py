@@ -87,7 +87,7 @@ def add_budget_to(parser: argparse.ArgumentParser, out: str) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
     from ..bisect.ladder import Ladder, range_of
-    from ..bisect.search import ANSWER, OUTCOME, Search
+    from ..bisect.search import ANSWER, OUTCOME, REQUIRED, Search
     from ..folders import anew, check
     from ..stacks import index
 
@@ -103,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
             ladder.begin()
             wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
             yanked = [one.text for one in releases.releases if one.yanked]
-            search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh, yanked)
+            needed = metrics if arguments.metric else REQUIRED
+            search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh, yanked, needed)
             search.run(ladder.budget_s, secrets.randbits(32), ladder.used_s)
             result = _result(search, ladder)
             show("")

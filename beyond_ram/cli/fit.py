@@ -67,9 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--largest: at least twice the first size of --grow")
     out = arguments.out.absolute()
     ensure(out)
-    result = answer.answer(Runs(plan, out, show), arguments.budget, 60 * arguments.minutes, largest)
+    runs = Runs(plan, out, show)
+    result = answer.answer(runs, arguments.budget, 60 * arguments.minutes, largest)
     show("")
     print("\n".join(answer.text(result)), flush=True)
+    if runs.used_again:
+        earlier = f"{runs.used_again} runs are of an earlier call"
+        print(f"{earlier}: if what the program imports has changed, remove {arguments.out}")
     _write(result, None, out)
     if not arguments.confirm or not result.best:
         return result.status

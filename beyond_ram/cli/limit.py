@@ -99,7 +99,8 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
         return [f"cannot say: {reason}"]
     below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
-    lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB{killed}, {len(limits['probes'])} runs"]
+    completed = f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB in {_at_limit(limits)['duration_s']:.2f} s"
+    lines = [f"{completed}{killed}, {len(limits['probes'])} runs"]
     lines.append(_cache_line(limits))
     if kept := limits.get("speed_kept_at_bytes"):
         pairs = len(limits["speed_probes"])
@@ -113,12 +114,16 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _at_limit(limits: dict[str, Any]) -> dict[str, Any]:
+    """The run under the smallest limit that it completed."""
+    return next(one for one in limits["probes"] if one["limit_bytes"] == limits["completed_at_bytes"])
+
+
 def _cache_line(limits: dict[str, Any]) -> str:
     """Whether the run at the limit began with a cold page cache, as its reads from the disk show."""
     from ..units import MB
 
-    completed = limits["completed_at_bytes"]
-    probe = next(one for one in limits["probes"] if one["limit_bytes"] == completed)
+    completed, probe = limits["completed_at_bytes"], _at_limit(limits)
     size = probe["from_cache_bytes"]
     if size is None:
         return "page cache: this kernel does not tell whether it was cold; a cold machine may need more"

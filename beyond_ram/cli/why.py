@@ -79,11 +79,16 @@ def _sites(result: dict[str, Any]) -> Iterator[str]:
         for site in result["sites"].get(kind, []):
             calls = [_PATH.sub("", call) for call in site["calls"][:_CALLS]]
             yield f"{title}: {_mb(site['bytes'])} by {' in '.join(calls)}"
-    rest = result["stayed_bytes"] - result["imports_bytes"]
-    if result["sites"] and rest - sum(site["bytes"] for site in result["sites"]["stayed"]) > max(
-        rest / 2, result["floor_bytes"]
-    ):
-        yield "memray has not seen most of what stayed: calls by address, as of ctypes, are invisible to it"
+    if not result["sites"]:
+        return
+    own = {"stayed": result["stayed_bytes"], "peak": result["peak_bytes"] - result["start_bytes"]}
+    for kind, title in (("stayed", "of what stayed"), ("peak", "of the peak")):
+        rest, named = own[kind] - result["imports_bytes"], sum(site["bytes"] for site in result["sites"][kind])
+        if rest - named > max(rest / 2, result["floor_bytes"]):
+            yield (
+                f"memray names no line for most {title}: it came in small parts, from threads that are not Python's, "
+                "or by calls by address, as of ctypes"
+            )
 
 
 def _holder(step: dict[str, Any]) -> str:

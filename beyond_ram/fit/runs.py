@@ -1,5 +1,6 @@
 """The runs of a fit, each watched in its own folder, which later calls use again."""
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from .factors import Plan
 OUTPUT = "output.txt"
 # Share of free memory that small runs may use; the rest is for other programs.
 _OF_FREE = 0.8
+_FILES = "command_files"
 _LIMITED = "confirmed"
 """The folder of runs under the memory that is asked for."""
 
@@ -49,6 +51,8 @@ class Runs:
     seconds: float = 0.0
     """Seconds of all runs so far, with those of earlier calls."""
     done: dict[Point, Run] = field(default_factory=dict)
+    used_again: int = 0
+    """Runs of earlier calls among them."""
 
     def get(self, point: Point, about: str = "") -> Run:
         """The run of a point, from the folder or made now. Raises RunError, ForeignFolderError."""
@@ -98,7 +102,9 @@ class Runs:
         record = _kept(folder, words, self.out)
         if record and kind == _LIMITED and record["memory_limit_bytes"] > limit_bytes:
             record = None  # an earlier call allowed more
-        if not record:
+        if record:
+            self.used_again += 1
+        else:
             record = _watched(folder, words, limit_bytes)
         if record["signal"] and not _killed(record):
             # Native threads that outlive the interpreter abort a program now and then (apache/arrow#34314).
@@ -127,7 +133,9 @@ def _killed(record: dict[str, Any]) -> bool:
 
 
 def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | None:
-    """The record of an earlier run that completed; none if secrets were masked, as the command may have been another.
+    """The record of an earlier run that completed, if the files that the command names are as they were then.
+
+    None if secrets were masked, as the command may have been another.
 
     Raises ValueError if it is of another command.
     """
@@ -138,12 +146,20 @@ def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | Non
     if record["command"] != mask_secrets.in_command(words):
         raise ValueError(f"{out} has runs of another command; name another --out, or remove it")
     masked = any(mask_secrets.MASK in word for word in record["command"])
-    return record if record["outcome"] == "completed" and not masked else None
+    same = record.get(_FILES) == _files(words) and not masked
+    return record if record["outcome"] == "completed" and same else None
+
+
+def _files(words: Sequence[str]) -> list[list[int]]:
+    """Size and time of change of the files that a command names. Only numbers: a word may be a secret."""
+    stats = [Path(word).stat() for word in words if os.path.isfile(word)]  # noqa: PTH113 (Path: not of long words)
+    return [[one.st_size, one.st_mtime_ns] for one in stats]
 
 
 def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dict[str, Any]:
     """Run a command below the watcher, and return its record. Raises LimitError."""
     fresh(folder)
-    record = watch(words, folder, memory_limit_bytes=limit_bytes)
+    files = _files(words)
+    record = watch(words, folder, memory_limit_bytes=limit_bytes) | {_FILES: files}
     write_record(record, folder)
     return record

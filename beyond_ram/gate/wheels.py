@@ -58,6 +58,8 @@ def requirement(asked: str, wheels: Path) -> Requirement:
         return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
     if not release:
         if os.sep in asked:
+            if place.exists():
+                raise ValueError(f"{asked} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
             raise ValueError(f"there is no file or folder {asked}")
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     return Requirement(asked, canonical(release[1]), asked.strip())

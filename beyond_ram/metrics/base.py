@@ -43,6 +43,8 @@ class Metric(Column):
     _: KW_ONLY
     decided: tuple[str, ...] = ()
     """Workloads whose report compares it, or ANY. Each further comparison makes all others harder to confirm."""
+    required: bool = False
+    """Every run that finished its work has it. Where it is missing, it was not seen, and may be anything."""
     beside: str = ""
     """The metric that a finding gives first if both are confirmed: the first epoch before the later ones."""
 

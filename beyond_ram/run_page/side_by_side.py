@@ -5,7 +5,7 @@ from typing import Any
 
 from ..one_run import Run
 from ..text import in_columns
-from ..watch import trend, why
+from ..watch import pressure, trend, why
 from ..watch.missing import printable
 
 _MB = 1e6
@@ -49,7 +49,13 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
     yield "copied on write", "MB", peak("copied_on_write_bytes")
     yield "took", "s", of(lambda run: run.record["duration_s"], 1.0)
     yield "CPU", "s", of(lambda run: run.record["cpu_s"], 1.0)
-    yield "waited for memory", "s", of(lambda run: (run.record.get("pressure") or {}).get("some_s"), 1.0)
+    yield "waited for memory", "s", of(_waited, 1.0)
+
+
+def _waited(run: Run) -> float | None:
+    """Seconds, by the pressure of the run's own group: that of the machine counts other programs too."""
+    stalls = run.record.get("pressure") or {}
+    return float(stalls["some_s"]) if stalls.get("of") == pressure.OF_GROUP else None
 
 
 def _growth(run: Run) -> float | None:

@@ -31,6 +31,22 @@ def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> 
     assert text.count("python mem.py --token '***' --rows 5") == 2 and "\nrows = 5\n" in text
 
 
+def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path: Path) -> None:
+    release = SimpleNamespace(date="2026-01-01", yanked=False)
+    releases = SimpleNamespace(package="p", versions=["1", "2"], releases=[], skipped=[], release=lambda _: release)
+    ladder: Any = SimpleNamespace(releases=releases, notes=[], used_s=0, budget_s=60, count=4, imports=[], locks={})
+
+    def status(**values: float) -> int:
+        runs = [Run(n, "completed", values={"end_kept_bytes": 1e8, **values}, started_at=n, ended_at=n) for n in (1, 2)]
+        search = Search(["1", "2"], ["end_kept_bytes", "peak_kept_bytes"], lambda *_: runs[0],
+                        runs=dict.fromkeys("12", runs))  # fmt: skip
+        result = Result(search, ladder, {})
+        assert any("peak of kept memory: not seen in 4 of 4 runs" in line for line in result.lines()) != bool(values)
+        return result.status
+
+    assert (status(), status(peak_kept_bytes=2e8)) == (2, 0)
+
+
 def test_moved_package_gets_one_line_for_all_releases():
     locks = ["", "core 2.41 to 2.9, types 4 to 3", "core 2.41 to 2.10", "core 2.41 to 2.33"]
     assert moved(locks) == [

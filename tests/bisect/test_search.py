@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -61,6 +62,18 @@ def test_several_steps_and_a_return_are_found():
 def test_step_of_the_wall_clock_is_found():
     bisection = search(Fake(wall=lambda n: 7.0 if n >= 17 else 2.0), 24)
     assert steps(bisection, WALL) == [("1.16", "1.17")] and steps(bisection) == []
+
+
+def test_value_that_some_runs_lack_is_no_agreement():
+    fake = Fake()
+
+    def unseen(version, number):
+        run = fake(version, number)
+        return run if version != "1.2" else replace(run, values={WALL: run.values[WALL]})
+
+    bisection = search(unseen, 4)
+    assert not bisection.steps() and bisection.unknown() == {END: len(bisection.runs["1.2"])}
+    assert not search(Fake(), 4).unknown()
 
 
 def test_outcomes_and_answers_are_bisected():

@@ -48,7 +48,8 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
     limit = json.loads((tmp_path / "found/limit.json").read_text())
     assert 100e6 < limit["completed_at_bytes"] < 125e6
     assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.031 * limit["killed_at_bytes"]
-    assert "completes at" in capfd.readouterr().out
+    (at_limit,) = (one for one in limit["probes"] if one["limit_bytes"] == limit["completed_at_bytes"])
+    assert f" in {at_limit['duration_s']:.2f} s; not at" in capfd.readouterr().out
 
 
 @pytest.mark.slow

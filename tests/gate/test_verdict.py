@@ -48,6 +48,37 @@ def test_same_needs_every_metric_decided() -> None:
     assert gate((SAME, SAME), n=1).verdict == "undecided"
 
 
+@pytest.mark.parametrize("unseen", [("baseline",), ("candidate",), ("baseline", "candidate")])
+@pytest.mark.parametrize("of_runs", [1, 3])
+def test_peak_that_was_not_seen_is_undecided(unseen: tuple[str, ...], of_runs: int) -> None:
+    script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8, "peak_kept_bytes": 2e8}
+    whole = gate((script, script))
+    assert whole.verdict == "same"
+    lines = whole.runs
+    lines["reason"] = ""
+    for side in unseen:
+        lines.loc[lines["stack"].eq(f"base.{side}") & lines["rep"].le(of_runs), "peak_kept_bytes"] = float("nan")
+    result = Gate(whole.requested, lines, look(None, lines, PAIRS), 1.0, 60.0)
+    (peak,) = (change for change in result.as_json()["changes"] if change["metric"] == "peak_kept_bytes")
+    assert (result.verdict, peak["verdict"]) == ("undecided", "undecided")
+    assert f"not seen in {of_runs * len(unseen)} of 6 runs" in result.lines()[1]
+
+
+def test_run_that_failed_has_no_peak_to_see() -> None:
+    script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8, "peak_kept_bytes": 2e8}
+    failed = script | {"outcome": "failed", "run_failed": 1.0, "peak_kept_bytes": float("nan"), "reason": "boom"}
+    result = gate((script, failed))
+    assert "peak_kept_bytes" not in set(result.changes["metric"]) and result.verdict == "worse"
+
+
+def test_worse_peak_stays_worse_where_a_run_was_not_seen() -> None:
+    script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8}
+    result = gate((script | {"peak_kept_bytes": 2e8}, script | {"peak_kept_bytes": 6e8}), n=6)
+    lines = result.runs
+    lines.loc[lines["rep"].eq(2), "peak_kept_bytes"] = float("nan")
+    assert Gate(result.requested, lines, look(None, lines, PAIRS), 1.0, 60.0).verdict == "worse"
+
+
 def test_worst_change_comes_first_in_every_format() -> None:
     result = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
     assert result.verdict == "worse"

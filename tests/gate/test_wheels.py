@@ -77,6 +77,13 @@ def test_versions_extras_and_markers_are_accepted(text: str, tmp_path: Path) -> 
     assert requirement(text, tmp_path).line == text
 
 
+def test_command_as_a_side_is_no_requirement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").write_bytes(b"\x7fELF")
+    with pytest.raises(ValueError, match="/old is no requirement"):
+        requirement("./old", tmp_path)
+
+
 def test_wheel_is_copied_under_its_hash(tmp_path: Path) -> None:
     wheel = tmp_path / "my_library-1.2-py3-none-any.whl"
     wheel.write_bytes(b"first")

@@ -149,6 +149,15 @@ def test_two_runs_on_the_terminal(run: Run, tmp_path: Path, capsys: pytest.Captu
     assert not list(tmp_path.iterdir())
 
 
+def test_waiting_of_the_machine_is_no_waiting_of_a_run(run: Run) -> None:
+    def waited(of: str) -> bool:
+        stalled = {**run.record, "pressure": {"of": of, "some_s": 2.0, "full_s": 1.0}}
+        one = Run(run.folder, stalled, run.samples, [])
+        return "waited for memory" in {row[0] for row in side_by_side.cells({"a": one, "b": one})}
+
+    assert [waited(of) for of in ("group", "around", "machine")] == [True, False, False]
+
+
 def test_one_run_on_the_terminal_is_its_summary(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", str(run.folder)]) == 0
     assert "ask for" in capsys.readouterr().out
