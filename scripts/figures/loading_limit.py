@@ -90,7 +90,8 @@ def answer(limited, free, percent):
     there = lines(chosen.loc[[beside.index[0]]])[0]
     if beside.index[0] == chosen.index[0]:
         return f"{sentence} With enough memory it is the fastest too: {reached(top)}."
-    return f"{sentence} The fastest with enough memory, {top['loader']} at {reached(top)}, delivered {reached(there)} there."
+    fastest = f"{top['loader']} at {reached(top)}"
+    return f"{sentence} The fastest with enough memory, {fastest}, delivered {reached(there)} there."
 
 
 def reached(line):
