@@ -641,8 +641,13 @@ def test_bad_columns_of_parquet_get_one_line(families: dict[str, Path], tokenize
         ("null", "row 2: null"),
         ("other", "no column 'text'"),
     ):
-        done = tokenize(tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
+        limits: tuple[dict[str, Any], ...] = (
+            {},
+            {"memory_limit": 200 << 20},
+        )  # with one, sizes of pages are read first
+        for limit in limits:
+            done = tokenize(tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name, **limit)
+            assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
     done = tokenize(tmp_path / "other.parquet", tokenizer=families["gpt2"], out=tmp_path / "ok", text_column="body")
     assert done.returncode == 0, done.stderr
 
