@@ -70,7 +70,9 @@ def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = 
         return fields.get(prefix + name, 0)
 
     anon, file = (field(b"rss"), field(b"cache")) if version == 1 else (field(b"anon"), field(b"file"))
-    evictable = field(b"inactive_file") + field(b"active_file") + field(b"slab_reclaimable")
+    # Anonymous pages given back with MADV_FREE stay on the lists of file pages, also if they were written to again.
+    listed = min(field(b"inactive_file") + field(b"active_file"), max(0, file - field(b"shmem")))
+    evictable = listed + field(b"slab_reclaimable")
     swapped = field(b"swap") if swap_bytes is None else swap_bytes
     kernel = field(b"kernel") or usage_bytes - anon - file - field(b"swapcached")
     kernel = max(0, kernel - field(b"slab_reclaimable"))

@@ -308,6 +308,23 @@ def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:
     assert peak["kept"]["kept_bytes"] < 30 * MB
 
 
+@needs_group
+def test_memory_that_was_given_back_and_written_again_is_kept(watched: Watch) -> None:
+    program = """
+import mmap, time
+size, block = 64 << 20, bytes([1]) * (1 << 20)
+heap = mmap.mmap(-1, size, mmap.MAP_PRIVATE)
+for at in range(0, size, len(block)):
+    heap[at:at + len(block)] = block
+    heap.madvise(mmap.MADV_FREE, at, len(block))
+    heap[at:at + len(block)] = block
+time.sleep(0.2)
+"""
+    kept = watched(program)["peak"]["kept"]
+    assert kept["basis"] == "group"
+    assert 64 << 20 <= kept["kept_bytes"] < 100 << 20
+
+
 MOVES = """
 import os, sys, time
 if os.fork() == 0:

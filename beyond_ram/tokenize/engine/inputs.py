@@ -218,6 +218,7 @@ def parquet_needs(file, start, end, column):
         open(file, "rb") as opened,
         mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
     ):
+        of_schema(file, source.schema_arrow, column)
         for group in range(start, end):
             chunk = chunk_of(source.metadata, group, column)
             if not chunk.num_values:

@@ -632,15 +632,22 @@ def test_bad_input_gets_one_line(case: str, families: dict[str, Path], tokenize:
 
 def test_bad_columns_of_parquet_get_one_line(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "numbers.parquet")
+    pq.write_table(pa.table({"text": [["x"]]}), tmp_path / "lists.parquet")
     pq.write_table(pa.table({"text": ["x", None]}), tmp_path / "null.parquet")
     pq.write_table(pa.table({"body": ["x"]}), tmp_path / "other.parquet")
     for name, message in (
         ("numbers", "is int64, and has to be text"),
+        ("lists", "is list<element: string>, and has to be text"),
         ("null", "row 2: null"),
         ("other", "no column 'text'"),
     ):
-        done = tokenize(tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
+        limits: tuple[dict[str, Any], ...] = (
+            {},
+            {"memory_limit": 200 << 20},
+        )  # with one, sizes of pages are read first
+        for limit in limits:
+            done = tokenize(tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name, **limit)
+            assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
     done = tokenize(tmp_path / "other.parquet", tokenizer=families["gpt2"], out=tmp_path / "ok", text_column="body")
     assert done.returncode == 0, done.stderr
 
