@@ -111,6 +111,6 @@ def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
 
 
 def test_request_is_not_below_a_limit_that_completed() -> None:
-    probes = [{"limit_bytes": 500e6, "read_bytes": None, "from_cache_bytes": None}]
+    probes = [{"limit_bytes": 500e6, "read_bytes": None, "from_cache_bytes": None, "duration_s": 1.0}]
     limits = {"completed_at_bytes": 500e6, "ask_bytes": 400e6, "probes": probes, "speed_share": None}
     assert _lines(limits, {"duration_s": 1.0})[-1].endswith("for 500 MB")
