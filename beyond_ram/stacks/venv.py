@@ -90,7 +90,10 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     except StackError:
         _uv(*sync, lock=lock, turn=turn)
     if bare:
-        _install_torch(bare, python, lock, turn)
+        # Stacks that download torch at the same time would each store it in uv's cache, several gigabytes, and share no
+        # pages of it in memory.
+        with _alone(folder.parent / "torch"):
+            _install_torch(bare, python, lock, turn)
     # Otherwise the first run compiles its imports, or every run does if PYTHONDONTWRITEBYTECODE is set.
     bytecode.compile_all(folder, turn)
 

@@ -131,6 +131,19 @@ def test_builder_waits_for_the_uv_of_a_killed_one(tmp_path: Path) -> None:
     assert is_whole(folder)
 
 
+@pytest.mark.slow
+def test_one_stack_at_a_time_installs_torch(tmp_path: Path) -> None:
+    """The next one then takes it from uv's cache."""
+    lock, log = small_lock(tmp_path), tmp_path / "log"
+    lock.write_text(f"{lock.read_text()}torch==1.0\n")
+    torch = f'[ "$2" != install ] || {{ echo begin >> {log}; sleep 0.5; echo end >> {log}; exit 0; }}'
+    path = planted_uv(tmp_path / "bin", torch)
+    builders = [builder(lock, tmp_path / name, PATH=path) for name in ("a", "b", "c")]
+    outputs = [process.communicate(timeout=120) for process in builders]
+    assert [process.returncode for process in builders] == [0] * 3, outputs
+    assert log.read_text().split() == ["begin", "end"] * 3
+
+
 def test_marker_is_removed_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, folder = small_lock(tmp_path), tmp_path / "one"
     folder.mkdir()
