@@ -98,6 +98,14 @@ def stacks(runs: pd.DataFrame) -> Iterator[Line]:
         yield {"name": str(name), "versions": known_versions, "lock": str(run["lock_sha256"])[:8]}
 
 
+def named(stacks: Iterable[Line]) -> dict[str, str]:
+    """The packages of each stack in words."""
+    return {
+        stack["name"]: ", ".join(f"{package} {version}" for package, version in stack["versions"].items() if version)
+        for stack in stacks
+    }
+
+
 def failures(runs: pd.DataFrame) -> Iterator[Line]:
     """Cells with unfinished runs: number of runs by outcome, and the reasons."""
     for cell, repeats in cells(runs):

@@ -167,6 +167,7 @@ def report(
         undecided=undecided(tables)[:MOST_UNDECIDED],
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
         left_out=[*left_out, *empty],
+        named=sections.named(sections.stacks(runs)),
         answers=sorted(
             (figure for _, group in shown for figure in group if figure["question"]), key=lambda one: one["place"]
         ),

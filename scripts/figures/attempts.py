@@ -23,8 +23,9 @@ def plot(records):
 
 CONDITION = """
 Resident memory of the process tree over time, one curve for each start of the same command; red: the limit, which
-the kernel enforces. RSS can lie above it: pages that were read before, by others, are not charged. Points are ends of
-shards, hollow where the shard came from the cache. One repeat is drawn.
+the kernel enforces. RSS can lie above it: it has pages of files that others read before, which do not count. Points are
+ends of shards; hollow, with their number, those from the cache. A start passes once what is left fits: starting again
+helps only if a single shard fits. One repeat is drawn.
 """
 
 
@@ -42,6 +43,10 @@ def draw(axes, record):
         times = [begins + point["t_s"] for point in attempt["course"]]
         sizes = [point["rss_bytes"] / figures.MB for point in attempt["course"]]
         axes.plot(times, sizes, color="#0072B2", linewidth=1.3)
+        cached = [shard for shard in attempt["shards"] if shard["from_cache"]]
+        if len(cached) > 1:
+            place = (begins + cached[-1]["t_s"], cached[-1]["rss_bytes"] / figures.MB)
+            figures.beside(axes, f"{len(cached)}", place, 6)
         for shard in attempt["shards"]:
             face = "white" if shard["from_cache"] else "#0072B2"
             axes.plot(
@@ -71,9 +76,9 @@ def answer(record):
     sentence = f"{stack}: under {limit:,.0f} MB it was killed {times}, and the same command then completed."
     if not cached or len(cached) == len(last):
         return sentence
-    sizes = [shard["anon_bytes"] / figures.MB for shard in cached]
-    computed = [shard["anon_bytes"] / figures.MB for shard in last if not shard["from_cache"]]
+    sizes = [shard["rss_bytes"] / figures.MB for shard in cached]
+    computed = [shard["rss_bytes"] / figures.MB for shard in last if not shard["from_cache"]]
     return (
-        f"{sentence} Its last start took {len(cached)} of {len(last)} shards from the cache, without the tokenizer: "
-        f"heap {max(sizes):,.0f} MB after them, {computed[-1]:,.0f} MB after what it computed."
+        f"{sentence} Its last start read {len(cached)} of {len(last)} shards from the cache, without running the "
+        f"tokenizer ({max(sizes):,.0f} MB resident then), and computed the rest ({computed[-1]:,.0f} MB then)."
     )

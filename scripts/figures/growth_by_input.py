@@ -62,8 +62,9 @@ def answer(title, lines, heaps, causes):
     """How much heap each stack kept per text of one corpus. `heaps` has the lowest and highest reading of each line."""
     first = lines[0]
     words = f" ({size(first['word_bytes'])} a word)" if first["word_bytes"] > 0 else ""
-    text = f"{first['bytes_in_max'] / figures.MB:,.0f} MB of {title}{words}"
-    return f"{text}: {'; '.join(map(kept, lines, heaps, causes))}."
+    text = f"On {first['bytes_in_max'] / figures.MB:,.0f} MB of {title}{words}"
+    sentences = ". ".join(map(kept, lines, heaps, causes))
+    return f"{text}, {sentences[0].lower()}{sentences[1:]}."
 
 
 def size(count):
@@ -89,25 +90,26 @@ def cause(verdicts, line):
 
 
 def kept(line, heap, cause):
-    """The rate at which the heap of one line grows, or between which sizes it stayed; and its distance from the
-    baseline, where that is decided."""
+    """The rate at which the heap of one line grows, or between which sizes it lay; and its distance from the baseline,
+    where that is decided."""
     slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
     shape, n = line["anon_shape"], f"n = {line['runs']:.0f}"
-    difference = ""
+    interval = f"{figures.two_digits(low)} to {figures.two_digits(high)}" if low == low else ""
+    parts = []
+    if shape in ("straight", "grows") and not missing_mb(line):
+        rate = f"grew by {figures.two_digits(slope)} MB per MB of text"
+        parts += [f"{rate} ({', '.join(filter(None, [interval, n]))})", *([cause] if cause else [])]
+    else:
+        parts.append(f"lay between {heap[0]:,.0f} and {heap[1]:,.0f} MB ({n})" if heap else f"was not read ({n})")
+        undecided = "whether it grows is undecided" + (f" ({interval} MB per MB of text)" if interval else "")
+        parts.append({"flat": "it did not grow", "levels off": "it levelled off"}.get(shape, "it rose"))
+        parts[-1] = undecided if shape == "undecided" else parts[-1]
     if line["difference_result"] in ("better", "worse"):
         less = "less" if line["difference_result"] == "better" else "more"
         ends = sorted(abs(line[f"difference_{end}"]) / 1000 for end in ("low", "high"))
-        difference = f", {' to '.join(map(figures.two_digits, ends))} MB per MB {less} than with {line['against']}"
-    if shape in ("straight", "grows") and not missing_mb(line):
-        interval = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low == low else ""
-        how = f"grew by {figures.two_digits(slope)} MB per MB of text ({interval}{n})"
-        how += f"; {cause}" if cause else ""
-    else:
-        between = f" between {heap[0]:,.0f} and {heap[1]:,.0f} MB" if heap else ""
-        how = f"lay{between} ({n})"
-        ends = {"flat": ", without growth", "levels off": ", level at the end", "undecided": ", its growth undecided"}
-        how += "" if difference else ends.get(shape, ", rising")
-    return f"with {line['named']} the heap {how}{difference}"
+        by = " to ".join(map(figures.two_digits, ends))
+        parts.append(f"it grew by {by} MB per MB {less} than with {line['against']}")
+    return f"With {line['named']} the heap {'; '.join(parts)}"
 
 
 def named(growth):

@@ -31,8 +31,7 @@ def plot(loaders):
             rate = line["rows_per_s_reached"]
             if rate == rate:
                 axes.barh(place + offset, rate, 0.26, color=colour)
-            if isinstance(line["outcome"], str):  # it ran
-                figures.beside(axes, label(line), (rate if rate == rate else left, place + offset), 5)
+            figures.beside(axes, label(line), (rate if rate == rate else left, place + offset), 5)
     axes.set_xscale("log")
     axes.set_xlim(left, high * (high / left) ** 1.2)  # the labels need more than half of the width
     axes.set_yticks([])
@@ -41,7 +40,7 @@ def plot(loaders):
     axes.xaxis.set_major_locator(LogLocator(100))
     axes.set_xticks([tick for tick in axes.get_xticks() if left < tick <= high])
     axes.minorticks_off()
-    axes.set_xlabel("rows per second")
+    axes.set_xlabel("rows per second, each grid line 100 times")
     handles = [
         figures.handle(text, linestyle="", marker="s", markersize=10, color=colour)
         for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows", LIMITED))
@@ -54,17 +53,10 @@ def lines(table):
     return table.reset_index().to_dict("records")
 
 
-def rate_of(line):
-    """The rate of a line, with its range; a run may end before its rows are counted."""
-    rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
-    if rate != rate:
-        return "no rows within a second"
-    range_of = f" ({figures.two_digits(low)} to {figures.two_digits(high)})" if low < high else ""
-    return f"{figures.two_digits(rate)} rows/s{range_of}"
-
-
 def label(line):
     """The rate; what was read for each byte that was used; and the end of a run that did not finish."""
+    if not isinstance(line["outcome"], str):
+        return "not run"
     rate = line["rows_per_s_reached"]
     text = figures.two_digits(rate) if rate == rate else "no rows"
     if line["read_per_byte"] == line["read_per_byte"]:
@@ -78,11 +70,10 @@ def answer(limited, free, percent):
     chosen = (limited[shuffled] if shuffled.any() else limited).sort_values("rows_per_s_reached", ascending=False)
     beside = free.loc[chosen.index].sort_values("rows_per_s_reached", ascending=False)
     first, *others = lines(chosen)
-    condition = (
-        f"With memory for {percent:.0f} % of the rows' bytes, {'shuffled' if shuffled.any() else 'in any order'}"
-    )
+    order = "shuffled" if shuffled.any() else "in any order"
+    condition = f"With memory for {percent:.0f} % of the rows' bytes, {order}"
     level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
-    sentence = f"{condition}: {first['loader']}, {reached(first)}"
+    sentence = f"{condition}, {way(first)} reached {reached(first)}"
     sentence += f" (not told apart from {', '.join(level)})." if level else "."
     if not beside["rows_per_s_reached"].notna().any():
         return sentence
@@ -90,14 +81,24 @@ def answer(limited, free, percent):
     there = lines(chosen.loc[[beside.index[0]]])[0]
     if beside.index[0] == chosen.index[0]:
         return f"{sentence} With enough memory it is the fastest too: {reached(top)}."
-    fastest = f"{top['loader']} at {reached(top)}"
-    return f"{sentence} The fastest with enough memory, {fastest}, delivered {reached(there)} there."
+    return f"{sentence} With enough memory {way(top)} is the fastest, {reached(top)}; under the limit {reached(there)}."
+
+
+def way(line):
+    """The loader, and what it shuffles."""
+    shuffles = line["order"] == "shuffled" and isinstance(line.get("shuffle"), str)
+    return f"{line['loader']} (shuffles {line['shuffle']})" if shuffles else line["loader"]
 
 
 def reached(line):
-    """The rate of a line with its number of runs, and how they ended if they did not complete."""
+    """The rate of a line with its range and number of runs, and how they ended if they did not complete."""
+    rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
+    n = f"n = {line['asked']:.0f}"
     end = "" if line["outcome"] == "completed" else f" until it was {line['outcome'].replace('_', ' ')}"
-    return f"{rate_of(line)}, n = {line['asked']:.0f}{end}"
+    if rate != rate:
+        return f"no rows within a second ({n}){end}"
+    range_of = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low < high else ""
+    return f"{figures.two_digits(rate)} rows/s ({range_of}{n}){end}"
 
 
 def condition(limited):
@@ -118,5 +119,5 @@ def faster(limited, free):
         for one, other in zip(lines(limited), lines(free), strict=True)
         if one["rows_per_s_reached_min"] > other["rows_per_s_reached_max"]
     ]
-    why = "without it, each page of the cache is new, which a virtual machine may first have to get from its host"
-    return f" Faster under the limit: {'; '.join(names)}; {why}." if names else ""
+    why = "without it every page of the cache is new, and a virtual machine may first have to get it from its host"
+    return f" Faster under the limit than without it: {'; '.join(names)}; {why}." if names else ""

@@ -26,7 +26,9 @@ def plot(streaming):
             value = line[column] / scale
             text = form.format(value) if value == value else str(line["outcome"]).replace("_", " ")
             axes.barh(place, value, 0.6, color=colours[line["stack"]])
-            figures.beside(axes, text, (value if value == value else 0, place), 4)
+            low, high = (line.get(f"{column}_{end}", line[column]) / scale for end in ("min", "max"))
+            axes.plot([low, high], [place, place], "|-", color="0.2", linewidth=1.2, markersize=6)
+            figures.beside(axes, text, (high if high == high else 0, place), 4)
         axes.set_yticks(range(len(stacks)), stacks)
         axes.set_ylim(len(stacks) - 0.5, -0.5)
         axes.set_xlim(0, 1.3 * group[column].max() / scale)

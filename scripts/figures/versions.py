@@ -6,7 +6,7 @@ from beyond_ram import figures
 from beyond_ram.analysis.ladders import effect_in_words
 from beyond_ram.metrics import METRICS
 
-# Height of a label above a step, so that neighbouring labels do not overlap.
+# Height of the labels of steps at the top, so that neighbouring labels do not overlap.
 LABEL_POINTS = 14
 
 
@@ -38,8 +38,8 @@ def plot(ladders):
 {answer(installed[installed["significant"].astype(bool)])}
 
 One package in several releases. All other packages are locked; a step names those that its releases force to move.
-Marks are medians of the runs, whiskers their minimum and maximum. Red steps are confirmed within this session and above
-the threshold: they were bisected until both sides were neighbouring releases.
+Marks are medians of the runs, whiskers their minimum and maximum. Orange steps are confirmed within this session and
+above the threshold: they were bisected until both sides were neighbouring releases.
 {". ".join(sentences) or "No step is confirmed"}.
 """
     return figure, caption
@@ -50,21 +50,24 @@ def answer(steps):
     if steps.empty:
         return "No step between two releases is confirmed."
     ordered = steps.assign(size=(steps["to_value"] - steps["from_value"]).abs()).sort_values("size", ascending=False)
-    return " ".join(f"{metric}: {'; '.join(map(short, group.to_dict('records')))}."
-                    for metric, group in ordered.groupby(ordered["metric"].map(title), sort=False))  # fmt: skip
+    return " ".join(f"{title(metric)}{where(group)}: {'; '.join(map(short, group.to_dict('records')))}."
+                    for metric, group in ordered.groupby("metric", sort=False))  # fmt: skip
 
 
 def title(metric):
     return METRICS[metric].label
 
 
+def where(group):
+    return f" of {' and '.join(dict.fromkeys(group['stack']))}"
+
+
 def short(step):
     unit, scale = ("MB", figures.MB) if METRICS[step["metric"]].unit == "bytes" else (METRICS[step["metric"]].unit, 1)
     before, after = step["from_value"] / scale, step["to_value"] / scale
-    return (
-        f"{step['factor']} {step['to_version']} changed it from {figures.two_digits(before)} to "
-        f"{figures.two_digits(after)} {unit} (n = {step['n']})"
-    )
+    moved = "rose" if after > before else "fell"
+    values = f"{moved} from {figures.two_digits(before)} to {figures.two_digits(after)} {unit}"
+    return f"{values} with {step['factor']} {step['to_version']} (n = {step['n']})"
 
 
 def draw_versions(axes, steps, scale):
@@ -89,7 +92,7 @@ def draw_versions(axes, steps, scale):
     beside = all(figures.fits(f"{version}  ", room) for version in versions)
     axes.set_xticks(places, versions, **({} if beside else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}))
     top = max([*values, *highs])
-    axes.set_ylim(min(-0.04 * top, *values), 1.35 * top)
+    axes.set_ylim(min(-0.04 * top, *values), 1.6 * top)
     axes.set_xlim(-0.3, len(values) - 0.7)
 
 
@@ -105,9 +108,8 @@ def draw_steps(axes, steps, unit, scale):
         text = f"{step['from_version']} to {step['to_version']}: {values}"
         side = "left" if place + end < len(versions) / 2 else "right" if place + end > 1.5 * len(versions) else "center"
         axes.annotate(
-            values, ((place + end) / 2, max(before, after)), xytext=(0, 10 + LABEL_POINTS * (number % 2)),
+            values, ((place + end) / 2, axes.get_ylim()[1]), xytext=(0, -LABEL_POINTS * (1 + number % 3)),
             textcoords="offset points", ha=side, color=colour, weight="bold",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )  # fmt: skip
         sentences.append(sentence(step, text, unit, scale))
     return sentences
