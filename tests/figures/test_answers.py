@@ -151,8 +151,8 @@ def test_no_release_is_named_without_a_confirmed_step() -> None:
     columns = ["metric", "factor", "from_value", "to_value", "from_version", "to_version", "n"]
     answer = module("versions")["answer"]
     assert answer(pd.DataFrame(columns=columns)) == "No step between two releases is confirmed."
-    step = {"stack": "s", "metric": "grown_anon_bytes", "factor": "tokenizers", "from_value": 69 * MB, "to_value": 3 * MB,
-            "from_version": "0.20.3", "to_version": "0.21.0", "n": 2}  # fmt: skip
+    step = {"stack": "s", "metric": "grown_anon_bytes", "factor": "tokenizers", "from_value": 69 * MB, "n": 2}
+    step |= {"to_value": 3 * MB, "from_version": "0.20.3", "to_version": "0.21.0"}
     assert answer(pd.DataFrame([step])) == "Heap growth of s: fell from 69 to 3 MB with tokenizers 0.21.0 (n = 2)."
     assert "rose from 3 to 69 MB" in answer(pd.DataFrame([step | {"from_value": 3 * MB, "to_value": 69 * MB}]))
 
