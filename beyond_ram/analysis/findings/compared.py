@@ -291,14 +291,20 @@ _ENDED = ("killed_at_limit", "timed_out")
 def _outcomes(tables: Tables) -> Iterator[Finding]:
     """Values of an axis with which every run was killed or not done in time, beside one with which every run completed.
 
-    One finding per experiment and axis: the first setting that shows it.
+    One finding per experiment and axis: the first setting that shows it. None where a comparison of failed runs is
+    decided, which is a finding of its own.
     """
+    compared = tables.get("comparisons", pd.DataFrame())
+    failed = (
+        compared[compared["metric"].eq(FAILED) & compared["result"].isin(_CONFIRMED)] if len(compared) else compared
+    )
+    decided = {*failed[["experiment", "axis"]].itertuples(index=False, name=None)} if len(failed) else set()
     for experiment, runs in tables["runs"].groupby("experiment", sort=False):
         if not runs["outcome"].isin(_ENDED).any():
             continue
         for axis in (one for one in varied(runs) if one != "experiment"):
             pairs = list(_ended_beside_completed(runs, axis))
-            if pairs:
+            if pairs and (experiment, axis) not in decided:
                 ended, completed, cell = pairs[0]
                 settings = {one: cell[one] for one in varied(runs) if one in cell}
                 yield Finding(

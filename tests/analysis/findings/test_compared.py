@@ -361,6 +361,15 @@ def test_end_beside_a_completed_run_is_a_finding_with_its_counts(outcome: str) -
     assert (turned.subject, turned.baseline) == ("blocks", "map")
 
 
+def test_decided_comparison_of_failed_runs_is_the_only_finding() -> None:
+    runs_of = {"experiment": "e", "stack": "s", "workload": "load", "loader": "a", "rep": 1, "outcome": "timed_out"}
+    table = pd.DataFrame([runs_of | {"completed_work": False}, runs_of | {"loader": "b", "outcome": "completed"}])
+    line = {"experiment": "e", "axis": "loader", "metric": "run_failed", "result": "worse"}
+    assert len(list(compared._outcomes({"runs": table}))) == 1
+    assert not list(compared._outcomes({"runs": table, "comparisons": pd.DataFrame([line])}))
+    assert list(compared._outcomes({"runs": table, "comparisons": pd.DataFrame([line | {"axis": "stack"}])}))
+
+
 def test_outcomes_that_do_not_differ_or_not_always_are_none() -> None:
     assert not ended({"map": ["timed_out"], "blocks": ["timed_out"]})
     assert not ended({"map": ["completed"], "blocks": ["completed"]})
