@@ -4,7 +4,6 @@ Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `chang
 those of table `comparisons`.
 """
 
-
 OUTPUTS.add(
     "compare",
     "What changed",
