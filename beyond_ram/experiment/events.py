@@ -61,6 +61,7 @@ FIELDS: Mapping[str, Field] = {
     "bytes_in": Field(_COUNT, "bytes", "input: text, or payload of rows"),
     "tokens": Field(_COUNT, "tokens", "tokens made"),
     "stored_bytes": Field(_COUNT, "bytes", "files of the format"),
+    "words": Field(_COUNT, "", "words of the text, between white space"),
     "loader_kind": Field(_TEXT, "", "kind of the loader"),
     "shuffle": Field(_TEXT, "", "what the loader shuffles"),
     "shard": Field(_COUNT, "", "number of the shard, from 0"),
@@ -172,7 +173,7 @@ EVENTS: Mapping[str, Event] = {
         "the work is done, and its objects are still kept",
         ("rows",),
         (
-            *("bytes_in", "tokens", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
+            *("bytes_in", "tokens", "words", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
             *("first_batch_rows", "startup_cpu_s", "lends"),
             *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *MEMORY),
         ),
