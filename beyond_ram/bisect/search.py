@@ -86,9 +86,9 @@ class Search:
     metrics: Sequence[str]
     weigh: Callable[[str, int], Run]
     yanked: Sequence[str] = ()
+    """Those that run once nothing else is left to find out, because something was wrong with them."""
     needed: Sequence[str] = REQUIRED
     """The metrics that have to be known of each completed run to say that nothing changed."""
-    """Those that run once nothing else is left to find out, because something was wrong with them."""
     runs: dict[str, list[Run]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     """Releases that cannot be installed, with the reason."""

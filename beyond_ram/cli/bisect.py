@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             ladder.begin()
             wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
             yanked = [one.text for one in releases.releases if one.yanked]
-            needed = metrics if arguments.metric else REQUIRED
+            needed = [one for one in metrics if one not in (OUTCOME, ANSWER)] if arguments.metric else REQUIRED
             search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh, yanked, needed)
             search.run(ladder.budget_s, secrets.randbits(32), ladder.used_s)
             result = _result(search, ladder)

@@ -61,7 +61,7 @@ def label(line):
     text = figures.two_digits(rate) if rate == rate else "no rows"
     if line["read_per_byte"] == line["read_per_byte"]:
         text += f", read {figures.two_digits(line['read_per_byte'])} times"
-    return text if line["outcome"] == "completed" else f"{text}, {line['outcome'].replace('_', ' ')}"
+    return text if line["n"] else f"{text}, {line['outcome'].replace('_', ' ')}"
 
 
 def answer(limited, free, percent):
@@ -93,8 +93,8 @@ def way(line):
 def reached(line):
     """The rate of a line with its range and number of runs, and how they ended if they did not complete."""
     rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
-    n = f"n = {line['asked']:.0f}"
-    end = "" if line["outcome"] == "completed" else f" until it was {line['outcome'].replace('_', ' ')}"
+    n = f"n = {line['n'] or line['asked']:.0f}"
+    end = "" if line["n"] else f" until it was {line['outcome'].replace('_', ' ')}"
     if rate != rate:
         return f"no rows within a second ({n}){end}"
     range_of = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low < high else ""

@@ -20,7 +20,7 @@ from beyond_ram.watch import watch, write_record
 
 from ..watch.conftest import needs_group
 
-PROGRAM = "import time; a = bytearray(80_000_000); time.sleep(0.2); del a; time.sleep(0.2)"
+PROGRAM = "import time; a = bytearray(80_000_000); time.sleep(1); del a; time.sleep(0.2)"
 PLANTED = "</script><img src=x onerror=alert(1)> & \u202e{{ 7 }}"
 
 

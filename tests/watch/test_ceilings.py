@@ -16,7 +16,7 @@ from beyond_ram.watch.sampler import Sampler
 from .conftest import PYTHON, needs_group
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
-HOLD = "import time; held = bytearray({size}); time.sleep(0.2); raise SystemExit({status})"
+HOLD = "import time; held = bytearray({size}); time.sleep({seconds}); raise SystemExit({status})"
 # Takes and releases memory between two samples, which are a minute apart.
 SPIKE = """
 import mmap, os, sys
@@ -57,7 +57,7 @@ def watched(
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
 def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path: Path, status: int) -> None:
-    program = HOLD.format(size=120_000_000, status=status)
+    program = HOLD.format(size=120_000_000, seconds=0.2, status=status)
     returned, output, record = watched(tmp_path, "--max-anon", "100MB", "--max-rss", "1G", program=program)
     assert returned == record["watch_status"] == 3
     assert record["exit_status"] == status
@@ -76,7 +76,8 @@ def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path: Path, sta
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
 def test_peak_below_keeps_the_commands_status(tmp_path: Path, status: int) -> None:
-    program = HOLD.format(size=50_000_000, status=status)
+    # Long enough for a reading of PSS on a busy machine; without one, the ceiling is unknown.
+    program = HOLD.format(size=50_000_000, seconds=1.5, status=status)
     arguments = ("--max-anon", "100MB", "--max-rss", "100MB", "--max-pss", "100MB")
     returned, output, record = watched(tmp_path, *arguments, program=program)
     assert returned == record["watch_status"] == status
