@@ -28,7 +28,7 @@ def fit(out: Path, name: str, *words: str) -> tuple[int, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def leak(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, dict[str, Any]]:
     """Fit a program that keeps an interpreter and 125 bytes a row: 200 MB of rows at the largest size."""
-    for _ in range(4):  # an interval of 90 % misses the run that ends the number one time in ten
+    for _ in range(3):  # an interval of 90 % misses the run that ends the number one time in ten
         out = tmp_path_factory.mktemp("fit") / "out"
         status, result = fit(out, "leak", "--budget", "300M", *LEAK)
         if result["settings"][0]["predicted_bytes"] is not None:
