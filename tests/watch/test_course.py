@@ -46,9 +46,9 @@ data = mmap.mmap(-1, 80_000_000, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for at in range(0, 80_000_000, 4096): data[at] = 1
 time.sleep(0.2)
 if os.fork() == 0:
-    time.sleep(0.4)
+    time.sleep(1)  # for a reading on a busy machine, here and after the writes
     for at in range(0, %d, 4096): data[at] = 2
-    time.sleep(0.4)
+    time.sleep(1.5)
     os._exit(0)
 os.wait()
 """
