@@ -166,7 +166,7 @@ FORMS = [
     ["mc", "alias", "set", "n", "https://h", "AK", "{}"], ["mpirun", "-genv", "HF_TOKEN", "{}"],
     ["psql", "-c", "ALTER USER u IDENTIFIED BY '{}'"],
     *(["x", f"{prefix}{{}}AbCd0123456789012345"] for prefix in
-      ("hf_", "ghp_", "github_pat_", "glpat-", "sk-", "sk-proj-", "xoxb-", "eyJhbGciOiJIUzI1NiJ9.")),
+      ("hf_", "ghp_", "GOCSPX-", "github_pat_", "glpat-", "sk-", "sk-proj-", "xoxb-", "eyJhbGciOiJIUzI1NiJ9.")),
 ]  # fmt: skip
 PLANTED = "S3cr3tV4lue"
 LINES = [

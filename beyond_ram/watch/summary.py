@@ -163,8 +163,8 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
 _COUNTED_BY = {
     advice.GROUP: "counted by its control group",
     advice.AROUND: "counted by the job's control group",
-    advice.TREE: "from PSS and the machine's shared memory, without its pipes and sockets",
-    advice.MARKS: "from the high-water marks of its processes, without its pipes and sockets",
+    advice.TREE: "from PSS and the machine's shared memory, without kernel memory such as pipes and sockets",
+    advice.MARKS: "from the high-water marks of its processes, without kernel memory such as pipes and sockets",
     advice.RSS: "all of RSS, because its kinds are unknown",
 }
 
