@@ -53,7 +53,7 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
 
 
 def _waited(run: Run) -> float | None:
-    """Seconds, by the pressure of the run's own group: that of the machine counts other programs too."""
+    """Seconds that the run's own group waited. The machine's pressure counts other programs too."""
     stalls = run.record.get("pressure") or {}
     return float(stalls["some_s"]) if stalls.get("of") == pressure.OF_GROUP else None
 
