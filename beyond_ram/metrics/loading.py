@@ -163,15 +163,17 @@ def _share_of_ceiling(record: Record, events: Events) -> float | None:
 
 
 def _kept(tree: Mapping[str, Any]) -> float | None:
-    """Memory that the kernel cannot reclaim. Older runs count shared memory once per process."""
-    anonymous, shared = tree.get("pss_anon_bytes"), tree.get("pss_shmem_bytes", tree.get("shmem_bytes"))
+    """Memory that the kernel cannot reclaim, each page once."""
+    anonymous, shared = tree.get("pss_anon_bytes"), tree.get("pss_shmem_bytes")
     return None if anonymous is None or shared is None else anonymous + shared
 
 
 def _held(_: Record, events: Events) -> float | None:
-    at_end = _kept(tree(phase(events, "delivered"), last(events, "work")))
-    at_first = _kept(tree(phase(events, "after the first batch")))
-    return max((size for size in (at_first, at_end) if size is not None), default=None)
+    """Unknown if one of the readings is: it may be the larger one."""
+    at_first = phase(events, "after the first batch")
+    sizes = [_kept(tree(phase(events, "delivered"), last(events, "work")))] + [_kept(tree(at_first))] * bool(at_first)
+    known = [size for size in sizes if size is not None]
+    return max(known) if len(known) == len(sizes) else None
 
 
 def _copied(record: Record, events: Events) -> float | None:
@@ -235,7 +237,8 @@ COLUMNS: list[Column] = [
     ),
     Metric("held_bytes", "Kept memory", "bytes", ("runs", "loaders", "pareto"),
         "anonymous PSS and PSS of shared memory: the larger of after the first batch and at the end",
-        f"{_IN_PHASE}; peak_anon_bytes has what was higher in between", _held, direction="lower", decided=("load",)),
+        f"{_IN_PHASE}; peak_anon_bytes has what was higher in between", _held, direction="lower", decided=("load",),
+        required=True),
     *(
         Metric(f"limit_{kind}_rows_per_cpu_s", f"Read without a loader, {kind.replace('_', ' ')}", "rows/CPU-s",
             ("loaders",), "rows per CPU-second of reading the .npy files without a loader, with the "

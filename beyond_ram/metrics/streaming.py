@@ -203,7 +203,7 @@ COLUMNS: list[Column] = [
     Metric("worker_grown_anon_bytes", "Heap growth of a reading process", "bytes", _STREAMED,
         "worker_anon_bytes minus the worker's memory at its start",
         "excludes pages shared by the fork; misses spikes within a batch", _worker_grown, direction="lower",
-        decided=("stream",)),
+        decided=("stream",), required=True),
     Column("requests_KIND_ROLE", "Requests by kind and role", "requests", ("streaming",),
         f"the endpoint's log. KIND: {', '.join(KINDS)}; ROLE of the process: {', '.join(ROLES)}", COUNTED,
         direction="lower", names=tuple(requests_column(kind, role) for kind in KINDS for role in ROLES)),

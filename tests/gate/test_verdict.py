@@ -48,19 +48,27 @@ def test_same_needs_every_metric_decided() -> None:
     assert gate((SAME, SAME), n=1).verdict == "undecided"
 
 
+KEPT = {
+    "peak_kept_bytes": {"workload": "script", "end_kept_bytes": 1e8},
+    "held_bytes": {"workload": "load"},
+    "worker_grown_anon_bytes": {"workload": "stream"},
+}
+
+
 @pytest.mark.parametrize("unseen", [("baseline",), ("candidate",), ("baseline", "candidate")])
 @pytest.mark.parametrize("of_runs", [1, 3])
-def test_peak_that_was_not_seen_is_undecided(unseen: tuple[str, ...], of_runs: int) -> None:
-    script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8, "peak_kept_bytes": 2e8}
-    whole = gate((script, script))
+@pytest.mark.parametrize("metric", KEPT)
+def test_memory_that_was_not_seen_is_undecided(metric: str, unseen: tuple[str, ...], of_runs: int) -> None:
+    seen = SAME | KEPT[metric] | {metric: 2e8}
+    whole = gate((seen, seen))
     assert whole.verdict == "same"
     lines = whole.runs
     lines["reason"] = ""
     for side in unseen:
-        lines.loc[lines["stack"].eq(f"base.{side}") & lines["rep"].le(of_runs), "peak_kept_bytes"] = float("nan")
+        lines.loc[lines["stack"].eq(f"base.{side}") & lines["rep"].le(of_runs), metric] = float("nan")
     result = Gate(whole.requested, lines, look(None, lines, PAIRS), 1.0, 60.0)
-    (peak,) = (change for change in result.as_json()["changes"] if change["metric"] == "peak_kept_bytes")
-    assert (result.verdict, peak["verdict"]) == ("undecided", "undecided")
+    (line,) = (change for change in result.as_json()["changes"] if change["metric"] == metric)
+    assert (result.verdict, line["verdict"]) == ("undecided", "undecided")
     assert f"not seen in {of_runs * len(unseen)} of 6 runs" in result.lines()[1]
 
 

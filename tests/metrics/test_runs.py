@@ -54,6 +54,19 @@ def test_growth_counts_a_page_of_several_processes_once() -> None:
     assert derive(record(), [*start, {"event": "work", "tree": forked}])["grown_anon_bytes"] is None
 
 
+@pytest.mark.parametrize("unknown", ["pss_anon_bytes", "pss_shmem_bytes"])
+@pytest.mark.parametrize("at", ["after the first batch", "delivered"])
+def test_kept_memory_of_a_loader_is_unknown_where_a_reading_is(at: str, unknown: str) -> None:
+    known = {"pss_bytes": 9, "pss_anon_bytes": 5, "pss_shmem_bytes": 1, "shmem_bytes": 4}
+    both = {
+        name: {"event": "phase", "phase": name, "tree": tree(5) | known}
+        for name in ("after the first batch", "delivered")
+    }
+    assert derive(record(), list(both.values()))["held_bytes"] == 6
+    del both[at]["tree"][unknown]
+    assert derive(record(), list(both.values()))["held_bytes"] is None
+
+
 def _peak(metric: str, **peak: Any) -> float | None:
     return derive(record(peak={"anon_bytes": 447, **peak}), [])[metric]
 
