@@ -218,17 +218,25 @@ def available():
             for line in groups:
                 _, kinds, path = line.strip().split(":", 2)
                 if kinds == "":
-                    names, limit, used = root, "memory.max", "memory.current"
+                    names, limit, used, of = (
+                        root,
+                        "memory.max",
+                        "memory.current",
+                        "file shmem active_file inactive_file",
+                    )
                 elif "memory" in kinds.split(","):
                     names, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+                    of = "total_cache total_shmem total_active_file total_inactive_file"
                 else:
                     continue
                 folder = names / path.lstrip("/")
                 while True:
                     if (folder / limit).is_file() and (text := (folder / limit).read_text().strip()) != "max":
-                        # Usage includes page cache, which the kernel reclaims.
-                        stat = (folder / "memory.stat").read_text()
-                        cached = sum(int(x) for x in re.findall(r"(?m)^(?:in)?active_file (\d+)", stat))
+                        # Usage includes page cache, which the kernel reclaims. Its lists also have anonymous pages
+                        # that a program gave back with MADV_FREE, and may have written to again.
+                        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                        file, shared, *lists = (int(stat.get(name, 0)) for name in of.split())
+                        cached = min(sum(lists), max(0, file - shared))
                         free = min(free, int(text) - int((folder / used).read_text()) + cached)
                     if folder == names or names not in folder.parents:
                         break

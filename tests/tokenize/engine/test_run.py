@@ -18,9 +18,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from beyond_ram.watch import watch
 from tests.forks.stacks import Stack
 from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
 from tests.tokenize.documents import big, files_of, some_texts, summary
+from tests.watch.conftest import needs_group
 
 pytestmark = pytest.mark.slow
 
@@ -460,6 +462,32 @@ def test_memory_limit_includes_the_memory_of_planning(
     flags: dict[str, Any] = {"program": ENGINE / "run.py", "workers": 2, "memory_limit": limit}
     done = tokenize(tmp_path / "wide.parquet", tokenizer=families["gpt2"], out=tmp_path / "out", **flags)
     assert done.returncode == 2 and "footer of the file" in done.stderr, done.stderr
+
+
+FREED = """
+import mmap, sys
+sys.path.insert(0, sys.argv[1])
+import run
+before, size, block = run.available(), 64 << 20, bytes([1]) * (1 << 20)
+heap = mmap.mmap(-1, size, mmap.MAP_PRIVATE)
+for at in range(0, size, len(block)):
+    heap[at:at + len(block)] = block
+    heap.madvise(mmap.MADV_FREE, at, len(block))
+    heap[at:at + len(block)] = block
+print(before, before - run.available(), file=open(sys.argv[2], "w"))
+"""
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_memory_that_was_given_back_and_written_again_is_not_free(python: Path, tmp_path: Path) -> None:
+    """The kernel keeps such pages on the lists of page cache."""
+    limit, result = 400_000_000, tmp_path / "free"
+    program = [str(python), "-B", "-c", FREED, str(ENGINE), str(result)]
+    assert watch(program, tmp_path / "watched", memory_limit_bytes=limit)["outcome"] == "completed"
+    before, taken = map(int, result.read_text().split())
+    assert before < limit
+    assert taken == pytest.approx(64 << 20, rel=0.1)
 
 
 def test_output_does_not_depend_on_the_number_of_workers(
