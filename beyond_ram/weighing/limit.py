@@ -18,8 +18,8 @@ from .scripts import ERRORS, failure
 
 # Stop at this ratio of the smallest sufficient limit to the largest insufficient limit.
 TOLERANCE = 0.03
-# First steps away from the guess: down while the limit is sufficient, up while it is not.
-_DOWN, _UP = 0.7, 1.3
+# The largest step away from the guess is the tolerance to this power, 1.27. A search for speed goes up by the next one.
+_MOST_STEPS, _UP = 8, 1.3
 _FLOOR_BYTES = 8 << 20
 # Close to its limit a program can read the same pages again and again. A run counts as not completed if it takes this
 # many times as long as without a limit, plus some seconds.
@@ -71,9 +71,8 @@ def _search_limit(setting: Setting, record: dict[str, Any]) -> None:
             probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
             search["probes"].append(probe)
             search["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
-            limit = _next_limit(
-                max(filter(None, map(search.get, ENDED_AT.values())), default=None), search["completed_at_bytes"]
-            )
+            too_small = max(filter(None, map(search.get, ENDED_AT.values())), default=None)
+            limit = next_limit(too_small, search["completed_at_bytes"], len(search["probes"]))
         if share := setting.job.limit_speed_share:
             _search_speed_limit(setting, record, share)
     except LimitError as reason:
@@ -141,12 +140,17 @@ def _keeps_speed(setting: Setting, limit_bytes: int, share: float, probes: list[
     return False
 
 
-def _next_limit(too_small: int | None, completed: int | None) -> int | None:
-    """The next limit to try in bytes; None if the search is finished."""
+def next_limit(too_small: int | None, completed: int | None, tried: int) -> int | None:
+    """The next limit to try in bytes; None if the search is finished.
+
+    The guess is mostly right, so the first step away from it is the tolerance, and each further one the square of the
+    last, until a limit is sufficient and another is not.
+    """
+    step = (1 + TOLERANCE) ** min(2 ** (tried - 1), _MOST_STEPS)
     if completed is None:
-        return round((too_small or _FLOOR_BYTES) * _UP)
+        return int((too_small or _FLOOR_BYTES) * step)
     if too_small is None:
-        return max(round(completed * _DOWN), _FLOOR_BYTES) if completed > _FLOOR_BYTES else None
+        return max(math.ceil(completed / step), _FLOOR_BYTES) if completed > _FLOOR_BYTES else None
     return round(math.sqrt(too_small * completed)) if completed > too_small * (1 + TOLERANCE) else None
 
 

@@ -13,7 +13,7 @@ from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.watch import groups
 from beyond_ram.weighing.cell import Setting
-from beyond_ram.weighing.limit import weigh_limit
+from beyond_ram.weighing.limit import TOLERANCE, next_limit, weigh_limit
 
 from ..watch.conftest import needs_group
 
@@ -31,6 +31,20 @@ def weigh(folder: Path, workload: str, speed_share: float | None = None, **axes:
     weigh_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
     record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
     return record
+
+
+@pytest.mark.parametrize(("needed", "most"), [(0.98, 2), (1.0, 2), (1.02, 2), (1.2, 7), (0.6, 9), (10, 17)])
+def test_search_takes_few_runs_where_the_guess_is_right(needed: float, most: int) -> None:
+    """The guess is 1 GB, and this times as much is needed."""
+    tried: list[int] = []
+    limit: int | None = 1_000_000_000
+    bounds: dict[bool, int | None] = {False: None, True: None}
+    while limit:
+        tried.append(limit)
+        bounds[limit >= needed * 1e9] = limit
+        limit = next_limit(bounds[False], bounds[True], len(tried))
+    assert len(tried) <= most
+    assert bounds[False] and bounds[True] and bounds[True] <= bounds[False] * (1 + TOLERANCE)
 
 
 @pytest.mark.slow
