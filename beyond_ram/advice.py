@@ -109,6 +109,8 @@ def advise(record: Mapping[str, Any]) -> Advice:
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     reasons = lower_bound(record)
+    if _possible_bytes(peak) > asked:
+        reasons = [*reasons, between(peak)]
     more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons)
     return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
 
@@ -174,6 +176,20 @@ def _outlived(record: Mapping[str, Any]) -> str:
 def _uncounted(record: Mapping[str, Any]) -> str:
     polled = _unread(record["peak"]) and _enforced_by(record) == POLLING
     return "not all of its processes were counted" if polled or not _whole(record["peak"]) else ""
+
+
+def between_bytes(peak: Mapping[str, Any]) -> int:
+    """Upper bound of what processes kept that ended unseen between two readings, beyond the peak; 0 in a group."""
+    return max(0, _possible_bytes(peak) - int((peak.get("kept") or {}).get("kept_bytes", 0)))
+
+
+def _possible_bytes(peak: Mapping[str, Any]) -> int:
+    return int((peak.get("kept") or {}).get("kept_possible_bytes") or 0)
+
+
+def between(peak: Mapping[str, Any]) -> str:
+    """The same in words."""
+    return f"processes that ended between two readings may have taken up to {between_bytes(peak) / 1e6:,.0f} MB"
 
 
 def has_readings(peak: Mapping[str, Any]) -> bool:

@@ -9,7 +9,8 @@ of them. The kernel's high-water marks and the group's peak do not, so they rais
   peaked at different times. Without a group, marks count only if there was one process at a time.
 - PSS: at least the group's anonymous pages, each counted once.
 
-`at_most_bytes` is an upper bound of the true peak.
+`at_most_bytes` is an upper bound of the true peak, but for processes that ended between two readings. Where these may
+have made the difference, the verdict is `unknown`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,6 +86,8 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         verdict, why = UNKNOWN, uncounted if blind["what"] == PROCESSES else f"{blind['what']}: {blind['why']}"
     elif peak is None and (most is None or most > ceiling.max_bytes):
         verdict, why = UNKNOWN, why or "it was never read"
+    elif peak is not None and peak + advice.between_bytes(record["peak"]) > ceiling.max_bytes:
+        verdict, why = UNKNOWN, advice.between(record["peak"])
     else:
         verdict, why = WITHIN, None
     return {

@@ -63,7 +63,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
         lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group))},
-        lambda: {"peak": content["peak"] | _kept(sampler, counting)},
+        lambda: {"peak": content["peak"] | _kept(sampler, counting, outcome)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
         lambda: {"growth": _growth(weighing)},
@@ -274,11 +274,11 @@ def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:
     return {"reason": no_group}
 
 
-def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
+def _kept(sampler: Sampler | None, counting: Counting, outcome: Outcome) -> dict[str, Any]:
     """Unreclaimable memory with its source, and the group around ours."""
     kept: dict[str, Any] | None = None
     if sampler and sampler.sharing and sampler.recorder.samples:
-        kept = {"basis": advice.TREE, **sampler.sharing.record()}
+        kept = {"basis": advice.TREE, **sampler.sharing.record(int(outcome.used.get("minor_faults", 0)))}
         if sampler.meter:  # until processes left its group
             kept["kept_bytes"] = max(kept["kept_bytes"], sampler.meter.kept_bytes)
         kept["whole"] = not (sampler.tree.unreadable or sampler.tree.unlisted)

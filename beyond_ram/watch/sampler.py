@@ -97,6 +97,7 @@ class Sampler:
         self.course: list[dict[str, Any]] = []
         self.trend = Trend()
         self._sharing_s = 0.0
+        self._noted_listing = 0
         self._sums = [0] * 5
         self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
@@ -257,9 +258,11 @@ class Sampler:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         with self._missing.step("shared pages"):
             # Other programs may change the machine's shared memory, so it does not speed up sampling. Copying on write
-            # changes nothing else.
-            if self.sharing and (self.sharing.look() or self.tree.moved or self.sharing.shares) and living:
-                self.sharing.note(self._sharing_sample(self.sharing, living))
+            # changes nothing else. A process that ends before it is listed shows in the faults of its parent.
+            if self.sharing and living:
+                listed, self._noted_listing = self.tree.listings != self._noted_listing, self.tree.listings
+                if self.sharing.look() or self.tree.moved or listed or self.sharing.shares:
+                    self.sharing.note(self._sharing_sample(self.sharing, living))
         return new
 
     def _put_kept(self, row: dict[str, Any]) -> None:

@@ -118,6 +118,15 @@ class Sample:
             shmem += max(0, now.shmem_bytes - then.shmem_bytes, faulted)
         return Twice(anon, shmem)
 
+    def ended_between(self, before: "Sample") -> int:
+        """Upper bound of what processes took that ended since `before`, and that neither sample shows: a page for each
+        fault that no living process had."""
+        of_living = sum(
+            held.minor_faults - (before.processes[pid].minor_faults if pid in before.processes else 0)
+            for pid, held in self.processes.items()
+        )
+        return PAGE * max(0, self.faults - before.faults - of_living)
+
     def forked(self, before: "Sample | None") -> int:
         """Lower bound of memory that new processes share with their parents."""
         return sum(
@@ -162,7 +171,7 @@ class Sharing:
         self._meminfo = os.open("/proc/meminfo", os.O_RDONLY | os.O_CLOEXEC)
         self._lowest_bytes = self._machine_bytes = self._read_machine()
         self.highest_rise_bytes = 0
-        self.settled_bytes = self.readings = 0
+        self.settled_bytes = self.readings = self._possible_bytes = 0
         self._terms: dict[str, int] = {}
         self._last: Sample | None = None
         self._twice = NONE
@@ -238,7 +247,11 @@ class Sharing:
             # Copies by processes that ended since the last sample show only in the faults of the tree.
             copied = PAGE * max(0, sample.faults - self._last.faults)
             self._consider(self._last, self._twice.less(copied, copied))
+        last, among = self._last, self._twice
         self._follow(sample)
+        if last is not None:
+            around = max(last.kept_bytes(among), sample.kept_bytes(self._twice))
+            self._possible_bytes = max(self._possible_bytes, around + sample.ended_between(last))
         if len(sample.processes) < 2:
             self._settle(sample, NONE)
             return
@@ -316,9 +329,18 @@ class Sharing:
             self._settle(sample, twice)
         self._pending = []
 
-    def record(self) -> dict[str, Any]:
+    def record(self, faults: int = 0) -> dict[str, Any]:
+        """Fields of `kept` in run.json, with the faults of the whole tree until its end.
+
+        In `kept_possible_bytes`, what ended unseen between two samples counts with a page for each of its faults.
+        """
+        last = self._last
+        if last and (len(last.processes) > 1 or any(held.reaped_faults for held in last.processes.values())):
+            at_end = last.kept_bytes(self._twice) + PAGE * max(0, faults - last.faults)
+            self._possible_bytes = max(self._possible_bytes, at_end)
         return {
             "kept_bytes": self.kept_bytes,
+            "kept_possible_bytes": max(self.kept_bytes, self._possible_bytes),
             "kept_sampled_bytes": self.kept_bytes,
             "kept_upper_bound_bytes": None,
             "at_kept": self._terms,

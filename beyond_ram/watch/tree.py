@@ -99,9 +99,10 @@ class Tree:
 
     def origins(self) -> dict[int, procfs.Origin]:
         """Origin of the living processes, and their faults so far. Sets `faults` of the whole tree."""
+        # Who reaps before who is reaped: then no fault is counted twice.
+        reaped = self.reader.reaped(self.root)
         readings = [(process.pid, self.reader.origin(process)) for process in (*self.living, *self._zombies.values())]
         origins = {pid: origin for pid, origin in readings if origin}
-        reaped = self.reader.reaped(self.root)
         count = reaped.minor_faults if reaped else 0
         self.faults = max(self.faults, count + sum(one.minor_faults + one.reaped_faults for one in origins.values()))
         return origins

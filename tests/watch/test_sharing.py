@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import procfs
+from beyond_ram.advice import TREE, advise
+from beyond_ram.watch import ceilings, groups, procfs
 from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, only_child, read_within
+from .conftest import PYTHON, Watch, only_child, read_within
 
 PAGE = mmap.PAGESIZE
 IMAGE = (1, 2)
@@ -44,7 +45,8 @@ class World:
                     (self.parents[pid], IMAGE),
                 )
                 for pid in self.private
-            }
+            },
+            faults=sum(self.faults.values()),
         )
 
     def truth(self) -> int:
@@ -64,12 +66,9 @@ class World:
         elif action == "give":
             self._drop(self.private[pid], some)
         elif action == "fork" and len(self.private) < 9:
-            self._pid += 1
-            self.private[self._pid], self.shared[self._pid] = set(self.private[pid]), set()
-            self.parents[self._pid], self.faults[self._pid] = pid, 0
+            self.fork(pid)
         elif action == "end" and len(self.private) > 1:
-            del self.private[pid], self.shared[pid]
-            self.parents |= {child: 0 for child, parent in self.parents.items() if parent == pid}
+            self.end(pid)
         elif action == "copy":
             owners = Counter(page for pages in self.private.values() for page in pages)
             common = [page for page in self.private[pid] if owners[page] > 1][:some]
@@ -82,6 +81,31 @@ class World:
             self._touch(pid, self.shared[pid], some // 4)
         elif action == "unmap":
             self._drop(self.shared[pid], some)
+
+    def fork(self, pid: int) -> int:
+        self._pid += 1
+        self.private[self._pid], self.shared[self._pid] = set(self.private[pid]), set()
+        self.parents[self._pid], self.faults[self._pid] = pid, 0
+        return self._pid
+
+    def end(self, pid: int) -> None:
+        del self.private[pid], self.shared[pid]
+        self.parents |= {child: 0 for child, parent in self.parents.items() if parent == pid}
+
+    def burst(self) -> int:
+        """Processes that start and end between two samples, and copy or take memory. Returns the peak in bytes."""
+        most, started = 0, []
+        for _ in range(self.chance.randrange(5)):
+            started.append(pid := self.fork(self.chance.choice(list(self.private))))
+            dropped = self.chance.randrange(1, 60)
+            self._drop(self.private[pid], dropped)
+            self._touch(pid, self.private[pid], dropped + self.chance.randrange(60))
+            most = max(most, self.truth())
+            if self.chance.random() < 0.5:
+                self.end(started.pop())
+        for pid in started:
+            self.end(pid)
+        return most
 
     def _touch(self, pid: int, pages: set[int], count: int) -> None:
         pages |= set(range(self._next, self._next + count))
@@ -113,6 +137,23 @@ def test_kept_memory_is_never_underestimated(sharing: Sharing, seed: int) -> Non
             sharing.read(now, now, world.twice())
     sharing.end()
     assert sharing.kept_bytes >= 0.99 * most, "samples within 1 % of each other count as one"
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_ended_between_two_samples_was_possible(sharing: Sharing, seed: int) -> None:
+    world, most = World(random.Random(seed)), 0
+    for _ in range(40):
+        world.step()
+        sharing.note(world.sample())
+        most = max(most, world.truth(), world.burst())
+        sharing.note(world.sample())
+    assert sharing.record()["kept_possible_bytes"] >= most
+
+
+def test_nothing_more_was_possible_without_children(sharing: Sharing) -> None:
+    for at in range(5):
+        sharing.note(Sample({1: ProcessMemory(100 * PAGE, 0, 1000 * at)}, faults=1000 * at))
+    assert sharing.record(faults=9000)["kept_possible_bytes"] == sharing.kept_bytes == 100 * PAGE
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -320,3 +361,29 @@ def test_shared_memory_that_others_free_hides_none_that_is_new(monkeypatch: pyte
         assert sharing.highest_rise_bytes == 110 << 20
     finally:
         sharing.close()
+
+
+BURSTS = """
+import os, time
+for _ in range(4):
+    if os.fork() == 0: bytearray(b"x") * 60_000_000; os._exit(0)
+    os.wait()
+time.sleep(1)
+"""
+
+
+def test_children_that_no_sample_saw_weaken_request_and_ceiling(
+    watched: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(limit_bytes: int | None = None) -> groups.Group:
+        raise groups.GroupError("none")
+
+    monkeypatch.setattr(groups, "make", none)
+    monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
+    record = watched(BURSTS, interval_ms=300)
+    kept, advised = record["peak"]["kept"], advise(record)
+    assert (record["outcome"], kept["basis"]) == ("completed", TREE)
+    assert kept["kept_possible_bytes"] >= 60_000_000
+    assert advised.at_least or advised.ask_bytes >= 60_000_000
+    (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 40_000_000, "40MB")])
+    assert judged["verdict"] != ceilings.WITHIN
