@@ -265,6 +265,15 @@ def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -
     assert phrase in caption
 
 
+def test_a_download_stands_beside_streaming(root: Path) -> None:
+    streams = [streamed(stack, {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0,)) for stack in ("a", "b")]
+    download = streamed("b", {"tree": {"main": 6}}, resolved_s=8.0, epoch_s=(0.5,), mode="download")
+    beside = caption_of(root, "streaming_cost", *streams, download)
+    answers = beside.partition(" One pass")[0].split("; ")
+    assert {one.partition(":")[0] for one in answers} == {"a", "b", "b, downloaded"}
+    assert "downloaded" not in caption_of(root, "streaming_cost", *streams)
+
+
 def test_range_of_a_break_even_comes_from_the_repeats(root: Path) -> None:
     def both(rep: int, epoch_s: float) -> list[Run]:
         streams = streamed("a", None, rep, resolved_s=1.0, epoch_s=(epoch_s, epoch_s), epochs=2)
