@@ -11,7 +11,7 @@ import markupsafe
 from ..chart import SCRIPT, STYLE
 from ..files import write as write_file
 from ..text import plain
-from .packed import datatables, packed_json, plotly
+from .packed import packed_json
 
 TEMPLATES = Path(str(resources.files(__package__).joinpath("templates")))
 _MOST = 5000
@@ -29,11 +29,9 @@ def write(template: str, page: Path | str, **values: Any) -> None:
 
     Raises jinja2.UndefinedError if a value is missing, OSError.
     """
-    script, style = datatables()
     files = {"page.css": [STYLE, TEMPLATES / "page.css"], "page.js": [SCRIPT, TEMPLATES / "page.js"]}
     own = {name: markupsafe.Markup("".join(one.read_text("utf-8") for one in ones)) for name, ones in files.items()}
-    bundles = {"plotly": plotly(), "datatables": script, "style": style}
-    write_file(page, render(template, bundles=bundles, own=own, **values))
+    write_file(page, render(template, own=own, **values))
 
 
 def render(template: str, **values: Any) -> str:

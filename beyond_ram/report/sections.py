@@ -1,8 +1,7 @@
 """The sections of the workflow's report: values for templates, and the tags of their filters."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -15,16 +14,13 @@ from ..analysis.frame import Cell, cells, describe, same_but_for, varied
 from ..analysis.loaders import OF_A_LOADER, by_way
 from ..analysis.outcomes import tally
 from ..figures import MB, counts, loader_kind
-from ..metrics import METRICS
 from ..stacks.differences import packages_in_words
-from ..text import plain
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
 # An interval end beyond this ratio, or below its inverse, is not printed as a number.
 _ABSURD = 1000
-_MOST = 120
 # Kernel readings vary by this share for no reason.
 _BY_READING = 0.01
 Line = dict[str, Any]
@@ -305,31 +301,6 @@ def changes(table: pd.DataFrame) -> list[Line]:
     """The lines of table `changes` in words."""
     lines = zip(changes_of.in_words(table), table.to_dict("records"), strict=True)
     return [{**words, "tags": tags([line])} for words, line in lines]
-
-
-def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) -> Line:
-    """Every metric of every run, for the figure that can show any of them.
-
-    `paths` has the cell of each line, `labels` its description. Shown texts are escaped for Plotly; filters use the
-    unescaped values.
-    """
-    metrics = {}
-    for key, metric in METRICS.items():
-        values = pd.to_numeric(runs[key], errors="coerce") if key in runs else pd.Series(dtype=float)
-        if values.notna().any():
-            scale, unit = (MB, "MB") if metric.unit == "bytes" else (1, metric.unit)
-            numbers = [None if pd.isna(value) else float(f"{value / scale:.6g}") for value in values]
-            metrics[key] = {"label": metric.label, "unit": unit, "values": numbers}
-    lines = runs.to_dict("records")
-    of = {
-        "stack": [str(line["stack"]) for line in lines],
-        "experiment": [str(line["experiment"]) for line in lines],
-        "data": [next((str(line[name]) for name in DATA if _is_set(line.get(name))), "") for line in lines],
-    }
-    # Plotly interprets tags.
-    shown, words = ({name: escape(plain(name, _MOST), quote=False) for name in names}
-                    for names in ({*of["stack"], *of["experiment"]}, labels))  # fmt: skip
-    return {"metrics": metrics, "cell": list(paths), "label": [words[one] for one in labels], "shown": shown, **of}
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:

@@ -150,7 +150,6 @@ def report(
     cells = Cells(page, tables, settings, again.run)
     cells.read(weighed, samples)
     shown, empty = _figures(figures, runs)
-    explorer = _explorer(runs, cells)
     pages_of.write(
         "workflow.html.jinja",
         page,
@@ -176,11 +175,10 @@ def report(
         ladders=len(tables.get("ladders", ())) > 0,
         **_table_sections(tables),
         cells=cells.lines,
-        filters={kind: sorted({*explorer[kind]} - {""}) for kind in ("stack", "data", "experiment")},
+        filters={kind: sorted({line[kind] for line in cells.lines} - {""}) for kind in ("stack", "data", "experiment")},
         tables=sorted(tables),
         pages=[name for name in pages if name not in _SECTIONS],
-        explorer=explorer,
-        explorer_pack=packed_json(explorer | {"pack": {line["path"]: line["pack"] for line in cells.lines}}),
+        pack_of=packed_json({line["path"]: line["pack"] for line in cells.lines}),
         packs=cells.packs,
     )
 
@@ -194,14 +192,6 @@ def _findings(all_findings: Sequence[Finding], tables: Tables, cells: Cells, aga
         "findings": rows,
         "smaller": [_finding(finding, tables, cells, again) for finding in all_findings if finding.small],
     }
-
-
-def _explorer(runs: pd.DataFrame, cells: Cells) -> dict[str, Any]:
-    """Every metric of every run, with the page and the description of its cell."""
-    lines = runs.to_dict("records")
-    paths = [cells.of[cell_key]["path"] if (cell_key := key(line)) in cells.of else "" for line in lines]
-    labels = [", ".join(filter(None, [cells.words(line), f"repeat {line['rep']}"])) for line in lines]
-    return sections.explorer(runs, paths, labels)
 
 
 def _table_sections(tables: Tables) -> dict[str, Any]:
