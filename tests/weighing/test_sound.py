@@ -69,7 +69,7 @@ def job(tmp_path: Path) -> Job:
     (tmp_path / "corpus/manifest.json").write_text(json.dumps({"files": files}))
     (tmp_path / "repository/manifest.json").write_text(json.dumps({"bytes": 100}))
     planted_job = Job(
-        path=hanging.cell("any"), workload="planted", program="program.py", corpus=str(tmp_path / "corpus")
+        path=hanging.cell("any"), workload="soak", program="program.py", corpus=str(tmp_path / "corpus")
     )
     return planted_job.but(served=Served(repository=str(tmp_path / "repository")))
 
