@@ -98,7 +98,7 @@ def _single_runs() -> list[Run]:
         runs.append((record | under | {"outcome": "failed", "completed_work": False, "reason": "OSError: cut"}, events))
     whole = {"workload": "spark", "completed_work": True, "sampler": {}, "work": {}, "duration_s": 1.0, "cpu_s": 1.0}
     whole |= {"exit_status": 0, "signal": None}
-    allocator = {"allocator_settings": {}}
+    allocator = {"allocator_settings": {}, "thread_settings": {}}
     runs += [(whole | r | {"provenance": r["provenance"] | allocator}, events) for r, events in sparked()]
     return runs
 

@@ -26,7 +26,7 @@ def weighed(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str
     """The folder of a real run of a real command."""
     folder = runs / cell.path
     record = watch([sys.executable, "-c", f"import time; time.sleep({seconds})"], folder)
-    record |= {"cell": cell.parameters(), "work": work or {}}
+    record |= {"cell": cell.parameters(), "workload": "tokenize", "work": work or {}}
     record["provenance"] |= {"lock_sha256": LOCK_SHA256}
     write_record(record, folder)
     return folder

@@ -77,7 +77,11 @@ def block_findings(*repeats: tuple[int, int]) -> list[Finding]:
         for block, size in zip((64, 5120), sizes, strict=True):
             record, events = sampled(block, requests, size * 1_000_000)
             fields: dict[str, Any] = {"workload": "hub-files", "completed_work": True, "duration_s": 1.0, "cpu_s": 1.0}
-            fields |= {"provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {}, "exit_status": 0}
+            fields |= {
+                "provenance": {"versions": {}, "allocator_settings": {}, "thread_settings": {}},
+                "sampler": {},
+                "exit_status": 0,
+            }
             record |= fields | {"signal": None, "cell": record["cell"] | {"rep": rep}}
             records.append((record, events))
     return list(_differences({"comparisons": comparisons(runs(records), [])}))
