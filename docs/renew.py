@@ -57,7 +57,7 @@ SETS = {
     ),
     "quoted": Set(
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",
-        ("claims", "comparisons", "dedup", "hub_files", "streaming"),
+        ("comparisons", "dedup", "hub_files", "streaming"),
     ),
     "xet-reads": Set(
         "uv run snakemake stream --cores 2 --configfile config/streaming.yaml --config 'only=[by-xet]'",

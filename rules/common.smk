@@ -183,7 +183,6 @@ ORDER_SEED = experiment.specs.order_seed(RESULTS)
 # Pairs of stacks to compare: from the config, and each older lock with the newer one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
 QUESTIONS = experiment.roles.questions(CONFIG)
-CLAIMED = experiment.roles.claimed(CONFIG)
 
 
 def compares(one):

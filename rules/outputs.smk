@@ -120,7 +120,6 @@ for chapter in OUTPUTS.chapters:
                 code=lambda w, name=name: code_of_output("table", name),
                 needs=OUTPUTS.needs("table", name),
                 pairs=PAIRS,
-                claimed=CLAIMED,
                 questions=QUESTIONS,
             script:
                 "../scripts/table.py"
@@ -146,7 +145,6 @@ for chapter in OUTPUTS.chapters:
                 code=lambda w, name=name: code_of_output("figure", name),
                 needs=OUTPUTS.needs("figure", name),
                 pairs=PAIRS,
-                claimed=CLAIMED,
                 questions=QUESTIONS,
             script:
                 "../scripts/figure.py"

@@ -18,14 +18,9 @@ def pareto(table, loaders):
     return {"groups": list(sections.pareto(table)), "unranked": sections.unranked(loaders, table)}
 
 
-def claims(table):
-    """Published claims, and whether they hold under the measured conditions."""
-    return {"source": table["source"].iloc[0] if len(table) else "", "claims": list(sections.claims(table))}
-
-
 def main(snakemake):
     arguments = {name: tables.read(snakemake.input[name]) for name in ("table", *snakemake.params.tables)}
-    values = {page.__name__: page for page in (changes, pareto, claims)}[snakemake.params.name](**arguments)
+    values = {page.__name__: page for page in (changes, pareto)}[snakemake.params.name](**arguments)
     pages.write(snakemake.input["template"], snakemake.output[0], **values)
 
 

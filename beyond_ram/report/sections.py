@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..analysis import changes as changes_of
+from ..analysis import claims as claims_of
 from ..analysis import pareto as pareto_of
 from ..analysis import stack_differences
 from ..analysis.findings import Finding
@@ -19,22 +20,10 @@ from ..stacks.differences import packages_in_words
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
-# An interval end beyond this ratio, or below its inverse, is not printed as a number.
-_ABSURD = 1000
 # Kernel readings vary by this share for no reason.
 _BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
-
-# Labels of column `holds`.
-HOLDS = {
-    "yes": "holds",
-    "partly": "better, by less than claimed",
-    "no": "does not hold",
-    "undecided": "undecided",
-    "not run": "not run",
-}
-_OF_SEVERAL = {"yes": "hold", "no": "do not hold"}
 
 
 def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
@@ -162,53 +151,23 @@ def _number(value: Any, form: str = "{:,.0f}") -> str:
     return form.format(value) if _is_set(value) else ""
 
 
-def _claimed(value: Any) -> str:
-    return _number(value, "{:,.3g}" if _is_set(value) and value < 1000 else "{:,.0f}")
-
-
-def _end(value: Any) -> str:
-    """An interval end in words. Strongly corrected intervals of two noisy repeats have ends that no ratio can reach."""
-    if _is_set(value) and value > _ABSURD:
-        return f"over {_ABSURD:,}"
-    return f"under {1 / _ABSURD}" if _is_set(value) and 0 < value < 1 / _ABSURD else _claimed(value)
-
-
-def listed(line: Mapping[Any, Any]) -> Line:
-    """A line of table `claims`, in words."""
-    exact, has_interval = line["low"] == line["high"], _is_set(line["low"])
-    interval = (
-        f"{_end(line['low'])} to {_end(line['high'])}" if has_interval and not exact else "exact" if exact else ""
-    )
-    decides = f"{_end(line['low_corrected'])} to {_end(line['high_corrected'])}" if has_interval and not exact else ""
-    return {
-        "holds": HOLDS.get(line["holds"], line["holds"]),
-        "class": line["holds"].split()[0].strip(",") if line["holds"] in HOLDS else "",
-        "measured": _claimed(line["measured"]),
-        "interval": interval,
-        "decides": decides,
-        "n": f"{line['n']:.0f}",
-        "conditions": line["conditions"],
-        "tags": tags([line]),
-    }
-
-
-def claims(table: pd.DataFrame) -> Iterator[Line]:
-    """Each claim with its counts and lines. Lines in which it holds come first."""
-    for (claim, claimed), group in table.groupby(["claim", "claimed"], sort=False) if len(table) else ():
-        counts = group["holds"].value_counts()
-        summary = "; ".join(
-            f"{counts[holds]} {words if counts[holds] == 1 else _OF_SEVERAL.get(holds, words)}"
-            for holds, words in HOLDS.items()
-            if holds in counts
-        )
-        order = group["holds"].map({holds: place for place, holds in enumerate(HOLDS)})
-        lines = group.assign(order=order).sort_values(["order", "measured"], ascending=[True, False], kind="stable")
-        yield {
-            "claim": claim,
-            "claimed": _claimed(claimed),
-            "summary": f"Of {len(group)} condition{'' if len(group) == 1 else 's'}: {summary}",
-            "lines": [listed(line) for line in lines.to_dict("records")],
+def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
+    """Published claims beside the measured factors."""
+    lines = [*claims_of.claims(comparisons, {one["name"]: one["versions"]["datasets"] for one in stacks(runs)})]
+    conditions = [axis for axis in varied(pd.DataFrame(lines)) if axis not in ("experiment", "stack")] if lines else []
+    return [
+        {
+            "claim": line["claim"],
+            "claimed": f"{line['claimed']:g}",
+            "measured": f"{line['measured']:,.3g}",
+            "interval": f"{line['low']:,.3g} to {line['high']:,.3g}" if _is_set(line["low"]) else "",
+            "n": f"{line['n']:.0f}",
+            "sides": f"{line['before']} and {line['after']}",
+            "cell": ", ".join([str(line["experiment"]), *describe(line, conditions)]),
+            "tags": tags([line]),
         }
+        for line in lines
+    ]
 
 
 def _why(line: Mapping[Any, Any]) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 import beyond_ram
 
 from ..analysis import changes, session_spread
+from ..analysis.claims import POST
 from ..analysis.findings import Finding, undecided
 from ..analysis.frame import key
 from ..analysis.thresholds import SHARE
@@ -29,7 +30,7 @@ from .packed import packed_json
 STRONGEST = 3
 MOST_UNDECIDED = 3
 # Chapters that are sections of the report.
-_SECTIONS = ("claims", "pareto", "changes")
+_SECTIONS = ("pareto", "changes")
 # In the terminal summary: maximum number of sentences about undecided questions, and of characters per line.
 _OPEN, _WIDE = 2, 200
 Tables = Mapping[str, pd.DataFrame]
@@ -198,8 +199,8 @@ def _table_sections(tables: Tables) -> dict[str, Any]:
     """The template values of the sections that show a table; empty for a table that was not made."""
     changed = tables.get("changes")
     return {
-        "claims": list(sections.claims(tables["claims"])) if "claims" in tables else [],
-        "source": tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
+        "claims": sections.claims(tables["comparisons"], tables["runs"]) if "comparisons" in tables else [],
+        "post": POST,
         "pareto": list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
         "unranked": sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
         "holders": list(sections.holders(tables["holders"])) if "holders" in tables else [],

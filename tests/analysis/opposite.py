@@ -48,7 +48,7 @@ _SIZES = ("num_files", "epochs", "samples", "table_rows", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
 _RUNS_OF = {"streaming": "stream", "hub_files": "hub-files", "spark": "spark", "shards": "tokenize", "dedup": "dedup"}
 # Text columns that state no result.
-_PLAIN = {*COUNTS, "run", "reason", "source", "claim", "evidence", "metric", "axis", "before", "after", "ladder"}
+_PLAIN = {*COUNTS, "run", "reason", "source", "evidence", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "edit", "step", "loader_kind", "shuffle"}
 _PLAIN |= {
     "from_cache",
@@ -248,7 +248,7 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
     while pending:
         name = next(name for name, needs in pending.items() if not {*needs} & {*pending})
         runs = [run for run in whole if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
-        inputs = {"records": runs, "pairs": data.pairs, "claimed": data.pairs[1:], "questions": None, "locks": NO_LOCKS}
+        inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
             "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
@@ -322,7 +322,7 @@ def sentences(source: str, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     if column not in content:
         return []
     sides = [
-        name for name in ("axis", "before", "after", "metric", "claim", "from_version", "to_version") if name in content
+        name for name in ("axis", "before", "after", "metric", "from_version", "to_version") if name in content
     ]
     cell_axes = [axis for axis in axes(content) if axis not in ("experiment",)]
     return [

@@ -280,10 +280,7 @@ def test_a_phone_scrolls_in_one_direction(phone: Any, view: str) -> None:
 
 def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened) -> None:
     sentence = "a sentence of many words " * 8
-    claim = {"holds": "holds", "class": "holds", "measured": "2", "interval": "1 to 3", "decides": "1 to 4", "n": "2"}
-    lines = [{"claim": "c", "claimed": "2", "summary": "1 holds", "lines": [claim | {"conditions": sentence}]}]
     contents: dict[str, dict[str, Any]] = {
-        "claims": {"claims": lines, "source": "A post"},
         "pareto": {
             "groups": [
                 (title, [line | {"why": sentence}]) for title, (line,) in sections.pareto(pd.DataFrame([LOADED]))

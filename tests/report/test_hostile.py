@@ -124,25 +124,8 @@ def test_planted_text_in_tables(kind: str, tmp_path: Path, root: Path, script: S
         script("page", tmp_path, [str(page)], params, table=table, loaders=loaders, template=template)
         return page.read_text()
 
-    def claims(planted: str) -> str:
-        texts = dict.fromkeys(("claim", "source", "conditions", "holds"), planted)
-        line = {
-            "claimed": 2.0,
-            "measured": 2.0,
-            "low": 1.5,
-            "high": 2.5,
-            "low_corrected": 1.2,
-            "high_corrected": 3.0,
-            "n": 3,
-        }
-        table, page = written(tmp_path, "claims", line | texts), tmp_path / "claims.html"
-        params, template = SimpleNamespace(name="claims", tables=[]), str(root / "report/claims.html.jinja")
-        script("page", tmp_path, [str(page)], params, table=table, template=template)
-        return page.read_text()
-
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()  # Parquet takes no lone surrogate
     same_but_for_text(without(harmless, "pareto", pareto), pareto(planted), shown_text(planted))
-    same_but_for_text(without(harmless, "claims", claims), claims(planted), shown_text(planted)[1:])
 
 
 @pytest.mark.slow

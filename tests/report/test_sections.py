@@ -42,14 +42,6 @@ def test_pss_above_the_peak_of_the_group_is_explained(
     assert f"<td>{expected}" in (tmp_path / "c.html").read_text()
 
 
-def test_counts_of_conditions_agree_with_their_verbs() -> None:
-    shared = {"claim": "c", "claimed": 2.0, "measured": 1.0, "low": 1.0, "high": 1.0, "low_corrected": 1.0}
-    shared |= {"high_corrected": 1.0, "n": 2, "conditions": "x", "experiment": "e", "stack": "s"}
-    table = pd.DataFrame([shared | {"holds": holds} for holds in ("yes", "yes", "no", "no", "undecided")])
-    (claim,) = sections.claims(table)
-    assert claim["summary"] == "Of 5 conditions: 2 hold; 2 do not hold; 1 undecided"
-
-
 def test_holders_or_a_reason_are_listed_by_cell() -> None:
     shared = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
     table = pd.DataFrame([
