@@ -29,8 +29,6 @@ from .packed import packed_json
 
 STRONGEST = 3
 MOST_UNDECIDED = 3
-# Chapters that are sections of the report.
-_SECTIONS = ("pareto", "changes")
 # In the terminal summary: maximum number of sentences about undecided questions, and of characters per line.
 _OPEN, _WIDE = 2, 200
 Tables = Mapping[str, pd.DataFrame]
@@ -138,11 +136,10 @@ def report(
     weighed: Runs,
     samples: Samples,
     left_out: Sequence[str],
-    pages: Sequence[str],
     again: Again,
     lost: Sequence[str] = (),
 ) -> None:
-    """Write the report. Chapters without a section in it are linked from `pages`.
+    """Write the report.
 
     `lost` are the runs, tables and figures that could not be made. Raises DamagedError if an input is damaged.
     """
@@ -178,7 +175,6 @@ def report(
         cells=cells.lines,
         filters={kind: sorted({line[kind] for line in cells.lines} - {""}) for kind in ("stack", "data", "experiment")},
         tables=sorted(tables),
-        pages=[name for name in pages if name not in _SECTIONS],
         pack_of=packed_json({line["path"]: line["pack"] for line in cells.lines}),
         packs=cells.packs,
     )

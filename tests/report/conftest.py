@@ -56,7 +56,6 @@ def report(script: Script) -> Script:
         params = {
             "figures": [],
             "left_out": [],
-            "pages": [],
             "configfiles": [],
             "folder": None,
             "budget_min": None,

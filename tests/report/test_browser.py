@@ -12,18 +12,16 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from beyond_ram import cli, figures, pages, tables
+from beyond_ram import cli, figures, tables
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell
 from beyond_ram.report import page as page_module
-from beyond_ram.report import sections
 
 from ..experiment.test_records import weighed
 from ..scaled import Source, copies
 from .conftest import AXES, Script, figure
-from .test_sections import LOADED
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 VIEWS = ("overview", "findings", "figures", "changes", "cells", "provenance")
@@ -276,23 +274,6 @@ def test_the_keyboard_reaches_a_cell(page_file: Path, opened: Opened) -> None:
 def test_a_phone_scrolls_in_one_direction(phone: Any, view: str) -> None:
     go(phone, view)
     assert phone.evaluate("document.documentElement.scrollWidth") == 360
-
-
-def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened) -> None:
-    sentence = "a sentence of many words " * 8
-    contents: dict[str, dict[str, Any]] = {
-        "pareto": {
-            "groups": [
-                (title, [line | {"why": sentence}]) for title, (line,) in sections.pareto(pd.DataFrame([LOADED]))
-            ],
-            "unranked": [sentence],
-        },
-    }
-    for name, values in contents.items():
-        pages.write(str(root / f"report/{name}.html.jinja"), str(tmp_path / f"{name}.html"), **values)
-        page = opened(tmp_path / f"{name}.html", "phone")
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
-        assert page.evaluate("document.querySelector('tr:last-child').offsetHeight") < 8 * 24
 
 
 # Whether the boxes of any two of these elements overlap.
