@@ -14,7 +14,6 @@ from ..text import plain
 from .events import FIELDS, faults
 from .grammar import parse
 from .paths import Value
-from .workloads import WORKLOADS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,9 +65,8 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The record and the events of a run's folder, with all current axes in its cell. Raises DamagedError."""
+    """The record and the events of a run's folder. Raises DamagedError."""
     content, run_events = record(folder), events(folder)
-    content["cell"] = of_today(content["cell"], content["workload"])
     if content["sampler"] and not run_events:
         run_reading.refuse(folder / _EVENTS, "empty, but the run was measured", _remedy(folder))
     return content, run_events
@@ -77,20 +75,11 @@ def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
     """The cell of a requested run with `outcome`, `completed_work` and `reason`.
 
-    `of` is its record with all current axes; without one the outcome is `no_record`.
+    `of` is its record; without one the outcome is `no_record`.
     """
     if of is None:
         return {**cell(folder), "outcome": NO_RECORD, "completed_work": False, "reason": ""}
     return {**of["cell"], **{key: of.get(key, "") for key in ("outcome", "completed_work", "reason")}}
-
-
-def of_today(cell: Mapping[str, Value], name: str) -> dict[str, Value]:
-    """A cell of a workload with axes added that did not exist when it was measured, each with its value at that
-    time."""
-    if name not in WORKLOADS:
-        return dict(cell)
-    axes = {axis: value for axis, value in cell.items() if axis not in ("experiment", "rep")}
-    return {"experiment": cell["experiment"], **WORKLOADS[name].points().whole(axes), "rep": cell["rep"]}
 
 
 def samples(folder: Path) -> dict[str, list[float | str | None]]:

@@ -26,7 +26,7 @@ from beyond_ram import making, outputs
 from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
-from beyond_ram.experiment import AXES, WORKLOADS, records
+from beyond_ram.experiment import AXES, WORKLOADS
 from beyond_ram.metrics import derive
 from beyond_ram.stacks.variants import is_variant, parts_of
 
@@ -239,15 +239,17 @@ def _needs() -> dict[str, list[str]]:
 
 def tables_of(data: Study) -> dict[str, pd.DataFrame]:
     """Every table of a report, as the workflow makes it."""
-    whole = [({**record, "cell": records.of_today(record["cell"], record["workload"])}, ev) for record, ev in data.runs]
     requested = pd.DataFrame(
-        [{**r["cell"], **{key: r.get(key, "") for key in ("outcome", "completed_work", "reason")}} for r, _ in whole]
+        [
+            {**r["cell"], **{key: r.get(key, "") for key in ("outcome", "completed_work", "reason")}}
+            for r, _ in data.runs
+        ]
     )
     tables: dict[str, pd.DataFrame] = {}
     pending = dict(_needs())
     while pending:
         name = next(name for name, needs in pending.items() if not {*needs} & {*pending})
-        runs = [run for run in whole if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
+        runs = [run for run in data.runs if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
         inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
@@ -321,9 +323,7 @@ def sentences(source: str, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     content = tables[table]
     if column not in content:
         return []
-    sides = [
-        name for name in ("axis", "before", "after", "metric", "from_version", "to_version") if name in content
-    ]
+    sides = [name for name in ("axis", "before", "after", "metric", "from_version", "to_version") if name in content]
     cell_axes = [axis for axis in axes(content) if axis not in ("experiment",)]
     return [
         ", ".join([str(line.get("experiment")), *describe(line, cell_axes), *(str(line[name]) for name in sides)])
