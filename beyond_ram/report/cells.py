@@ -16,8 +16,7 @@ from ..experiment import parse
 from ..metrics.runs import anon_once
 from ..one_run import Run
 from ..units import MB
-from .packed import packed_json
-from .page import render
+from .page import packed, render
 from .run import pss_readings, view
 from .sections import DATA, tags
 
@@ -63,7 +62,7 @@ class Cells:
             self.of[key(cell)] = self.lines[-1]
             pack[path] = self._page(path, cell, runs, {name: lines[key(cell)] for name, lines in beside.items()}, most)
             if len(pack) == TOGETHER or number == len(groups):
-                self.packs.append(packed_json(pack))
+                self.packs.append(packed(pack))
                 pack = {}
 
     def _line(self, path: str, cell: Line, runs: Sequence[Run], pack: int) -> Line:

@@ -25,7 +25,6 @@ from . import sections
 from .cells import Cells
 from .cells import named as named_once
 from .drawing import inline
-from .packed import packed_json
 
 STRONGEST = 3
 MOST_UNDECIDED = 3
@@ -175,7 +174,7 @@ def report(
         cells=cells.lines,
         filters={kind: sorted({line[kind] for line in cells.lines} - {""}) for kind in ("stack", "data", "experiment")},
         tables=sorted(tables),
-        pack_of=packed_json({line["path"]: line["pack"] for line in cells.lines}),
+        pack_of=pages_of.packed({line["path"]: line["pack"] for line in cells.lines}),
         packs=cells.packs,
     )
 
