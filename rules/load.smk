@@ -87,7 +87,6 @@ OUTPUTS.add(
             "Which loader, if the data exceeds memory?",
         ),
     },
-    pages={"pareto": Page("choosing a loader", ["loaders"])},
 )
 OUTPUTS.add(
     "load",

@@ -2,7 +2,7 @@
 through HfFileSystem; Spark's data source for the Hub.
 
 Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `dedup`, `hub_files`,
-`spark` and `claims`, claims.html, seven figures. Always holds: every row, sample and frame of a repository contains its
+and `spark`, seven figures. Always holds: every row, sample and frame of a repository contains its
 number, and each run has its own endpoint. hf_xet counts new bytes, with only the table before the edit in its storage. A
 Spark step that fails is recorded with its reason.
 """
@@ -77,11 +77,4 @@ OUTPUTS.add(
             lambda one: "download" in one.matrix.mode and max(one.matrix.epochs) > 1,
         ),
     },
-)
-OUTPUTS.add(
-    "stream",
-    "Streaming",
-    covers=lambda one: one.workload in ("stream", "dedup", "hub-files", "spark"),
-    tables=["claims"],
-    pages={"claims": Page("claims and what was measured")},
 )

@@ -1,12 +1,17 @@
 """Table `dedup`: how much of an edited table is new to Xet storage, and the cost for the writer."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+import math
+import operator
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from ..metrics import Records, derive
-from .frame import axes_of, same_but_for
+from .decide import Decision, Question, decide, side
+from .frame import axes_of, same_but_for, where
+from .thresholds import Threshold
 
 MEASURED = ["edited_rows", "parquet_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
 MEASURED += ["new_share", "file_write_cpu_s", "file_write_s", "push_cpu_s"]
@@ -34,9 +39,16 @@ def dedup(records: Records) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def described(setting: Mapping[str, Any], edit: str) -> str:
-    """An edit under a setting in words, as claims and findings name it."""
-    return f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+def saved(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, tuple[pd.Series, Decision]]]]:
+    """For each setting of `against` and each edit: the shares, and how many times fewer bytes are new with chunking."""
+    asked = [(setting, str(edit), shares.loc[edit]) for setting, shares in against(table) for edit in shares.index]
+    questions = []
+    for setting, edit, _ in asked:
+        on, off = (side(where(table, edit=edit, cdc=cdc, **setting), "new_bytes") for cdc in ("on", "off"))
+        questions.append(Question(on, off, "new_bytes", threshold=Threshold(), counted=True))
+    decided = [(*one, decision) for one, decision in zip(asked, decide(questions), strict=True)]
+    for setting, edits in itertools.groupby(decided, key=operator.itemgetter(0)):
+        yield setting, {edit: (shares, one) for _, edit, shares, one in edits if not math.isnan(one.ratio)}
 
 
 def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

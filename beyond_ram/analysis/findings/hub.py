@@ -3,45 +3,41 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..claims import CHUNKED
 from ..decide import largest
-from ..dedup import against, described
+from ..dedup import saved
 from ..outcomes import tally
 from ..spark import tried
 from .finding import Advice, Bar, Finding, Scope, Source, Tables, lines_of, reads, tries
 
 
-@reads("dedup", "claims")
+@reads("dedup")
 def _chunking(tables: Tables) -> Iterator[Finding]:
     """The new bytes that content-defined chunking saves when an edited table is pushed again."""
-    claims = tables["claims"]
-    claims = claims[claims["claim"] == CHUNKED]
-    for setting, shares in against(tables["dedup"]):
-        same = claims[claims["experiment"].eq(setting["experiment"]) & claims["stack"].eq(setting["stack"])]
-        by_conditions = {str(line["conditions"]): line for line in lines_of(same)}
-        conditions = {str(edit): described(setting, str(edit)) for edit in shares.index}
-        lines = {edit: by_conditions[words] for edit, words in conditions.items() if words in by_conditions}
-        if not lines:
+    for setting, edits in saved(tables["dedup"]):
+        if not edits:
             continue
-        saving = {edit: line for edit, line in lines.items() if line["holds"] in ("yes", "partly")}
-        ranked = saving or lines
-        best, _ = largest(list(ranked), [float(line["measured"]) for line in ranked.values()])
+        saving = [edit for edit, (_, one) in edits.items() if one.confirmed and one.result != "same" and one.ratio > 1]
+        ranked = saving or [*edits]
+        best, _ = largest(ranked, [edits[edit][1].ratio for edit in ranked])
+        shares, most = edits[best]
+        own = {"experiment": setting["experiment"], "stack": setting["stack"]}
         yield Finding(
             kind="chunking",
             subject=f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows",
-            scope=Scope(str(setting["experiment"]), (f"stack {setting['stack']}",), len(saving), len(lines)),
+            scope=Scope(str(setting["experiment"]), (f"stack {setting['stack']}",), len(saving), len(edits)),
             advice=Advice("use", ("content-defined chunking",), conditions=tuple(saving)) if saving else None,
             facts={
                 "best": best,
                 "edits": {
-                    edit: {"off": shares["off"][edit], "on": shares["on"][edit], **line} for edit, line in lines.items()
+                    edit: {**of[["off", "on"]], "measured": one.ratio, "low": one.low, "high": one.high, "n": one.n}
+                    for edit, (of, one) in edits.items()
                 },
-                "decidable": any(line["n"] > 1 for line in lines.values()),
+                "decidable": any(one.n > 1 for _, one in edits.values()),
             },
-            strength=max(1.0, float(saving[best]["low_corrected"])) if saving else 0.0,
+            strength=max(1.0, most.corrected_ends[0]) if saving else 0.0,
             figure="dedup",
-            bars=(_new_bytes("without", shares.loc[best, "off"]), _new_bytes("with chunking", shares.loc[best, "on"])),
-            seen=tuple(lines.values()),
+            bars=(_new_bytes("without", shares["off"]), _new_bytes("with chunking", shares["on"])),
+            seen=(own,),
         )
 
 
