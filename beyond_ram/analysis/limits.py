@@ -11,7 +11,16 @@ from ..advice import advise
 from ..metrics import Record, Records
 from ..metrics.limits import ENDED_AT, PREDICTORS
 
-COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
+COLUMNS = [
+    "experiment",
+    "stack",
+    "ended_at_bytes",
+    "ended",
+    "completed_at_bytes",
+    "nearest_predictor",
+    "ask_bytes",
+    "not_run",
+]
 
 
 def limits(records: Records) -> pd.DataFrame:
@@ -24,15 +33,21 @@ def limits(records: Records) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
+_ENDED = {"killed_at_limit": "killed", "timed_out": "not done in time", "failed": "failed"}
+
+
 def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
     # A failed run says nothing about the needed memory.
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
+    at, ended = max(((limit.get(name) or 0, word) for word, name in ENDED_AT.items()), key=lambda one: one[0])
     completed, advice = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],
         **{name: limit.get(name) for name in ENDED_AT.values()},
+        "ended_at_bytes": at or None,
+        "ended": _ENDED[ended] if at else None,
         "completed_at_bytes": completed,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
         "ask_bytes": None if advice.at_least else advice.ask_bytes,

@@ -88,6 +88,7 @@ IDENTIFYING: Mapping[str, str] = {
     "neighbours": "whether no measurable release lies between",
     "infeasible": "releases that could not be measured, and why",
     "moved": "other packages that had to change with this one",
+    "ended": "how a run ended under the largest limit that did not suffice",
     "nearest_predictor": "the reading nearest to the smallest limit",
     "not_run": "why no limit was searched",
     "rows_per_worker": "rows of each worker",

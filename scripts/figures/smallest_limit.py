@@ -13,7 +13,7 @@ def plot(limits):
     if limits.empty:
         return "no experiment of this config searches a limit"
     not_run = limits["not_run"].iloc[0]
-    limits = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes", "ask_bytes"])
+    limits = limits.dropna(subset=["completed_at_bytes", "ended_at_bytes", "ask_bytes"])
     if limits.empty:
         return not_run
     limits = limits.assign(cell=figures.cell_labels(limits)).sort_values("completed_at_bytes")
@@ -36,10 +36,8 @@ def plot(limits):
 def draw_cell(axes, place, lines, colours):
     """Draw limit and request in one row, and the readings in rows below."""
     for line in lines.to_dict("records"):
-        killed, completed, request = (
-            line[f"{name}_bytes"] / figures.MB for name in ("killed_at", "completed_at", "ask")
-        )
-        axes.plot([killed, completed], [place - 0.13] * 2, color=LIMIT, linewidth=2, marker="|", markersize=12)
+        ended, completed, request = (line[f"{name}_bytes"] / figures.MB for name in ("ended_at", "completed_at", "ask"))
+        axes.plot([ended, completed], [place - 0.13] * 2, color=LIMIT, linewidth=2, marker="|", markersize=12)
         axes.plot([request] * 2, [place - 0.2, place + 0.46], color=REQUEST, linewidth=2, linestyle="--")
         for number, reading in enumerate(PREDICTORS):
             x, y = line[f"peak_{reading}"] / figures.MB, place + 0.13 * number
@@ -49,7 +47,7 @@ def draw_cell(axes, place, lines, colours):
 
 def label(lines):
     """Name a cell with its limit and its request."""
-    low, high = lines["killed_at_bytes"].min() / figures.MB, lines["completed_at_bytes"].max() / figures.MB
+    low, high = lines["ended_at_bytes"].min() / figures.MB, lines["completed_at_bytes"].max() / figures.MB
     numbers = f"limit {low:,.0f} to {high:,.0f} MB, request {lines['ask_bytes'].max() / figures.MB:,.0f} MB"
     return f"{figures.fill(subject(lines.iloc[0]), 4)}\n{numbers} (n = {len(lines)})"
 
@@ -60,7 +58,7 @@ def handles(colours):
         figures.handle(label, linestyle="", marker=MARKERS[n], color=colours[n], markerfacecolor="none", markersize=8)
         for n, label in enumerate(PREDICTORS.values())
     ]
-    label = "limit: killed at the left end, ran at the right"
+    label = "limit: too small at the left end, ran at the right"
     limit = figures.handle(label, color=LIMIT, linewidth=2, marker="|", markersize=12)
     return [*readings, limit, figures.handle("memory to request", color=REQUEST, linewidth=2, linestyle="--")]
 
@@ -75,18 +73,18 @@ def caption(limits):
 {" ".join(answer(line) for line in limits.to_dict("records"))}
 
 The smallest limit under which the work completes, by bisection with limits of the kernel
-({figures.counts(limits.groupby("cell").size())}): it was killed at the left end of the black line and ran at the
-right end. The dashed line is what beyond-ram watch requests. Markers are readings of a run without a limit. Above
+({figures.counts(limits.groupby("cell").size())}): the left end of the black line was too small, the right end
+sufficed. The dashed line is what beyond-ram watch requests. Markers are readings of a run without a limit. Above
 (+) or below (-) the smallest limit: {words}. Just above the limit the work took {slower} times as long as without one,
 one run each.
 """
 
 
 def answer(line):
-    request, killed, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "killed_at", "completed_at"))
+    request, small, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "ended_at", "completed_at"))
     enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (
-        f"{subject(line)} needs {least:,.0f} MB: it was killed at {killed:,.0f} MB (n = 1). beyond-ram watch requests "
+        f"{subject(line)} needs {least:,.0f} MB: it was {line['ended']} at {small:,.0f} MB (n = 1). beyond-ram watch requests "
         f"{request:,.0f} MB after a run without a limit: {enough}."
     )
 

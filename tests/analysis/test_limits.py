@@ -55,6 +55,19 @@ def test_equally_near_predictors_are_all_named() -> None:
     assert line["nearest_predictor"] == "peak anonymous, sampled and peak anonymous, upper bound"
 
 
+@pytest.mark.parametrize(
+    ("ends", "ended"),
+    [
+        ({"killed_at_bytes": 180 * MIB}, "killed"),
+        ({"killed_at_bytes": None, "timed_out_at_bytes": 180 * MIB}, "not done in time"),
+        ({"killed_at_bytes": 100 * MIB, "failed_at_bytes": 180 * MIB}, "failed"),
+    ],
+)
+def test_largest_limit_that_did_not_suffice_says_how_the_run_ended(ends: dict[str, Any], ended: str) -> None:
+    line = limits([run(completed_at_bytes=200 * MIB, **ends)]).iloc[0]
+    assert (line["ended_at_bytes"], line["ended"]) == (180 * MIB, ended)
+
+
 def test_line_without_limits_has_only_the_reason() -> None:
     line = limits([run(not_run="no memory controller")]).iloc[0]
     assert line["not_run"] == "no memory controller"

@@ -151,7 +151,13 @@ def test_starts_are_counted_as_they_ended() -> None:
 
 @pytest.mark.parametrize(("least", "word"), [(80, ": enough (+25%)"), (120, ": not enough")])
 def test_request_is_held_against_the_smallest_limit(least: int, word: str) -> None:
-    line = {"cell": "map", "ask_bytes": 100 * MB, "completed_at_bytes": least * MB, "killed_at_bytes": 70 * MB}
+    line = {
+        "cell": "map",
+        "ask_bytes": 100 * MB,
+        "completed_at_bytes": least * MB,
+        "ended_at_bytes": 70 * MB,
+        "ended": "killed",
+    }
     assert word in module("smallest_limit")["answer"](line)
 
 

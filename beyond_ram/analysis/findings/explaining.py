@@ -273,11 +273,11 @@ def _sure_factor(low: float, high: float) -> float:
 @reads("limits")
 def _limits(tables: Tables) -> Iterator[Finding]:
     """The smallest memory limit of a cell, and how close readings of runs without a limit are to it."""
-    limits = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes", "ask_bytes"])
+    limits = tables["limits"].dropna(subset=["completed_at_bytes", "ended_at_bytes", "ask_bytes"])
     for _, group in cells(limits):
         lines = lines_of(group)
         line, n = lines[0], len(lines)
-        killed, completed = float(group["killed_at_bytes"].min()), float(group["completed_at_bytes"].max())
+        small, completed = float(group["ended_at_bytes"].min()), float(group["completed_at_bytes"].max())
         rss = (float(group["peak_rss_bytes"].min()), float(group["peak_rss_bytes"].max()))
         request = (float(group["ask_bytes"].min()), float(group["ask_bytes"].max()))
         probes = group["probes"].sum() if "probes" in group else math.nan
@@ -288,7 +288,8 @@ def _limits(tables: Tables) -> Iterator[Finding]:
             scope=Scope(str(line["experiment"]), failed=failed(line)),
             advice=Advice("request", (f"--mem={mem(int(request[1]))}",)) if enough else None,
             facts={
-                "killed_bytes": killed,
+                "ended_bytes": small,
+                "ended": " or ".join(dict.fromkeys(group["ended"])),
                 "completed_bytes": completed,
                 "rss_bytes": rss,
                 "request_bytes": request,
@@ -298,10 +299,10 @@ def _limits(tables: Tables) -> Iterator[Finding]:
                 "nearest": tuple(dict.fromkeys(str(one["nearest_predictor"]) for one in lines)),
                 "speed": _speed(group),
             },
-            strength=1.0 if n < AT_LEAST else _sure_factor(rss[0] / completed, rss[1] / killed),
+            strength=1.0 if n < AT_LEAST else _sure_factor(rss[0] / completed, rss[1] / small),
             figure="smallest_limit",
             bars=(
-                _bar("killed at", killed),
+                _bar("too small at", small),
                 _bar("completed at", completed),
                 _bar("request", request[1]),
                 _bar("RSS without a limit", rss[1]),

@@ -337,7 +337,7 @@ def _version_step(finding: Finding) -> Sentences:
 
 def _limit(finding: Finding) -> Sentences:
     facts = finding.facts
-    killed, completed = (f"{facts[name] / MB:,.0f} MB" for name in ("killed_bytes", "completed_bytes"))
+    small, completed = (f"{facts[name] / MB:,.0f} MB" for name in ("ended_bytes", "completed_bytes"))
     rss = _range(facts["rss_bytes"], scale=MB)
     probes = f", {facts['probes']} runs under limits" if facts["probes"] else ""
     bisections = "one bisection" if facts["n"] == 1 else f"{facts['n']} bisections"
@@ -348,7 +348,7 @@ def _limit(finding: Finding) -> Sentences:
         share = _range(facts["speed"]["speed_share"], ".0%")
         speed = f"It keeps {share} of its speed from {kept} MB on ({facts['speed']['pairs']} pairs of runs)."
     return (
-        f"{finding.scope.experiment}, {finding.subject}: killed at {killed}, ran at {completed}; RSS reads {rss} MB",
+        f"{finding.scope.experiment}, {finding.subject}: {facts['ended']} at {small}, ran at {completed}; RSS reads {rss} MB",
         f"Found by {bisections}{probes}.",
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
         speed,

@@ -193,7 +193,13 @@ def test_bar_of_memory_that_levels_off_has_no_slope() -> None:
     assert [bar.text for bar in finding.bars] == ["17 MB per MB of text", "levels off at 255 MB"]
 
 
-LIMIT = {"completed_at_bytes": 200 * MB, "killed_at_bytes": 190 * MB, "peak_rss_bytes": 800 * MB, "time_ratio": 1.1}
+LIMIT = {
+    "completed_at_bytes": 200 * MB,
+    "ended_at_bytes": 190 * MB,
+    "ended": "killed",
+    "peak_rss_bytes": 800 * MB,
+    "time_ratio": 1.1,
+}
 LIMIT |= {"nearest_predictor": "peak PSS", "ask_bytes": 300 * MB, "mode": "basic", "probes": 5}
 
 
@@ -204,7 +210,7 @@ def limited(*lines: dict[str, object]) -> list[Finding]:
 
 def test_smallest_limit_becomes_a_memory_request() -> None:
     (finding,) = limited({})
-    assert (finding.facts["killed_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 200 * MB)
+    assert (finding.facts["ended_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 200 * MB)
     assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 800 * MB), 5, 1)
     assert finding.strength == 1, "one bisection does not show how much another would differ"
     (finding,) = limited({"ask_bytes": 272 * 2**20})
@@ -220,8 +226,8 @@ def test_smallest_limit_becomes_a_memory_request() -> None:
 
 
 def test_bisections_of_a_cell_are_one_finding_with_the_least_strength() -> None:
-    (finding,) = limited({}, {"completed_at_bytes": 400 * MB, "killed_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
-    assert (finding.facts["killed_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 400 * MB)
+    (finding,) = limited({}, {"completed_at_bytes": 400 * MB, "ended_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
+    assert (finding.facts["ended_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 400 * MB)
     assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 1000 * MB), 10, 2)
     assert finding.strength == pytest.approx(2)
     (none,) = limited({"peak_rss_bytes": 150 * MB}, {})
