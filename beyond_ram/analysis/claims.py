@@ -15,8 +15,7 @@ import pandas as pd
 
 from .comparisons import decision
 from .decide import ALPHA, AT_LEAST, LEVEL, Decision, Question, decide, holds, middle, reaches, side
-from .dedup import against, described
-from .frame import Cell, Pairs, axes_of, describe, same_but_for, where
+from .frame import Cell, Pairs, axes_of, cells, describe, same_but_for, where
 from .frame import against as compared
 from .thresholds import Threshold
 
@@ -34,6 +33,7 @@ _SHARED = "the list of files is shared by the workers of a DataLoader (requests 
 _BUFFERED = "Parquet prefetch and buffering: up to 2 times faster"
 _NOT_AHEAD = "no-pre-buffer"
 _SPARK = "a Spark data source reads and writes datasets"
+_NEW_AFTER = "New bytes after "
 CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines (share of right samples)"
 # A claim is a ratio, however small the numbers are.
@@ -70,7 +70,6 @@ class _Claim:
 def claims(
     runs: pd.DataFrame,
     comparisons: pd.DataFrame | None = None,
-    dedup: pd.DataFrame | None = None,
     hub_files: pd.DataFrame | None = None,
     spark: pd.DataFrame | None = None,
     claimed: Pairs = (),
@@ -90,7 +89,7 @@ def claims(
             *_shared_list(streamed, [after for _, after in claimed]),
         ]
         claims_to_decide += _buffering(streamed, decisions)
-    claims_to_decide += _deduplicated(dedup) if dedup is not None and len(dedup) else []
+    claims_to_decide += _deduplicated(runs)
     lines = list(_decided(claims_to_decide))
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
     lines += _spark_source(spark) if spark is not None and len(spark) else []
@@ -206,14 +205,17 @@ def _why(line: Mapping[Hashable, Any]) -> str:
     return f"{line['step']} fails with {line['reason']}" if pd.notna(line["step"]) else f"fails with {line['reason']}"
 
 
-def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Claim]:
+def _deduplicated(runs: pd.DataFrame) -> Iterator[_Claim]:
     """How many times fewer bytes are new with content-defined chunking."""
-    for setting, shares in against(dedup):
-        for edit in map(str, shares.index):
-            same = where(dedup, edit=edit, **setting)
-            sides = [side(where(same, cdc=cdc), "new_bytes") for cdc in ("on", "off")]
-            cell = _line(setting, CHUNKED, described(setting, edit))
-            yield _Claim(cell, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
+    chunked = where(runs, side="chunking")
+    edits = [str(name) for name in chunked if str(name).startswith(_NEW_AFTER)]
+    for cell, candidates in cells(chunked[chunked["completed_work"].astype(bool)]) if edits else ():
+        plain = where(runs, **cell | {"side": "plain"})
+        for name in edits:
+            first, second = side(candidates, name), side(plain, name)
+            if first.values and second.values:
+                conditions = f"{name.removeprefix(_NEW_AFTER).partition(' [')[0]}, arguments {cell['arguments']}"
+                yield _Claim(_line(cell, CHUNKED, conditions), Question(first, second, name, threshold=RATIO))
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -247,11 +247,12 @@ def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]
         own = config.scripts[script]
         if fault := inputs.module(own.file, []):
             yield where("scripts", script, "file") + fault
-        for words in getattr(matrix, "arguments", ()):
-            if words != NO_ARGUMENTS and words not in own.arguments:
-                yield where("experiments", name, "matrix", "arguments") + _none(
-                    "arguments", words, own.arguments, f" of script {script!r}"
-                )
+        for axis in ("arguments", "side"):
+            for words in getattr(matrix, axis):
+                if words != NO_ARGUMENTS and words not in own.arguments:
+                    yield where("experiments", name, "matrix", axis) + _none(
+                        "arguments", words, own.arguments, f" of script {script!r}"
+                    )
 
 
 def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:

@@ -1,5 +1,6 @@
 """Table `claims` from hand-made runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,32 +85,30 @@ def test_failed_runs_claim_nothing() -> None:
     assert len(table)
 
 
-def test_claims_from_tables_dedup_and_hub_files() -> None:
-    pushed = [
-        {
-            "experiment": "dedup",
-            "stack": "s",
-            "compression": "zstd",
-            "row_group_rows": 9,
-            "table_rows": 99,
-            "cdc": cdc,
-            "rep": rep,
-        }
-        | {"edit": edit, "new_share": share, "new_bytes": round(share * 1e9), "completed_work": True}
-        for cdc, shares in {"off": {"none": 1.0, "insert": 0.8}, "on": {"none": 1.0, "insert": 0.1}}.items()
-        for edit, share in shares.items()
-        for rep in (1, 2)
-    ]
+def pushed(*edits: tuple[str, Sequence[float], Sequence[float]]) -> pd.DataFrame:
+    """Runs of an edited table, with the new bytes after edits in each repeat: without and with chunking."""
+    name = "New bytes after {} [bytes, neither, exact]"
+    return pd.DataFrame(
+        {"experiment": "dedup", "stack": "s", "script": "dedup", "arguments": "zstd", "side": side, "rep": rep + 1}
+        | {"workload": "script", "completed_work": True}
+        | {name.format(edit): 1e9 * shares[place][rep] for edit, *shares in edits}
+        for place, side in enumerate(("plain", "chunking"))
+        for rep in range(len(edits[0][1]))
+    )
+
+
+def test_claims_from_a_script_and_table_hub_files() -> None:
     opened = {"experiment": "frames", "stack": "s", "repository": "v", "block_kb": 64, "opener": "filesystem"}
     opened |= {"outcome": "completed", "samples": 4, "samples_twice": 0}
     samples = pd.DataFrame([opened | {"samples_wrong": wrong} for wrong in (0, 2)])
-    table = claims(pd.DataFrame(), dedup=pd.DataFrame(pushed), hub_files=samples)
+    table = claims(pushed(("insert", (0.8, 0.8), (0.1, 0.1))), hub_files=samples)
     silent = table[table["holds"] == "not run"]
     assert "a Spark data source reads and writes datasets" in silent["claim"].tolist()
     assert silent["measured"].isna().all()
     table = table[table["holds"] != "not run"]
     assert table["measured"].tolist() == pytest.approx([8, 0.75])
     assert table["holds"].tolist() == ["yes", "partly"]
+    assert table["conditions"].iloc[0] == "insert, arguments zstd"
     assert claims(pd.DataFrame()).empty
 
 
@@ -161,27 +160,9 @@ def test_claim_does_not_hold_without_a_better_comparison() -> None:
 
 
 def test_claims_outside_of_comparisons_are_corrected_together() -> None:
-    def pushed(name: str, off: tuple[float, ...], on: tuple[float, ...]) -> list[dict[str, Any]]:
-        cell = {"experiment": "dedup", "stack": "s", "compression": "zstd", "row_group_rows": 9, "table_rows": 99}
-        sides = {"off": off, "on": on}
-        return [
-            cell
-            | {
-                "cdc": cdc,
-                "rep": rep,
-                "edit": name,
-                "completed_work": True,
-                "new_share": share,
-                "new_bytes": round(share * 1e9),
-            }
-            for cdc, shares in sides.items()
-            for rep, share in enumerate(shares, 1)
-        ]
-
-    one = pushed("insert", (0.80, 0.84, 0.79), (0.66, 0.70, 0.69))
-    others = [line for i in range(30) for line in pushed(f"edit {i}", (0.50, 0.56, 0.53), (0.53, 0.50, 0.56))]
-    alone = claims(pd.DataFrame(), dedup=pd.DataFrame(one))
-    among = claims(pd.DataFrame(), dedup=pd.DataFrame(one + others))
+    one = ("insert", (0.80, 0.84, 0.79), (0.66, 0.70, 0.69))
+    others = [(f"edit {i}", (0.50, 0.56, 0.53), (0.53, 0.50, 0.56)) for i in range(30)]
+    alone, among = claims(pushed(one)), claims(pushed(one, *others))
     first, second = (table[table["conditions"].str.startswith("insert")].iloc[0] for table in (alone, among))
     assert first["holds"] == "yes"
     assert second["low_corrected"] < first["low_corrected"]

@@ -35,7 +35,6 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
         "transformers",
     ),
     "scan": (("--size-mb=1",), "pyarrow"),
-    "dedup": (("--table-rows=9", "--compression=none", "--cdc=off", "--row-group-rows=9"), "hf_xet"),
     "planted": (("--case=arrow-pool", "--size-mb=1", "--epochs=1"), "pyarrow"),
 }
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..job import Job
 from ..paths import Cell
-from .base import Axis, Experiment, Matrix, Name, Names, Places, Values
+from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values
 
 NO_ARGUMENTS = "none"
 WHY_PROGRAM = "why.py"
@@ -22,6 +22,9 @@ class ScriptMatrix(Matrix):
     arguments: Annotated[Values[Name], Axis(alone=True, nothing="")] = Field(
         [NO_ARGUMENTS], description="Arguments of the script, by name; `none` gives it none."
     )
+    side: Annotated[
+        Values[Name], Axis(alone=True, nothing="no further arguments", later=True), Compared("reported", "first")
+    ] = Field([NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first.")
 
 
 def arguments(file: str, words: list[str]) -> tuple[str, ...]:
@@ -49,7 +52,7 @@ class ScriptExperiment(Experiment):
 
     def job(self, cell: Cell, places: Places) -> Job:
         script = places.scripts[str(cell["script"])]
-        name = str(cell["arguments"])
-        words = [] if name == NO_ARGUMENTS else shlex.split(script.arguments[name])
+        named = (str(cell["arguments"]), str(cell.get("side", NO_ARGUMENTS)))
+        words = [word for name in named if name != NO_ARGUMENTS for word in shlex.split(script.arguments[name])]
         job = super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
         return job.but(why=self.why and cell.rep == 1)

@@ -53,7 +53,7 @@ def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Pat
 
 
 def test_the_matrix_is_checked(root: Path) -> None:
-    config = {"corpora": {}, "experiments": {"d": {"workload": "dedup", "matrix": {"stack": ["current"]}}}}
+    config = {"corpora": {}, "experiments": {"d": {"workload": "copy-on-write", "matrix": {"stack": ["current"]}}}}
     assert len(load(config, root=root).cells("d")) == 2
 
 
