@@ -25,7 +25,6 @@ _FIGURES = {
     "stream": "requests_by_workers",
     "load": "loading_cost",
     "hub-files": "hub_files",
-    "copy-on-write": "copy_on_write",
     "script": "reported",
 }
 # The metrics that a figure draws, if it does not draw all compared metrics of its runs.

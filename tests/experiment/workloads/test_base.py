@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import Field
 
-from beyond_ram.experiment import load
+from beyond_ram.experiment import WORKLOADS, load
 from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
 from beyond_ram.experiment.paths import Point
 from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Places, Sizes, Values
@@ -53,8 +53,8 @@ def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Pat
 
 
 def test_the_matrix_is_checked(root: Path) -> None:
-    config = {"corpora": {}, "experiments": {"d": {"workload": "copy-on-write", "matrix": {"stack": ["current"]}}}}
-    assert len(load(config, root=root).cells("d")) == 2
+    config = {"corpora": {}, "experiments": {"d": {"workload": "scan", "matrix": {"stack": ["current"]}}}}
+    assert len(load(config, root=root).cells("d")) == 1
 
 
 def test_default_of_a_later_axis_is_in_no_path_and_no_job() -> None:
@@ -116,3 +116,16 @@ def test_a_later_axis_needs_a_default() -> None:
 
     with pytest.raises(TypeError, match="depth"):
         RequiredMatrix.axes()
+
+
+def test_start_method_means_nothing_without_workers() -> None:
+    matrix = {
+        "stack": ["loaders"],
+        "tokens": ["t"],
+        "loader": ["threads"],
+        "workers": [0, 2],
+        "start": ["fork", "spawn"],
+    }
+    experiment = WORKLOADS["load"].model_validate({"workload": "load", "matrix": matrix})
+    starts = [(cell["workers"], cell["start"]) for cell in experiment.cells("x")]
+    assert starts == [(0, "none"), (2, "fork"), (2, "spawn")]
