@@ -1,9 +1,8 @@
-"""Streaming: requests, memory and time; files of a Hub read by WebDataset and PyAV through HfFileSystem; Spark's data
-source for the Hub; what was claimed, with what scripts report.
+"""Streaming: requests, memory and time; Spark's data source for the Hub; what was claimed, also of what scripts report.
 
-Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `hub_files`,
-`spark` and `claims`, claims.html, six figures. Always holds: every row, sample and frame of a repository contains its
-number, and each run has its own endpoint. A Spark step that fails is recorded with its reason.
+Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `spark` and `claims`,
+claims.html, five figures. Always holds: every row, sample and frame of a repository contains its number, and each run
+has its own endpoint. A Spark step that fails is recorded with its reason.
 """
 
 
@@ -37,17 +36,13 @@ rule repository:
         "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"
 
 
-for workload, name, title in (
-    ("hub-files", "hub_files", "What a sample out of a Hub's file costs"),
-    ("spark", "spark", "What Spark can do with a Hub"),
-):
-    OUTPUTS.add(
-        "stream",
-        "Streaming",
-        covers=lambda one, workload=workload: one.workload == workload,
-        tables=[name],
-        figures={name: Figure(title)},
-    )
+OUTPUTS.add(
+    "stream",
+    "Streaming",
+    covers=lambda one: one.workload == "spark",
+    tables=["spark"],
+    figures={"spark": Figure("What Spark can do with a Hub")},
+)
 OUTPUTS.add(
     "stream",
     "Streaming",
@@ -79,7 +74,8 @@ OUTPUTS.add(
 OUTPUTS.add(
     "stream",
     "Streaming",
-    covers=lambda one: one.workload in ("stream", "hub-files", "spark") or has("script", "dedup")(one),
+    covers=lambda one: one.workload in ("stream", "spark")
+    or {*getattr(one.matrix, "script", ())} & {"dedup", "frames", "tars"},
     tables=["claims"],
     pages={"claims": Page("claims and what was measured")},
 )

@@ -15,7 +15,7 @@ import pandas as pd
 
 from .comparisons import decision
 from .decide import ALPHA, AT_LEAST, LEVEL, Decision, Question, decide, holds, middle, reaches, side
-from .frame import Cell, Pairs, axes_of, cells, describe, same_but_for, where
+from .frame import Cell, Pairs, axes_of, cells, same_but_for, where
 from .frame import against as compared
 from .thresholds import Threshold
 
@@ -70,7 +70,6 @@ class _Claim:
 def claims(
     runs: pd.DataFrame,
     comparisons: pd.DataFrame | None = None,
-    hub_files: pd.DataFrame | None = None,
     spark: pd.DataFrame | None = None,
     claimed: Pairs = (),
 ) -> pd.DataFrame:
@@ -91,7 +90,7 @@ def claims(
         claims_to_decide += _buffering(streamed, decisions)
     claims_to_decide += _deduplicated(runs)
     lines = list(_decided(claims_to_decide))
-    lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
+    lines += _custom_pipelines(runs)
     lines += _spark_source(spark) if spark is not None and len(spark) else []
     if lines:
         lines += _not_run({line["claim"] for line in lines})
@@ -218,14 +217,14 @@ def _deduplicated(runs: pd.DataFrame) -> Iterator[_Claim]:
                 yield _Claim(_line(cell, CHUNKED, conditions), Question(first, second, name, threshold=RATIO))
 
 
-def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Whether a custom pipeline reads every sample of a file on the Hub correctly."""
-    tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
-    for cell, group in same_but_for(tried):
-        wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
-        shares = (1 - wrong / group["samples"]).tolist()
-        read = ", ".join([f"repository {cell['repository']}", *describe(cell, ["block_kb"])])
-        yield _share(cell, _PIPELINES, f"{cell['stack']}; {read}{_network(cell)}", shares)
+def _custom_pipelines(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Whether a custom pipeline reads every sample of a file on the Hub correctly: a wrong one fails the run."""
+    scripts = where(runs, workload="script")
+    if len(scripts):
+        scripts = scripts[scripts["script"].str.match("tars|frames") & scripts["side"].ne("curl")]
+    for cell, group in same_but_for(scripts[scripts["outcome"].ne("not_applicable")]) if len(scripts) else ():
+        conditions = f"{cell['stack']}; {cell['script']}, {cell['side']}"
+        yield _share(cell, _PIPELINES, conditions, group["completed_work"].astype(float).tolist())
 
 
 def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:

@@ -97,11 +97,6 @@ FIELDS: Mapping[str, Field] = {
     "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
     "rung": Field(_COUNT, "", "step of the teardown, from 0"),
     "owner": Field(_TEXT, "", "released owner"),
-    "samples": Field(_COUNT, "samples", "samples that came"),
-    "samples_twice": Field(_COUNT, "samples", "number of samples minus number of distinct ones"),
-    "samples_wrong": Field(_COUNT, "samples", "samples that are not whole"),
-    "payload_bytes": Field(_COUNT, "bytes", "bytes of all samples"),
-    "median_sample_s": Field((*_NUMBER, *_MAYBE), "s", "median time between one sample and the next"),
     "label": Field(_TEXT, "", "name of the number"),
     "value": Field((*_NUMBER, *_MAYBE), "", "the number"),
     "unit": Field(_TEXT, "", "its unit"),
@@ -153,10 +148,6 @@ EVENTS: Mapping[str, Event] = {
         "streaming: the rows left by a killed process are read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
     ),
     "read_ceiling": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
-    "samples": Event(
-        "files of a Hub: the samples are read",
-        ("samples", "samples_twice", "samples_wrong", "payload_bytes", "duration_s", "median_sample_s"),
-    ),
     "metric": Event("a script reports a number", ("label", "value", "unit"), ("better", "exact")),
     "step": Event("a step of Spark is done", ("step", "works", "rows", "reason", "duration_s")),
     "work": Event(

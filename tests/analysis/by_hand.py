@@ -129,18 +129,6 @@ def scripted(side: str, rep: int = 1, **numbers: float) -> Run:
     ]
 
 
-def sampled(block: int, requests: dict[str, dict[str, int]] | None, size: int | None) -> Run:
-    """A run that takes ten samples out of a video, 0.2 s each."""
-    cell = {"experiment": "frames", "stack": "s", "repository": "video", "opener": "filesystem", "block_kb": block}
-    cell |= {"samples": 10, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "rep": 1}
-    work = {"requests": requests, "bytes_received": size, "data_bytes_received": size, "in_flight_max": 1}
-    samples = {
-        "event": "samples", "samples": 10, "samples_twice": 0, "samples_wrong": 0, "payload_bytes": 5,
-        "duration_s": 2.0, "median_sample_s": 0.1,
-    }  # fmt: skip
-    return {"cell": cell, "outcome": "completed", "work": work, "peak": {"anon_bytes": 1}}, [samples]
-
-
 def sparked() -> list[Run]:
     """A run of Spark that reads and cannot write, and one without Java."""
     versions = {"versions": {"pyspark-huggingface": "2.1.0", "pyspark": "4", "huggingface-hub": "2"}}

@@ -42,11 +42,11 @@ EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
 VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
 # Locks are not measured and have no opposite.
 NO_LOCKS: dict[str, str] = {}
-_ORDERED: dict[Any, Any] = {256: 5120, VERSIONS[0]: VERSIONS[1]}
+_ORDERED: dict[Any, Any] = {VERSIONS[0]: VERSIONS[1]}
 _ORDERED |= {after: before for before, after in _ORDERED.items()}
-_SIZES = ("num_files", "epochs", "samples", "size_mb", "mode")
+_SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
-_RUNS_OF = {"streaming": "stream", "hub_files": "hub-files", "spark": "spark", "shards": "tokenize"}
+_RUNS_OF = {"streaming": "stream", "spark": "spark", "shards": "tokenize"}
 # Text columns that state no result.
 _PLAIN = {*COUNTS, "run", "reason", "source", "claim", "evidence", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "step", "loader_kind", "shuffle"}
@@ -87,7 +87,7 @@ def _recorded_runs() -> tuple[Run, ...]:
 def _single_runs() -> list[Run]:
     """Every cell once: recorded runs, and planted ones that no config of one machine makes."""
     runs = [copied(run) for run in _recorded_runs()]
-    for record, events in [run for run in runs if run[0]["workload"] == "script"]:
+    for record, events in [run for run in runs if run[0]["cell"].get("script") == "dedup"]:
         edited = copied((record | {"cell": record["cell"] | {"side": "chunking"}}, events))
         for event in edited[1]:
             if event.get("better") == "lower":

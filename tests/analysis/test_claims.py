@@ -90,23 +90,32 @@ def pushed(*edits: tuple[str, Sequence[float], Sequence[float]]) -> pd.DataFrame
     name = "New bytes after {} [bytes, neither, exact]"
     return pd.DataFrame(
         {"experiment": "dedup", "stack": "s", "script": "dedup", "arguments": "zstd", "side": side, "rep": rep + 1}
-        | {"workload": "script", "completed_work": True}
+        | {"workload": "script", "completed_work": True, "outcome": "completed"}
         | {name.format(edit): 1e9 * shares[place][rep] for edit, *shares in edits}
         for place, side in enumerate(("plain", "chunking"))
         for rep in range(len(edits[0][1]))
     )
 
 
-def test_claims_from_a_script_and_table_hub_files() -> None:
-    opened = {"experiment": "frames", "stack": "s", "repository": "v", "block_kb": 64, "opener": "filesystem"}
-    opened |= {"outcome": "completed", "samples": 4, "samples_twice": 0}
-    samples = pd.DataFrame([opened | {"samples_wrong": wrong} for wrong in (0, 2)])
-    table = claims(pushed(("insert", (0.8, 0.8), (0.1, 0.1))), hub_files=samples)
+def test_claims_from_numbers_and_outcomes_of_scripts() -> None:
+    samples = pd.DataFrame(
+        {
+            "experiment": "frames",
+            "stack": "s",
+            "script": "frames",
+            "side": "blocks-64",
+            "workload": "script",
+            "rep": rep,
+        }
+        | {"outcome": "completed" if whole else "failed", "completed_work": whole}
+        for rep, whole in ((1, True), (2, False))
+    )
+    table = claims(pd.concat([pushed(("insert", (0.8, 0.8), (0.1, 0.1))), samples]))
     silent = table[table["holds"] == "not run"]
     assert "a Spark data source reads and writes datasets" in silent["claim"].tolist()
     assert silent["measured"].isna().all()
     table = table[table["holds"] != "not run"]
-    assert table["measured"].tolist() == pytest.approx([8, 0.75])
+    assert table["measured"].tolist() == pytest.approx([8, 0.5])
     assert table["holds"].tolist() == ["yes", "partly"]
     assert table["conditions"].iloc[0] == "insert, arguments zstd"
     assert claims(pd.DataFrame()).empty
@@ -180,13 +189,12 @@ def test_claim_of_zero_requests_needs_the_interval() -> None:
 
 def test_claim_needs_two_runs_and_counts_failed_ones() -> None:
     def claim_of(*outcomes: str) -> dict[str, Any]:
-        cell = {"experiment": "frames", "stack": "s", "repository": "v", "block_kb": 64, "opener": "filesystem"}
+        cell = {"experiment": "frames", "stack": "s", "script": "frames", "side": "blocks-64", "workload": "script"}
         lines = [
-            cell | {"rep": rep, "samples": 4, "outcome": outcome}
-            | dict.fromkeys(("samples_twice", "samples_wrong"), 0 if outcome == "completed" else None)
+            cell | {"rep": rep, "outcome": outcome, "completed_work": outcome == "completed"}
             for rep, outcome in enumerate(outcomes, 1)
-        ]  # fmt: skip
-        table = claims(pd.DataFrame(), hub_files=pd.DataFrame(lines))
+        ]
+        table = claims(pd.DataFrame(lines))
         return line_of(table[table["holds"] != "not run"], "pipelines")
 
     assert claim_of("completed")["holds"] == "undecided"

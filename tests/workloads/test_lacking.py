@@ -23,7 +23,6 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "ddp": ((*LOADS, "--order=sequential", "--ranks=2", "--workers=0", "--batch-size=2"), "torch"),
     "write": (("--tokens-dir", ".", "--format", "parquet"), "numpy"),
     "stream": (("--manifest", MANIFEST), "datasets"),
-    "hub-files": (("--manifest", MANIFEST, "--opener=filesystem", "--block-kb=0", "--samples=1"), "huggingface_hub"),
     "spark": (("--manifest", MANIFEST), "huggingface_hub"),
     "tokenize": (("--corpus", "."), "datasets"),
     "soak": (

@@ -24,7 +24,6 @@ _FIGURES = {
     "soak": "memory_by_epoch",
     "stream": "requests_by_workers",
     "load": "loading_cost",
-    "hub-files": "hub_files",
     "script": "reported",
 }
 # The metrics that a figure draws, if it does not draw all compared metrics of its runs.

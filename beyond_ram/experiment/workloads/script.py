@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..job import Job
+from ..job import Job, Served
 from ..paths import Cell
 from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values
 
@@ -55,4 +55,8 @@ class ScriptExperiment(Experiment):
         named = (str(cell["arguments"]), str(cell.get("side", NO_ARGUMENTS)))
         words = [word for name in named if name != NO_ARGUMENTS for word in shlex.split(script.arguments[name])]
         job = super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
+        if script.repository:
+            conditions = script.model_dump(include={"latency_ms", "bandwidth_mb_per_s", "redirect"})
+            served = Served(repository=places.of("repositories", script.repository), conditions=conditions)
+            job = job.but(served=served)
         return job.but(why=self.why and cell.rep == 1)
