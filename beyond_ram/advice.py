@@ -41,7 +41,7 @@ class Advice:
     """Peak of the memory that the kernel cannot reclaim."""
     basis: str
     """Source of the numbers: the command's own cgroup (`group`), the cgroup `around` it, the process `tree` with
-    PSS, the high-water `marks` of processes (older records), or summed `rss` if the kinds of memory are unknown."""
+    PSS, the high-water `marks` of processes, or summed `rss` if the kinds of memory are unknown."""
     terms: Mapping[str, int]
     """The kinds of memory in `kept_bytes`, at the highest sample."""
     mapped_bytes: int

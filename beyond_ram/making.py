@@ -44,7 +44,6 @@ def arguments(
     needs: Iterable[str],
     inputs: Mapping[str, Any],
     pairs: Sequence[Any] = (),
-    claimed: Sequence[Any] = (),
     questions: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The arguments of a table's or figure's function, read from its inputs.
@@ -52,7 +51,7 @@ def arguments(
     `inputs` has the files of its runs (`collected`) and of their samples (`samples`), the `locks` and requirements of
     stacks, and a path per table. A table that is not made is None.
     """
-    values: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "questions": questions}
+    values: dict[str, Any] = {"pairs": pairs, "questions": questions}
     for name in needs:
         if name == "records":
             values[name] = Runs(inputs["collected"])

@@ -14,7 +14,7 @@ MASK = "***"
 # Names, by their parts in small letters: HF_TOKEN, hfToken and --hf-token are "hf", "token"; HFTOKEN is "hftoken".
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET = re.compile(
-    r".*(?:password|passwd|psswd|passw(?:o|or)?$|passphrase|seedphrase|passcode|passkey|secret|credential|authori[sz]ation$"
+    r".*(?:password|passwd|psswd|passw(?:o|or)?$|passwort|contrase|senha|twofactor|hmac|passphrase|seedphrase|passcode|passkey|secret|credential|authori[sz]ation$"
     r"|bearer|webhook|mnemonic|sessionid|sessid).*|.*(?:cookies?|pwd|pw)|pass(?:in|out)|p?swd|creds?|jwt"
 )
 # Secret as the last part of a name.
@@ -102,9 +102,11 @@ _USER = re.compile(r"(?<![\w/:.@%+-])[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?
 # Options of programs and subcommands, without a dash, whose value is secret: the next word, or the rest of the word.
 _SHORT = {
     r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA", r"bcp|ipmitool|mosquitto_[ps]ub|sqlcmd|(?:un)?zip": "P",
-    r"airflow|synapse": "p", r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rdesktop|snowsql|sshpass|twine": "p",
-    "curl": "uUbE", "doctl": "t", "influx|publish": "tp", r"ldap\w+": "w", "lftp": "u",
-    "net|rpcclient|smbclient": "U", "openssl": "kK", "secret": "b", "smbmap|user(?:add|mod)": "p", r"snmp\w+": "cAX",
+    r"airflow|cypher-shell|evil-winrm|gsql|ncftp\w+|n(?:et)?xc|steghide|synapse|yt-dlp": "p",
+    r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rdesktop|snowsql|sshpass|twine": "p",
+    "anaconda|doctl": "t", "ccrypt": "K", "curl": "uUbE", "gem|mcrypt|openai|tmate": "k", "influx|publish": "tp",
+    r"ldap\w+|vsql": "w", "lftp": "u", "net|rpcclient|smbclient": "U", "openssl": "kK", "secret": "b",
+    "smbmap|user(?:add|mod)": "p", r"snmp\w+": "cAX", "tsql": "P",
     "ssh-keygen": "NP",
 }  # fmt: skip
 # -pVALUE: another word would be a database or a file.

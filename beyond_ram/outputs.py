@@ -2,11 +2,11 @@
 
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`. A figure NAME is the function `plot` of
 `scripts/figures/NAME.py`. The parameters of the function are what it needs: `records` (runs of its chapter with their
-events), `samples`, `pairs` and `claimed` (compared stacks), `questions` (planned comparisons), `locks` (locks and
+events), `samples`, `pairs` (compared stacks), `questions` (planned comparisons), `locks` (locks and
 requirements of stacks), `shipped_spread` (variation of metrics between sessions), and names of tables.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,7 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of outputs that every report has.
 GENERAL = "report"
 # Parameters that are not tables.
-RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "questions", "locks", "shipped_spread")
+RUNS, SETTINGS = ("records", "samples"), ("pairs", "questions", "locks", "shipped_spread")
 # Tables whose module has another name.
 MODULES = {"verdicts": "causes"}
 Kind = Literal["table", "figure"]
@@ -57,14 +57,6 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Page:
-    """A page that shows the table of its name, and others."""
-
-    title: str
-    tables: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
 class Chapter:
     """A target with its tables and figures.
 
@@ -78,13 +70,11 @@ class Chapter:
     over: Condition | None = None
     tables: Mapping[str, Condition] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    pages: Mapping[str, Page] = field(default_factory=dict)
-    """Pages that are not the report."""
 
 
 @dataclass
 class Outputs:
-    """The tables, figures and pages of all chapters for the planned experiments, by name."""
+    """The tables and figures of all chapters for the planned experiments, by name."""
 
     root: Path
     experiments: Mapping[str, Experiment]
@@ -152,10 +142,6 @@ class Outputs:
             }
             titles |= of_chapter
         return titles
-
-    def pages(self, parts: Iterable[str] = ()) -> list[str]:
-        """The pages of chapters that have at least one table."""
-        return [page for chapter in self._made(parts) for page in chapter.pages]
 
     def left_out(self, parts: Iterable[str] = ()) -> list[str]:
         """The titles of figures for which no planned experiment has data."""

@@ -74,9 +74,7 @@ def record(folder: Path, deeper: Types | None = None, remedy: str = REMEDY) -> d
         if key not in content or not isinstance(content[key], kind):
             refuse(path, f"{key!r} is {'of a wrong type' if key in content else 'missing'}", remedy)
     for key in ("versions", "allocator_settings", "thread_settings"):
-        # Older runs have no thread settings.
-        settings = content["provenance"].get(key, {} if key == "thread_settings" else None)
-        if not isinstance(settings, dict):
+        if not isinstance(content["provenance"].get(key), dict):
             refuse(path, f"'provenance.{key}' is missing, or no object", remedy)
     check_quantities(content, path, remedy=remedy)
     for where, kinds in (_DEEPER | dict(deeper or {})).items():
@@ -121,24 +119,19 @@ def samples(folder: Path, of: Mapping[str, Any], remedy: str = REMEDY) -> dict[s
     DamagedError."""
     path = folder / _SAMPLES
     head, *lines = lines_of(path, remedy) or [""]
-    columns = columns_of(head, path, remedy)
+    check_columns(head, path, remedy)
     check_count(len(lines), of, path, remedy)
     try:
-        rows = [
-            _row(values, columns, path, number, remedy)
-            for number, values in enumerate(csv.reader(lines, strict=True), 2)
-        ]
+        rows = [_row(values, path, number, remedy) for number, values in enumerate(csv.reader(lines, strict=True), 2)]
     except csv.Error:
         refuse(path, "no CSV", remedy)
-    return {column: [row[place] for row in rows] for place, column in enumerate(columns)}
+    return {column: [row[place] for row in rows] for place, column in enumerate(COLUMNS)}
 
 
-def columns_of(head: str, path: Path, remedy: str = REMEDY) -> list[str]:
-    """The columns in the header of the samples. New columns are added at the end, so older runs lack the last ones."""
-    columns = head.split(",")
-    if columns != COLUMNS[: len(columns)] or "written_bytes" not in columns:
+def check_columns(head: str, path: Path, remedy: str = REMEDY) -> None:
+    """Raise DamagedError unless the header of the samples names their columns."""
+    if head.split(",") != COLUMNS:
         refuse(path, "its first line does not name the columns of samples", remedy)
-    return columns
 
 
 def check_count(lines: int, of: Mapping[str, Any], path: Path, remedy: str = REMEDY) -> None:
@@ -148,13 +141,13 @@ def check_count(lines: int, of: Mapping[str, Any], path: Path, remedy: str = REM
         refuse(path, f"cut, or not this run's: {lines:,} lines, and run.json says {expected:,}", remedy)
 
 
-def _row(values: list[str], columns: list[str], path: Path, number: int, remedy: str) -> list[float | str | None]:
-    if len(values) != len(columns):
-        refuse(path, f"line {number} has {len(values)} values for {len(columns)} columns", remedy)
+def _row(values: list[str], path: Path, number: int, remedy: str) -> list[float | str | None]:
+    if len(values) != len(COLUMNS):
+        refuse(path, f"line {number} has {len(values)} values for {len(COLUMNS)} columns", remedy)
     try:
         row = [
             value or None if column == "phase" else float(value) if value else None
-            for column, value in zip(columns, values, strict=True)
+            for column, value in zip(COLUMNS, values, strict=True)
         ]
     except ValueError:
         row = [math.nan]

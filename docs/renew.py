@@ -57,7 +57,7 @@ SETS = {
     ),
     "quoted": Set(
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",
-        ("claims", "comparisons", "streaming"),
+        ("comparisons", "streaming"),
     ),
     "reported": Set(
         "uv run snakemake --cores 2 --configfile config/quoted.yaml --config 'only=[frames, chunking]'",
@@ -102,9 +102,9 @@ def take_gates(results: Path) -> None:
 
 
 def take_atlas(results: Path) -> None:
-    """Replace set `atlas` by an atlas: its tables and its page."""
+    """Replace set `atlas` by the tables of an atlas."""
     folder = _emptied("atlas")
-    for name in ("cells.csv", "steps.csv", "atlas.html"):
+    for name in ("cells.csv", "steps.csv"):
         shutil.copy(results / name, folder)
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("runs/*/**/run.json"))]
     of = [{**one["provenance"], "started_at": one["started_at"]} for one in records]

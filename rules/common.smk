@@ -22,7 +22,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from beyond_ram import experiment, idle, lost, outdated, outputs, progress, rounds
 from beyond_ram.closure import closure, digest
-from beyond_ram.outputs import Figure, Page, always, has, limited, varies
+from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.run_files import RUN_FILES
 from beyond_ram.stacks import variants
@@ -183,7 +183,6 @@ ORDER_SEED = experiment.specs.order_seed(RESULTS)
 # Pairs of stacks to compare: from the config, and each older lock with the newer one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
 QUESTIONS = experiment.roles.questions(CONFIG)
-CLAIMED = experiment.roles.claimed(CONFIG)
 
 
 def compares(one):

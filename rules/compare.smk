@@ -1,6 +1,6 @@
 """Candidates and their baselines, for every comparison of the config and every kept lock.
 
-Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `changes` with a page. Always holds: results are
+Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `changes`. Always holds: results are
 those of table `comparisons`.
 """
 
@@ -9,5 +9,4 @@ OUTPUTS.add(
     "What changed",
     covers=compares,
     tables=["changes"],
-    pages={"changes": Page("what candidates changed against their baselines", ["stack_differences"])},
 )

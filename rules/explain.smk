@@ -13,7 +13,7 @@ def repeats_work(one):
 OUTPUTS.add(
     "explain",
     "Explanation",
-    covers=lambda one: one.workload in ("tokenize", "soak", "planted") and not one.find_limit and not limited(one),
+    covers=lambda one: one.workload in ("tokenize", "soak") and not one.find_limit and not limited(one),
     over=lambda one: not limited(one),
     tables={"owners": always, "verdicts": always, "regrowth": repeats_work, "remedies": varies("remedy")},
     figures={

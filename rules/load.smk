@@ -86,7 +86,6 @@ OUTPUTS.add(
             "Which loader, if the data exceeds memory?",
         ),
     },
-    pages={"pareto": Page("choosing a loader", ["loaders"])},
 )
 for workload, name in (("write", "writers"), ("ddp", "ddp")):
     OUTPUTS.add(

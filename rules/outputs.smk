@@ -22,16 +22,11 @@ def parts():
 
 
 def targets(parts):
-    """Every table, figure and page of some parts, or of all."""
+    """Every table and figure of some parts, or of all."""
     names = OUTPUTS.tables(parts, general=not parts)
     made = [path for name in names for path in table(name)]
     made += [f"{FIGURES}/{name}.{ending}" for name in OUTPUTS.figures(parts) for ending in ("svg", "png")]
-    return available(made + [f"{RESULTS}/{page}.html" for page in pages(parts)])
-
-
-def pages(parts):
-    """The pages of some parts whose tables are not lost."""
-    return [page for page in OUTPUTS.pages(parts) if f"{TABLES}/{page}.parquet" not in LOST]
+    return available(made)
 
 
 def made_from(kind, name):
@@ -120,7 +115,6 @@ for chapter in OUTPUTS.chapters:
                 code=lambda w, name=name: code_of_output("table", name),
                 needs=OUTPUTS.needs("table", name),
                 pairs=PAIRS,
-                claimed=CLAIMED,
                 questions=QUESTIONS,
             script:
                 "../scripts/table.py"
@@ -146,35 +140,9 @@ for chapter in OUTPUTS.chapters:
                 code=lambda w, name=name: code_of_output("figure", name),
                 needs=OUTPUTS.needs("figure", name),
                 pairs=PAIRS,
-                claimed=CLAIMED,
                 questions=QUESTIONS,
             script:
                 "../scripts/figure.py"
-
-
-for chapter in OUTPUTS.chapters:
-    for name, page in chapter.pages.items():
-
-        rule:
-            name:
-                f"{name}_page"
-            input:
-                **{other: f"{TABLES}/{other}.parquet" for other in page.tables},
-                table=f"{TABLES}/{name}.parquet",
-                template=f"report/{name}.html.jinja",
-                code=closure("scripts/page.py", workflow.basedir),
-            output:
-                report(f"{RESULTS}/{name}.html", category=chapter.title, labels={"page": page.title}),
-            log:
-                f"{RESULTS}/logs/{name}.log",
-            conda:
-                "../envs/driver.yaml"
-            params:
-                name=name,
-                tables=list(page.tables),
-                code=lambda w, name=name: code_of("scripts/page.py", others=[f"report/{name}.html.jinja"]),
-            script:
-                "../scripts/page.py"
 
 
 for part in OUTPUTS.parts():

@@ -2,7 +2,7 @@
 
 Needs: runs, tables and figures. Makes: tables `runs`, `session_spread`, `comparisons` and `stack_differences`, report.html,
 summary.txt. Always holds: the report opens from a file without a network, and has only what was run. `snakemake --report`
-makes Snakemake's own report, with figures, captions and pages.
+makes Snakemake's own report, with figures and captions.
 """
 
 # The summary is the last lines of a call on the terminal.
@@ -49,7 +49,6 @@ rule report:
     params:
         figures=lambda w: figures_of_report(),
         left_out=lambda w: OUTPUTS.left_out(parts()),
-        pages=lambda w: pages(parts()),
         # Paths that an earlier call with --keep-going has lost.
         lost=sorted(LOST),
         code=lambda w: code_of(

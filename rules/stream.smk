@@ -1,7 +1,7 @@
-"""Streaming: requests, memory and time; Spark's data source for the Hub; what was claimed, also of what scripts report.
+"""Streaming: requests, memory and time; Spark's data source for the Hub.
 
-Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `spark` and `claims`,
-claims.html, five figures. Always holds: every row, sample and frame of a repository contains its number, and each run
+Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming` and `spark`,
+five figures. Always holds: every row, sample and frame of a repository contains its number, and each run
 has its own endpoint. A Spark step that fails is recorded with its reason.
 """
 
@@ -70,12 +70,4 @@ OUTPUTS.add(
             lambda one: "download" in one.matrix.mode and max(one.matrix.epochs) > 1,
         ),
     },
-)
-OUTPUTS.add(
-    "stream",
-    "Streaming",
-    covers=lambda one: one.workload in ("stream", "spark")
-    or {*getattr(one.matrix, "script", ())} & {"dedup", "frames", "tars"},
-    tables=["claims"],
-    pages={"claims": Page("claims and what was measured")},
 )

@@ -5,7 +5,7 @@ from beyond_ram import figures, logs, making
 
 def main(snakemake):
     params = snakemake.params
-    arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.claimed, params.questions)
+    arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.questions)
     result = making.figure(snakemake.input.script, arguments)
     figure, caption = figures.not_drawn(result) if isinstance(result, str) else result
     output = snakemake.output

@@ -22,7 +22,6 @@ def main(snakemake):
         runs := Runs(snakemake.input.runs),
         Samples(snakemake.input.samples, runs),
         params.left_out,
-        params.pages,
         Again(params.configfiles, params.folder, params.locks, params.budget_min),
         params.lost,
     )

@@ -6,7 +6,7 @@ from beyond_ram.collected import Runs
 
 def main(snakemake):
     params = snakemake.params
-    arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.claimed, params.questions)
+    arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.questions)
     table = making.table(snakemake.params.name, arguments, Runs(snakemake.input.collected))
     for warning in table.attrs.pop("warnings", ()):
         logs.warn(warning)

@@ -94,18 +94,6 @@ def test_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
     assert all_samples.lists(0)["t_s"] == []
 
 
-def test_older_run_may_lack_the_last_columns(tmp_path: Path, source: Path) -> None:
-    (path,) = copies([Source(source)], tmp_path / "runs", cells(2)[:1])
-    samples = path.with_name("samples.csv")
-    shorter = [line.rsplit(",", 8)[0] for line in samples.read_text().splitlines()]
-    samples.write_text("".join(f"{line}\n" for line in shorter))
-    files = collect_into(tmp_path, [path])
-    table = Samples(files[1:], Runs(files[:1])).of(0)
-    assert len(table) == len(shorter) - 1
-    assert table["major_faults"].isna().all()
-    assert table["rss_bytes"].max() > 0
-
-
 def test_runs_of_an_older_lock_come_last(tmp_path: Path, source: Path) -> None:
     old, new = copies([Source(source)], tmp_path / "runs", cells(2))
     (moved,) = [run for run in kept.keep(tmp_path, "current", LOCK)[1] if run.endswith("rep~1")]

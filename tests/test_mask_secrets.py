@@ -170,6 +170,9 @@ FORMS = [
 ]  # fmt: skip
 PLANTED = "S3cr3tV4lue"
 LINES = [
+    """openai -k {} a""", """cypher-shell -u me -p {}""", """tsql -U sa -P {}""", """vsql -w {}""", """gsql -p {}""",
+    """gem push -k {}""", """yt-dlp -u a -p {}""", """ccrypt -K {}""", """anaconda -t {}""", """nxc smb h -p {}""",
+    """yt-dlp --twofactor {}""", """x --passwort {}""", """x --contrasena={}""", """openssl dgst -hmac {}""",
     """mongoimport -p {}""", """mysqlslap -p{}""", """mysqlpump -p{}""", """ldapmodify -w {}""", """ldappasswd -w {}""",
     """valkey-cli -a {}""", """redis-benchmark -a {}""", """xh -a u:{} h""", """mycli -p {}""", """beeline -p {}""",
     """airflow users create -u admin -p {}""", """synapse -u me -p {} get x""", """llm keys set openai --value {}""",

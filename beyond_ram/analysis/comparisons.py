@@ -16,7 +16,7 @@ from ..experiment.workloads.base import Compared
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
-from .decide import ALPHA, LEVEL, Decision, Question, Repeats, decide
+from .decide import ALPHA, LEVEL, Question, Repeats, decide
 from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
 from .noise import NO_SPREAD, spreads_of
 from .outcomes import COUNTS, OUTCOME, tally
@@ -188,11 +188,6 @@ def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFram
     """The lines of one axis, and optionally of one metric."""
     lines = table[table["axis"] == axis]
     return lines if metric is None else lines[lines["metric"] == metric]
-
-
-def decision(line: "pd.Series[Any]") -> Decision:
-    """The decision of a line."""
-    return Decision(**{name: line[name] for name in DECIDED if name != "metric"})
 
 
 def ratio_of(line: Mapping[str, Any]) -> dict[str, float]:

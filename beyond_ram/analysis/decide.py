@@ -15,7 +15,7 @@ from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
 from .noise import NO_SPREAD, Array, Between, Noise, Spread
-from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, UNKNOWN, Family, Holds, Result
+from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, UNKNOWN, Family, Result
 from .thresholds import Threshold, threshold_of
 
 Direction = Literal["lower", "higher", "neither"]
@@ -238,14 +238,6 @@ class Decision:
             return self.difference - self.detectable, self.difference + self.detectable
         return self.ratio / self.detectable, self.ratio * self.detectable
 
-    def inverted(self) -> "Decision":
-        """The decision for baseline over candidate. Only for ratios. Better and worse change places."""
-        results: dict[Result, Result] = {"better": "worse", "worse": "better"}
-        return replace(
-            self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, low=1 / self.high,
-            high=1 / self.low, result=results.get(self.result, self.result),
-        )  # fmt: skip
-
 
 def differences(first: Array, second: Array) -> Array:
     """One value per pair. Their mean is the second mean minus the first; their scatter is the scatter of that mean.
@@ -308,8 +300,8 @@ class Middle:
     n: int = 0
 
 
-def middle(values: Sequence[float], *, counted: bool = False, level: float = LEVEL) -> Middle:
-    """The mean with Student's interval. Counts that agree in two or more repeats are exact.
+def middle(values: Sequence[float]) -> Middle:
+    """The mean with Student's interval.
 
     Readings scatter by at least `_RESOLUTION` of their mean, even if they happen to agree.
     """
@@ -317,9 +309,9 @@ def middle(values: Sequence[float], *, counted: bool = False, level: float = LEV
     mean = float(sample.mean()) if len(sample) else math.nan
     if len(sample) < AT_LEAST:
         return Middle(mean, n=len(sample))
-    least = 0.0 if counted else _RESOLUTION * abs(mean) / math.sqrt(len(sample))
+    least = _RESOLUTION * abs(mean) / math.sqrt(len(sample))
     error = max(float(sample.std(ddof=1)) / math.sqrt(len(sample)), least)
-    half = float(stdtrit(len(sample) - 1, (1 + level) / 2)) * error
+    half = float(stdtrit(len(sample) - 1, (1 + LEVEL) / 2)) * error
     return Middle(mean, mean - half, mean + half, len(sample))
 
 
@@ -596,41 +588,6 @@ def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as
         return abs(nearest)
     least = floor or 1.0
     return abs(math.log(max(baseline + nearest, least) / max(baseline, least)))
-
-
-def holds(decision: Decision, claimed: float) -> Holds:
-    """Whether a published ratio is reached, for a metric of which more is better.
-
-    - `yes`: the low end of the corrected interval reaches it.
-    - `partly`: confirmed to be better, but surely less than claimed.
-    - `no`: surely less than claimed, and not confirmed to be better.
-    - `undecided`: none of these.
-    """
-    low, high = decision.corrected_ends
-    reached = reaches(decision.ratio, low, high, claimed)
-    # A claim of any gain fails if the interval reaches no gain.
-    if reached == "undecided" or (reached == "yes" and claimed != 1):
-        return reached
-    better = decision.confirmed and decision.result != "same" and decision.ratio > 1
-    return reached if reached == "yes" and better else "partly" if better else "no"
-
-
-# exp(log(x)) is not exactly x.
-_ROUNDING = 1e-9
-
-
-def reaches(middle: float, low: float, high: float, claimed: float, *, higher: bool = True, none: float = 1.0) -> Holds:
-    """The rule of `holds` for any number with an interval; `none` is the value without any gain."""
-    if math.isnan(middle) or math.isnan(low) or math.isnan(high):
-        return "undecided"
-    worst, best = (low, high) if higher else (-high, -low)
-    claimed, none = (claimed, none) if higher else (-claimed, -none)
-    slack = _ROUNDING * max(abs(claimed), 1e-300)
-    if worst >= claimed - slack:
-        return "yes"
-    if best >= claimed - slack:
-        return "undecided"
-    return "partly" if worst > none else "no"
 
 
 def largest(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:

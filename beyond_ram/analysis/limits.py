@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..advice import advise
 from ..metrics import Record, Records
-from ..metrics.limits import ENDED_AT, PREDICTORS, ended_at
+from ..metrics.limits import ENDED_AT, PREDICTORS
 
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 
@@ -24,17 +24,6 @@ def limits(records: Records) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _too_small_by_ending(limit: Mapping[str, Any]) -> dict[str, Any]:
-    """The largest limits that were too small, by how the run ended. Works for older runs too, as the probes record
-    it."""
-    ended: dict[str, Any] = dict.fromkeys(ENDED_AT.values())
-    for probe in limit.get("probes", []):
-        if not probe["completed_work"]:
-            name = ended_at(probe)
-            ended[name] = max(ended[name] or 0, probe["limit_bytes"])
-    return ended
-
-
 def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
     # A failed run says nothing about the needed memory.
@@ -43,7 +32,7 @@ def _line(record: Record) -> dict[str, Any]:
     completed, advice = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],
-        **_too_small_by_ending(limit),
+        **{name: limit.get(name) for name in ENDED_AT.values()},
         "completed_at_bytes": completed,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
         "ask_bytes": None if advice.at_least else advice.ask_bytes,
@@ -63,7 +52,7 @@ def _line(record: Record) -> dict[str, Any]:
 
 
 def _speed(limit: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits that keep the speed; all None if they were not searched, as in older runs."""
+    """The limits that keep the speed; all None if they were not searched."""
     probes, kept_at = limit.get("speed_probes", []), limit.get("speed_kept_at_bytes")
     shares = [one["without_limit_s"] / one["at_limit_s"] for one in probes if one["limit_bytes"] == kept_at]
     return {

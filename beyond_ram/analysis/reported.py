@@ -19,7 +19,7 @@ def reported(runs: pd.DataFrame) -> pd.DataFrame:
         for name in names:
             metric, values = METRICS[name], repeats[name].dropna()
             if len(values):
-                mean = middle(values.tolist(), counted=metric.trust == "exact")
+                mean = middle(values.tolist())
                 line = cell | {"metric": metric.label, "unit": metric.unit, "better": metric.direction, "n": mean.n}
                 lines.append(line | {"mean": mean.mean, "low": mean.low, "high": mean.high})
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)

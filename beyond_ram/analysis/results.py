@@ -10,8 +10,6 @@ RESULTS: tuple[Result, ...] = get_args(Result)
 Family = Literal["planned", "exploratory"]
 """How a comparison is corrected: planned ones by Holm, all others by false discovery rate."""
 FAMILIES: tuple[Family, ...] = get_args(Family)
-Holds = Literal["yes", "partly", "no", "undecided"]
-"""Whether a published claim holds. `partly`: better than no effect, but surely less than claimed."""
 
 # Why a comparison is undecided.
 FEW, NOISY, SMALL = "too few repeats", "too noisy", "may be below the threshold"

@@ -5,7 +5,6 @@ from typing import Any
 import pandas as pd
 
 from ..experiment import AXES
-from ..experiment.records import workload
 from ..metrics import Events, Record, Records, derive
 from .frame import axes, describe
 
@@ -35,19 +34,17 @@ def runs(records: Records) -> pd.DataFrame:
 def _line(record: Record, events: Events) -> dict[str, Any]:
     provenance = record["provenance"]
     versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
-    # Older runs have no thread settings.
     settings = {
-        key: " ".join(f"{name}={value}" for name, value in provenance[key].items()) if key in provenance else None
+        key: " ".join(f"{name}={value}" for name, value in provenance[key].items())
         for key in ("allocator_settings", "thread_settings")
     }
     machine = {k: v for k, v in provenance.items() if k not in ("versions", "randomised", *settings)}
     measured = derive(record, events)
     return {
         **record["cell"],
-        "workload": workload(record),
-        **{key: record[key] for key in SCALARS},
+        **{key: record[key] for key in ("workload", *SCALARS)},
         **{key: measured[key] for key in ("duration_s", "cpu_s")},
-        "started_at": record.get("started_at"),  # missing in older runs
+        "started_at": record.get("started_at"),
         "reason": record.get("reason", ""),
         **{key: measured[key] for key in ("rows", "bytes_in")},
         "ids_sha256": record["work"].get("ids_sha256"),

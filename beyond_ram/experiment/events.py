@@ -171,7 +171,7 @@ _ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
 def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
     """Faults of an event against the schema. An unknown event is only checked for types.
 
-    Older runs may have fields that no longer exist: a fault only if `strict`.
+    A program of the user's may have fields of its own: a fault only if `strict`.
     """
     name = event["event"]
     described_event = EVENTS.get(name, Event(""))

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ..text import NAME
 from .paths import STACK, VALUE, Cell, Value, pattern
@@ -36,7 +36,7 @@ def _level(level: str) -> tuple[str, Value] | None:
 def run_pattern(experiments: Mapping[str, Experiment]) -> str:
     """A regular expression for the folders of all runs that one command makes: all but interrupted ones and reruns."""
     rep = pattern(["rep"])
-    paths = [f"{_before(name, _levels(one, 'cold|warm'))}/{rep}" for name, one in experiments.items()]
+    paths = [f"{'/'.join([name, *_levels(one, 'cold|warm')])}/{rep}" for name, one in experiments.items()]
     return f"(?:{'|'.join(paths) or '-'})"
 
 
@@ -46,23 +46,13 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
     for name, experiment in experiments.items():
         if "cache" in (axes := list(experiment.axes())):
             levels, place = _levels(experiment), axes.index("cache")
-            heads.append(_before(name, levels[:place]))
-            tails.append(_after(levels[place + 1 :]) + pattern(["rep"]))
+            heads.append("/".join([name, *levels[:place]]))
+            tails.append("/".join([*levels[place + 1 :], pattern(["rep"])]))
     sides = {"head": heads, "tail": tails}
     return {side: f"(?:{'|'.join(dict.fromkeys(patterns)) or '-'})" for side, patterns in sides.items()}
 
 
-def _levels(experiment: Experiment, cache: str = "") -> list[tuple[str, bool]]:
-    """A regular expression for each level of an experiment's runs, and whether it may be missing."""
+def _levels(experiment: Experiment, cache: str = "") -> list[str]:
+    """A regular expression for each level of an experiment's runs."""
     values = {"stack": STACK, "cache": f"(?:{cache})"}
-    return [(f"{axis}~{values.get(axis, VALUE.pattern)}", axis_.later) for axis, axis_ in experiment.axes().items()]
-
-
-def _before(name: str, levels: Iterable[tuple[str, bool]]) -> str:
-    """The experiment and some levels, without a slash at the end."""
-    return name + "".join(f"(?:/{level})?" if optional else f"/{level}" for level, optional in levels)
-
-
-def _after(levels: Iterable[tuple[str, bool]]) -> str:
-    """Some levels, each followed by a slash."""
-    return "".join(f"(?:{level}/)?" if optional else f"{level}/" for level, optional in levels)
+    return [f"{axis}~{values.get(axis, VALUE.pattern)}" for axis in experiment.axes()]

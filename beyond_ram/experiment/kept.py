@@ -35,7 +35,7 @@ def read(results: Path | str) -> list[str]:
 
 
 def locks(results: Path | str) -> dict[str, str]:
-    """The locks of all kept stacks, by name; runs that earlier versions kept have none."""
+    """The locks of all kept stacks, by name, without those that somebody removed."""
     names = {str(parse(run)["stack"]) for run in read(results)}
     files = {name: Path(results, LOCKS, f"{name}.txt") for name in sorted(names)}
     return {name: str(file) for name, file in files.items() if file.exists()}

@@ -41,11 +41,6 @@ class Comparison(Strict):
 
     baselines: Names = Field(description="The reference stacks.")
     candidates: Names = Field(description="The stacks that are compared with them.")
-    claims: bool = Field(
-        False,
-        description="Whether to check published claims about streaming with these stacks: the baselines are older "
-        "than the claims, the candidates newer.",
-    )
 
     def pairs(self) -> list[tuple[str, str]]:
         """Every baseline with every candidate."""

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from ..callers import below_snakemake
-from ..folders import mark, protected_places
+from ..folders import protected_places
 
 # Type of an error whose message does not repeat the input, because it may contain a password.
 NOT_ECHOED = "not_echoed"
@@ -149,17 +149,13 @@ def results_fault(results: Path | str, root: Path | str) -> str | None:
         return f"cannot be used: {error}"
 
 
-def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
-    """Make the results folder, or add marks to an older one."""
+def open_results(results: Path | str) -> None:
+    """Make the results folder, with its mark."""
     folder = Path(results)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / RESULTS_MARK).exists():
-        for manifest in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
-            mark(manifest.parent)
         with contextlib.suppress(FileExistsError):  # another workflow has created it
             os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-    for lock in Path(stacks).glob("*/beyond-ram.lock"):
-        mark(lock.parent)
 
 
 class LockedError(RuntimeError):

@@ -14,15 +14,12 @@ from ..text import plain
 from .events import FIELDS, faults
 from .grammar import parse
 from .paths import Value
-from .workloads import WORKLOADS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NO_RECORD = "no_record"
 """The outcome of a requested run without a record."""
-# Earlier names of workloads, in kept runs.
-RENAMED = {"ranks": "ddp"}
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 # Fields of a cell's record that the record of a plain command does not have.
 _DEEPER: run_reading.Types = {
@@ -52,6 +49,8 @@ def record(folder: Path) -> dict[str, Any]:
     """Read run.json of a run's folder. Raises DamagedError if it is truncated, of another kind, or of another cell."""
     path = folder / _RECORD
     content = run_reading.record(folder, _DEEPER, _remedy(path))
+    if "workload" not in content:
+        run_reading.refuse(path, "'workload' is missing", _remedy(path))
     if content["cell"] != (described := cell(folder)):
         wrong = [key for key in {**content["cell"], **described} if content["cell"].get(key) != described.get(key)]
         what = f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}"
@@ -66,10 +65,8 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The record and the events of a run's folder, with all current axes in its cell. Raises DamagedError."""
+    """The record and the events of a run's folder. Raises DamagedError."""
     content, run_events = record(folder), events(folder)
-    content["workload"] = workload(content)
-    content["cell"] = of_today(content["cell"], content["workload"])
     if content["sampler"] and not run_events:
         run_reading.refuse(folder / _EVENTS, "empty, but the run was measured", _remedy(folder))
     return content, run_events
@@ -78,26 +75,11 @@ def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
     """The cell of a requested run with `outcome`, `completed_work` and `reason`.
 
-    `of` is its record with all current axes; without one the outcome is `no_record`.
+    `of` is its record; without one the outcome is `no_record`.
     """
     if of is None:
         return {**cell(folder), "outcome": NO_RECORD, "completed_work": False, "reason": ""}
     return {**of["cell"], **{key: of.get(key, "") for key in ("outcome", "completed_work", "reason")}}
-
-
-def workload(record: Mapping[str, Any]) -> str:
-    """The current name of a run's workload. Kept runs may have an earlier name, or none for `tokenize`."""
-    name = str(record.get("workload", "tokenize"))
-    return RENAMED.get(name, name)
-
-
-def of_today(cell: Mapping[str, Value], name: str) -> dict[str, Value]:
-    """A cell of a workload with axes added that did not exist when it was measured, each with its value at that
-    time."""
-    if name not in WORKLOADS:
-        return dict(cell)
-    axes = {axis: value for axis, value in cell.items() if axis not in ("experiment", "rep")}
-    return {"experiment": cell["experiment"], **WORKLOADS[name].points().whole(axes), "rep": cell["rep"]}
 
 
 def samples(folder: Path) -> dict[str, list[float | str | None]]:
@@ -117,7 +99,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
     schema = pa.schema([(name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS])
     try:
         text = path.read_bytes()
-        run_reading.columns_of(text.partition(b"\n")[0].decode(), path, _remedy(path))
+        run_reading.check_columns(text.partition(b"\n")[0].decode(), path, _remedy(path))
         # Quoted or incomplete lines take the slow way, which reports errors.
         if b'"' in text or not text.endswith(b"\n"):
             raise pa.ArrowInvalid
@@ -130,8 +112,6 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         table = pa.table(samples(folder))
     run_reading.check_count(table.num_rows, of, path, _remedy(path))
-    for name in COLUMNS[table.num_columns :]:
-        table = table.append_column(name, pa.nulls(table.num_rows))
     return table.cast(schema)
 
 

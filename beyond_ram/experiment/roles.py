@@ -61,8 +61,3 @@ def questions(config: Config) -> list[dict[str, Any]]:
             }
             planned.append({"experiment": name, "metric": one.metric, "axis": one.compare, "where": where})
     return planned
-
-
-def claimed(config: Config) -> list[Pair]:
-    """The pairs of stacks to check published claims with."""
-    return [pair for comparison in config.comparisons.values() if comparison.claims for pair in comparison.pairs()]

@@ -85,7 +85,7 @@ class Runs:
             return
         self._failed.append(
             {
-                **self.parameters(one),
+                **one.parameters(),
                 "workload": job.workload,
                 "outcome": "failed",
                 "completed_work": False,
@@ -93,10 +93,6 @@ class Runs:
             }
             | {"reason": _reason(end_of(log))}
         )
-
-    def parameters(self, cell: Cell) -> dict[str, Any]:
-        """The cell as in table `runs`, which has every axis of its workload; paths lack some defaults."""
-        return records.of_today(cell.parameters(), self.config.job(cell).workload)
 
     def table(self) -> pd.DataFrame:
         """Table `runs`."""
@@ -127,7 +123,7 @@ class Looks:
         self._repeat = self._looked = 0
         bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
         self._pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
-        self._keys = {cell: key_of(runs.parameters(candidate_of(cell))) for cell in cells}
+        self._keys = {cell: key_of(candidate_of(cell).parameters()) for cell in cells}
 
     def undecided(self, repeat: int) -> list[Cell]:
         """The cells to weigh again."""

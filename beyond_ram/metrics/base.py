@@ -113,7 +113,7 @@ def event_field(event_name: str, key: str) -> Derive:
 
 
 def peak(kind: str) -> Derive:
-    return lambda record, _: record["peak"].get(kind)  # older runs may lack it
+    return lambda record, _: record["peak"].get(kind)
 
 
 def work(key: str) -> Derive:

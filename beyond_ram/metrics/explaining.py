@@ -1,4 +1,4 @@
-"""Columns of analysis: slopes, shards, owners, regrowth, remedies, steps between versions, claims."""
+"""Columns of analysis: slopes, shards, owners, regrowth, remedies, steps between versions."""
 
 from .base import EXACT, MARK, Column
 
@@ -128,14 +128,7 @@ COLUMNS: list[Column] = [
         "by moments", names=("contrast_degrees", "mean_degrees")),
     Column("strength", "Strength", "log of a ratio", ("comparisons",),
         "log of the interval's end nearest to no difference; 0 if the interval includes none", _DECIDED),
-    Column("claimed", "Claimed", "ratio, or as the claim says", ("claims",), "the published number",
-        "as published"),
     Column("mean", "Mean", "the number's", ("reported",),
         "of the runs that finished their work; `low` and `high` are the ends of its 95 % interval",
         "as its script says", names=("mean", "low", "high")),
-    Column("measured", "Measured", "ratio, or as the claim says", ("claims",),
-        "after over before, turned so that larger is better, unless the claim is a number of its "
-        "own; `low` and `high` its interval, `_corrected` the one that decides",
-        f"{_DECIDED}, also for which counts are exact",
-        names=("measured", "low", "high", "low_corrected", "high_corrected")),
 ]  # fmt: skip

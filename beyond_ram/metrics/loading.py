@@ -95,14 +95,9 @@ def _ceiling(record: Record, events: Events) -> float | None:
 
 
 def _startup(record: Record, events: Events) -> float | None:
-    """CPU seconds of starting the workers; unknown in older runs."""
-    started = first(events, "epoch")
-    if not started:
-        return None
-    if "startup_cpu_s" in started:
-        startup_s: float | None = started["startup_cpu_s"]
-        return startup_s
-    return None if record["cell"].get("workers") else 0.0
+    """CPU seconds of starting the workers; None if they do not report it."""
+    startup_s: float | None = first(events, "epoch").get("startup_cpu_s")
+    return startup_s
 
 
 def _first_cpu(record: Record, events: Events) -> float | None:

@@ -166,7 +166,7 @@ def _failed(record: Record, _: Events) -> float | None:
 
 
 def _pressure(key: str) -> Derive:
-    """Missing in older runs, and where the kernel does not count it."""
+    """Missing where the kernel does not count it."""
     return lambda record, _: (record.get("pressure") or {}).get(key)
 
 

@@ -32,10 +32,7 @@ _STREAMED = ("runs", "streaming")
 _DELIVERED = ("runs", "streaming", "loaders")
 _OVER_REPEATS = "table streaming: median over repeats; table loaders: geometric mean with its 95 % interval"
 _OWN_WORK = "measured by the endpoint itself; excludes injected waits"
-_BOUND = (
-    "a bound: a client cannot have waited longer for the endpoint's own work than the endpoint was busy; older runs "
-)
-_BOUND += "have none"
+_BOUND = "a bound: a client cannot have waited longer for the endpoint's own work than the endpoint was busy"
 
 
 def requests_column(kind: str, role: str) -> str:

@@ -16,8 +16,7 @@ from ..experiment import parse
 from ..metrics.runs import anon_once
 from ..one_run import Run
 from ..units import MB
-from .packed import packed_json
-from .page import render
+from .page import packed, render
 from .run import pss_readings, view
 from .sections import DATA, tags
 
@@ -47,8 +46,6 @@ class Cells:
     packs: list[markupsafe.Markup] = field(default_factory=list)
     of: dict[Key, Line] = field(default_factory=dict)
     """The line of each cell."""
-    places: dict[Key, Sequence[int]] = field(default_factory=dict)
-    """The indices of the runs of each cell."""
 
     def read(self, weighed: Runs, samples: Samples) -> None:
         """Read every run, one cell at a time. Raises DamagedError."""
@@ -63,10 +60,9 @@ class Cells:
             cell = runs[0].record["cell"]
             self.lines.append(self._line(path, cell, runs, len(self.packs)))
             self.of[key(cell)] = self.lines[-1]
-            self.places[key(cell)] = places
             pack[path] = self._page(path, cell, runs, {name: lines[key(cell)] for name, lines in beside.items()}, most)
             if len(pack) == TOGETHER or number == len(groups):
-                self.packs.append(packed_json(pack))
+                self.packs.append(packed(pack))
                 pack = {}
 
     def _line(self, path: str, cell: Line, runs: Sequence[Run], pack: int) -> Line:

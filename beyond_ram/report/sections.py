@@ -1,13 +1,13 @@
 """The sections of the workflow's report: values for templates, and the tags of their filters."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from ..analysis import changes as changes_of
+from ..analysis import claims as claims_of
 from ..analysis import pareto as pareto_of
 from ..analysis import stack_differences
 from ..analysis.findings import Finding
@@ -15,30 +15,15 @@ from ..analysis.frame import Cell, cells, describe, same_but_for, varied
 from ..analysis.loaders import OF_A_LOADER, by_way
 from ..analysis.outcomes import tally
 from ..figures import MB, counts, loader_kind
-from ..metrics import METRICS
 from ..stacks.differences import packages_in_words
-from ..text import plain
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
-# An interval end beyond this ratio, or below its inverse, is not printed as a number.
-_ABSURD = 1000
-_MOST = 120
 # Kernel readings vary by this share for no reason.
 _BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
-
-# Labels of column `holds`.
-HOLDS = {
-    "yes": "holds",
-    "partly": "better, by less than claimed",
-    "no": "does not hold",
-    "undecided": "undecided",
-    "not run": "not run",
-}
-_OF_SEVERAL = {"yes": "hold", "no": "do not hold"}
 
 
 def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
@@ -166,53 +151,23 @@ def _number(value: Any, form: str = "{:,.0f}") -> str:
     return form.format(value) if _is_set(value) else ""
 
 
-def _claimed(value: Any) -> str:
-    return _number(value, "{:,.3g}" if _is_set(value) and value < 1000 else "{:,.0f}")
-
-
-def _end(value: Any) -> str:
-    """An interval end in words. Strongly corrected intervals of two noisy repeats have ends that no ratio can reach."""
-    if _is_set(value) and value > _ABSURD:
-        return f"over {_ABSURD:,}"
-    return f"under {1 / _ABSURD}" if _is_set(value) and 0 < value < 1 / _ABSURD else _claimed(value)
-
-
-def listed(line: Mapping[Any, Any]) -> Line:
-    """A line of table `claims`, in words."""
-    exact, has_interval = line["low"] == line["high"], _is_set(line["low"])
-    interval = (
-        f"{_end(line['low'])} to {_end(line['high'])}" if has_interval and not exact else "exact" if exact else ""
-    )
-    decides = f"{_end(line['low_corrected'])} to {_end(line['high_corrected'])}" if has_interval and not exact else ""
-    return {
-        "holds": HOLDS.get(line["holds"], line["holds"]),
-        "class": line["holds"].split()[0].strip(",") if line["holds"] in HOLDS else "",
-        "measured": _claimed(line["measured"]),
-        "interval": interval,
-        "decides": decides,
-        "n": f"{line['n']:.0f}",
-        "conditions": line["conditions"],
-        "tags": tags([line]),
-    }
-
-
-def claims(table: pd.DataFrame) -> Iterator[Line]:
-    """Each claim with its counts and lines. Lines in which it holds come first."""
-    for (claim, claimed), group in table.groupby(["claim", "claimed"], sort=False) if len(table) else ():
-        counts = group["holds"].value_counts()
-        summary = "; ".join(
-            f"{counts[holds]} {words if counts[holds] == 1 else _OF_SEVERAL.get(holds, words)}"
-            for holds, words in HOLDS.items()
-            if holds in counts
-        )
-        order = group["holds"].map({holds: place for place, holds in enumerate(HOLDS)})
-        lines = group.assign(order=order).sort_values(["order", "measured"], ascending=[True, False], kind="stable")
-        yield {
-            "claim": claim,
-            "claimed": _claimed(claimed),
-            "summary": f"Of {len(group)} condition{'' if len(group) == 1 else 's'}: {summary}",
-            "lines": [listed(line) for line in lines.to_dict("records")],
+def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
+    """Published claims beside the measured factors."""
+    lines = [*claims_of.claims(comparisons, {one["name"]: one["versions"]["datasets"] for one in stacks(runs)})]
+    conditions = [axis for axis in varied(pd.DataFrame(lines)) if axis not in ("experiment", "stack")] if lines else []
+    return [
+        {
+            "claim": line["claim"],
+            "claimed": f"{line['claimed']:g}",
+            "measured": f"{line['measured']:,.3g}",
+            "interval": f"{line['low']:,.3g} to {line['high']:,.3g}" if _is_set(line["low"]) else "",
+            "n": f"{line['n']:.0f}",
+            "sides": f"{line['before']} and {line['after']}",
+            "cell": ", ".join([str(line["experiment"]), *describe(line, conditions)]),
+            "tags": tags([line]),
         }
+        for line in lines
+    ]
 
 
 def _why(line: Mapping[Any, Any]) -> str:
@@ -305,31 +260,6 @@ def changes(table: pd.DataFrame) -> list[Line]:
     """The lines of table `changes` in words."""
     lines = zip(changes_of.in_words(table), table.to_dict("records"), strict=True)
     return [{**words, "tags": tags([line])} for words, line in lines]
-
-
-def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) -> Line:
-    """Every metric of every run, for the figure that can show any of them.
-
-    `paths` has the cell of each line, `labels` its description. Shown texts are escaped for Plotly; filters use the
-    unescaped values.
-    """
-    metrics = {}
-    for key, metric in METRICS.items():
-        values = pd.to_numeric(runs[key], errors="coerce") if key in runs else pd.Series(dtype=float)
-        if values.notna().any():
-            scale, unit = (MB, "MB") if metric.unit == "bytes" else (1, metric.unit)
-            numbers = [None if pd.isna(value) else float(f"{value / scale:.6g}") for value in values]
-            metrics[key] = {"label": metric.label, "unit": unit, "values": numbers}
-    lines = runs.to_dict("records")
-    of = {
-        "stack": [str(line["stack"]) for line in lines],
-        "experiment": [str(line["experiment"]) for line in lines],
-        "data": [next((str(line[name]) for name in DATA if _is_set(line.get(name))), "") for line in lines],
-    }
-    # Plotly interprets tags.
-    shown, words = ({name: escape(plain(name, _MOST), quote=False) for name in names}
-                    for names in ({*of["stack"], *of["experiment"]}, labels))  # fmt: skip
-    return {"metrics": metrics, "cell": list(paths), "label": [words[one] for one in labels], "shown": shown, **of}
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ import pandas as pd
 import beyond_ram
 
 from ..analysis import changes, session_spread
+from ..analysis.claims import POST
 from ..analysis.findings import Finding, undecided
 from ..analysis.frame import key
 from ..analysis.thresholds import SHARE
@@ -24,12 +25,9 @@ from . import sections
 from .cells import Cells
 from .cells import named as named_once
 from .drawing import inline
-from .packed import packed_json
 
 STRONGEST = 3
 MOST_UNDECIDED = 3
-# Chapters that are sections of the report.
-_SECTIONS = ("claims", "pareto", "changes")
 # In the terminal summary: maximum number of sentences about undecided questions, and of characters per line.
 _OPEN, _WIDE = 2, 200
 Tables = Mapping[str, pd.DataFrame]
@@ -137,11 +135,10 @@ def report(
     weighed: Runs,
     samples: Samples,
     left_out: Sequence[str],
-    pages: Sequence[str],
     again: Again,
     lost: Sequence[str] = (),
 ) -> None:
-    """Write the report. Chapters without a section in it are linked from `pages`.
+    """Write the report.
 
     `lost` are the runs, tables and figures that could not be made. Raises DamagedError if an input is damaged.
     """
@@ -150,7 +147,6 @@ def report(
     cells = Cells(page, tables, settings, again.run)
     cells.read(weighed, samples)
     shown, empty = _figures(figures, runs)
-    explorer = _explorer(runs, cells)
     pages_of.write(
         "workflow.html.jinja",
         page,
@@ -176,11 +172,9 @@ def report(
         ladders=len(tables.get("ladders", ())) > 0,
         **_table_sections(tables),
         cells=cells.lines,
-        filters={kind: sorted({*explorer[kind]} - {""}) for kind in ("stack", "data", "experiment")},
+        filters={kind: sorted({line[kind] for line in cells.lines} - {""}) for kind in ("stack", "data", "experiment")},
         tables=sorted(tables),
-        pages=[name for name in pages if name not in _SECTIONS],
-        explorer=explorer,
-        explorer_pack=packed_json(explorer | {"pack": {line["path"]: line["pack"] for line in cells.lines}}),
+        pack_of=pages_of.packed({line["path"]: line["pack"] for line in cells.lines}),
         packs=cells.packs,
     )
 
@@ -196,20 +190,12 @@ def _findings(all_findings: Sequence[Finding], tables: Tables, cells: Cells, aga
     }
 
 
-def _explorer(runs: pd.DataFrame, cells: Cells) -> dict[str, Any]:
-    """Every metric of every run, with the page and the description of its cell."""
-    lines = runs.to_dict("records")
-    paths = [cells.of[cell_key]["path"] if (cell_key := key(line)) in cells.of else "" for line in lines]
-    labels = [", ".join(filter(None, [cells.words(line), f"repeat {line['rep']}"])) for line in lines]
-    return sections.explorer(runs, paths, labels)
-
-
 def _table_sections(tables: Tables) -> dict[str, Any]:
     """The template values of the sections that show a table; empty for a table that was not made."""
     changed = tables.get("changes")
     return {
-        "claims": list(sections.claims(tables["claims"])) if "claims" in tables else [],
-        "source": tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
+        "claims": sections.claims(tables["comparisons"], tables["runs"]) if "comparisons" in tables else [],
+        "post": POST,
         "pareto": list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
         "unranked": sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
         "holders": list(sections.holders(tables["holders"])) if "holders" in tables else [],

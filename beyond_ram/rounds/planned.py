@@ -73,8 +73,8 @@ def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell
 
 
 def spent_s(record: Record) -> float:
-    """Seconds that weighing a run took. Older records only have the run's own time."""
-    return float(record.get("weighing_s") or record["duration_s"] or 0)
+    """Seconds that weighing a run took."""
+    return float(record["weighing_s"])
 
 
 def running_s() -> float:

@@ -88,7 +88,7 @@ def _run(run: Run, page: Path | None) -> Iterator[str]:
     yield chart(run.by_kind, "Memory by kind over time", phases=run.phases)
     yield from _phases(run.phases)
     yield "<details><summary>All readings</summary>"
-    yield f"<pre>{_preformatted(_summary(record))}</pre></details>"
+    yield f"<pre>{_preformatted(summary.lines(dict(record)))}</pre></details>"
     yield from _provenance(run)
     if page:
         links = [f'<a href="{run.link(name, page)}">{_text(name)}</a>' for name in RUN_FILES]
@@ -217,13 +217,6 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         for row in rows
     )
     return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _summary(record: Mapping[str, Any]) -> Iterable[str]:
-    try:
-        return list(summary.lines(dict(record)))
-    except (KeyError, TypeError):  # older records have fewer values
-        return [f"outcome     {record['outcome']}"]
 
 
 def _preformatted(lines: Iterable[str]) -> str:

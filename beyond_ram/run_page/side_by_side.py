@@ -59,8 +59,8 @@ def _waited(run: Run) -> float | None:
 
 
 def _growth(run: Run) -> float | None:
-    if "growth" not in run.record or not (run.record["growth"] or why.has_course(run.record)):
-        return None  # missing in older runs, unknown in short ones
+    if not (run.record["growth"] or why.has_course(run.record)):
+        return None  # unknown in short runs
     return float((run.record["growth"] or {"bytes_per_s": 0})["bytes_per_s"])
 
 

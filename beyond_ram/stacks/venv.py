@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import mask_secrets
 from ..files import locked, write
-from ..folders import check, fresh, mark, remove
+from ..folders import check, fresh, remove
 from . import bytecode, torch
 from .locks import PYTHON, StackError, text_of, uv
 from .variants import reason
@@ -59,9 +59,7 @@ def _alone(folder: Path) -> Iterator[int]:
 
 def _build(lock: Path, folder: Path, turn: int) -> None:
     infeasible = reason(lock)
-    if (folder / MARKER).is_file():
-        mark(folder)
-        (folder / MARKER).unlink()  # first, so that an interrupted removal leaves no marker
+    (folder / MARKER).unlink(missing_ok=True)  # first, so that an interrupted removal leaves no marker
     fresh(folder)
     try:
         if not infeasible:

@@ -59,7 +59,8 @@ def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
 def lines(record: Mapping[str, Any]) -> list[str]:
     """A line for each ceiling, and one more if the command itself failed too."""
     judged = record.get("ceilings", [])
-    shown = [_line(entry) for entry in judged]
+    by_group = (record["peak"].get("kept") or {}).get("basis") == advice.GROUP
+    shown = [_line(entry, sampled=entry["kind"] != "anon" or not by_group) for entry in judged]
     if record.get("watch_status") == STATUS and (record["exit_status"] or record["signal"]):
         own = f"signal {record['signal']}" if record["exit_status"] is None else f"status {record['exit_status']}"
         shown.append(f"ended       the command failed by itself too, with {own}; the exit status is {STATUS}")
@@ -141,7 +142,7 @@ def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return (max(readings), max(*readings, most)) if readings else (None, most)
 
 
-def _line(entry: Mapping[str, Any]) -> str:
+def _line(entry: Mapping[str, Any], *, sampled: bool) -> str:
     name, peak, most, allowed = _NAMES[entry["kind"]], entry["peak_bytes"], entry["at_most_bytes"], entry["max_bytes"]
     if entry["verdict"] == UNKNOWN:
         return f"unknown     whether peak {name} is above {entry['option']} is not known: {entry['why']}"
@@ -156,8 +157,8 @@ def _line(entry: Mapping[str, Any]) -> str:
     bound = f"at most {_amount(most, allowed)}" if peak is None else _amount(peak, allowed)
     line = f"within      peak {name} {bound} is not above {entry['option']} ({_amount(allowed, peak or most)})"
     if peak is not None and most is not None and most > allowed:
-        line += f"; between readings up to {_amount(most, allowed)} cannot be ruled out"
-    return line
+        return f"{line}; between readings up to {_amount(most, allowed)} cannot be ruled out"
+    return f"{line}, without spikes between samples" if sampled else line
 
 
 def _amount(size_bytes: int, other_bytes: int) -> str:

@@ -162,9 +162,9 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
 
 _COUNTED_BY = {
     advice.GROUP: "counted by its control group",
-    advice.AROUND: "counted by the job's control group",
-    advice.TREE: "from PSS and the machine's shared memory, without kernel memory such as pipes and sockets",
-    advice.MARKS: "from the high-water marks of its processes, without kernel memory such as pipes and sockets",
+    advice.AROUND: "as sampled in the job's control group, without spikes between samples",
+    advice.TREE: "as sampled: PSS and the machine's shared memory, without spikes between samples and kernel memory",
+    advice.MARKS: "from the high-water marks of its processes, without kernel memory",
     advice.RSS: "all of RSS, because its kinds are unknown",
 }
 

@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from beyond_ram.analysis import claims as published
 from beyond_ram.analysis.findings import Finding, findings
-from beyond_ram.report import sections
+from beyond_ram.stacks.differences import pins
 
 FOLDER = Path(__file__).parent
 WIDE = 124
@@ -139,6 +140,10 @@ def _item(finding: Finding) -> str:
 
 
 def claims(name: str) -> None:
-    """Print for each published claim under how many of the measured conditions it holds."""
-    lines = sections.claims(read(FOLDER / name / "claims.csv"))
-    _show(*(f"- **{line['claim']}**: {line['summary']}" for line in lines))
+    """Print the measured factors of each published claim, the lowest and the highest."""
+    locks = (FOLDER.parents[1] / "envs").glob("stream-*.txt")
+    datasets = {path.stem: pins(path.read_text(encoding="utf-8"))["datasets"] for path in locks}
+    lines = pd.DataFrame(published.claims(read(FOLDER / name / "comparisons.csv"), datasets))
+    for claim, of in lines.groupby("claim", sort=False):
+        factors = f"{of['measured'].min():.3g} to {of['measured'].max():.3g}"
+        _show(f"- **{claim}**: {factors} times, under {len(of)} conditions (n = {of['n'].max():.0f})")

@@ -75,10 +75,7 @@ def draw_versions(axes, steps, scale):
     ends = [(line, "from") for line in steps.to_dict("records")]
     ends.append((ends[-1][0], "to"))
     values = [line[f"{end}_value"] / scale for line, end in ends]
-    # Older tables have no ranges.
-    lows, highs = (
-        [line.get(f"{end}_value_{name}", line[f"{end}_value"]) / scale for line, end in ends] for name in ("min", "max")
-    )
+    lows, highs = ([line[f"{end}_value_{name}"] / scale for line, end in ends] for name in ("min", "max"))
     spread = [
         [value - low for value, low in zip(values, lows, strict=True)],
         [high - value for value, high in zip(values, highs, strict=True)],

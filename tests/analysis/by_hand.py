@@ -39,7 +39,8 @@ def record(**changes: Any) -> dict[str, Any]:
     process = {"pid": 1, "name": "python", "hwm_bytes": 1000}
     peak["hwm_bytes"] = {"processes": [process], "sum_upper_bound_bytes": 1000}
     return {
-        "outcome": "completed", "completed_work": True, "exit_status": 0, "signal": None, "duration_s": 2.0,
+        "outcome": "completed", "completed_work": True, "workload": "tokenize", "exit_status": 0,
+        "signal": None, "duration_s": 2.0,
         "cpu_s": 1.5,
         "cell": cell, "work": work, "peak": peak, "sampler": {"interval_ms": 20, "samples": 100, "duty_cycle": 0.01},
         "provenance": MACHINE, "page_cache": {"input_resident_before": 0.0, "input_resident_after": 1.0}, **changes,
@@ -90,7 +91,7 @@ def streamed(
         "outcome": outcome, "completed_work": outcome == "completed", "workload": "stream", "exit_status": 0,
         "signal": None, "duration_s": 9.0, "cpu_s": 5.0, "cell": {"stack": stack, **STREAMED, **cell, "rep": rep},
         "work": work, "peak": {"rss_bytes": 1, "hwm_bytes": {"sum_upper_bound_bytes": 1, "processes": []}},
-        "provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {},
+        "provenance": MACHINE | {"versions": {}}, "sampler": {},
     }  # fmt: skip
     events: list[dict[str, Any]] = [
         {"event": "worker", "worker": 0, "anon_bytes": 100},

@@ -26,7 +26,7 @@ from beyond_ram import making, outputs
 from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
-from beyond_ram.experiment import AXES, WORKLOADS, records
+from beyond_ram.experiment import AXES, WORKLOADS
 from beyond_ram.metrics import derive
 from beyond_ram.stacks.variants import is_variant, parts_of
 
@@ -48,7 +48,7 @@ _SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
 _RUNS_OF = {"streaming": "stream", "spark": "spark", "shards": "tokenize"}
 # Text columns that state no result.
-_PLAIN = {*COUNTS, "run", "reason", "source", "claim", "evidence", "metric", "axis", "before", "after", "ladder"}
+_PLAIN = {*COUNTS, "run", "reason", "source", "evidence", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "step", "loader_kind", "shuffle"}
 _PLAIN |= {
     "from_cache",
@@ -98,7 +98,7 @@ def _single_runs() -> list[Run]:
         runs.append((record | under | {"outcome": "failed", "completed_work": False, "reason": "OSError: cut"}, events))
     whole = {"workload": "spark", "completed_work": True, "sampler": {}, "work": {}, "duration_s": 1.0, "cpu_s": 1.0}
     whole |= {"exit_status": 0, "signal": None}
-    allocator = {"allocator_settings": {}}
+    allocator = {"allocator_settings": {}, "thread_settings": {}}
     runs += [(whole | r | {"provenance": r["provenance"] | allocator}, events) for r, events in sparked()]
     return runs
 
@@ -239,16 +239,18 @@ def _needs() -> dict[str, list[str]]:
 
 def tables_of(data: Study) -> dict[str, pd.DataFrame]:
     """Every table of a report, as the workflow makes it."""
-    whole = [({**record, "cell": records.of_today(record["cell"], record["workload"])}, ev) for record, ev in data.runs]
     requested = pd.DataFrame(
-        [{**r["cell"], **{key: r.get(key, "") for key in ("outcome", "completed_work", "reason")}} for r, _ in whole]
+        [
+            {**r["cell"], **{key: r.get(key, "") for key in ("outcome", "completed_work", "reason")}}
+            for r, _ in data.runs
+        ]
     )
     tables: dict[str, pd.DataFrame] = {}
     pending = dict(_needs())
     while pending:
         name = next(name for name, needs in pending.items() if not {*needs} & {*pending})
-        runs = [run for run in whole if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
-        inputs = {"records": runs, "pairs": data.pairs, "claimed": data.pairs[1:], "questions": None, "locks": NO_LOCKS}
+        runs = [run for run in data.runs if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
+        inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
             "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
@@ -321,9 +323,7 @@ def sentences(source: str, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     content = tables[table]
     if column not in content:
         return []
-    sides = [
-        name for name in ("axis", "before", "after", "metric", "claim", "from_version", "to_version") if name in content
-    ]
+    sides = [name for name in ("axis", "before", "after", "metric", "from_version", "to_version") if name in content]
     cell_axes = [axis for axis in axes(content) if axis not in ("experiment",)]
     return [
         ", ".join([str(line.get("experiment")), *describe(line, cell_axes), *(str(line[name]) for name in sides)])

@@ -12,7 +12,7 @@ from beyond_ram.analysis.owners import owners
 from beyond_ram.experiment.events import faults
 from beyond_ram.watch import watch
 
-PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "planted.py"
+PROGRAM = Path(__file__).with_name("planted.py")
 MB = 1_000_000
 SIZE = 40
 # Expected verdicts after one epoch and after six. `undecided` only where the evidence allows no more: a leak and a

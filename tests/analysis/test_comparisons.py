@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.comparisons import COLUMNS, comparisons, decision, of
+from beyond_ram.analysis.comparisons import COLUMNS, comparisons, of
 from beyond_ram.analysis.decide import false_discovery, holm
 
 MB = 1e6
@@ -40,7 +40,6 @@ def test_only_configured_pairs_of_stacks_are_compared() -> None:
     assert line["stack"] == "new"
     assert line["ratio"] == pytest.approx(0.25, rel=0.01)
     assert line["paired"]
-    assert decision(line).ratio == line["ratio"]
 
 
 def test_all_lines_are_corrected_together() -> None:

@@ -48,20 +48,6 @@ def test_predictor_nearest_to_the_smallest_limit_is_named() -> None:
     assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
 
 
-def test_timed_out_probe_does_not_count_as_killed() -> None:
-    ends = [(150, "killed_at_limit"), (180, "timed_out"), (170, "timed_out"), (160, "failed")]
-    probes = [{"limit_bytes": mib * MIB, "outcome": how, "completed_work": False} for mib, how in ends]
-    bounds = {"killed_at_bytes": 180 * MIB, "completed_at_bytes": 200 * MIB}  # as in older runs
-    line = limits([run(**bounds, probes=probes)]).iloc[0]
-    assert (line["killed_at_bytes"], line["timed_out_at_bytes"], line["failed_at_bytes"]) == (
-        150 * MIB,
-        180 * MIB,
-        160 * MIB,
-    )
-    slow = limits([run(**bounds, probes=probes[1:3])]).iloc[0]
-    assert pd.isna(slow["killed_at_bytes"])
-
-
 def test_equally_near_predictors_are_all_named() -> None:
     record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
     peak = PEAK | {"anon_bytes": 190 * MIB}

@@ -114,15 +114,6 @@ def test_first_epoch_has_no_rate_if_the_worker_start_is_unknown() -> None:
     line = line_of(run(25.0, startup_cpu_s=None))
     assert math.isnan(line["rows_per_cpu_s"])
     assert line["no_rate"] == "first epoch: the time to start the workers is unknown"
-    record, events = run(25.0, workers=0, startup_cpu_s=0.0)
-    kept = [
-        {key: value for key, value in event.items() if key not in ("startup_cpu_s", "first_batch_rows", "lends")}
-        for event in events
-    ]
-    line = line_of((record, kept))
-    assert line["rows_per_cpu_s"] == pytest.approx(25), "an older run, without workers"
-    assert (line["loader_kind"], line["lends"]) == ("ours", None)
-    assert math.isnan(line_of(({**record, "cell": record["cell"] | {"workers": 2}}, kept))["rows_per_cpu_s"])
 
 
 def test_ceiling_is_the_fastest_way_in_the_same_order() -> None:

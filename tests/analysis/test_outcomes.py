@@ -115,7 +115,7 @@ def test_lines_without_a_cell_or_with_own_counts_stay_as_they_are() -> None:
     assert counted(releases, requested()) is releases
     both_sides = pd.DataFrame([{"experiment": "e", "stack": "new", **dict.fromkeys(COUNTS, 9)}])
     assert counted(both_sides, requested()) is both_sides
-    not_run = counted(pd.DataFrame([{"experiment": None, "claim": "c"}]), requested())
+    not_run = counted(pd.DataFrame([{"experiment": None, "reason": "c"}]), requested())
     assert not_run[list(COUNTS)].to_numpy().tolist() == [[0, 0, 0, ""]]
     assert set(COUNTS) <= set(counted(pd.DataFrame(columns=["experiment", "stack"]), requested()))
 

@@ -27,11 +27,3 @@ def test_table_has_cell_scalars_metrics_and_provenance() -> None:
         *METRICS,
     } <= set(table)
     assert table["allocator_settings"].item() == "MALLOC_ARENA_MAX=1"
-
-
-def test_unset_thread_settings_are_empty_and_unread_ones_none() -> None:
-    with_setting, before = record(), record()
-    with_setting["provenance"] = with_setting["provenance"] | {"thread_settings": {"OMP_NUM_THREADS": "3"}}
-    before["provenance"] = {key: kept for key, kept in before["provenance"].items() if key != "thread_settings"}
-    settings = [runs([(one, events(5))])["thread_settings"].item() for one in (with_setting, record(), before)]
-    assert settings == ["OMP_NUM_THREADS=3", "", None]

@@ -3,11 +3,9 @@
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.claims import claims
-from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.streaming import break_even, streaming
 
-from .by_hand import Run, streamed
+from .by_hand import streamed
 
 
 def test_one_line_per_cell_with_counts_and_rows() -> None:
@@ -74,13 +72,6 @@ def test_a_copy_that_is_read_no_faster_never_pays() -> None:
         ]
     )
     assert break_even(table)["epochs"].tolist() == [float("inf")]
-
-
-PAIRS = [("stream-june-2023", "stream-current"), ("stream-3.6", "stream-current")]
-
-
-def claimed(*records: Run) -> pd.DataFrame:
-    return claims(runs(records), claimed=PAIRS)
 
 
 def test_unknown_payload_has_no_rate() -> None:

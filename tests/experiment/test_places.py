@@ -156,20 +156,6 @@ def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path: Path) ->
     assert "lies in 'envs'" in refusal(tmp_path, results="project/envs/x")
 
 
-def test_older_results_folder_gets_marks_in_the_folders_made_there(tmp_path: Path) -> None:
-    for name in ("corpora/a/manifest.json", "tokens/b/tokens.json", ".stacks/c/beyond-ram.lock", ".stacks/locks/d.txt"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).touch()
-    (tmp_path / "tokens" / "mine").mkdir()
-    experiment.places.open_results(tmp_path, tmp_path / ".stacks")
-    marked = {str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob(".beyond-ram-made")}
-    assert marked == {"corpora/a", "tokens/b", ".stacks/c"}
-    (tmp_path / "corpora" / "mine").mkdir()
-    (tmp_path / "corpora" / "mine" / "manifest.json").touch()
-    experiment.places.open_results(tmp_path, tmp_path / ".stacks")
-    assert not (tmp_path / "corpora" / "mine" / ".beyond-ram-made").exists()
-
-
 def own(**loader: str) -> dict[str, Any]:
     return {"loaders": {"mine": {"module": "examples/own_loader.py", "data": "x"} | loader}}
 

@@ -6,14 +6,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from beyond_ram import tables
 from beyond_ram.advice import advise
-from beyond_ram.analysis.frame import same_but_for
 from beyond_ram.collected import Runs, collect
-from beyond_ram.experiment import WORKLOADS, Cell, ConfigError, kept, memory, parse, records
+from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, records
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
 
@@ -26,7 +24,7 @@ def weighed(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str
     """The folder of a real run of a real command."""
     folder = runs / cell.path
     record = watch([sys.executable, "-c", f"import time; time.sleep({seconds})"], folder)
-    record |= {"cell": cell.parameters(), "work": work or {}}
+    record |= {"cell": cell.parameters(), "workload": "tokenize", "work": work or {}}
     record["provenance"] |= {"lock_sha256": LOCK_SHA256}
     write_record(record, folder)
     return folder
@@ -191,39 +189,3 @@ def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
         kept.keep(tmp_path, "current", LOCK)
     with pytest.raises(DamagedError, match=r"take it out of kept\.json"):
         records.record(tmp_path / "runs" / moved[0])
-
-
-LOADED = {"stack": "s", "tokens": "t", "loader": "threads", "order": "sequential", "workers": 0, "start": "none"}
-LOADED |= {"page_cache": "warm", "batch_size": 256, "pin_memory": "no"}
-
-
-@pytest.mark.slow
-def test_older_run_gets_the_default_of_a_later_axis(tmp_path: Path) -> None:
-    before = Cell("loaders", tuple((LOADED | {"advice": "none", "epochs": 2, "limit_percent": 0}).items()), 1)
-    today = Cell("loaders", tuple((dict(before.axes) | {"stack": "new", "option": "none"}).items()), 1)
-    paths = []
-    for cell in (before, today):
-        folder = weighed(tmp_path, cell, seconds=0)
-        (folder / "run.json").write_text(json.dumps(records.record(folder) | {"workload": "load"}))
-        paths.append(folder / "run.json")
-    assert "option" not in json.loads(paths[0].read_text())["cell"]
-    table = pd.DataFrame([record["cell"] for record, _ in tables.read_runs(paths)])
-    assert list(table["option"]) == ["none", "none"]
-    assert [len(group) for _, group in same_but_for(table, "stack")] == [2]
-    read = zip(paths, tables.read_runs(paths), strict=True)
-    assert [records.outcome(path.parent, record)["option"] for path, (record, _) in read] == ["none", "none"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "shards"),
-    [({"mode": "stream", "shuffle_buffer": 100}, None), ({"mode": "stream", "shuffle_buffer": 0}, 0)],
-)
-def test_missing_axis_gets_the_value_of_its_cell(fields: dict[str, str | int], shards: int | None) -> None:
-    matrix = WORKLOADS["stream"].points()
-    usual = matrix.model_fields["input_shards"].get_default()[0]
-    cell = {"experiment": "e", "stack": "s", "repository": "r", "workers": 2, "start": "fork", **fields, "rep": 3}
-    cell_today = records.of_today(cell, "stream")
-    assert cell_today["input_shards"] == (usual if shards is None else shards)
-    assert cell_today | cell == cell_today, "recorded values stay"
-    assert list(cell_today)[-1] == "rep"
-    assert records.of_today(cell, "a workload that is gone") == cell

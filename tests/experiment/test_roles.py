@@ -18,8 +18,6 @@ def test_first_stack_is_the_baseline_without_comparisons() -> None:
 def test_comparison_names_baselines_and_candidates() -> None:
     named = {"mine": {"baselines": ["current"], "candidates": ["june-2023", "current"]}}
     assert roles.pairs(config(comparisons=named)) == [("current", "june-2023")]
-    assert roles.claimed(config(comparisons=named)) == []
-    assert roles.claimed(config(comparisons={"mine": named["mine"] | {"claims": True}})) == [("current", "june-2023")]
 
 
 def test_an_older_lock_is_the_baseline_of_the_renewed_one() -> None:

@@ -26,14 +26,11 @@ class Simulated:
     def weigh(self, cell: Cell, side: str, repeat: int, left_s: float) -> None:
         self.done.append((cell.experiment, side, repeat))
         fields = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
-        fields |= {"xet": "no", "workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
+        fields |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
         fields |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
         self.now += 1
         if repeat:
             self.lines.append(fields | self.value(cell.experiment, side, repeat))
-
-    def parameters(self, cell: Cell) -> dict[str, Any]:
-        return cell.parameters() | {"xet": "no"}  # an axis that the paths of these cells lack
 
     def table(self) -> pd.DataFrame:
         return pd.DataFrame(self.lines)

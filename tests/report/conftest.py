@@ -30,7 +30,7 @@ class Inputs(dict[str, Any]):
 def drawing(root: Path, name: str, **inputs: Any) -> dict[str, Any]:
     """What the rule of a figure passes to `figure.py`, except its folder and outputs."""
     path = root / "scripts" / "figures" / f"{name}.py"
-    params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], claimed=[], questions=[])
+    params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], questions=[])
     return {"params": params, "script": str(path), **inputs}
 
 
@@ -56,7 +56,6 @@ def report(script: Script) -> Script:
         params = {
             "figures": [],
             "left_out": [],
-            "pages": [],
             "configfiles": [],
             "folder": None,
             "budget_min": None,

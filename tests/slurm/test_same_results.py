@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytes
 
 CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
 # The first attempt has room for Snakemake and the watcher, the second also for the program.
-PLANTED_MB, SCARCE_MB = 500, 450
+KEEPS_500_MB, SCARCE_MB = "kept = [bytes(1000) for _ in range(500_000)]\n", 450
 EXPERIMENTS = {
     "growth": {
         "workload": "tokenize",
@@ -35,10 +35,10 @@ EXPERIMENTS = {
         },
     },
     "scarce": {
-        "workload": "planted",
+        "workload": "script",
         "repeats": 1,
         "memory_mb": SCARCE_MB,
-        "matrix": {"stack": ["current"], "case": ["list"], "size_mb": [PLANTED_MB]},
+        "matrix": {"stack": ["current"], "script": ["keeps"]},
     },
 }
 
@@ -46,7 +46,9 @@ EXPERIMENTS = {
 def config(clone: Path, results: str) -> tuple[str, ...]:
     """Write a config, and return the arguments that request its runs."""
     corpora = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())["corpora"]
+    (clone / "keeps.py").write_text(KEEPS_500_MB)
     content = {"defaults": "none", "results": results, "corpora": corpora, "experiments": EXPERIMENTS}
+    content |= {"scripts": {"keeps": {"file": "keeps.py"}}}
     (clone / f"{results}.yaml").write_text(yaml.safe_dump(content))
     return (f"{results}/tables/runs.csv", "--configfile", f"{results}.yaml")
 

@@ -1,17 +1,13 @@
 """The kernel's time of waiting for memory: real files, a real limit, older records."""
 
 import csv
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from beyond_ram import run_reading
-from beyond_ram.experiment import records
 from beyond_ram.metrics import derive
-from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch import pressure, watch
 from beyond_ram.watch.summary import lines
 
@@ -74,23 +70,6 @@ def test_missing_pressure_is_empty_not_zero(tmp_path: Path, monkeypatch: Any) ->
     with (tmp_path / "out" / "samples.csv").open(newline="") as file:
         assert {row["pressure_some_s"] for row in csv.DictReader(file)} == {""}
     assert not [line for line in lines(record) if line.startswith("waited")]
-
-
-@pytest.mark.slow
-def test_older_runs_without_pressure_are_read(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    watch_record = watch([*PYTHON, "import time; time.sleep(0.1)"], out)
-    del watch_record["pressure"]
-    (out / "run.json").write_text(json.dumps(watch_record))
-    rows = list(csv.reader((out / "samples.csv").open(newline="")))
-    places = [COLUMNS.index(name) for name in ("pressure_some_s", "pressure_full_s")]
-    with (out / "samples.csv").open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(row[: min(places)] for row in rows)
-    record = run_reading.record(out)
-    assert run_reading.samples(out, record)["rss_bytes"]
-    assert records.samples_table(out, record)["pressure_some_s"].null_count == len(rows) - 1
-    assert derive(record, [], "runs")["pressure_some_s"] is None
-    assert list(lines(record))
 
 
 def test_pressure_file_without_both_sums_is_refused() -> None:

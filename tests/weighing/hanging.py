@@ -67,7 +67,7 @@ def cell(phase: str) -> str:
 
 def weigh(phase: str) -> list[str]:
     """Return the command, which must run in the folder."""
-    job = Job(path=cell(phase), workload="planted", program="program.py", arguments=("--case", phase))
+    job = Job(path=cell(phase), workload="soak", program="program.py", arguments=("--case", phase))
     job = job.but(prepared=True, warmed=True, page_cache="kept", checked=True)
     command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--python", sys.executable]
     return [*command, "--lock", str(LOCK), job.model_dump_json(exclude_defaults=True)]

@@ -38,7 +38,7 @@ LIMIT_MB = 110
 def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     path = "limited/stack~current/case~flat/cache~cold/rep~1"
-    job = Job(path=path, workload="planted", program=str(tmp_path / "program.py"), limit_mb=LIMIT_MB)
+    job = Job(path=path, workload="soak", program=str(tmp_path / "program.py"), limit_mb=LIMIT_MB)
     weigh(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
     record, _ = read_run(tmp_path / "runs" / path)
     attempts = record["attempts"]

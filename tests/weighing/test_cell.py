@@ -63,7 +63,7 @@ def setting(tmp_path: Path) -> Callable[..., Setting]:
 
     def make(stops: str, cache: str = "cold", *, interrupted: bool = False) -> Setting:
         arguments = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
-        job = Job(path=path_of(cache), workload="planted", program=str(tmp_path / "program.py"), arguments=arguments)
+        job = Job(path=path_of(cache), workload="soak", program=str(tmp_path / "program.py"), arguments=arguments)
         job = job.but(stop_after=2 if cache == "interrupted" else None)
         return Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
 

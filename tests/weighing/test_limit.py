@@ -21,12 +21,16 @@ ROOT = Path(__file__).parents[2]
 MB = 1_000_000
 
 
-def weigh(folder: Path, workload: str, speed_share: float | None = None, **axes: Any) -> dict[str, Any]:
+def weigh(folder: Path, text: str = "", speed_share: float | None = None, **axes: Any) -> dict[str, Any]:
+    """The record of a script's search, or of workload `scan` with its axes."""
+    workload, axes = ("scan", axes) if axes else ("script", {"script": "own"})
+    (folder / "own.py").write_text(text)
+    places = SimpleNamespace(scripts={"own": SimpleNamespace(file=str(folder / "own.py"), arguments={})})
     matrix = {"stack": ["current"]} | {axis: [value] for axis, value in axes.items()}
     settings = {"workload": workload, "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
     experiment = WORKLOADS[workload].model_validate(settings)
     (cell,) = experiment.cells("limits")
-    job = experiment.job(cell, SimpleNamespace())  # type: ignore[arg-type]
+    job = experiment.job(cell, places)  # type: ignore[arg-type]
     job = job.but(program=str(ROOT / job.program))
     weigh_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
     record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
@@ -51,7 +55,7 @@ def test_search_takes_few_runs_where_the_guess_is_right(needed: float, most: int
 @pytest.mark.cgroup
 @needs_group
 def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path: Path) -> None:
-    record = weigh(tmp_path, "planted", case="list", size_mb=80, epochs=1)
+    record = weigh(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
     limit = record["limit"]
     assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["killed_at_bytes"]
     assert limit["completed_at_bytes"] == pytest.approx(record["peak"]["anon_upper_bound_bytes"], rel=0.15)
@@ -70,7 +74,7 @@ def test_without_a_group_the_limit_is_not_run(tmp_path: Path, monkeypatch: pytes
         raise groups.GroupError("the memory controller is not delegated to us")
 
     monkeypatch.setattr(groups, "make", none)
-    record = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)
+    record = weigh(tmp_path)
     assert record["limit"]["not_run"] == "no memory limit can be set here: the memory controller is not delegated to us"
     line = limits([(record, [])]).iloc[0]
     assert line["completed_at_bytes"] is None
@@ -85,7 +89,7 @@ def test_slow_run_is_timed_out_not_killed(tmp_path: Path, monkeypatch: pytest.Mo
         return measured | {"limit_bytes": limit_bytes, "outcome": outcome}
 
     monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
-    limit = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)["limit"]
+    limit = weigh(tmp_path)["limit"]
     assert (limit["killed_at_bytes"] or 0) < 20 * MB < limit["timed_out_at_bytes"] < 40 * MB
     assert limit["timed_out_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["timed_out_at_bytes"]
 
@@ -103,7 +107,7 @@ def test_speed_is_decided_from_noisy_pairs(tmp_path: Path, monkeypatch: pytest.M
         return measured | {"limit_bytes": limit_bytes, "completed_work": outcome == "completed"}
 
     monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
-    record = weigh(tmp_path, "planted", speed_share=0.9, case="flat", size_mb=10, epochs=1)
+    record = weigh(tmp_path, speed_share=0.9)
     limit = record["limit"]
     assert limit["speed_kept_at_bytes"] >= limit["completed_at_bytes"]
     if kept_from_mb == 20:
@@ -127,7 +131,7 @@ def test_mapped_files_need_no_room_below_a_limit(tmp_path: Path, monkeypatch: py
     """
     monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
     monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 0.3)
-    record = weigh(tmp_path, "scan", speed_share=0.3, size_mb=60)
+    record = weigh(tmp_path, speed_share=0.3, size_mb=60)
     limit = record["limit"]
     assert limit["completed_at_bytes"] < 50 * MB < 60 * MB < record["peak"]["rss_bytes"]
     assert limits([(record, [])]).iloc[0]["error_rss"] > 0.5

@@ -39,7 +39,7 @@ def test_each_run_draws_a_seed_and_records_it(tmp_path: Path) -> None:
         path, environment_file = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "told.json"
         job = Job(
             path=path,
-            workload="planted",
+            workload="soak",
             program=str(tmp_path / "program.py"),
             arguments=("--tell", str(environment_file)),
         )

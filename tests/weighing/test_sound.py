@@ -68,9 +68,7 @@ def job(tmp_path: Path) -> Job:
     files = [{"path": "files/000000.jsonl", "file_bytes": 100}]
     (tmp_path / "corpus/manifest.json").write_text(json.dumps({"files": files}))
     (tmp_path / "repository/manifest.json").write_text(json.dumps({"bytes": 100}))
-    planted_job = Job(
-        path=hanging.cell("any"), workload="planted", program="program.py", corpus=str(tmp_path / "corpus")
-    )
+    planted_job = Job(path=hanging.cell("any"), workload="soak", program="program.py", corpus=str(tmp_path / "corpus"))
     return planted_job.but(served=Served(repository=str(tmp_path / "repository")))
 
 

@@ -30,7 +30,6 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
         "transformers",
     ),
     "scan": (("--size-mb=1",), "pyarrow"),
-    "planted": (("--case=arrow-pool", "--size-mb=1", "--epochs=1"), "pyarrow"),
 }
 
 

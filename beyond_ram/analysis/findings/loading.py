@@ -125,7 +125,7 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
         advised, plain = sides.get("random"), sides.get("none")
         if not advised or not plain:
             continue
-        runs, without = _runs(advised), _runs(plain)
+        runs, without = int(advised["asked"]), int(plain["asked"])
         if min(runs, without) < AT_LEAST or advised["n"] < runs or plain["n"] > 0:
             continue
         if plain["outcome"] in ("completed", "not_applicable"):
@@ -153,12 +153,6 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
 
 def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
-
-
-def _runs(line: Line) -> int:
-    """Number of planned runs. Tables of older versions do not count them: then `n`."""
-    planned: float = line.get("asked", math.nan)
-    return int(line["n"] if math.isnan(planned) else planned)
 
 
 SOURCES: tuple[Source, ...] = (_rows_lost, _rows_of_ranks, _read_ceiling, _readahead)

@@ -79,9 +79,6 @@ class Axis:
     """Whether its values are whole numbers."""
     variable: str = ""
     """The variable of an `environment` axis."""
-    later: bool = False
-    """Whether it was added when runs existed. Its default is then left out of cells, paths and jobs, so that these
-    runs stay valid and in place."""
 
     def describe(self, value: Value | float) -> str:
         """A value in figures and sentences: `8 workers`, `latency 50 ms`, `redirect yes`."""
@@ -146,7 +143,7 @@ Redirect = Annotated[
 ]
 Xet = Annotated[
     Values[Literal["no", "yes"]],
-    Axis("endpoint", "Xet", later=True),
+    Axis("endpoint", "Xet"),
     Field(
         description="Whether the endpoint offers files from Xet storage too, as the real Hub does, and the client "
         "may use it."
@@ -163,19 +160,8 @@ class Matrix(Strict):
         """All cells, each once, in the order of the axes."""
         names = list(type(self).model_fields)
         combinations = itertools.product(*(getattr(self, axis) for axis in names))
-        points = dict.fromkeys(
-            self._without_later(self.normalise(dict(zip(names, values, strict=True)))) for values in combinations
-        )
+        points = dict.fromkeys(self.normalise(dict(zip(names, values, strict=True))) for values in combinations)
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
-
-    def _without_later(self, point: Point) -> Point:
-        """The point without later axes whose value is the one implied without them (`whole`)."""
-        axes = dict(point)
-        for name in (name for name, axis in self.axes().items() if axis.later and name in axes):
-            without = {axis: value for axis, value in axes.items() if axis != name}
-            if self.whole(without) == dict(point):
-                axes = without
-        return tuple(axes.items())
 
     def size(self) -> int:
         """Number of combinations, including impossible ones."""
@@ -188,29 +174,10 @@ class Matrix(Strict):
         return tuple(point.items())
 
     @classmethod
-    def whole(cls, cell: Mapping[str, Value]) -> dict[str, Value]:
-        """The axes of a cell that was measured before some of them existed, with the values that these had then.
-
-        That is their default, or what `normalise` makes of it. An axis without a default stays missing.
-        """
-        fields = cls.model_fields
-        values = {name: field.get_default()[0] for name, field in fields.items() if not field.is_required()} | dict(
-            cell
-        )
-        if values.keys() >= fields.keys():
-            values |= dict(cls.model_construct().normalise({name: values[name] for name in fields}))
-        present = [name for name in fields if name in values]
-        return {name: cell.get(name, values[name]) for name in dict.fromkeys([*present, *cell])}
-
-    @classmethod
     @functools.cache
     def axes(cls) -> dict[str, Axis]:
         """Properties of each axis, by name, in the order of the path grammar."""
-        axes = {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
-        for name, field in cls.model_fields.items():
-            if axes[name].later and field.is_required():
-                raise TypeError(f"{cls.__name__}.{name}: an axis that came later needs a default")
-        return axes
+        return {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
 
     @classmethod
     def compared(cls) -> dict[str, Compared]:

@@ -22,9 +22,9 @@ class ScriptMatrix(Matrix):
     arguments: Annotated[Values[Name], Axis(alone=True, nothing="")] = Field(
         [NO_ARGUMENTS], description="Arguments of the script, by name; `none` gives it none."
     )
-    side: Annotated[
-        Values[Name], Axis(alone=True, nothing="no further arguments", later=True), Compared("reported", "first")
-    ] = Field([NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first.")
+    side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("reported", "first")] = (
+        Field([NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first.")
+    )
 
 
 def arguments(file: str, words: list[str]) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class ScriptExperiment(Experiment):
 
     def job(self, cell: Cell, places: Places) -> Job:
         script = places.scripts[str(cell["script"])]
-        named = (str(cell["arguments"]), str(cell.get("side", NO_ARGUMENTS)))
+        named = (str(cell["arguments"]), str(cell["side"]))
         words = [word for name in named if name != NO_ARGUMENTS for word in shlex.split(script.arguments[name])]
         job = super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
         if script.repository:

@@ -52,7 +52,7 @@ class TokenizeMatrix(Matrix):
     stop_after: Annotated[Sizes, Axis("cache", unit="shards", nothing="")] = Field(
         [1], description="Shards after which an interrupted run is killed."
     )
-    limit_mb: Annotated[Counts, Axis("cache", "memory limit", "MB", nothing="", later=True)] = Field(
+    limit_mb: Annotated[Counts, Axis("cache", "memory limit", "MB", nothing="")] = Field(
         [0],
         description="Hard memory limit in MB; 0: none. The same command is started again until it completes, "
         "from the shards in the cache that the runs before it finished.",
@@ -120,7 +120,7 @@ class TokenizeExperiment(Experiment):
                 remedy=cell["remedy"],
                 warmed=cell["cache"] == "warm",
                 page_cache="cold" if cell["cache"] in ("cold", "interrupted") else "kept",
-                limit_mb=cell.get("limit_mb", 0),
+                limit_mb=cell["limit_mb"],
                 stop_after=cell["stop_after"] if cell["cache"] == "interrupted" else None,
             )
         )

@@ -56,6 +56,9 @@ class Inventory:
             self.entered, self.readable = {}, 0
             path = os.path.expanduser(name)
             kind = what(path) if name else None
+            if kind and glob.has_magic(path) and (others := {*self.matched(path)} - {path}):
+                more = f"a {kind}, and also a pattern of {min(others)}"
+                raise Refused(f"{name}: {more}; for this {kind} alone give {glob.escape(name)}")
             if kind == "file":
                 self.add(path, named=True)
             elif kind in SPECIAL.values():

@@ -14,7 +14,7 @@ from pydantic import Field
 from beyond_ram.experiment import WORKLOADS, load
 from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
 from beyond_ram.experiment.paths import Point
-from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Places, Sizes, Values
+from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Values
 from beyond_ram.experiment.workloads.scan import ScanMatrix
 
 
@@ -57,33 +57,10 @@ def test_the_matrix_is_checked(root: Path) -> None:
     assert len(load(config, root=root).cells("d")) == 1
 
 
-def test_default_of_a_later_axis_is_in_no_path_and_no_job() -> None:
-    class LaterMatrix(ScanMatrix):
-        arenas: Annotated[Sizes, Axis("environment", unit="arenas", variable="MALLOC_ARENA_MAX", later=True)] = Field(
-            [8]
-        )
-
-    class Later(Experiment):
-        PROGRAM = "scan.py"
-        workload: Literal["later"]
-        matrix: LaterMatrix
-
-    def jobs(**matrix: Any) -> dict[str, dict[str, str]]:
-        experiment = Later.model_validate({"workload": "later", "matrix": {"stack": ["s"], "size_mb": [1]} | matrix})
-        made = [experiment.job(cell, Places("results", {}, {})) for cell in experiment.cells("x")]
-        assert all(re.fullmatch(run_pattern({"x": experiment}), job.path) for job in made)
-        return {job.path: job.environment for job in made}
-
-    before = {"x/stack~s/size_mb~1/rep~1": {}}
-    assert jobs() == jobs(arenas=[8]) == before
-    assert jobs(arenas=[8, 2]) == before | {"x/stack~s/size_mb~1/arenas~2/rep~1": {"MALLOC_ARENA_MAX": "2"}}
-    assert LaterMatrix.whole({"stack": "s", "size_mb": 1}) == {"stack": "s", "size_mb": 1, "arenas": 8}
-
-
-def test_later_axis_keeps_runs_where_it_means_nothing() -> None:
+def test_paths_of_cells_follow_the_grammar() -> None:
     class DeepMatrix(ScanMatrix):
         workers: Annotated[Counts, Axis(unit="workers")] = Field([0])
-        depth: Annotated[Counts, Axis(later=True)] = Field([2])
+        depth: Annotated[Counts, Axis()] = Field([2])
         cache: Annotated[Values[Literal["cold", "interrupted", "rerun"]], Axis("cache")] = Field(["cold"])
 
         def normalise(self, point: dict[str, Any]) -> Point:
@@ -98,8 +75,8 @@ def test_later_axis_keeps_runs_where_it_means_nothing() -> None:
     experiment = Deep.model_validate({"workload": "deep", "matrix": matrix})
     paths = [cell.path for cell in experiment.cells("x")]
     assert paths == [
-        "x/stack~s/size_mb~1/workers~0/cache~cold/rep~1",
-        "x/stack~s/size_mb~1/workers~2/cache~cold/rep~1",
+        "x/stack~s/size_mb~1/workers~0/depth~0/cache~cold/rep~1",
+        "x/stack~s/size_mb~1/workers~2/depth~2/cache~cold/rep~1",
         "x/stack~s/size_mb~1/workers~2/depth~5/cache~cold/rep~1",
     ]
     assert all(re.fullmatch(run_pattern({"x": experiment}), path) for path in paths)
@@ -108,14 +85,6 @@ def test_later_axis_keeps_runs_where_it_means_nothing() -> None:
         head, tail = path.split("/cache~cold/")
         assert re.fullmatch(sides["head"], head)
         assert re.fullmatch(sides["tail"], tail)
-
-
-def test_a_later_axis_needs_a_default() -> None:
-    class RequiredMatrix(ScanMatrix):
-        depth: Annotated[Counts, Axis(later=True)]
-
-    with pytest.raises(TypeError, match="depth"):
-        RequiredMatrix.axes()
 
 
 def test_start_method_means_nothing_without_workers() -> None:

@@ -197,6 +197,7 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "an unknown ending by name": (lambda: write("in/a.pdf"), ["in/a.pdf"], "in/a.pdf"),
     "nothing that can be read": (lambda: write("in/a.pdf", "in/.b.jsonl"), ["in"], "in"),
     "nothing in the second folder": (lambda: write("in/a.txt", "two/a.pdf"), ["in", "two"], "two"),
+    "a name that is a pattern too": (lambda: write("in/*.txt", "in/a.txt"), ["in/*.txt"], "in/[*].txt"),
     "a pipe by name": (lambda: os.mkfifo("x.jsonl"), ["x.jsonl"], "x.jsonl"),
     "a result beside a dataset": (lambda: save("in", ["a.arrow"]), ["in/cache-1f0.arrow"], "in/cache-1f0.arrow"),
     "an empty name": (lambda: write("a.jsonl"), [""], "''"),

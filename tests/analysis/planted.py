@@ -1,4 +1,4 @@
-"""Workload `planted`: memory with a known owner, to test the teardown and the causes.
+"""A measured program of memory with a known owner, to test the teardown and the causes.
 
 Standard library, and pyarrow for one case. Each epoch allocates `size_mb` as the case says:
 
@@ -20,7 +20,9 @@ import gc
 import mmap
 import os
 import sys
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[2] / "scripts" / "workloads"))
 import events
 import release
 
@@ -82,7 +84,7 @@ class Planted:
 
     def mapped_file(self, epoch):
         path = self.folder / f"file{epoch}"
-        with open(path, "w+b") as file:
+        with path.open("w+b") as file:
             file.truncate(self.size)
             mapped = mmap.mmap(file.fileno(), self.size)
         for at in range(0, self.size, mmap.PAGESIZE):
