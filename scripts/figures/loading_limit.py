@@ -61,7 +61,16 @@ def label(line):
     text = figures.two_digits(rate) if rate == rate else "no rows"
     if line["read_per_byte"] == line["read_per_byte"]:
         text += f", read {figures.two_digits(line['read_per_byte'])} times"
-    return text if line["n"] else f"{text}, {line['outcome'].replace('_', ' ')}"
+    return f"{text}, {ended(line)}" if ended(line) else text
+
+
+def ended(line):
+    """How the runs ended that did not complete, and how many of them if not all; empty if there are none."""
+    runs = line["asked"]
+    outcome = line["outcome"].replace("_", " ")
+    return (
+        outcome if not line["n"] else f"{runs - line['n']:.0f} of {runs:.0f} runs {outcome}" if line["n"] < runs else ""
+    )
 
 
 def answer(limited, free, percent):
@@ -93,8 +102,8 @@ def way(line):
 def reached(line):
     """The rate of a line with its range and number of runs, and how they ended if they did not complete."""
     rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
-    n = f"n = {line['n'] or line['asked']:.0f}"
-    end = "" if line["n"] else f" until it was {line['outcome'].replace('_', ' ')}"
+    n = f"n = {line['asked']:.0f}"
+    end = f" until it was {ended(line)}" if not line["n"] else f"; {ended(line)}" if ended(line) else ""
     if rate != rate:
         return f"no rows within a second ({n}){end}"
     range_of = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low < high else ""
