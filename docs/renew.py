@@ -57,7 +57,11 @@ SETS = {
     ),
     "quoted": Set(
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",
-        ("comparisons", "dedup", "hub_files", "streaming"),
+        ("comparisons", "streaming"),
+    ),
+    "reported": Set(
+        "uv run snakemake --cores 2 --configfile config/quoted.yaml --config 'only=[frames, chunking]'",
+        ("comparisons", "reported"),
     ),
     "xet-reads": Set(
         "uv run snakemake stream --cores 2 --configfile config/streaming.yaml --config 'only=[by-xet]'",

@@ -1,8 +1,7 @@
 """Loading for training: token datasets, their formats, and loaders.
 
-Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers`, `ddp`
-and `copy_on_write`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is
-checked.
+Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers` and
+`ddp`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
 """
 
 
@@ -87,13 +86,6 @@ OUTPUTS.add(
             "Which loader, if the data exceeds memory?",
         ),
     },
-)
-OUTPUTS.add(
-    "load",
-    "Loading",
-    covers=lambda one: one.workload == "copy-on-write",
-    tables=["copy_on_write"],
-    figures={"copy_on_write": Figure("Loading: records held in memory")},
 )
 for workload, name in (("write", "writers"), ("ddp", "ddp")):
     OUTPUTS.add(

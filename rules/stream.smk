@@ -1,10 +1,8 @@
-"""Streaming: requests, memory and time; pushing an edited table to Xet storage; files of a Hub read by WebDataset and PyAV
-through HfFileSystem; Spark's data source for the Hub.
+"""Streaming: requests, memory and time; Spark's data source for the Hub.
 
-Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `dedup`, `hub_files`,
-and `spark`, seven figures. Always holds: every row, sample and frame of a repository contains its
-number, and each run has its own endpoint. hf_xet counts new bytes, with only the table before the edit in its storage. A
-Spark step that fails is recorded with its reason.
+Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming` and `spark`,
+five figures. Always holds: every row, sample and frame of a repository contains its number, and each run
+has its own endpoint. A Spark step that fails is recorded with its reason.
 """
 
 
@@ -38,18 +36,13 @@ rule repository:
         "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"
 
 
-for workload, name, title in (
-    ("dedup", "dedup", "What an edit sends again"),
-    ("hub-files", "hub_files", "What a sample out of a Hub's file costs"),
-    ("spark", "spark", "What Spark can do with a Hub"),
-):
-    OUTPUTS.add(
-        "stream",
-        "Streaming",
-        covers=lambda one, workload=workload: one.workload == workload,
-        tables=[name],
-        figures={name: Figure(title)},
-    )
+OUTPUTS.add(
+    "stream",
+    "Streaming",
+    covers=lambda one: one.workload == "spark",
+    tables=["spark"],
+    figures={"spark": Figure("What Spark can do with a Hub")},
+)
 OUTPUTS.add(
     "stream",
     "Streaming",

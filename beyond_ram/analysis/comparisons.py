@@ -160,7 +160,8 @@ def _decided(first: pd.DataFrame, second: pd.DataFrame, repeats: Sequence[Repeat
     """The metrics that both sides have, or should have, and that are decided. If two clients read different rows, they
     do different work: then only failures and wrong rows are compared."""
     workload = first["workload"].iloc[0]
-    measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
+    measured = [name for name in dict.fromkeys([*METRICS, *first]) if name in METRICS]
+    measured = [name for name in measured if METRICS[name].decided_in(workload)]
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
         measured = [FAILED, AT_FAULT]
     return [name for name in measured if name in first and all(_is_asked(name, one) for one in repeats)]

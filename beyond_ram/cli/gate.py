@@ -185,7 +185,8 @@ def _other_answers(runs: "pd.DataFrame") -> list[str]:
 
 def _prepare(chosen: "Cells", out: Path) -> None:
     """Make what the cells read, by Snakemake. Raises RuntimeError with the place of its log."""
-    targets = sorted({need for cell in chosen.cells for need in chosen.config.job(cell).needs()})
+    needs = {need for cell in chosen.cells for need in chosen.config.job(cell).needs()}
+    targets = sorted(needs - {script.file for script in chosen.config.scripts.values()})
     if not targets:  # without any, Snakemake would make everything
         return
     log = out / "prepare.log"

@@ -247,11 +247,16 @@ def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]
         own = config.scripts[script]
         if fault := inputs.module(own.file, []):
             yield where("scripts", script, "file") + fault
-        for words in getattr(matrix, "arguments", ()):
-            if words != NO_ARGUMENTS and words not in own.arguments:
-                yield where("experiments", name, "matrix", "arguments") + _none(
-                    "arguments", words, own.arguments, f" of script {script!r}"
-                )
+        if own.repository and own.repository not in config.repositories:
+            yield where("scripts", script, "repository") + _none("repository", own.repository, config.repositories)
+        if own.repository and (config.run()[name].find_limit or getattr(config.run()[name], "why", False)):
+            yield where("experiments", name) + f"find_limit and why: not with script {script!r}, which has a repository"
+        for axis in ("arguments", "side"):
+            for words in getattr(matrix, axis):
+                if words != NO_ARGUMENTS and words not in own.arguments:
+                    yield where("experiments", name, "matrix", axis) + _none(
+                        "arguments", words, own.arguments, f" of script {script!r}"
+                    )
 
 
 def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:

@@ -1,10 +1,11 @@
 """Scripts of the user: any Python file, measured unchanged."""
 
 import shlex
+from typing import Literal
 
 from pydantic import Field, field_validator
 
-from .corpora import Strict
+from .corpora import NonNegativeInt, Strict
 from .places import TrackedPath
 
 
@@ -13,6 +14,14 @@ class Script(Strict):
 
     file: TrackedPath = Field(description="The Python file.")
     arguments: dict[str, str] = Field({}, description="Named arguments, in shell syntax: `small: --rows 100`.")
+    repository: str | None = Field(
+        None,
+        description="Repository, by name, that a local Hub serves to each run. The script gets `HF_ENDPOINT`, and "
+        "`--manifest` with the repository's manifest as JSON.",
+    )
+    latency_ms: NonNegativeInt = Field(0, description="Delay before every answer of that Hub, in milliseconds.")
+    bandwidth_mb_per_s: NonNegativeInt = Field(0, description="Its bandwidth in MB per second; 0: no limit.")
+    redirect: Literal["no", "yes"] = Field("no", description="Whether it redirects data requests to another address.")
 
     @field_validator("arguments")
     @classmethod

@@ -89,6 +89,8 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
             raise ConfigError(f"there is no file {name}, and no set of that name (there are: {', '.join(sets)})")
     given = {"results": str(out / "results")} | ({"folder": str(folder)} if folder != project else {})
     merged, read = merge.read([project / "config.yaml"], files, given, content_of)
+    for script in (one for file in files if file in sets.values() for one in content_of(file).get("scripts", {})):
+        merged["scripts"][script]["file"] = str(project / merged["scripts"][script]["file"])
     config = load(merged, read, project, given)
     own = [name for file in files if file not in sets.values() for name in content_of(file).get("experiments", {})]
     cells = []

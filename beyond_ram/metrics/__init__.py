@@ -10,13 +10,14 @@ from .base import Column, Metric
 from .base import Events as Events
 from .base import Record as Record
 from .base import Records as Records
+from .reported import Metrics, reported
 
 COLUMNS: tuple[Column, ...] = tuple(
     column for module in (loading, runs, streaming, limits, pushing, explaining) for column in module.COLUMNS
 )
-METRICS: Mapping[str, Metric] = {
-    column.key: column for column in COLUMNS if isinstance(column, Metric) and "runs" in column.tables
-}
+METRICS: Mapping[str, Metric] = Metrics(
+    {column.key: column for column in COLUMNS if isinstance(column, Metric) and "runs" in column.tables}
+)
 """The metrics of single runs, whatever the workload."""
 
 IDENTIFYING: Mapping[str, str] = {
@@ -111,6 +112,8 @@ IDENTIFYING: Mapping[str, str] = {
     "edit": "the edit of the table; `none` for the first push",
     "step": "the step: read, write, append",
     "works": "whether the step succeeded with the right rows",
+    "unit": "unit of the number",
+    "better": "which way is better; `neither` is not compared",
     "axis": "the axis on which the two sides differ",
     "before": "the baseline's value on it",
     "after": "the candidate's",
@@ -134,7 +137,7 @@ _NAMED = {(table, name): column for column in COLUMNS for table in column.tables
 
 def column(table: str, name: str) -> Column | None:
     """Return the meaning of a table's column or of its `_low`, `_high`, `_min`, `_max`; None if it is not measured."""
-    exact = _NAMED.get((table, name))
+    exact = _NAMED.get((table, name)) or (METRICS.get(name) if table == "runs" else None)
     return exact or next((_NAMED.get((table, name.removesuffix(end))) for end in _ENDS if name.endswith(end)), None)
 
 
@@ -144,8 +147,9 @@ def derive(record: Record, events: Events, table: str = "runs") -> dict[str, flo
     A run that was started again has only its failure: the last start did a part of the work.
     """
     again = len(record.get("attempts", ())) > 1
-    return {
+    measured = {
         column.key: None if again and column.key != runs.FAILED else column.derive(record, events)
         for column in COLUMNS
         if isinstance(column, Metric) and table in column.tables
     }
+    return measured | reported(() if again or table != "runs" else events)

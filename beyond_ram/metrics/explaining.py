@@ -128,4 +128,7 @@ COLUMNS: list[Column] = [
         "by moments", names=("contrast_degrees", "mean_degrees")),
     Column("strength", "Strength", "log of a ratio", ("comparisons",),
         "log of the interval's end nearest to no difference; 0 if the interval includes none", _DECIDED),
+    Column("mean", "Mean", "the number's", ("reported",),
+        "of the runs that finished their work; `low` and `high` are the ends of its 95 % interval",
+        "as its script says", names=("mean", "low", "high")),
 ]  # fmt: skip

@@ -52,7 +52,7 @@ _LONG = f"; none below {RATE_CPU_S} s, which is too short for a rate"
 _FIRST = "first epoch, from a cold page cache if `page_cache` is cold, without the start of workers"
 _WARM = "epochs after the first together, repeated until they took 1 CPU-second"
 _PROGRAM_CLOCK = "monotonic clock of the program; a busy machine makes it longer"
-_ACCOUNTED = ("loaders", "ddp", "streaming", "copy_on_write")
+_ACCOUNTED = ("loaders", "ddp", "streaming")
 _LAST, _WORST = "in the last epoch", "in the epoch with most of them"
 _COUNTED_ROWS = "exact: by the number in each row; the worst repeat"
 
@@ -213,20 +213,17 @@ COLUMNS: list[Column] = [
         direction="lower"),
     Metric(AT_FAULT, "Missing, repeated or wrong rows", "rows", ("runs",),
         "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
-    Metric("epoch", "Number of the epoch", "epochs", ("copy_on_write",), "the epoch of the line, from 0",
-        EXACT, lambda _, events: last(events, "epoch").get("epoch")),
     Metric("stored_bytes", "Stored", "bytes", ("loaders", "writers"), "total size of the format's files", SIZES,
         lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
-            ("loaders", "ddp", "copy_on_write"),
-            "tree after the line's epoch, or the last one, before anything is released", _IN_PHASE,
+            ("loaders", "ddp"), "tree after the last epoch, before anything is released", _IN_PHASE,
             _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
     *(
         Metric(f"first_batch_{kind}", f"{label[0].upper()}{label[1:]} after the first batch", "bytes",
-            ("loaders", "copy_on_write"), "tree after the first batch, while workers wait with full queues", _IN_PHASE,
+            ("loaders",), "tree after the first batch, while workers wait with full queues", _IN_PHASE,
             _first_batch(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
@@ -287,7 +284,7 @@ COLUMNS: list[Column] = [
         lambda _, events: last(events, "baseline").get("pickled_bytes"), direction="lower"),
     Metric("disk_ratio", "Stored per payload", "ratio", ("loaders", "writers"), "stored_bytes / bytes of the rows",
         SIZES, _disk_ratio, direction="lower"),
-    Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders", "copy_on_write"),
+    Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders",),
         "anonymous PSS at the end minus that after the first batch: with forked workers, copies on write", _IN_PHASE,
         _copied, direction="lower"),
     Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),

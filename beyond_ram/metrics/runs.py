@@ -228,7 +228,7 @@ COLUMNS: list[Column] = [
         _KEPT_WITNESS,
         lambda record, _: anon_once(record), direction="lower", required=True),
     Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
-        ("runs", "loaders", "streaming", "limits", "hub_files", "spark", "peers"), _LARGEST, _IN_EACH,
+        ("runs", "loaders", "streaming", "limits", "spark", "peers"), _LARGEST, _IN_EACH,
         peak("anon_bytes"), direction="lower"),
     Metric("peak_file_bytes", "Peak file memory, summed over processes", "bytes", ("runs",), _LARGEST, _IN_EACH,
         peak("file_bytes")),

@@ -27,7 +27,6 @@ KINDS = (  # noqa: SIM905
     "info tree paths-info commits head small-file redirect data unknown xet-read-token reconstruction xorb"
 ).split()
 _LISTING = ("info", "tree", "paths-info", "commits")
-_SERVED = ("runs", "streaming", "hub_files")
 _STREAMED = ("runs", "streaming")
 # The same in every workload that delivers rows.
 _DELIVERED = ("runs", "streaming", "loaders")
@@ -127,19 +126,15 @@ def _worker_grown(_: Record, events: Events) -> float | None:
     return float(max(grown)) if grown else None
 
 
-def _per_sample(of: Derive) -> Derive:
-    return lambda record, events: share(of(record, events), event_field("samples", "samples")(record, events))
-
-
 _REQUESTS = _requested(lambda kind, role: True)
 
 COLUMNS: list[Column] = [
-    Metric("requests", "Requests", "requests", _SERVED, "the endpoint's log of the run", COUNTED, _REQUESTS,
-        direction="lower", decided=("hub-files",)),
+    Metric("requests", "Requests", "requests", _STREAMED, "the endpoint's log of the run", COUNTED, _REQUESTS,
+        direction="lower", decided=("script",)),
     Metric("requests_metadata", "Requests other than data reads", "requests", _STREAMED,
         "the endpoint's log: repository, listings, paths, HEADs, small files", COUNTED,
         _requested(lambda kind, role: not _is_data(kind)), direction="lower", decided=("stream",)),
-    Metric("requests_data", "Data reads", "requests", _SERVED,
+    Metric("requests_data", "Data reads", "requests", _STREAMED,
         "the endpoint's log: GETs of data files and of xorbs, redirects included", COUNTED,
         _requested(lambda kind, role: _is_data(kind)), direction="lower", decided=("stream",)),
     Metric("requests_listing_of_workers", "File-list requests by workers", "requests", _STREAMED,
@@ -148,12 +143,12 @@ COLUMNS: list[Column] = [
     Metric("requests_failed", "Failed requests", "requests", _STREAMED,
         "the endpoint's log: injected faults, errors, broken connections", COUNTED, work("requests_failed"),
         direction="lower"),
-    Metric("bytes_received", "Bytes received", "bytes", _SERVED, "bodies that the endpoint sent", COUNTED,
-        work("bytes_received"), direction="lower", decided=("hub-files",)),
+    Metric("bytes_received", "Bytes received", "bytes", _STREAMED, "bodies that the endpoint sent", COUNTED,
+        work("bytes_received"), direction="lower", decided=("script",)),
     Metric("over_fetched", "Data received per payload", "ratio", _STREAMED,
         "bytes of data files sent / bytes of the payloads that were delivered",
         "exact; includes the overhead of the files", _over_fetched, direction="lower"),
-    Metric("in_flight_max", "Requests in flight", "requests", _SERVED,
+    Metric("in_flight_max", "Requests in flight", "requests", _STREAMED,
         "largest number of requests answered at the same time", LOGGED_TIMES, work("in_flight_max")),
     Metric("data_in_flight_max", "Data reads in flight", "requests", _STREAMED,
         "largest number of data reads answered at the same time", LOGGED_TIMES, work("data_in_flight_max")),
@@ -167,15 +162,15 @@ COLUMNS: list[Column] = [
         direction="higher", decided=("stream",)),
     Metric("payload_bytes_per_s", "Payload per second", "bytes/s", _STREAMED,
         "bytes of payload delivered / time, last finished epoch", CLOCK, _rate("bytes"), direction="higher"),
-    Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _SERVED,
+    Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _STREAMED,
         "of the endpoint's process, user and system, from the first request to the end of the last answer", CPU,
         _endpoint("run", "cpu_s")),
-    Metric("endpoint_cpu_share", "CPUs used by the endpoint", "share", _SERVED,
+    Metric("endpoint_cpu_share", "CPUs used by the endpoint", "share", _STREAMED,
         "endpoint_cpu_s / time from the first request to the end of the last answer", CPU, _endpoint_share),
-    Metric("endpoint_busy_s", "Time the endpoint was busy", "s", _SERVED,
+    Metric("endpoint_busy_s", "Time the endpoint was busy", "s", _STREAMED,
         "while it worked on any answer that was not delayed on purpose",
         f"{_OWN_WORK}; includes the time the client takes to receive a body", _endpoint("run", "busy_s")),
-    Metric("endpoint_injected_s", "Injected waiting time", "s", _SERVED,
+    Metric("endpoint_injected_s", "Injected waiting time", "s", _STREAMED,
         "configured latency, bandwidth and slow bodies, while nothing else was answered",
         "measured by the endpoint itself", _endpoint("run", "injected_s")),
     Metric("resolution_endpoint_cpu_s", "CPU time of the endpoint during the resolution", "s", _STREAMED,
@@ -213,28 +208,4 @@ COLUMNS: list[Column] = [
         "smallest over workers and repeats", EXACT),
     Column("workers_idle", "Workers without a row", "workers", ("streaming",),
         "workers minus those that delivered a row", EXACT, direction="lower"),
-    Metric("samples_twice", "Repeated samples", "samples", ("hub_files",),
-        "samples delivered less distinct samples", EXACT, event_field("samples", "samples_twice"), direction="lower"),
-    Metric("samples_wrong", "Wrong samples", "samples", ("hub_files",),
-        "checked by a sum, or by the number drawn into the frame", EXACT, event_field("samples", "samples_wrong"),
-        direction="lower"),
-    Metric("data_bytes_received", "Data bytes received", "bytes", ("hub_files",),
-        "bodies of data files that the endpoint sent", COUNTED, work("data_bytes_received"), direction="lower"),
-    Metric("requests_per_sample", "Requests per sample", "requests", ("hub_files",),
-        "requests / samples, with the listing of the repository", COUNTED, _per_sample(_REQUESTS), direction="lower"),
-    Metric("bytes_per_sample", "Bytes received per sample", "bytes", ("hub_files",), "bytes_received / samples",
-        COUNTED, _per_sample(work("bytes_received")), direction="lower"),
-    Metric("s_per_sample", "Time per sample", "s", ("hub_files",), "read_s / samples", CLOCK,
-        _per_sample(event_field("samples", "duration_s")), direction="lower"),
-    Metric("payload_bytes", "Payload", "bytes", ("hub_files",), "bytes of all samples", EXACT,
-        event_field("samples", "payload_bytes")),
-    Metric("read_s", "Time to read the samples", "s", ("hub_files",),
-        "from the first call of the file system to the last sample", CLOCK, event_field("samples", "duration_s"),
-        direction="lower"),
-    Metric("read_s_without_endpoint", "Time to read the samples without the endpoint's work, at least", "s",
-        ("hub_files",), "read_s minus the endpoint's busy time in it", _BOUND,
-        _without_endpoint(event_field("samples", "duration_s"), "read"), direction="lower"),
-    Metric("median_sample_s", "Median time per sample", "s", ("hub_files",),
-        "between one sample and the next; the median of the run", CLOCK, event_field("samples", "median_sample_s"),
-        direction="lower"),
 ]  # fmt: skip

@@ -50,6 +50,7 @@ def cell_of(experiment: str, stack: str, script: Path, repeat: int, words: Seque
         ("stack", _plain(stack)),
         ("script", _plain(script.stem)),
         ("arguments", "given" if words else NO_ARGUMENTS),
+        ("side", NO_ARGUMENTS),
     )
     return Cell(experiment, axes, repeat)
 

@@ -11,6 +11,7 @@ import atexit
 import json
 import os
 import sys
+import time
 
 import events
 
@@ -35,7 +36,7 @@ def enter(work, script, errors_too):
     script = os.path.abspath(script)
     make_folder(os.path.join(work, FOLDER), script)
     os.chdir(os.path.join(work, FOLDER))
-    events.emit("provenance", versions={"python": sys.version.split()[0]})
+    events.emit("provenance", versions={"python": sys.version.split()[0]}, clock_s=time.monotonic())
     open_marks()
     return script
 
@@ -44,8 +45,9 @@ def read(words):
     """The work folder, the file, its arguments, and the flags. An argument parser would count as the script's
     memory."""
     values = {name: words[words.index(name) + 1] for name in ("--work-dir", "--script", "--arguments")}
+    inputs = words[: words.index("--work-dir")]
     flags = [word for word in words if word not in values.values()]
-    return values["--work-dir"], values["--script"], json.loads(values["--arguments"]), flags
+    return values["--work-dir"], values["--script"], inputs + json.loads(values["--arguments"]), flags
 
 
 def redirect(work, errors_too):

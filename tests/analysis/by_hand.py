@@ -120,31 +120,14 @@ def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str
     return marks
 
 
-def pushed(**edits: list[Event]) -> list[Run]:
-    """Runs that push an edited table, with content-defined chunking `off` and `on`."""
-    cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
-    return [
-        ({"cell": cell | {"cdc": cdc, "table_rows": 100}, "completed_work": True}, events)
-        for cdc, events in edits.items()
+def scripted(side: str, rep: int = 1, **numbers: float) -> Run:
+    """A run of a script that reports numbers of which fewer are better."""
+    cell = {"experiment": "x", "stack": "s", "script": "own", "arguments": "none", "side": side, "rep": rep}
+    run = record() | {"cell": cell, "workload": "script", "started_at": 100.0 * rep}
+    return run, [
+        {"t_s": 1, "event": "metric", "label": label, "value": value, "unit": "%", "better": "lower", "exact": True}
+        for label, value in numbers.items()
     ]
-
-
-def edit(name: str, new: int, size: int = 1000) -> Event:
-    counted = dict.fromkeys(("rows", "table_bytes", "uploaded_bytes", "new_chunks", "total_chunks"), 1)
-    paid = {"write_cpu_s": 0.1, "write_s": 0.1, "push_cpu_s": 0.1}
-    return {"event": "edit", "edit": name, "new_bytes": new, "file_bytes": size, **counted, **paid}
-
-
-def sampled(block: int, requests: dict[str, dict[str, int]] | None, size: int | None) -> Run:
-    """A run that takes ten samples out of a video, 0.2 s each."""
-    cell = {"experiment": "frames", "stack": "s", "repository": "video", "opener": "filesystem", "block_kb": block}
-    cell |= {"samples": 10, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "rep": 1}
-    work = {"requests": requests, "bytes_received": size, "data_bytes_received": size, "in_flight_max": 1}
-    samples = {
-        "event": "samples", "samples": 10, "samples_twice": 0, "samples_wrong": 0, "payload_bytes": 5,
-        "duration_s": 2.0, "median_sample_s": 0.1,
-    }  # fmt: skip
-    return {"cell": cell, "outcome": "completed", "work": work, "peak": {"anon_bytes": 1}}, [samples]
 
 
 def sparked() -> list[Run]:

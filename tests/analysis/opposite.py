@@ -42,14 +42,14 @@ EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
 VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
 # Locks are not measured and have no opposite.
 NO_LOCKS: dict[str, str] = {}
-_ORDERED: dict[Any, Any] = {256: 5120, VERSIONS[0]: VERSIONS[1]}
+_ORDERED: dict[Any, Any] = {VERSIONS[0]: VERSIONS[1]}
 _ORDERED |= {after: before for before, after in _ORDERED.items()}
-_SIZES = ("num_files", "epochs", "samples", "table_rows", "size_mb", "mode")
+_SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
-_RUNS_OF = {"streaming": "stream", "hub_files": "hub-files", "spark": "spark", "shards": "tokenize", "dedup": "dedup"}
+_RUNS_OF = {"streaming": "stream", "spark": "spark", "shards": "tokenize"}
 # Text columns that state no result.
 _PLAIN = {*COUNTS, "run", "reason", "source", "evidence", "metric", "axis", "before", "after", "ladder"}
-_PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "edit", "step", "loader_kind", "shuffle"}
+_PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "step", "loader_kind", "shuffle"}
 _PLAIN |= {
     "from_cache",
     "completed_work",
@@ -87,11 +87,11 @@ def _recorded_runs() -> tuple[Run, ...]:
 def _single_runs() -> list[Run]:
     """Every cell once: recorded runs, and planted ones that no config of one machine makes."""
     runs = [copied(run) for run in _recorded_runs()]
-    for record, events in [run for run in runs if run[0]["workload"] == "dedup"]:
-        edited = copied((record | {"cell": record["cell"] | {"cdc": "on"}}, events))
+    for record, events in [run for run in runs if run[0]["cell"].get("script") == "dedup"]:
+        edited = copied((record | {"cell": record["cell"] | {"side": "chunking"}}, events))
         for event in edited[1]:
-            if event.get("edit") not in ("none", None):
-                event["new_bytes"] //= 5
+            if event.get("better") == "lower":
+                event["value"] /= 5
         runs.append(edited)
     for record, events in [run for run in runs if run[0]["cell"]["experiment"] == "startup"]:
         under = {"cell": record["cell"] | {"experiment": "faults", "fault": "drop-every-2"}}
@@ -147,8 +147,8 @@ def repeated(run: Run, rep: int, place: int, noise: float) -> Run:
     if noise >= WILD:
         for kinds in (record["work"].get("requests") or {}).values():
             kinds |= {role: math.ceil(count * math.exp(noise * rng.normal())) for role, count in kinds.items()}
-        for counts in (record["work"], *(event for event in events if event["event"] == "edit")):
-            counted = {"bytes_received", "data_bytes_received", "new_bytes", "uploaded_bytes"} & set(counts)
+        for counts in (record["work"], *(event for event in events if event["event"] == "metric")):
+            counted = {"bytes_received", "data_bytes_received", "value"} & set(counts)
             counts |= {key: math.ceil(counts[key] * math.exp(noise * rng.normal())) for key in sorted(counted)}
     return record, events
 

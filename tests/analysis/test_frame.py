@@ -61,7 +61,6 @@ def test_axis_values_in_words() -> None:
     assert words == {"1 epoch", "1 shard", "latency 1 ms"}
     assert frame.describe({"num_proc": 1}, AXES) == ["1 process"]
     assert frame.describe({"limit_percent": 0}, AXES) == ["no memory limit"]
-    assert frame.describe({"block_kb": 0}, AXES) == ["one request a file"]
 
 
 def test_no_metric_has_the_name_of_an_axis() -> None:

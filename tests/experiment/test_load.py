@@ -181,10 +181,9 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
 @pytest.mark.parametrize(
     ("experiment", "repository_", "fault"),
     [
-        ({"workload": "hub-files"}, {"source": "parquet"}, "has source parquet; workload hub-files reads webdataset"),
         ({"workload": "stream"}, TARS, "has source webdataset; workload stream reads parquet or hub"),
         ({"workload": "spark", "endpoint": "https://x"}, {"source": "parquet"}, "endpoint"),
-        ({"workload": "hub-files"}, {"source": "video", "seconds": 9999}, "a frame's number has 16 bits"),
+        ({"workload": "stream"}, {"source": "video", "seconds": 9999}, "a frame's number has 16 bits"),
     ],
 )
 def test_repository_that_cannot_be_read_is_refused(

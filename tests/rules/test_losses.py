@@ -23,7 +23,7 @@ from .conftest import Snakemake
 
 pytestmark = pytest.mark.slow
 RESULTS = "results-losses"
-RUN = "runs/own/stack~current/script~mine/arguments~none/rep~1"
+RUN = "runs/own/stack~current/script~mine/arguments~none/side~none/rep~1"
 A_YEAR_S = 365 * 86400
 
 

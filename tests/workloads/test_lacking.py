@@ -22,12 +22,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "load": (LOADS, "numpy"),
     "ddp": ((*LOADS, "--order=sequential", "--ranks=2", "--workers=0", "--batch-size=2"), "torch"),
     "write": (("--tokens-dir", ".", "--format", "parquet"), "numpy"),
-    "copy-on-write": (
-        ("--holding=numpy", "--records=9", "--order=sequential", "--workers=0", "--start=none", "--epochs=1"),
-        "torch",
-    ),
     "stream": (("--manifest", MANIFEST), "datasets"),
-    "hub-files": (("--manifest", MANIFEST, "--opener=filesystem", "--block-kb=0", "--samples=1"), "huggingface_hub"),
     "spark": (("--manifest", MANIFEST), "huggingface_hub"),
     "tokenize": (("--corpus", "."), "datasets"),
     "soak": (
@@ -35,7 +30,6 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
         "transformers",
     ),
     "scan": (("--size-mb=1",), "pyarrow"),
-    "dedup": (("--table-rows=9", "--compression=none", "--cdc=off", "--row-group-rows=9"), "hf_xet"),
 }
 
 

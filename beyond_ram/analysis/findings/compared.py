@@ -24,10 +24,7 @@ _FIGURES = {
     "soak": "memory_by_epoch",
     "stream": "requests_by_workers",
     "load": "loading_cost",
-    "hub-files": "hub_files",
-    "dedup": "dedup",
-    "copy-on-write": "copy_on_write",
-    "script": "",  # the user's own script, which has no figure
+    "script": "reported",
 }
 # The metrics that a figure draws, if it does not draw all compared metrics of its runs.
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$"), "worker_memory": re.compile("_bytes$")}

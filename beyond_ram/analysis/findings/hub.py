@@ -1,44 +1,10 @@
-"""Findings on pushing edited tables, and on Spark."""
+"""Findings on Spark."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from ..decide import largest
-from ..dedup import saved
 from ..outcomes import tally
 from ..spark import tried
-from .finding import Advice, Bar, Finding, Scope, Source, Tables, lines_of, reads, tries
-
-
-@reads("dedup")
-def _chunking(tables: Tables) -> Iterator[Finding]:
-    """The new bytes that content-defined chunking saves when an edited table is pushed again."""
-    for setting, edits in saved(tables["dedup"]):
-        if not edits:
-            continue
-        saving = [edit for edit, (_, one) in edits.items() if one.confirmed and one.result != "same" and one.ratio > 1]
-        ranked = saving or [*edits]
-        best, _ = largest(ranked, [edits[edit][1].ratio for edit in ranked])
-        shares, most = edits[best]
-        own = {"experiment": setting["experiment"], "stack": setting["stack"]}
-        yield Finding(
-            kind="chunking",
-            subject=f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows",
-            scope=Scope(str(setting["experiment"]), (f"stack {setting['stack']}",), len(saving), len(edits)),
-            advice=Advice("use", ("content-defined chunking",), conditions=tuple(saving)) if saving else None,
-            facts={
-                "best": best,
-                "edits": {
-                    edit: {**of[["off", "on"]], "measured": one.ratio, "low": one.low, "high": one.high, "n": one.n}
-                    for edit, (of, one) in edits.items()
-                },
-                "decidable": any(one.n > 1 for _, one in edits.values()),
-            },
-            strength=max(1.0, most.corrected_ends[0]) if saving else 0.0,
-            figure="dedup",
-            bars=(_new_bytes("without", shares["off"]), _new_bytes("with chunking", shares["on"])),
-            seen=(own,),
-        )
+from .finding import Finding, Scope, Source, Tables, lines_of, reads, tries
 
 
 @reads("spark")
@@ -67,8 +33,4 @@ def _spark(tables: Tables) -> Iterator[Finding]:
         )
 
 
-def _new_bytes(label: str, share: Any) -> Bar:
-    return Bar(label, float(share), f"{float(share):.1%} new bytes")
-
-
-SOURCES: tuple[Source, ...] = (_chunking, _spark)
+SOURCES: tuple[Source, ...] = (_spark,)

@@ -453,29 +453,6 @@ def _listing(finding: Finding) -> Sentences:
     )
 
 
-def _chunking(finding: Finding) -> Sentences:
-    facts, saving = finding.facts, finding.advice.conditions if finding.advice else ()
-    best, edits = facts["best"], facts["edits"]
-    if saving:
-        result = f"{edits[best]['measured']:,.1f} times fewer new bytes after {best}"
-    elif facts["decidable"]:
-        result = "no confirmed saving after any edit"
-    else:
-        result = "too few repeats to decide"
-    shares = [
-        f"{edit} {line['off']:.1%} and {line['on']:.1%} ({line['measured']:,.2f} times"
-        + (f", 95 % {line['low']:,.2f} to {line['high']:,.2f}" if line["low"] < line["high"] else "")
-        + f", n = {line['n']:.0f})"
-        for edit, line in edits.items()
-    ]
-    return (
-        f"Content-defined chunking, {finding.subject}: {result}",
-        f"New bytes as a share of the file, as hf_xet counts them before compression, without and with chunking: "
-        f"{'; '.join(shares)}. {_capital(finding.scope.conditions[0])}.",
-        f"Confirmed savings: {', '.join(saving) or 'none'}, of {_plural(finding.scope.compared, 'edit')}.",
-    )
-
-
 def _spark(finding: Finding) -> Sentences:
     facts = finding.facts
     broken = ", ".join(
@@ -507,7 +484,6 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "gives up": _gives_up,
     "faults": _faults,
     "listing": _listing,
-    "chunking": _chunking,
     "spark": _spark,
 }
 # Kinds whose sentences already give the number of failed runs.
@@ -535,8 +511,6 @@ def _use(finding: Finding, advice: Advice) -> str:
     instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     if finding.kind == "rows":
         return f"Use a loader that delivered every row once there: {', '.join(advice.choose)}."
-    if finding.kind == "chunking":
-        return f"Use {choice} for tables that you edit by: {', '.join(advice.conditions)}."
     if finding.kind == "version step":
         return f"Use {choice}{instead}, if {_labels(advice.better)} matters."
     if finding.kind == "growth difference":

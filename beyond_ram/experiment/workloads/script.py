@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..job import Job
+from ..job import Job, Served
 from ..paths import Cell
-from .base import Axis, Experiment, Matrix, Name, Names, Places, Values
+from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values
 
 NO_ARGUMENTS = "none"
 WHY_PROGRAM = "why.py"
@@ -21,6 +21,9 @@ class ScriptMatrix(Matrix):
     script: Annotated[Names, Axis("input", alone=True)] = Field(description="Scripts, by name.")
     arguments: Annotated[Values[Name], Axis(alone=True, nothing="")] = Field(
         [NO_ARGUMENTS], description="Arguments of the script, by name; `none` gives it none."
+    )
+    side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("reported", "first")] = (
+        Field([NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first.")
     )
 
 
@@ -49,7 +52,11 @@ class ScriptExperiment(Experiment):
 
     def job(self, cell: Cell, places: Places) -> Job:
         script = places.scripts[str(cell["script"])]
-        name = str(cell["arguments"])
-        words = [] if name == NO_ARGUMENTS else shlex.split(script.arguments[name])
+        named = (str(cell["arguments"]), str(cell["side"]))
+        words = [word for name in named if name != NO_ARGUMENTS for word in shlex.split(script.arguments[name])]
         job = super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
+        if script.repository:
+            conditions = script.model_dump(include={"latency_ms", "bandwidth_mb_per_s", "redirect"})
+            served = Served(repository=places.of("repositories", script.repository), conditions=conditions)
+            job = job.but(served=served)
         return job.but(why=self.why and cell.rep == 1)

@@ -1,100 +1,14 @@
-"""Findings from tables `dedup` and `spark`, and on blocks from `comparisons`, from hand-made runs."""
+"""Findings from table `spark`, from hand-made runs."""
 
-from typing import Any
-
-import pytest
-
-from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.dedup import dedup
-from beyond_ram.analysis.findings import Finding
-from beyond_ram.analysis.findings.compared import _differences
-from beyond_ram.analysis.findings.hub import SOURCES, _chunking, _spark
-from beyond_ram.analysis.runs import runs
+from beyond_ram.analysis.findings.hub import SOURCES, _spark
 from beyond_ram.analysis.spark import spark
 
-from ..by_hand import Run, edit, pushed, sampled, sparked
-
-
-def chunking_findings(off: dict[str, list[int]], on: dict[str, list[int]]) -> list[Finding]:
-    """Findings on edits, each with the new bytes, of a thousand, in every repeat."""
-    repeats: list[Run] = []
-    for rep in range(len(next(iter(off.values())))):
-        sides = {
-            cdc: [edit("none", 1000), *(edit(name, new[rep]) for name, new in edits.items())]
-            for cdc, edits in {"off": off, "on": on}.items()
-        }
-        repeats += [
-            (record | {"cell": record["cell"] | {"rep": rep + 1}}, events) for record, events in pushed(**sides)
-        ]
-    table = dedup(repeats)
-    return list(_chunking({"dedup": table}))
+from ..by_hand import sparked
 
 
 def test_no_runs_are_no_findings() -> None:
-    nothing = {"dedup": dedup([]), "spark": spark([])}
+    nothing = {"spark": spark([])}
     assert not [finding for source in SOURCES for finding in source(nothing)]
-
-
-def test_chunking_names_the_edit_that_gains_most_and_all_others() -> None:
-    (finding,) = chunking_findings({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
-    assert finding.facts["best"] == "delete"
-    assert finding.advice is not None
-    assert finding.advice.conditions == ("delete",)
-    delete, append = (finding.facts["edits"][name] for name in ("delete", "append"))
-    assert (delete["off"], delete["on"], delete["measured"], delete["n"]) == (0.5, 0.05, pytest.approx(10), 2)
-    assert (append["off"], append["on"], append["measured"]) == (0.02, 0.02, 1)
-    assert finding.strength == pytest.approx(10)
-
-
-@pytest.mark.parametrize(
-    ("off", "on", "decidable"),
-    [
-        ({"delete": [500]}, {"delete": [50]}, False),  # n = 1
-        ({"delete": [500, 500]}, {"delete": [500, 500]}, True),  # no effect
-        ({"delete": [50, 50]}, {"delete": [500, 500]}, True),  # the other way round
-        ({"delete": [50, 900, 300]}, {"delete": [700, 60, 200]}, True),  # wild noise
-    ],
-)
-def test_no_saving_is_claimed_that_runs_do_not_show(
-    off: dict[str, list[int]], on: dict[str, list[int]], decidable: bool
-) -> None:
-    (finding,) = chunking_findings(off, on)
-    assert (finding.advice, finding.strength, finding.facts["decidable"]) == (None, 0, decidable)
-
-
-def test_chunking_without_a_baseline_has_no_finding() -> None:
-    table = dedup(pushed(on=[edit("none", 1000), edit("delete", 50)]))
-    assert list(_chunking({"dedup": table})) == []
-
-
-def block_findings(*repeats: tuple[int, int]) -> list[Finding]:
-    """Findings on small blocks against the library's own; each repeat has the bytes of both."""
-    requests = {"data": {"main": 8}, "tree": {"main": 2}}
-    records: list[Run] = []
-    for rep, sizes in enumerate(repeats, 1):
-        for block, size in zip((64, 5120), sizes, strict=True):
-            record, events = sampled(block, requests, size * 1_000_000)
-            fields: dict[str, Any] = {"workload": "hub-files", "completed_work": True, "duration_s": 1.0, "cpu_s": 1.0}
-            fields |= {
-                "provenance": {"versions": {}, "allocator_settings": {}, "thread_settings": {}},
-                "sampler": {},
-                "exit_status": 0,
-            }
-            record |= fields | {"signal": None, "cell": record["cell"] | {"rep": rep}}
-            records.append((record, events))
-    return list(_differences({"comparisons": comparisons(runs(records), [])}))
-
-
-@pytest.mark.slow
-def test_blocks_are_compared_with_the_librarys_own() -> None:
-    (finding,) = block_findings((100, 1000), (100, 1000))
-    assert (finding.subject, finding.baseline) == ("blocks 64 KiB", "blocks 5,120 KiB")
-    assert finding.effects[0].ratio == pytest.approx(0.1)
-    assert finding.figure == "hub_files"
-    assert block_findings((100, 800)) == [], "n = 1"
-    assert block_findings((800, 800), (800, 800)) == [], "no effect"
-    assert block_findings((800, 100), (800, 100))[0].effects[0].ratio == pytest.approx(8), "the other way round"
-    assert block_findings((100, 900), (800, 90), (300, 200)) == [], "wild noise"
 
 
 def test_failing_steps_are_named_with_their_counts() -> None:

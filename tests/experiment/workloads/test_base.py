@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import Field
 
-from beyond_ram.experiment import load
+from beyond_ram.experiment import WORKLOADS, load
 from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
 from beyond_ram.experiment.paths import Point
 from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Values
@@ -53,8 +53,8 @@ def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Pat
 
 
 def test_the_matrix_is_checked(root: Path) -> None:
-    config = {"corpora": {}, "experiments": {"d": {"workload": "dedup", "matrix": {"stack": ["current"]}}}}
-    assert len(load(config, root=root).cells("d")) == 2
+    config = {"corpora": {}, "experiments": {"d": {"workload": "scan", "matrix": {"stack": ["current"]}}}}
+    assert len(load(config, root=root).cells("d")) == 1
 
 
 def test_paths_of_cells_follow_the_grammar() -> None:
@@ -85,3 +85,16 @@ def test_paths_of_cells_follow_the_grammar() -> None:
         head, tail = path.split("/cache~cold/")
         assert re.fullmatch(sides["head"], head)
         assert re.fullmatch(sides["tail"], tail)
+
+
+def test_start_method_means_nothing_without_workers() -> None:
+    matrix = {
+        "stack": ["loaders"],
+        "tokens": ["t"],
+        "loader": ["threads"],
+        "workers": [0, 2],
+        "start": ["fork", "spawn"],
+    }
+    experiment = WORKLOADS["load"].model_validate({"workload": "load", "matrix": matrix})
+    starts = [(cell["workers"], cell["start"]) for cell in experiment.cells("x")]
+    assert starts == [(0, "none"), (2, "fork"), (2, "spawn")]

@@ -1,4 +1,4 @@
-"""Workload `copy-on-write`: records that a dataset keeps in memory, read by the workers of a DataLoader.
+"""Records that a dataset keeps in memory, read by the workers of a DataLoader: what each worker copies.
 
 Reading a Python object writes its reference count, and a forked worker that writes to a page gets a copy of it. The
 same records are kept in five ways; the worker that reads a record checks it.
@@ -10,12 +10,14 @@ arrow    a table
 tensor   two tensors in shared memory
 """
 
+import argparse
 import itertools
+import os
+import sys
+import time
+from pathlib import Path
 
-import events
-import release
-from account import Account, of_run
-from load import LIBRARIES, epoch, still
+from report import number
 
 BATCH_ROWS, CHUNK_ROWS, TEXT_BYTES = 256, 10_000, 64
 
@@ -99,53 +101,59 @@ HOLDINGS = {"dicts": Dicts, "strings": Strings, "numpy": Arrays, "arrow": Table,
 
 
 def checked(records):
-    """Check a batch in the process that read it. Returns numbers of whole records, how many are not whole, and the
-    worker."""
-    import torch.utils.data
-
-    worker = torch.utils.data.get_worker_info()
-    whole = [number for number, text in records if text == text_of(number)]
-    return whole, len(records) - len(whole), worker.id if worker else 0
+    """The numbers of the whole records of a batch, checked in the process that read it."""
+    return [number for number, text in records if text == text_of(number)]
 
 
-class Records(Account):
-    def take(self, numbers, wrong, worker):
-        self.add(len(numbers) + wrong, worker, numbers, wrong)
-
-
-def work(args):
-    events.phase("import")
-    import torch.utils.data
-
-    release.imported(LIBRARIES)
-    events.phase("open")
-    dataset, account = HOLDINGS[args.holding](args.records), Records(args.records)
-    events.mark("baseline", **events.own_memory())
-    how = {"multiprocessing_context": args.start, "persistent_workers": True} if args.workers else {}
-    generator = torch.Generator().manual_seed(1)
-    loader = torch.utils.data.DataLoader(
-        dataset,
-        BATCH_ROWS,
-        shuffle=args.order == "shuffled",
-        generator=generator,
-        num_workers=args.workers,
-        collate_fn=checked,
-        **how,
-    )
-    accounts = []
-    for number in range(args.epochs):
-        accounts.append(epoch(loader, account, number))
-        still("delivered")
-    events.mark(
-        "work", rows=args.records, bytes_in=args.records * TEXT_BYTES, **of_run(accounts), **events.own_memory()
-    )
-    return {"loader": [loader], "records": [dataset]}
+def memory():
+    """RSS, PSS, USS and anonymous PSS of this process and its children, in bytes, when workers have filled their queues
+    and wait."""
+    time.sleep(0.3)
+    children = [Path(f"/proc/self/task/{task}/children").read_text().split() for task in os.listdir("/proc/self/task")]
+    total = dict.fromkeys(("Rss", "Pss", "Private", "Pss_Anon"), 0)
+    for process in ("self", *itertools.chain(*children)):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]:
+            name, size = line.split()[:2]
+            name = "Private" if name.startswith("Private_") else name[:-1]
+            if name in total:
+                total[name] += int(size) * 1024
+    return total
 
 
 def main():
-    kinds = {"holding": str, "records": int, "order": str, "workers": int, "start": str, "epochs": int}
-    release.teardown(work(events.arguments(__doc__, **kinds)))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--holding", choices=HOLDINGS, required=True)
+    parser.add_argument("--records", type=int, default=400_000)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--start", choices=("fork", "forkserver", "spawn"), default="fork")
+    parser.add_argument("--epochs", type=int, default=3)
+    args = parser.parse_args()
+    import torch.utils.data
+
+    loader = torch.utils.data.DataLoader(
+        HOLDINGS[args.holding](args.records),
+        BATCH_ROWS,
+        shuffle=True,
+        generator=torch.Generator().manual_seed(1),
+        num_workers=args.workers,
+        collate_fn=checked,
+        multiprocessing_context=args.start,
+        persistent_workers=True,
+    )
+    first = None
+    for epoch in range(args.epochs):
+        times = bytearray(args.records)
+        for batch in loader:
+            for record in batch:
+                times[record] += 1
+            first = first or memory()
+        if set(times) != {1}:
+            sys.exit(f"epoch {epoch}: {times.count(0)} of {args.records} records did not come whole, or some twice")
+        last = memory()
+        number(f"Copied by epoch {epoch}", last["Pss_Anon"] - first["Pss_Anon"], "bytes", "lower")
+    for name, label in (("Pss", "PSS"), ("Private", "USS"), ("Rss", "RSS")):
+        number(f"{label} after the last epoch", last[name], "bytes")
 
 
 if __name__ == "__main__":
-    events.run(main)
+    main()

@@ -1,9 +1,10 @@
-"""Workload `hub-files`: samples from files on a Hub, through `HfFileSystem` below libraries without Hub support.
+"""Samples from files on a Hub, through `HfFileSystem` below libraries without Hub support.
 
 WebDataset reads a repository of tars from start to end; PyAV decodes frames of a video in random order. Every sample
 contains its number, which is checked.
 """
 
+import argparse
 import json
 import random
 import shutil
@@ -12,10 +13,10 @@ import sys
 import time
 import zlib
 
-import events
-import release
+import huggingface_hub
 
-PACKAGES = ("huggingface-hub", "fsspec", "webdataset", "av", "numpy", "httpx", "httpx2", "requests")
+from report import not_applicable, number
+
 BITS, SQUARE = 16, 32  # the squares of scripts/repositories/video.py
 
 
@@ -23,8 +24,6 @@ class Files:
     """Files of the repository, opened with blocks of `--block-kb`."""
 
     def __init__(self, args):
-        import huggingface_hub
-
         self.block = args.block_kb * 1024
         self.filesystem = huggingface_hub.HfFileSystem()
         self.paths = [f"hf://datasets/{args.manifest['id']}/{file['path']}" for file in args.manifest["files"]]
@@ -41,7 +40,7 @@ def tar_samples(args, files):
         # The library's hook for schemes: by default it starts curl for hf://.
         webdataset.gopen_schemes["hf"] = files.open
     elif not shutil.which("curl"):
-        events.not_applicable("there is no curl here, which WebDataset starts for hf://")
+        not_applicable("there is no curl here, which WebDataset starts for hf://")
     for sample in webdataset.WebDataset(files.paths, shardshuffle=False, empty_check=False):
         described = json.loads(sample["json"])
         yield described["row"], zlib.crc32(sample["bin"]) == described["crc"], len(sample["bin"])
@@ -52,9 +51,9 @@ def frames(args, files):
     import av
 
     if args.opener != "filesystem":
-        events.not_applicable("curl cannot seek")
+        not_applicable("curl cannot seek")
     if not args.block_kb:
-        events.not_applicable("a file that comes in one request cannot seek")
+        not_applicable("a file that comes in one request cannot seek")
     rate = args.manifest["frames_per_second"]
     wanted = random.Random(1).sample(range(args.manifest["samples"]), args.samples)
     with files.open(files.paths[0]) as file, av.open(file) as container:
@@ -72,56 +71,36 @@ def read_number(grey):
     return sum(1 << bit for bit, light in enumerate(middle) if light > 128)
 
 
-def work(args):
-    source = args.manifest.get("source")
-    events.phase("import")
-    import huggingface_hub  # noqa: F401
-
-    if source == "video":
-        import av  # noqa: F401
-    else:
-        import webdataset  # noqa: F401
-
-    # The clock at the watcher's time, to place the endpoint's log on this run's time axis.
-    release.imported(PACKAGES, clock_s=time.monotonic())
-    events.phase("read")
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--manifest", type=json.loads, required=True, help="what the repository has, as JSON")
+    parser.add_argument("--opener", choices=("filesystem", "curl"), default="filesystem")
+    parser.add_argument("--block-kb", type=int, default=5120, help="0: a whole file in one request")
+    parser.add_argument("--samples", type=int, default=100)
+    args = parser.parse_args()
     if args.samples > args.manifest["samples"]:
         sys.exit(f"{args.samples} samples asked for, and the repository has {args.manifest['samples']}")
     began = last = time.monotonic()
     files = Files(args)
-    came, wrong, size, waits = [], 0, 0, []
-    samples = frames(args, files) if source == "video" else tar_samples(args, files)
-    for number, whole, length in samples:
+    came, wrong, size, waits = set(), 0, 0, []
+    samples = frames(args, files) if args.manifest.get("source") == "video" else tar_samples(args, files)
+    for name, whole, length in samples:
         now = time.monotonic()
         waits.append(now - last)
         last = now
-        if not came:
-            events.emit("first_batch", duration_s=round(now - began, 6))
-        came.append(number)
+        came.add(name)
         wrong += not whole
         size += length
-        if len(came) == args.samples:
+        if len(waits) == args.samples:
             break
     samples.close()
-    events.emit(
-        "samples",
-        samples=len(came),
-        samples_twice=len(came) - len(set(came)),
-        samples_wrong=wrong,
-        payload_bytes=size,
-        duration_s=round(time.monotonic() - began, 6),
-        median_sample_s=round(statistics.median(waits), 6) if waits else None,
-    )
-    if len(set(came)) != args.samples or wrong:
-        sys.exit(f"{len(set(came))} of {args.samples} samples came, {wrong} of them wrong")
-    events.mark("work", rows=len(came), bytes_in=size, **events.own_memory())
-    return {"filesystem": [files]}
-
-
-def main():
-    args = events.arguments(__doc__, manifest=json.loads, opener=str, block_kb=int, samples=int)
-    release.teardown(work(args))
+    if len(came) != args.samples or wrong:
+        sys.exit(f"{len(came)} of {args.samples} samples came, {wrong} of them wrong")
+    number("Samples", args.samples, "samples", exact=True)
+    number("Payload", size, "bytes", exact=True)
+    number("Time per sample", 1000 * (time.monotonic() - began) / args.samples, "ms", "lower")
+    number("Median time per sample", 1000 * statistics.median(waits), "ms")
 
 
 if __name__ == "__main__":
-    events.run(main)
+    main()

@@ -12,11 +12,12 @@ import pytest
 
 from beyond_ram.experiment.events import faults
 from beyond_ram.hub import Hub
+from beyond_ram.metrics.reported import reported
 
 from ..conftest import interpreter
 from ..repositories.test_webdataset import TARS, repository
 
-ROOT = Path(__file__).parents[2]
+CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
 VIDEO = {
     "source": "video", "seconds": 8, "frames_per_second": 10, "frames_between_keys": 20, "bits_per_second": 4_000_000,
     "width": 512, "height": 128, "seed": 1,
@@ -29,26 +30,12 @@ def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: 
     with Hub(root) as hub:
         environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(work), "HF_HUB_DISABLE_TELEMETRY": "1"}
         environment |= {"BEYOND_RAM_EVENTS": str(work / "events"), "HF_HUB_DISABLE_XET": "1"}
-        program = ROOT / "scripts" / "workloads" / "hub_files.py"
-        words = [
-            interpreter(stack),
-            str(program),
-            "--work-dir",
-            str(work),
-            "--manifest",
-            json.dumps(manifest),
-            *options,
-        ]
-        done = subprocess.run(words, env=environment, check=False)
+        words = [interpreter(stack), str(CASE), "--manifest", json.dumps(manifest), *options]
+        status = subprocess.run(words, env=environment, check=False).returncode
     requests = list(hub.requests)
-    events = [json.loads(line) for line in (work / "events").read_text().splitlines()]
+    events = [json.loads(line) for line in (work / "events").read_text().splitlines()] if status == 0 else []
     assert not [fault for event in events for fault in faults(event)]
-    assert done.returncode == 0 or "samples" in {event["event"] for event in events}
     return events, requests
-
-
-def event_of(events: list[Any], name: str) -> dict[str, Any]:
-    return next((event for event in events if event["event"] == name), {})
 
 
 @pytest.mark.slow
@@ -67,9 +54,7 @@ def test_samples_of_tars_are_read_by_file_or_block(stack: str, tmp_path: Path) -
         "--samples",
         "30",
     )
-    samples = event_of(events, "samples")
-    assert (samples["samples"], samples["samples_twice"], samples["samples_wrong"]) == (30, 0, 0)
-    assert samples["payload_bytes"] == 30 * 20_000
+    assert reported(events)["Payload [bytes, neither, exact]"] == 30 * 20_000
     data = [request for request in requests if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
     assert len(data) == 2, "one request per file"
     assert sum(request.bytes_sent for request in data) == manifest["bytes"]
@@ -103,15 +88,14 @@ def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
     for block in ("64", "5120"):
         options = ("--opener", "filesystem", "--block-kb", block, "--samples", "25")
         events, requests = run(tmp_path / "root", tmp_path / block, manifest, "hub-files", *options)
-        assert (event_of(events, "samples")["samples"], event_of(events, "samples")["samples_wrong"]) == (25, 0)
-        assert event_of(events, "work")["rows"] == 25
+        assert reported(events)["Samples [samples, neither, exact]"] == 25
         sizes[block] = sum(request.bytes_sent for request in requests)
     assert sizes["64"] > 100_000
     for options in (("--opener", "filesystem", "--block-kb", "0"), ("--opener", "curl", "--block-kb", "0")):
         events, requests = run(
             tmp_path / "root", tmp_path / options[1], manifest, "hub-files", *options, "--samples", "5"
         )
-        assert "seek" in event_of(events, "not_applicable")["reason"]
+        assert "seek" in events[-1]["reason"]
         assert not requests
 
 
@@ -124,18 +108,4 @@ def test_wrong_sample_fails_the_run(tmp_path: Path) -> None:
     tar.write_bytes(content)
     options = ("--opener", "filesystem", "--block-kb", "0", "--samples", "30")
     events, _ = run(tmp_path / "root", tmp_path / "w", manifest, "hub-files", *options)
-    assert event_of(events, "samples")["samples_wrong"] == 1
-    assert not event_of(events, "work")
-
-
-def record(block: int, requests: dict[str, dict[str, int]] | None, size: int | None) -> dict[str, Any]:
-    cell = {"experiment": "frames", "stack": "s", "repository": "video", "opener": "filesystem", "block_kb": block}
-    cell |= {"samples": 10, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "rep": 1}
-    work = {"requests": requests, "bytes_received": size, "data_bytes_received": size, "in_flight_max": 1}
-    return {"cell": cell, "outcome": "completed", "work": work, "peak": {"anon_bytes": 1}}
-
-
-SAMPLES = {
-    "event": "samples", "samples": 10, "samples_twice": 0, "samples_wrong": 0, "payload_bytes": 5, "duration_s": 2.0,
-    "median_sample_s": 0.1,
-}  # fmt: skip
+    assert not events

@@ -1,4 +1,4 @@
-"""Workload `dedup`: write a table as Parquet, edit it, write it again, and push each version to Xet storage.
+"""Write a table as Parquet, edit it, write it again, push each version to Xet storage, and report what is new to it.
 
 append       one row in a hundred more, at the end
 delete       a hundred rows less, in the middle
@@ -10,15 +10,24 @@ The storage is a folder that `hf_xet` itself writes to (`local://`): no network,
 edit is pushed to a storage of its own that contains only the original table.
 """
 
+import argparse
+import inspect
 import os
 import shutil
 import sys
 import time
+from pathlib import Path
 
-import events
-import release
+os.environ["HF_HOME"] = os.path.abspath("work/home")  # hf_xet keeps logs and its cache there
 
-PACKAGES = ("pyarrow", "hf-xet", "numpy")
+import hf_xet
+import numpy
+import pyarrow.compute
+import pyarrow.parquet
+
+from report import not_applicable, number
+
+WORK = Path("work").resolve()
 EDITED_ROWS = 100
 PLACES = 10
 WORDS = 5000
@@ -27,9 +36,6 @@ TEXT_WORDS = (20, 80)
 
 def table(rows, seed):
     """A table of text, numbers and a category, the same for the same seed; mostly text, as on the Hub."""
-    import numpy
-    import pyarrow
-
     random = numpy.random.default_rng(seed)
     letters = numpy.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype="S1")
     # Words and their frequencies are as in text, so that compression works as well as it would there.
@@ -53,8 +59,6 @@ def table(rows, seed):
 
 def edits(before, seed):
     """Every edit by name, as a function that returns the edited table."""
-    import pyarrow
-
     rows = before.num_rows
 
     def joined(*parts):
@@ -78,85 +82,58 @@ def edits(before, seed):
 
 
 def write(rows, path, args):
-    """Write the table. Returns the writer's cost, and the size of the file."""
-    import pyarrow.parquet
-
-    chunking = {"use_content_defined_chunking": True} if args.cdc == "on" else {}
-    cpu, clock = time.process_time(), time.monotonic()
+    """Write the table. Returns the CPU time of the writer."""
+    chunking = {"use_content_defined_chunking": True} if args.chunking else {}
+    cpu = time.process_time()
     pyarrow.parquet.write_table(
         rows, path, compression=args.compression, row_group_size=args.row_group_rows, **chunking
     )
-    paid = {"write_cpu_s": time.process_time() - cpu, "write_s": time.monotonic() - clock}
-    return {**paid, "file_bytes": path.stat().st_size, "table_bytes": rows.nbytes, "rows": rows.num_rows}
+    return time.process_time() - cpu
 
 
 def push(path, storage):
-    """Push a file. Returns bytes that were new to the storage: uncompressed (`new_bytes`), and as sent
-    (`uploaded_bytes`)."""
-    import hf_xet
-
+    """Push a file. Returns bytes that were new to the storage: before compression, and as sent."""
     storage.mkdir(parents=True, exist_ok=True)
-    cpu = time.process_time()
     commit = hf_xet.XetSession().new_upload_commit(endpoint=f"local://{storage.resolve()}")
     handle = commit.start_upload_file(str(path))
     chunks = handle.result().dedup_metrics
     sent = commit.wait_to_finish().dedup_metrics
     if chunks.total_bytes != path.stat().st_size:
         sys.exit(f"{path}: hf_xet has seen {chunks.total_bytes} bytes of {path.stat().st_size}")
-    return {
-        "new_bytes": chunks.new_bytes,
-        "new_chunks": chunks.new_chunks,
-        "total_chunks": chunks.total_chunks,
-        "uploaded_bytes": sent.total_bytes_uploaded,
-        "push_cpu_s": time.process_time() - cpu,
-    }
-
-
-def imports(args):
-    events.phase("import")
-    import inspect
-
-    import hf_xet
-    import pyarrow.compute
-    import pyarrow.parquet
-
-    events.emit("provenance", versions=events.versions(PACKAGES))
-    if not hasattr(hf_xet, "XetSession"):
-        events.not_applicable("this release of hf_xet says nothing about deduplication")
-    ways = (pyarrow.parquet.ParquetWriter.__init__, pyarrow.parquet.write_table)
-    parameters = [name for way in ways for name in inspect.signature(way).parameters]
-    if args.cdc == "on" and "use_content_defined_chunking" not in parameters:
-        events.not_applicable("this release of pyarrow has no content-defined chunking")
-    events.mark("imported", **events.own_memory(), **release.allocated())
-
-
-def work(args):
-    imports(args)
-    events.phase("make")
-    before = table(args.table_rows, seed=1)
-    path, storage = args.work_dir / "table.parquet", args.work_dir / "storage"
-    events.phase("edit")
-    written = write(before, path, args)
-    events.emit("edit", edit="none", **written, **push(path, storage))
-    total = written["file_bytes"]
-    after = None
-    for name, make in edits(before, seed=1).items():
-        after = make()
-        written_after = write(after, path, args)
-        own = args.work_dir / f"storage-{name}"
-        shutil.copytree(storage, own)
-        events.emit("edit", edit=name, **written_after, **push(path, own))
-        shutil.rmtree(own)
-        total += written_after["file_bytes"]
-    events.mark("work", rows=before.num_rows, bytes_in=total, **events.own_memory())
-    return {"edited table": [after], "table": [before]}
+    return chunks.new_bytes, sent.total_bytes_uploaded
 
 
 def main():
-    args = events.arguments(__doc__, table_rows=int, compression=str, cdc=str, row_group_rows=int)
-    os.environ["HF_HOME"] = str(args.work_dir / "home")  # hf_xet keeps logs and its cache there
-    release.teardown(work(args))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of the table, some 400 bytes each")
+    parser.add_argument("--compression", default="snappy", choices=("none", "snappy", "zstd"))
+    parser.add_argument("--row-group-rows", type=int, default=1_000_000)
+    parser.add_argument("--chunking", action="store_true", help="the content decides where pages end")
+    args = parser.parse_args()
+    if not hasattr(hf_xet, "XetSession"):
+        not_applicable("this release of hf_xet says nothing about deduplication")
+    ways = (pyarrow.parquet.ParquetWriter.__init__, pyarrow.parquet.write_table)
+    parameters = [name for way in ways for name in inspect.signature(way).parameters]
+    if args.chunking and "use_content_defined_chunking" not in parameters:
+        not_applicable("this release of pyarrow has no content-defined chunking")
+    before = table(args.rows, seed=1)
+    path, storage = WORK / "table.parquet", WORK / "storage"
+    WORK.mkdir(exist_ok=True)
+    paid = write(before, path, args)
+    push(path, storage)
+    number("Parquet file", path.stat().st_size, "bytes", exact=True)
+    for name, make in edits(before, seed=1).items():
+        paid += write(make(), path, args)
+        own = WORK / f"storage-{name}"
+        shutil.copytree(storage, own)
+        new, sent = push(path, own)
+        shutil.rmtree(own)
+        number(f"New after {name}", 100 * new / path.stat().st_size, "% of the file", "lower", exact=True)
+        number(f"New bytes after {name}", new, "bytes", exact=True)
+        number(f"Sent after {name}", sent, "bytes", exact=True)
+    number("CPU time of the writer", paid, "s", "lower")
+    shutil.rmtree(WORK)
 
 
 if __name__ == "__main__":
-    events.run(main)
+    main()

@@ -1,0 +1,37 @@
+"""Numbers of scripts: table `reported`, and their comparisons."""
+
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.findings.compared import _differences
+from beyond_ram.analysis.reported import reported
+from beyond_ram.analysis.runs import runs
+
+from .by_hand import scripted
+
+
+def test_numbers_have_a_line_per_cell_with_their_interval() -> None:
+    table = reported(
+        runs([scripted("plain", 1, share=50.0), scripted("plain", 2, share=54.0), scripted("on", share=10.0)])
+    )
+    first, second = table.to_dict("records")
+    assert (first["side"], first["metric"], first["unit"], first["better"]) == ("plain", "share", "%", "lower")
+    assert (first["mean"], first["n"]) == (52, 2)
+    assert first["low"] < 50 < 54 < first["high"]
+    assert (second["side"], second["mean"], second["n"]) == ("on", 10, 1)
+    assert reported(runs([])).empty
+
+
+def test_failed_runs_and_other_workloads_report_nothing() -> None:
+    record, events = scripted("plain", share=50.0)
+    assert reported(runs([(record | {"completed_work": False}, events)])).empty
+
+
+def test_each_side_is_compared_with_the_first_by_the_direction_of_a_number() -> None:
+    measured = [
+        scripted(side, rep, share=share, flat=9.0) for rep in (1, 2) for side, share in (("plain", 50.0), ("on", 10.0))
+    ]
+    table = comparisons(runs(measured), ())
+    decided = table[table["metric"].str.contains("%")].set_index("metric")
+    assert decided["result"].to_dict() == {"share [%, lower, exact]": "better", "flat [%, lower, exact]": "same"}
+    assert decided["axis"].unique().tolist() == ["side"]
+    (finding,) = _differences({"comparisons": table})
+    assert (finding.baseline, finding.subject, finding.figure) == ("plain", "on", "reported")
