@@ -348,7 +348,8 @@ def _limit(finding: Finding) -> Sentences:
         share = _range(facts["speed"]["speed_share"], ".0%")
         speed = f"It keeps {share} of its speed from {kept} MB on ({facts['speed']['pairs']} pairs of runs)."
     return (
-        f"{finding.scope.experiment}, {finding.subject}: {facts['ended']} at {small}, ran at {completed}; RSS reads {rss} MB",
+        f"{finding.scope.experiment}, {finding.subject}: {facts['ended']} at {small}, ran at {completed}; RSS reads "
+        f"{rss} MB",
         f"Found by {bisections}{probes}.",
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
         speed,
