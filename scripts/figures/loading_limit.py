@@ -102,8 +102,9 @@ def way(line):
 def reached(line):
     """The rate of a line with its range and number of runs, and how they ended if they did not complete."""
     rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
-    n = f"n = {line['asked']:.0f}"
-    end = f" until it was {ended(line)}" if not line["n"] else f"; {ended(line)}" if ended(line) else ""
+    some = 0 < line["n"] < line["asked"]
+    n = ended(line) if some else f"n = {line['asked']:.0f}"
+    end = "" if line["n"] else f" until it was {ended(line)}"
     if rate != rate:
         return f"no rows within a second ({n}){end}"
     range_of = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low < high else ""

@@ -47,7 +47,7 @@ def test_loader_that_did_not_always_complete_says_so() -> None:
         loaded("map", 0, 90000), loaded("blocks", 0, 60000),
         loaded("map", 20, 100, "timed_out", n=0), loaded("blocks", 20, 50000, "timed_out", n=1),
     )  # fmt: skip
-    assert "blocks reached 50,000 rows/s (45,000 to 55,000, n = 2); 1 of 2 runs timed out." in text
+    assert "blocks reached 50,000 rows/s (45,000 to 55,000, 1 of 2 runs timed out)." in text
 
 
 def test_loader_says_what_it_shuffles() -> None:
