@@ -44,7 +44,7 @@ def draw(axes, record):
         sizes = [point["rss_bytes"] / figures.MB for point in attempt["course"]]
         axes.plot(times, sizes, color="#0072B2", linewidth=1.3)
         cached = [shard for shard in attempt["shards"] if shard["from_cache"]]
-        if len(cached) > 1:
+        if cached:
             place = (begins + cached[-1]["t_s"], cached[-1]["rss_bytes"] / figures.MB)
             figures.beside(axes, f"{len(cached)}", place, 6)
         for shard in attempt["shards"]:
@@ -80,5 +80,5 @@ def answer(record):
     computed = [shard["rss_bytes"] / figures.MB for shard in last if not shard["from_cache"]]
     return (
         f"{sentence} Its last start read {len(cached)} of {len(last)} shards from the cache, without running the "
-        f"tokenizer ({max(sizes):,.0f} MB resident then), and computed the rest ({computed[-1]:,.0f} MB then)."
+        f"tokenizer ({max(sizes):,.0f} MB resident then), and computed the rest ({computed[-1]:,.0f} MB at its end)."
     )

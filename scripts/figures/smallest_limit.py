@@ -84,8 +84,8 @@ def answer(line):
     request, small, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "ended_at", "completed_at"))
     enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (
-        f"{subject(line)} needs {least:,.0f} MB: it was {line['ended']} at {small:,.0f} MB (n = 1). beyond-ram watch "
-        f"requests {request:,.0f} MB after a run without a limit: {enough}."
+        f"{subject(line)} completed with {least:,.0f} MB; with {small:,.0f} MB it was {line['ended']} (n = 1). "
+        f"beyond-ram watch requests {request:,.0f} MB after a run without a limit: {enough}."
     )
 
 

@@ -46,12 +46,13 @@ above the threshold: they were bisected until both sides were neighbouring relea
 
 
 def answer(steps):
-    """The confirmed steps, largest first within each metric."""
+    """The confirmed steps of each metric in the order of its releases; the metric with the largest step first."""
     if steps.empty:
         return "No step between two releases is confirmed."
-    ordered = steps.assign(size=(steps["to_value"] - steps["from_value"]).abs()).sort_values("size", ascending=False)
+    sizes = (steps["to_value"] - steps["from_value"]).abs()
+    metrics = sorted(steps.groupby("metric", sort=False), key=lambda one: sizes[one[1].index].max(), reverse=True)
     return " ".join(f"{title(metric)}{where(group)}: {'; '.join(map(short, group.to_dict('records')))}."
-                    for metric, group in ordered.groupby("metric", sort=False))  # fmt: skip
+                    for metric, group in metrics)  # fmt: skip
 
 
 def title(metric):

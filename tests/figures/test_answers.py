@@ -142,7 +142,7 @@ def test_starts_are_counted_as_they_ended() -> None:
     assert "was killed 2 times, and the same command then completed" in answer(
         started("killed_at_limit", "killed_at_limit", "completed", cached=3)
     )
-    assert "(90 MB resident then), and computed the rest (400 MB then)" in answer(
+    assert "(90 MB resident then), and computed the rest (400 MB at its end)" in answer(
         started("killed_at_limit", "completed", cached=3)
     )
     assert "from the cache" not in answer(started("killed_at_limit", "completed"))

@@ -46,7 +46,7 @@ def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
         total = int(table["family"].eq(family).sum() - (pending["family"].eq(family) & few).sum())
         yield Undecided(family, len(lines), total, tuple(ratios))
     likely = pending[pending["reason"].isin(LIKELY.values())]
-    yield Undecided("likely", len(likely), len(pending))
+    yield Undecided("likely", len(likely), int((~few).sum()))
     yield Undecided("too few repeats", int(few.sum()), len(table))
 
 
@@ -79,7 +79,7 @@ def sentence(one: Undecided) -> str:
         return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
     if one.kind == "likely":
         why = f"over {LIKELY_SHARE:.0%}, the same sign in every pair"
-        return f"{of} undecided comparisons are likely better or worse: {why}."
+        return f"{one.count} of these {one.total} are likely better or worse: {why}."
     if one.kind == "causes":
         return f"The cause of memory growth is undecided in {of} settings."
     if one.kind == "failed":
