@@ -46,7 +46,9 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
     assert main(["limit", "case.py", "--share", "0", "--out", "found"]) == 0
     limit = json.loads((tmp_path / "found/limit.json").read_text())
     assert 100e6 < limit["completed_at_bytes"] < 125e6
-    assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.031 * limit["killed_at_bytes"]
+    # Just below what it needs, a program may also wait for its own code without end.
+    ended_at_bytes = max(filter(None, (limit["killed_at_bytes"], limit["timed_out_at_bytes"])))
+    assert ended_at_bytes < limit["completed_at_bytes"] <= 1.031 * ended_at_bytes
     (at_limit,) = (one for one in limit["probes"] if one["limit_bytes"] == limit["completed_at_bytes"])
     assert f" in {at_limit['duration_s']:.2f} s; not at" in capfd.readouterr().out
 

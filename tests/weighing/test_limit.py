@@ -25,7 +25,9 @@ def weigh(folder: Path, text: str = "", speed_share: float | None = None, **axes
     """The record of a script's search, or of workload `scan` with its axes."""
     workload, axes = ("scan", axes) if axes else ("script", {"script": "own"})
     (folder / "own.py").write_text(text)
-    places = SimpleNamespace(scripts={"own": SimpleNamespace(file=str(folder / "own.py"), arguments={})})
+    places = SimpleNamespace(
+        scripts={"own": SimpleNamespace(file=str(folder / "own.py"), arguments={}, repository=None)}
+    )
     matrix = {"stack": ["current"]} | {axis: [value] for axis, value in axes.items()}
     settings = {"workload": workload, "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
     experiment = WORKLOADS[workload].model_validate(settings)
@@ -56,14 +58,14 @@ def test_search_takes_few_runs_where_the_guess_is_right(needed: float, most: int
 @needs_group
 def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path: Path) -> None:
     record = weigh(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
-    limit = record["limit"]
-    assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["killed_at_bytes"]
+    limit, line = record["limit"], limits([(record, [])]).iloc[0]
+    # Just below what it needs, a program may also wait for its own code without end.
+    assert line["ended_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * line["ended_at_bytes"]
     assert limit["completed_at_bytes"] == pytest.approx(record["peak"]["anon_upper_bound_bytes"], rel=0.15)
     for probe in limit["probes"]:
         assert probe["completed_work"] == (probe["limit_bytes"] >= limit["completed_at_bytes"])
         assert probe["cgroup_bytes"] <= probe["limit_bytes"]
-    assert {probe["outcome"] for probe in limit["probes"]} == {"killed_at_limit", "completed"}
-    line = limits([(record, [])]).iloc[0]
+    assert {probe["outcome"] for probe in limit["probes"]} <= {"killed_at_limit", "timed_out", "completed"}
     assert abs(line["error_anon_upper_bound"]) < 0.15
     assert line["time_ratio"] > 0.3
 
