@@ -1,4 +1,4 @@
-"""Write a table as Parquet, edit it, write it again, push each version to Xet storage, and report what is new to it.
+"""How much of a Parquet file is new to Xet storage after an edit. Each edit is made on the same table.
 
 append       one row in a hundred more, at the end
 delete       a hundred rows less, in the middle

@@ -6,7 +6,7 @@ import sys
 import time
 
 
-def tell(event, **fields):
+def emit(event, **fields):
     """Write an event if a watcher listens."""
     if "BEYOND_RAM_EVENTS" in os.environ:
         line = json.dumps({"monotonic_s": time.monotonic(), "event": event, **fields})
@@ -16,10 +16,10 @@ def tell(event, **fields):
 
 def number(label, value, unit, better="neither", exact=False):
     """Report a number of this run; one with a better direction is compared."""
-    tell("metric", label=label, value=value, unit=unit, better=better, exact=exact)
+    emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
 
 
 def not_applicable(reason):
     """End: this cell cannot run here."""
-    tell("not_applicable", reason=reason)
+    emit("not_applicable", reason=reason)
     sys.exit(0)
