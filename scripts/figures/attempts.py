@@ -13,8 +13,9 @@ def plot(records):
         return next((record["reason"] for record, _ in records if record.get("reason")), "no command ran under a limit")
     shown = list({tuple({**record["cell"], "rep": 1}.items()): record for record in reversed(limited)}.values())[::-1]
     figure, panels = figures.panels(len(shown), 2.4, 0.3, most_columns=1, width=figures.ANSWER, sharex=True)
+    colours = figures.colours(dict.fromkeys(record["cell"]["stack"] for record in shown))
     for axes, record in zip(panels, shown, strict=True):
-        draw(axes, record)
+        draw(axes, record, colours[record["cell"]["stack"]])
         axes.set_title(name(record))
         axes.set_ylabel("RSS (MB)")
     panels[-1].set_xlabel("seconds")
@@ -35,26 +36,24 @@ def name(record):
     return f"{cell['stack']}, {size}{cell['corpus']}, {cell['shards']} shards"
 
 
-def draw(axes, record):
+def draw(axes, record, colour):
     attempts, limit = record["attempts"], record["memory_limit_bytes"] / figures.MB
     begins, gap = 0.0, GAP * sum(one["duration_s"] for one in attempts)
     top = limit
     for attempt in attempts:
         times = [begins + point["t_s"] for point in attempt["course"]]
         sizes = [point["rss_bytes"] / figures.MB for point in attempt["course"]]
-        axes.plot(times, sizes, color="#0072B2", linewidth=1.3)
+        axes.plot(times, sizes, color=colour, linewidth=1.3)
         cached = [shard for shard in attempt["shards"] if shard["from_cache"]]
         if cached:
             place = (begins + cached[-1]["t_s"], cached[-1]["rss_bytes"] / figures.MB)
             figures.beside(axes, f"{len(cached)}", place, 6)
         for shard in attempt["shards"]:
-            face = "white" if shard["from_cache"] else "#0072B2"
-            axes.plot(
-                begins + shard["t_s"], shard["rss_bytes"] / figures.MB, "o", color="#0072B2", markerfacecolor=face
-            )
-        word, colour = ENDS.get(attempt["outcome"], (attempt["outcome"].replace("_", " "), "0.2"))
+            face = "white" if shard["from_cache"] else colour
+            axes.plot(begins + shard["t_s"], shard["rss_bytes"] / figures.MB, "o", color=colour, markerfacecolor=face)
+        word, ink = ENDS.get(attempt["outcome"], (attempt["outcome"].replace("_", " "), "0.2"))
         top = max([top, *sizes])
-        axes.annotate(word, (times[-1], top), xytext=(0, 4), textcoords="offset points", ha="center", color=colour)
+        axes.annotate(word, (times[-1], top), xytext=(0, 4), textcoords="offset points", ha="center", color=ink)
         begins += attempt["duration_s"] + gap
     axes.axhline(limit, color="#B22222", linestyle="--", linewidth=1.2)
     axes.set_ylim(0, 1.25 * top)

@@ -6,7 +6,7 @@ from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 from beyond_ram.analysis.growth import fitted as fit_of
-from beyond_ram.analysis.growth import in_words, missing_mb, read_closely
+from beyond_ram.analysis.growth import missing_mb, read_closely
 
 PANEL = ["corpus", "mode"]
 MOST_LINES = 12
@@ -46,10 +46,10 @@ def plot(records, samples, growth, verdicts):
     handles = [figures.handle(name, color=colours[name], linewidth=2) for name in names]
     handles += [figures.handle(name, color="0.3", linestyle=style) for name, style in (("heap", "-"), ("RSS", ":"))]
     figure.legend(handles=handles, loc="outside lower center", ncols=1 if max(map(len, names)) > 20 else 2)
-    each = "; ".join(f"{line['corpus']}, {line['named']}: heap {in_words(line)}" for line in lines_of(growth))
     condition = f"""
 Memory against the text done, read between documents; means of the runs. The heap is anonymous memory. RSS has the
-mapped files too, which the kernel can take back. Of each corpus, the largest input. {each}.{hidden}
+mapped files too, which the kernel can take back. Of each corpus, the largest input. Intervals are at 95 %; table
+`growth` has the readings behind each.{hidden}
 """
     return figure, f"{' '.join(sentences)}\n\n{condition.strip()}"
 

@@ -1,9 +1,12 @@
 """Loaders with enough memory, and under a limit that is smaller than the data."""
 
+import math
+
 from matplotlib.ticker import LogLocator
 
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import by_way
+from beyond_ram.units import short_size
 
 FREE, LIMITED = "#BBBBBB", "#0072B2"
 _SETTING = ["loader", "order", "workers", "start", "tokens", "page_cache", "batch_size"]
@@ -46,7 +49,7 @@ def plot(loaders):
         for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows", LIMITED))
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
-    return figure, f"{answer(limited, free, percent)}\n\n{condition(limited)}{faster(limited, free)}"
+    return figure, f"{answer(limited, free, percent, size_of(ran))}\n\n{condition(limited)}{faster(limited, free)}"
 
 
 def lines(table):
@@ -73,24 +76,56 @@ def ended(line):
     )
 
 
-def answer(limited, free, percent):
-    """Which loader is fastest under the limit and which without it, in the orders that shuffle, else in all."""
+def size_of(ran):
+    """The bytes of all rows and of one, as the runs that finished stored them; without one, only what is meant."""
+    stored, rows = (ran[name].max() if name in ran else None for name in ("stored_bytes", "rows_expected"))
+    if not (stored and rows and stored > 0 and rows > 0):
+        return "the rows' bytes"
+    return f"{short_size(stored)} of rows ({short_size(stored / rows)} each)"
+
+
+def answer(limited, free, percent, size):
+    """Which loader is fastest under the limit, which without it, and which one the limit slows down most; in the orders
+    that shuffle, else in all."""
     shuffled = limited.index.get_level_values("order") == "shuffled"
-    chosen = (limited[shuffled] if shuffled.any() else limited).sort_values("rows_per_s_reached", ascending=False)
-    beside = free.loc[chosen.index].sort_values("rows_per_s_reached", ascending=False)
-    first, *others = lines(chosen)
+    chosen = limited[shuffled] if shuffled.any() else limited
+    beside = free.loc[chosen.index]
     order = "shuffled" if shuffled.any() else "in any order"
-    condition = f"With memory for {percent:.0f} % of the rows' bytes, {order}"
+    under, enough = fastest(chosen), fastest(beside[beside["rows_per_s_reached"].notna()])
+    sentences = [f"With memory for {percent:.0f} % of {size}, {order}, {way(under[0])} reached {reached(under[0])}"]
+    sentences[0] += apart(under)
+    if enough:
+        same = way(enough[0]) == way(under[0])
+        sentences.append(
+            f"With enough memory it is the fastest too: {reached(enough[0])}{apart(enough)}" if same
+            else f"With enough memory {way(enough[0])} is the fastest, {reached(enough[0])}{apart(enough)}"
+        )  # fmt: skip
+    slowed = [
+        (before["rows_per_s_reached"] / rate if rate == rate else math.inf, place)
+        for place, (before, after) in enumerate(zip(lines(beside), lines(chosen), strict=True))
+        if (rate := after["rows_per_s_reached"]) != rate  # not a row within a second
+        or before["rows_per_s_reached_min"] > after["rows_per_s_reached_max"]
+    ]
+    if slowed:
+        _, place = max(slowed)
+        before, after = lines(beside)[place], lines(chosen)[place]
+        advised = [one for one in lines(chosen) if one["loader"].startswith(f"{after['loader']}, ")]
+        rates = [reached(after), *(f"with {one['loader'].partition(', ')[2]} {reached(one)}" for one in advised)]
+        start = f"from {reached(before)} to " if before["rows_per_s_reached"] > 0 else "to "
+        sentences.append(f"The limit slows {way(after)} most: {start}{'; '.join(rates)}")
+    return "".join(f"{sentence}. " for sentence in sentences).strip()
+
+
+def fastest(table):
+    """The lines of a table, the fastest first."""
+    return lines(table.sort_values("rows_per_s_reached", ascending=False))
+
+
+def apart(ordered):
+    """The loaders whose range meets that of the first."""
+    first, *others = ordered
     level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
-    sentence = f"{condition}, {way(first)} reached {reached(first)}"
-    sentence += f" (not told apart from {', '.join(level)})." if level else "."
-    if not beside["rows_per_s_reached"].notna().any():
-        return sentence
-    top = lines(beside.head(1))[0]
-    there = lines(chosen.loc[[beside.index[0]]])[0]
-    if beside.index[0] == chosen.index[0]:
-        return f"{sentence} With enough memory it is the fastest too: {reached(top)}."
-    return f"{sentence} With enough memory {way(top)} is the fastest, {reached(top)}; under the limit {reached(there)}."
+    return f" (not told apart from {', '.join(level)})" if level else ""
 
 
 def way(line):

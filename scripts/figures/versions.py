@@ -3,7 +3,6 @@
 import seaborn as sns
 
 from beyond_ram import figures
-from beyond_ram.analysis.ladders import effect_in_words
 from beyond_ram.metrics import METRICS
 
 # Height of the labels of steps at the top, so that neighbouring labels do not overlap.
@@ -39,8 +38,9 @@ def plot(ladders):
 
 One package in several releases. All other packages are locked; a step names those that its releases force to move.
 Marks are medians of the runs, whiskers their minimum and maximum. Orange steps are confirmed within this session and
-above the threshold: they were bisected until both sides were neighbouring releases.
-{". ".join(sentences) or "No step is confirmed"}.
+above the threshold: they were bisected until both sides were neighbouring releases. Table `ladders` has the
+intervals.
+{"".join(f"{sentence}. " for sentence in sentences)}
 """
     return figure, caption
 
@@ -95,7 +95,7 @@ def draw_versions(axes, steps, scale):
 
 
 def draw_steps(axes, steps, unit, scale):
-    """Draw the confirmed steps over the versions, and return a sentence for each."""
+    """Draw the confirmed steps over the versions, and return what else is true of them."""
     versions = [label.get_text() for label in axes.get_xticklabels()]
     colour, sentences = sns.color_palette("colorblind", 4)[3], []
     for number, step in enumerate(steps.to_dict("records")):
@@ -103,23 +103,20 @@ def draw_steps(axes, steps, unit, scale):
         before, after = step["from_value"] / scale, step["to_value"] / scale
         axes.plot([place, end], [before, after], color=colour, linewidth=3, zorder=2)
         values = f"{figures.two_digits(before)} to {figures.two_digits(after)} {unit}"
-        text = f"{step['from_version']} to {step['to_version']}: {values}"
         side = "left" if place + end < len(versions) / 2 else "right" if place + end > 1.5 * len(versions) else "center"
         axes.annotate(
             values, ((place + end) / 2, axes.get_ylim()[1]), xytext=(0, -LABEL_POINTS * (1 + number % 3)),
             textcoords="offset points", ha=side, color=colour, weight="bold",
         )  # fmt: skip
-        sentences.append(sentence(step, text, unit, scale))
+        sentences += beside(step, f"{step['factor']} {step['from_version']} to {step['to_version']}")
     return sentences
 
 
-def sentence(step, text, unit, scale):
-    effect = effect_in_words(step, unit, scale)
-    certainty = f", {effect}" if effect else ""
-    neighbours = "neighbouring releases" if step["neighbours"] else "other releases lie between"
-    moved = f"; with it moved {step['moved']}" if step["moved"] else ""
-    metric = METRICS[step["metric"]].label
-    return f"{metric}, {step['factor']} on {step['stack']}, {text}{certainty}, n = {step['n']}, {neighbours}{moved}"
+def beside(step, text):
+    """What else is true of a step: other packages moved with it, or releases lie between."""
+    moved = [f"with it moved {step['moved']}"] if step["moved"] else []
+    between = [] if step["neighbours"] else ["other releases lie between"]
+    return [f"{METRICS[step['metric']].label}, {text}: {', '.join(moved + between)}"] if moved or between else []
 
 
 def other_packages(steps):

@@ -38,8 +38,8 @@ def test_loader_that_is_fastest_with_memory_is_not_advised_without_it() -> None:
         loaded("map", 20, 100, "timed_out", n=0), loaded("blocks", 20, 50000),
     )  # fmt: skip
     assert "20 % of the rows' bytes, shuffled, blocks reached 50,000 rows/s (45,000 to 55,000, n = 2)." in text
-    assert "With enough memory map is the fastest, 90,000 rows/s (81,000 to 99,000, n = 2); under the limit 100" in text
-    assert text.endswith("100 rows/s (90 to 110, n = 2) until it was timed out.")
+    assert "With enough memory map is the fastest, 90,000 rows/s (81,000 to 99,000, n = 2). The limit slows map" in text
+    assert text.endswith("to 100 rows/s (90 to 110, n = 2) until it was timed out.")
 
 
 def test_loader_that_did_not_always_complete_says_so() -> None:
@@ -74,7 +74,7 @@ def test_loaders_whose_ranges_overlap_are_not_told_apart() -> None:
 def test_loader_that_was_killed_before_a_row_is_not_left_out() -> None:
     killed = loaded("map", 20, float("nan"), "killed_at_limit", n=0, read_per_byte=float("nan"))
     text = answer_of_loaders(loaded("map", 0, 90000), loaded("blocks", 0, 60000), killed, loaded("blocks", 20, 50000))
-    assert text.endswith("under the limit no rows within a second (n = 2) until it was killed at limit.")
+    assert text.endswith("to no rows within a second (n = 2) until it was killed at limit.")
 
 
 def test_loader_that_did_not_finish_says_so() -> None:
@@ -182,3 +182,27 @@ def test_starts_that_never_complete_are_drawn() -> None:
     assert not isinstance(drawn, str)
     plt.close(drawn[0])
     assert figures["name"](record) == "june, c, 4 shards"
+
+
+def test_answer_of_loaders_names_the_size_of_the_rows_and_what_advice_to_the_kernel_gave() -> None:
+    stored = {"stored_bytes": 2.05e9, "rows_expected": 500_000}
+    text = answer_of_loaders(
+        loaded("map", 0, 90000, **stored), loaded("blocks", 0, 60000, **stored),
+        loaded("map", 20, 100, "timed_out", n=0), loaded("blocks", 20, 50000, **stored),
+        loaded("map", 20, 7000, "timed_out", n=0, advice="random"),
+    )  # fmt: skip
+    assert text.startswith("With memory for 20 % of 2.05 GB of rows (4.1 kB each), shuffled, blocks reached 50,000")
+    assert text.endswith(
+        "until it was timed out; with madvise random 7,000 rows/s (6,300 to 7,700, n = 2) until it was timed out."
+    )
+
+
+def test_loader_that_a_limit_slows_down_is_named_where_another_is_always_the_fastest() -> None:
+    text = answer_of_loaders(
+        loaded("map", 0, 50000), loaded("blocks", 0, 90000), loaded("map", 20, 100), loaded("blocks", 20, 85000)
+    )
+    assert "With enough memory it is the fastest too" in text and "The limit slows map most: from 50,000" in text
+    level = answer_of_loaders(
+        loaded("map", 0, 50000), loaded("blocks", 0, 51000), loaded("map", 20, 50000), loaded("blocks", 20, 51000)
+    )
+    assert "slows" not in level and level.count("not told apart from map") == 2
