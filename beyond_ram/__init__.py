@@ -7,7 +7,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 # Imported by name on first use, so that a change of these modules does not make other outputs out of date.
-_FROM = {"phase": "phases", "mark": "phases", "emit": "phases", "watching": "seen"}
+_FROM = {"phase": "phases", "mark": "phases", "emit": "phases", "watching": "watched_block"}
 
 
 def __getattr__(name: str) -> Any:

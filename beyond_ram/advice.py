@@ -1,9 +1,9 @@
 """How much memory to request from a scheduler, from the record of a run. Standard library only.
 
 The terminal, the tables and the requests of the workflow all use this one rule. A cgroup kills a program for memory
-that the kernel cannot reclaim (`watch/charges.py`). So the request is this memory, with a reserve for variation between
-runs, and with room for mapped code and data files. A scheduler that polls processes adds up their RSS instead, which
-counts shared pages once per process, and mapped files too.
+that the kernel cannot reclaim (`watch/memory_group.py`). So the request is this memory, with a reserve for variation
+between runs, and with room for mapped code and data files. A scheduler that polls processes adds up their RSS instead,
+which counts shared pages once per process, and mapped files too.
 """
 
 import math

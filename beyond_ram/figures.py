@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 
-from . import files, hovering
+from . import files, tooltips
 from .analysis import frame
 from .text import plain, rst
 from .units import KINDS as KINDS
@@ -65,12 +65,12 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
             ):
                 if isinstance(formatter := get(), LogFormatterMathtext):
                     put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
-    values = hovering.titles(figure)
+    values = tooltips.titles(figure)
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
             if path == svg:
-                hovering.write(partial, values)
+                tooltips.write(partial, values)
     paragraphs = [rst(paragraph, _MOST_IN_CAPTION) for paragraph in caption.strip().split("\n\n")]
     files.write(caption_file, "\n\n".join(paragraphs) + "\n")
     plt.close(figure)

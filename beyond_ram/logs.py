@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import files
-from .callers import end_with_snakemake
 from .files import DamagedError
+from .parent_process import end_with_snakemake
 from .text import plain
 
 

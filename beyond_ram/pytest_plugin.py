@@ -25,8 +25,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     from argparse import ArgumentTypeError
 
     from .cli.watch import size
-    from .seen import watching
     from .watch import ceilings
+    from .watched_block import watching
 
     wanted = {f"max_{kind}": kind for kind in ceilings.KINDS}
     if marker.args or not marker.kwargs or not marker.kwargs.keys() <= wanted.keys():

@@ -72,7 +72,7 @@ def test_phases_import_little() -> None:
     )
     few = {"beyond_ram", "beyond_ram.phases"}
     others = {name for name in completed.stdout.split() if name not in few}
-    assert not others & {"json", "subprocess", "tempfile", "beyond_ram.seen", "beyond_ram.watch"}
+    assert not others & {"json", "subprocess", "tempfile", "beyond_ram.watched_block", "beyond_ram.watch"}
 
 
 def test_phases_cost_nothing_without_a_watcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ..stacks.inline import Inline
 from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
-from ..weighing import sound
+from ..weighing import integrity
 from ..weighing.cell import Setting
 from ..weighing.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, weigh
 from .search import COMPLETED, NotInstallableError, Run
@@ -157,7 +157,7 @@ class Ladder:
         self.ended.setdefault(version, []).append(ended)
         if ended.outcome == COMPLETED:
             events = records.events(self.out / "runs" / cell.path)
-            self.imports.append(sound.imported(str(python), self.releases.package, events))
+            self.imports.append(integrity.imported(str(python), self.releases.package, events))
         return Run(number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
 
     def _timeout_s(self) -> float:

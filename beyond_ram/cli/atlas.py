@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Return 0, also if the budget ran out; 2 if nothing could be run."""
     from ..atlas import page
     from ..atlas.cases import FOLDER, cases
-    from ..atlas.whole import Atlas
+    from ..atlas.make import Atlas
     from ..folders import ensure
     from ..stacks import index
 

@@ -25,7 +25,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..callers import end_with_snakemake, restore_threads
+    from ..parent_process import end_with_snakemake, restore_threads
     from ..weighing.cell import Setting, weigh
     from ..weighing.interruption import weigh_interrupted
     from ..weighing.limit import weigh_limit

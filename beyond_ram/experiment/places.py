@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from ..callers import below_snakemake
 from ..folders import protected_places
+from ..parent_process import below_snakemake
 
 # Type of an error whose message does not repeat the input, because it may contain a password.
 NOT_ECHOED = "not_echoed"

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from . import descriptors, events, instrument, machine, pagecache, procfs, record
-from .charges import Around
 from .delivery import Delivery
 from .instrument import Instrument
+from .memory_group import Around
 from .missing import Missing, printable
 from .reader import HWM
 from .sampler import Counting

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import advice
-from . import charges
+from . import memory_group
 from .summary import megabytes
 
 # The mapped files at the peak are unknown: reserve the maximum of the rule.
@@ -47,12 +47,12 @@ def _killed_text(killed: bool) -> str:
 
 def of_group(path: Path, version: int) -> tuple[str, dict[str, Any] | None]:
     """The line for a job's group, and the request for programs. Raises OSError if it is gone."""
-    meter = charges.Meter(path, version, ours=False, whole=True)
+    meter = memory_group.Meter(path, version, ours=False, whole=True)
     try:
         now, peak, killed = meter.charges(), meter.peak_bytes(), bool(meter.kills())
     finally:
         meter.close()
-    limit = charges.limit_bytes(path, version)
+    limit = memory_group.limit_bytes(path, version)
     if peak is None:
         hint = "this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
         return f"{_limit_text(limit)}; {hint}", None

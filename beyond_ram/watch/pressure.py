@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .charges import Around
+from .memory_group import Around
 
 MACHINE = Path("/proc/pressure/memory")
 OF_GROUP, OF_AROUND, OF_MACHINE = "group", "around", "machine"

@@ -6,13 +6,13 @@ from typing import Any
 
 from .. import advice
 from . import events, machine, pagecache, procfs
-from .course import COPYING
 from .exit_status import signal_name
 from .instrument import Instrument
 from .missing import PROCESSES, Missing
 from .peaks import Peaks, Span
 from .reader import HWM
 from .sampler import CPU_BUDGET, Counting, Sampler
+from .timeline import COPYING
 
 # Sources that differ by more than these bytes and this share disagree: the record then names both.
 _NOTEWORTHY_BYTES, _NOTEWORTHY_SHARE = 1_000_000, 0.005

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ..run_files import COLUMNS
-from . import course, pressure
-from .charges import Around, Elsewhere, Meter
-from .course import Copying
+from . import pressure, timeline
 from .exits import Exit, Exits
 from .groups import Group
+from .memory_group import Around, Elsewhere, Meter
 from .missing import PROPORTIONAL, Missing, printable
 from .peaks import KINDS, Peaks
 from .recorder import MAX_LINES, Recorder
 from .sharing import Sample, Sharing, Twice, read_now
+from .timeline import Copying
 from .tree import Process, Tree
 from .trend import Trend
 
@@ -293,7 +293,7 @@ class Sampler:
     def note_course(self, duration_s: float) -> None:
         """Compute memory over time from the written lines. Write the last line first."""
         lines = self.recorder.file.content().splitlines()[1:]
-        self.course = course.of_lines(lines, duration_s)
+        self.course = timeline.of_lines(lines, duration_s)
 
     def finish(self, end_s: float) -> None:
         """Take the last sample, right after the command has ended. It mostly reads the kernel's exit records."""

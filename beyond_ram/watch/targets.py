@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import charges, procfs
+from . import memory_group, procfs
 from .peaks import reset_high_water
 from .reader import HWM, Procfs, Reader, choose
 from .tree import Process, Tree
@@ -210,7 +210,7 @@ def members(folder: Path) -> list[int]:
 def group_of(pid: int) -> tuple[Path, int] | None:
     """Folder and version of the memory group of a process; None for the root."""
     text = procfs.read(pid, "cgroup")
-    return None if text is None else charges.own_group(groups=text.decode(errors="replace"))
+    return None if text is None else memory_group.own_group(groups=text.decode(errors="replace"))
 
 
 class Followed(Tree):

@@ -23,12 +23,12 @@ from typing import Any
 from .. import mask_secrets
 from ..run_files import RUN_FILES
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
-from .charges import Around
 from .command import Command, Order
 from .delivery import Delivery
 from .exit_status import signal_name
 from .groups import GroupError, LimitError
 from .instrument import Instrument, OnEvent
+from .memory_group import Around
 from .missing import Missing, one_line
 from .outfile import copy
 from .reader import choose

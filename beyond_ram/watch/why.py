@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from . import trend
-from .course import COPYING, PARTS
+from .timeline import COPYING, PARTS
 
 # Shorter runs have no course.
 _SAMPLES, _LONG_S = 50, 1.0

@@ -19,7 +19,7 @@ from ..stacks.variants import reason as cannot_be
 from ..units import MB
 from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
-from . import processes, randomised, remedies, served, sound
+from . import integrity, processes, randomised, remedies, served
 from .attempts import again_until_done
 from .private import private_folder
 
@@ -99,11 +99,11 @@ def prepare(setting: Setting, work: Path) -> None:
     """Prepare a run: make its input and, for a warm run, the caches of a complete run."""
     if cannot_be(setting.lock):
         return
-    sound.check_interpreter(setting.python)
-    sound.check_packages(setting.python)
+    integrity.check_interpreter(setting.python)
+    integrity.check_packages(setting.python)
     if setting.job.corpus:
         corpus_files(Path(setting.job.corpus, "manifest.json"))
-    sound.check_data(setting.job)
+    integrity.check_data(setting.job)
     first = [["--prepare"]] if setting.job.prepared else []
     first += [[]] if setting.job.warmed else []
     for flags in first:
@@ -242,7 +242,7 @@ def finish(
         if record.get("killed_for_memory"):
             how += _NO_ROOM
         raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
-    record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
+    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
     record["provenance"] |= {
         "commit": processes.commit(),

@@ -17,7 +17,7 @@ from ..shipped import FILES
 from ..stacks.locks import lock_sha256
 from ..text import last_line
 from ..watch import write_record
-from . import processes, sound
+from . import integrity, processes
 from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
 
@@ -77,7 +77,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
         write(out / "stderr.txt", end_of(work / ERRORS))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
-    record["provenance"]["versions"] |= sound.check_imports(setting.python, records.events(out))
+    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
     record["provenance"]["script_sha256"] = script_sha256(setting.job)

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-# Programs below it look for a process with the name `snakemake` (beyond_ram/callers.py).
+# Programs below it look for a process with the name `snakemake` (beyond_ram/parent_process.py).
 SERVER = Path(__file__).parent / "snakemake"
 # `-IS`: without site-packages an interpreter starts in 15 ms.
 CLIENT = f"""#!{sys.executable} -IS

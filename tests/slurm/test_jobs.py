@@ -75,8 +75,8 @@ def test_late_attachment_has_the_peaks_of_an_early_one(one_node: Slurm, tmp_path
 
 
 def blocks_with(words: str, others: dict[str, str]) -> list[str]:
-    """Return the blocks of docs/slurm-admin.md that contain `words`, with the command and `others` replaced."""
-    texts = [block.text for block in blocks(ROOT / "docs" / "slurm-admin.md") if words in block.text]
+    """Return the blocks of docs/cluster.md that contain `words`, with the command and `others` replaced."""
+    texts = [block.text for block in blocks(ROOT / "docs" / "cluster.md") if words in block.text]
     for before, after in {**others, "beyond-ram ": f"{shlex.join(COMMAND)} "}.items():
         texts = [text.replace(before, after) for text in texts]
     return texts
@@ -84,7 +84,7 @@ def blocks_with(words: str, others: dict[str, str]) -> list[str]:
 
 @pytest.fixture
 def administered(one_node: Slurm, tmp_path: Path) -> Iterator[Path]:
-    """Put the lines of docs/slurm-admin.md into effect, and return the folder that they write to."""
+    """Put the lines of docs/cluster.md into effect, and return the folder that they write to."""
     conf, before = one_node.directory / "slurm.conf", (one_node.directory / "slurm.conf").read_text()
     to = {"/var/spool/beyond-ram": f"{tmp_path}/spool", "/var/log/beyond-ram.log": f"{tmp_path}/epilog.log"}
     to |= {'"$HOME/beyond-ram-jobs.log"': f"{tmp_path}/tasks.log"}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.watch import attach, charges, groups, procfs, targets
+from beyond_ram.watch import attach, groups, memory_group, procfs, targets
 from beyond_ram.watch.reader import NAMES
 
 from ..conftest import interpreter
@@ -498,7 +498,7 @@ def test_members_of_a_v2_group_are_read(tmp_path: Path) -> None:
     (tmp_path / "cgroup.procs").write_text("12\n")
     (tmp_path / "below" / "cgroup.procs").write_text("0\n7\n")
     assert sorted(targets.members(tmp_path)) == [7, 12]
-    assert charges.own_group(groups="0::/there/is/none\n") is None
+    assert memory_group.own_group(groups="0::/there/is/none\n") is None
 
 
 def test_process_that_hides_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import Run, write
-from beyond_ram.watch import attach, charges, groups, procfs, summary, targets, watch
+from beyond_ram.watch import attach, groups, memory_group, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
@@ -242,7 +242,7 @@ def test_request_without_kinds_of_memory_is_all_of_rss(watched: Watch, monkeypat
         raise groups.GroupError("none")
 
     monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
+    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
     record = watched(FAMILY, reader="psutil")
     advice = advise(record)
     assert advice.basis == RSS
@@ -414,7 +414,7 @@ def test_short_processes_are_not_taken_for_unreadable_ones(ordinary: list[str], 
 
 @pytest.mark.slow
 def test_group_counts_processes_that_may_not_be_read(ordinary: list[str], public_folder: Path) -> None:
-    own = charges.own_folder()
+    own = memory_group.own_folder()
     if own is None or own.version != 1 or no_group():
         pytest.skip("makes a group for another user, which is done here with cgroup v1 only")
     folder = own.folder / f"beyond-ram-test-{os.getpid()}"

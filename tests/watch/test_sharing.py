@@ -379,7 +379,7 @@ def test_children_that_no_sample_saw_weaken_request_and_ceiling(
         raise groups.GroupError("none")
 
     monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
+    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
     record = watched(BURSTS, interval_ms=300)
     kept, advised = record["peak"]["kept"], advise(record)
     assert (record["outcome"], kept["basis"]) == ("completed", TREE)

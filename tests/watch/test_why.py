@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.watch.course import COPYING
 from beyond_ram.watch.summary import lines
+from beyond_ram.watch.timeline import COPYING
 from beyond_ram.watch.why import sentences
 
 from .conftest import Watch

@@ -4,7 +4,7 @@ There is a module for each way to make one: `v1` and `v2` by the kernel's files,
 write. `make` takes the first way that works here.
 """
 
-from .. import charges
+from .. import memory_group
 from . import systemd, v1, v2
 from .group import Group, GroupError, LimitError
 
@@ -17,7 +17,7 @@ def make(limit_bytes: int | None = None) -> Group:
     May move this process and its descendants into another group: below its own, or into a scope of systemd's. Raises
     GroupError, whose text names the step that failed and what would help.
     """
-    own = charges.own_folder()
+    own = memory_group.own_folder()
     if own is None:
         raise GroupError("no memory controller is mounted here: on cgroup v2, mount -t cgroup2 none /sys/fs/cgroup")
     if own.version == 1:
@@ -32,5 +32,5 @@ def make(limit_bytes: int | None = None) -> Group:
             return way(own, limit_bytes)
         except GroupError as error:
             reasons.append(str(error))
-            own = charges.own_folder() or own
+            own = memory_group.own_folder() or own
     raise GroupError("; ".join([*dict.fromkeys(filter(None, reasons)), v2.advice(own)]))

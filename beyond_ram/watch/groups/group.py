@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .. import procfs
-from ..charges import Meter
+from ..memory_group import Meter
 
 _NAME = re.compile(r"beyond-ram-(\d+)-(\d+)-(\d+)-(command|watcher)\d*")
 _REMOVED_WITHIN_S = 2.0

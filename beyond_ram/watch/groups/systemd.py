@@ -11,8 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from .. import charges
-from ..charges import Own
+from .. import memory_group
+from ..memory_group import Own
 from . import v2
 from .group import Group, GroupError, new_name
 
@@ -72,7 +72,7 @@ def _arrived(name: str) -> Own:
     """Wait until this process is in the scope, because systemd answers before. Raises GroupError."""
     until = time.monotonic() + _MOVED_S
     while True:
-        own = charges.own_folder()
+        own = memory_group.own_folder()
         if own is not None and own.folder.name == name:
             return own
         if time.monotonic() > until:
@@ -87,5 +87,5 @@ def _refuse_to_leave(own: Own, user: bool) -> None:
     for folder in (own.folder, *own.folder.parents):
         if folder.name == f"user-{os.getuid()}.slice" if user else folder.name.endswith(".slice"):
             return
-        if limits := [name for name in v2.LIMITS if charges.is_limited(folder, name)]:
+        if limits := [name for name in v2.LIMITS if memory_group.is_limited(folder, name)]:
             raise GroupError(f"a scope of systemd's would leave {limits[0]} of {folder}")

@@ -5,7 +5,7 @@ A scheduler kills by a hierarchy of its own, and would miss processes that left 
 
 import contextlib
 
-from ..charges import Own
+from ..memory_group import Own
 from .group import Group, GroupError, new_name, remove, remove_abandoned
 
 

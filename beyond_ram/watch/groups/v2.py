@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from .. import charges, procfs
-from ..charges import Own
+from .. import memory_group, procfs
+from ..memory_group import Own
 from .group import Group, GroupError, is_ours, new_name, remove, remove_abandoned, was_made_here
 
 _MOVES, _ATTEMPTS = 20, 3
@@ -30,7 +30,7 @@ def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
     remove_abandoned(own.folder)
     for _ in range(_ATTEMPTS):
         enabled = _give_memory(own)
-        home, undo = charges.own_folder_or(own.folder), _restore(own, enabled=enabled)
+        home, undo = memory_group.own_folder_or(own.folder), _restore(own, enabled=enabled)
         with contextlib.suppress(_TakenBackError):
             return _limited(own.folder, limit_bytes, mechanism, home, undo)
     raise GroupError(f"memory is given to groups below {own.folder}, and taken back by others")
@@ -44,7 +44,7 @@ def beside(own: Own, limit_bytes: int | None) -> Group:
             break
         if match := _FOREIGN.match(inner.name):
             raise GroupError(f"this process is in {own.folder}, and a group beside it would leave {match[0]}")
-        if limits := [name for name in LIMITS if charges.is_limited(inner, name)]:
+        if limits := [name for name in LIMITS if memory_group.is_limited(inner, name)]:
             raise GroupError(f"a group beside {own.folder} would leave {limits[0]} of {inner}")
         if "memory" in (parent / "cgroup.subtree_control").read_text().split():
             remove_abandoned(parent)

@@ -1,4 +1,4 @@
-"""The manifests on the page "In Kubernetes"."""
+"""The manifests on Kubernetes of the page on containers."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _RESERVED = {"requests", "limits"}
 
 
 def manifests() -> list[dict[str, Any]]:
-    return [yaml.safe_load(block.text) for block in blocks(ROOT / "docs" / "kubernetes.md") if block.language == "yaml"]
+    return [yaml.safe_load(block.text) for block in blocks(ROOT / "docs" / "container.md") if block.language == "yaml"]
 
 
 def test_page_has_a_sidecar_and_an_ephemeral_container() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.experiment import Job, Served
 from beyond_ram.files import DamagedError
-from beyond_ram.weighing import sound
+from beyond_ram.weighing import integrity
 
 from . import hanging
 
@@ -49,12 +49,12 @@ def test_damaged_package_is_refused(tmp_path: Path, damage: str) -> None:
         (packages / "one.py").write_text({"cut": "", "longer": "one = 111\n"}[damage])
     python = str(tmp_path / "stack/bin/python")
     if damage == "none":
-        sound.check_packages(python)
+        integrity.check_packages(python)
         return
     with pytest.raises(
         DamagedError, match=r"one\.py: .*installed with 8; delete .*stack, and Snakemake builds it again"
     ):
-        sound.check_packages(python)
+        integrity.check_packages(python)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def job(tmp_path: Path) -> Job:
 @pytest.mark.parametrize("name", ["corpus/files/000000.jsonl", "repository/datasets/local/few/data/a.parquet"])
 @pytest.mark.parametrize("left_bytes", [None, 0, 50, 101])
 def test_data_of_another_size_are_refused(tmp_path: Path, job: Job, name: str, left_bytes: int | None) -> None:
-    sound.check_data(job)
+    integrity.check_data(job)
     path = tmp_path / name
     if left_bytes is None:
         path.unlink()
@@ -83,4 +83,4 @@ def test_data_of_another_size_are_refused(tmp_path: Path, job: Job, name: str, l
         path.write_bytes(b"y" * left_bytes)
     where = tmp_path / name.partition("/")[0]
     with pytest.raises(DamagedError, match=rf"^{where}/.*made with 100; delete {where}/manifest.json, and Snakemake"):
-        sound.check_data(job)
+        integrity.check_data(job)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.advice import AROUND, GROUP, TREE, advise
-from beyond_ram.watch import charges, groups
-from beyond_ram.watch.charges import Meter, limit_bytes, own_group, parse
+from beyond_ram.watch import groups, memory_group
+from beyond_ram.watch.memory_group import Meter, limit_bytes, own_group, parse
 
 from .conftest import PYTHON, Watch, needs_group
 
@@ -185,16 +185,16 @@ def test_only_kills_since_the_start_count(folder: Folder) -> None:
     (folder.path / "memory.max").write_text("524288000\n")
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n")
     (folder.path / "memory.events").write_text("oom 1\noom_kill 2\n")
-    around = charges.Around(folder.path, 2)
+    around = memory_group.Around(folder.path, 2)
     assert around.alone
     wanted = {"version": 2, "limit_bytes": 524288000, "kills": 0, "alone": True, "events": {"oom": 0, "oom_kill": 0}}
     assert {name: around.record()[name] for name in wanted} == wanted
     (folder.path / "memory.events").write_text("oom 2\noom_kill 3\n")
     assert around.kills() == 1
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n1\n999999999\n")
-    assert not charges.Around(folder.path, 2).alone, "another process is in the group"
+    assert not memory_group.Around(folder.path, 2).alone, "another process is in the group"
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n0\n")
-    assert not charges.Around(folder.path, 2).alone, "a process outside of our PID namespace is in the group"
+    assert not memory_group.Around(folder.path, 2).alone, "a process outside of our PID namespace is in the group"
 
 
 # The groups are read-only inside, so that the watcher makes none.
@@ -363,9 +363,9 @@ def test_groups_below_the_commands_own_belong_to_it(watched: Watch) -> None:
     program = MOVES.replace(
         "if os.fork",
         f"""
-sys.path.insert(0, {str(Path(charges.__file__).parents[2])!r})
-from beyond_ram.watch import charges
-own = charges.own_folder().folder / 'below'
+sys.path.insert(0, {str(Path(memory_group.__file__).parents[2])!r})
+from beyond_ram.watch import memory_group
+own = memory_group.own_folder().folder / 'below'
 own.mkdir()
 sys.argv.append(str(own))
 if os.fork""",
@@ -382,7 +382,7 @@ if os.fork""",
 def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(
     watched: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(charges.Elsewhere, "look", lambda *_: 1 // 0)
+    monkeypatch.setattr(memory_group.Elsewhere, "look", lambda *_: 1 // 0)
     record = watched("held = bytearray(60_000_000)")
     assert [note["what"] for note in record["missing"]] == ["the memory group"]
     assert not record["peak"]["kept"]["whole"] and advise(record).at_least

@@ -13,7 +13,7 @@ from .conftest import ROOT
 NAMES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 RUN = f"""
 import json, os
-from beyond_ram.callers import restore_threads
+from beyond_ram.parent_process import restore_threads
 restore_threads()
 print(json.dumps({{name: os.environ.get(name) for name in {NAMES!r}}}))
 """

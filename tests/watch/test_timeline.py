@@ -3,7 +3,7 @@
 import pytest
 
 from beyond_ram.run_files import COLUMNS
-from beyond_ram.watch.course import Copying, of_lines
+from beyond_ram.watch.timeline import Copying, of_lines
 
 from .conftest import Watch, needs_group
 

@@ -50,7 +50,7 @@ class watching:  # noqa: N801 (it reads as a function)
                 [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
             )
             self._watcher = subprocess.Popen(
-                [sys.executable, "-m", "beyond_ram.seen", json.dumps(order)],
+                [sys.executable, "-m", "beyond_ram.watched_block", json.dumps(order)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
