@@ -103,5 +103,5 @@ OUTPUTS.add(
     "Explanation",
     covers=lambda one: any(one is varied for varied in VARIED),
     tables=["ladders"],
-    figures={"versions": Figure("From version to version", question="Which release changed it?")},
+    figures={"versions": Figure("From version to version", question="Which release changed the memory?")},
 )

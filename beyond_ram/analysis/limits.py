@@ -45,6 +45,7 @@ def _line(record: Record) -> dict[str, Any]:
     completed, advice = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],
+        "bytes_in": record.get("work", {}).get("bytes_in"),
         **{name: limit.get(name) for name in ENDED_AT.values()},
         "ended_at_bytes": at or None,
         "ended": _ENDED[ended] if at else None,

@@ -191,7 +191,7 @@ COLUMNS: list[Column] = [
         "1 if an applicable run did not finish its work, else 0", EXACT, _failed, direction="lower",
         decided=(ANY,)),
     Metric("rows", "Rows", "rows", ("runs", "writers"), "from the mark `work`", EXACT, work("rows")),
-    Metric("bytes_in", "Input", "bytes", ("runs", "writers", "peers"),
+    Metric("bytes_in", "Input", "bytes", ("runs", "limits", "writers", "peers"),
         "from the mark `work`: bytes of text or of rows; for loaders of one epoch, else of all",
         EXACT, work("bytes_in")),
     Metric("token_count", "Tokens", "tokens", ("runs", "peers"),

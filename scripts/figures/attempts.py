@@ -24,9 +24,9 @@ def plot(records):
 
 CONDITION = """
 Resident memory of the process tree over time, one curve for each start of the same command; red: the limit, which
-the kernel enforces. RSS can lie above it: it has pages of files that others read before, which do not count. Points are
-ends of shards; hollow, with their number, those from the cache. A start passes once what is left fits: starting again
-helps only if a single shard fits. One repeat is drawn.
+the kernel enforces. RSS can exceed it, because it includes pages of files that others read before, which do not count.
+Points are ends of shards; hollow, with their number, those from the cache. A start passes once what is left fits:
+starting again helps only if a single shard fits. One repeat is drawn.
 """
 
 

@@ -47,9 +47,9 @@ def plot(records, samples, growth, verdicts):
     handles += [figures.handle(name, color="0.3", linestyle=style) for name, style in (("heap", "-"), ("RSS", ":"))]
     figure.legend(handles=handles, loc="outside lower center", ncols=1 if max(map(len, names)) > 20 else 2)
     condition = f"""
-Memory against the text done, read between documents; means of the runs. The heap is anonymous memory. RSS has the
-mapped files too, which the kernel can take back. Of each corpus, the largest input. Intervals are at 95 %; table
-`growth` has the readings behind each.{hidden}
+Memory against the text done, read between documents, so without the peaks within one; means of the runs. The heap is
+anonymous memory. RSS has the mapped files too, which the kernel can take back. Of each corpus, the largest input.
+Intervals are at 95 %; table `growth` has the readings behind each.{hidden}
 """
     return figure, f"{' '.join(sentences)}\n\n{condition.strip()}"
 
@@ -102,13 +102,13 @@ def kept(line, heap, cause):
     else:
         parts.append(f"lay between {heap[0]:,.0f} and {heap[1]:,.0f} MB ({n})" if heap else f"was not read ({n})")
         undecided = "whether it grows is undecided" + (f" ({interval} MB per MB of text)" if interval else "")
-        parts.append({"flat": "it did not grow", "levels off": "it levelled off"}.get(shape, "it rose"))
-        parts[-1] = undecided if shape == "undecided" else parts[-1]
+        ways = {"flat": " and did not grow", "levels off": " and levelled off", "undecided": f"; {undecided}"}
+        parts[-1] += ways.get(shape, " and rose")
     if line["difference_result"] in ("better", "worse"):
         less = "less" if line["difference_result"] == "better" else "more"
         ends = sorted(abs(line[f"difference_{end}"]) / 1000 for end in ("low", "high"))
         by = " to ".join(map(figures.two_digits, ends))
-        parts.append(f"it grew by {by} MB per MB {less} than with {line['against']}")
+        parts.append(f"per MB of text it grew by {by} MB {less} than with {line['against']}")
     return f"With {line['named']} the heap {'; '.join(parts)}"
 
 

@@ -43,7 +43,7 @@ def plot(loaders):
     axes.xaxis.set_major_locator(LogLocator(100))
     axes.set_xticks([tick for tick in axes.get_xticks() if left < tick <= high])
     axes.minorticks_off()
-    axes.set_xlabel("rows per second, each grid line 100 times")
+    axes.set_xlabel("rows per second, on a logarithmic scale")
     handles = [
         figures.handle(text, linestyle="", marker="s", markersize=10, color=colour)
         for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows", LIMITED))
@@ -95,11 +95,9 @@ def answer(limited, free, percent, size):
     sentences = [f"With memory for {percent:.0f} % of {size}, {order}, {way(under[0])} reached {reached(under[0])}"]
     sentences[0] += apart(under)
     if enough:
-        same = way(enough[0]) == way(under[0])
-        sentences.append(
-            f"With enough memory it is the fastest too: {reached(enough[0])}{apart(enough)}" if same
-            else f"With enough memory {way(enough[0])} is the fastest, {reached(enough[0])}{apart(enough)}"
-        )  # fmt: skip
+        name, level = way(enough[0]), apart(enough)
+        is_fastest = "it is the fastest too:" if name == way(under[0]) else f"{name} is the fastest,"
+        sentences.append(f"With enough memory {f'{name} reached' if level else is_fastest} {reached(enough[0])}{level}")
     slowed = [
         (before["rows_per_s_reached"] / rate if rate == rate else math.inf, place)
         for place, (before, after) in enumerate(zip(lines(beside), lines(chosen), strict=True))
@@ -125,7 +123,7 @@ def apart(ordered):
     """The loaders whose range meets that of the first."""
     first, *others = ordered
     level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
-    return f" (not told apart from {', '.join(level)})" if level else ""
+    return f", not told apart from {', '.join(level)}" if level else ""
 
 
 def way(line):

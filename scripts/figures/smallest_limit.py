@@ -94,7 +94,8 @@ def subject(line):
     if not isinstance(line.get("corpus"), str):
         return line["cell"]
     files = "one file" if line["num_files"] == 1 else f"{line['num_files']:.0f} files"
-    return f"Tokenising {files} of {line['corpus']} with {line['stack']}"
+    size = f" ({figures.two_digits(line['bytes_in'] / figures.MB)} MB)" if line.get("bytes_in", 0) > 0 else ""
+    return f"Tokenising {files} of {line['corpus']}{size} with {line['stack']}"
 
 
 def signed(share):

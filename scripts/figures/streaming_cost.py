@@ -37,11 +37,14 @@ def plot(streaming):
         axes.set_title(label)
         axes.grid(axis="y", visible=False)
     setting = ", ".join(describe(group.iloc[0], ("repository", "workers", "start", "latency_ms", "bandwidth_mb_per_s")))
+    downloaded = DOWNLOADED if "download" in set(group["mode"]) else ""
     condition = f"""
-One pass over a repository on a local server ({setting}); medians of the runs, {figures.counts(group["n"])}. Requests
-and bytes are those that the server counted.{DOWNLOADED if "download" in set(group["mode"]) else ""}
+One pass over a repository on a local server ({setting}); medians of the runs, {figures.counts(group["n"])}, whiskers
+from the lowest to the highest. Requests and bytes are those that the server counted.{downloaded}
 """
-    return figure, f"{answer(group.to_dict('records'), costs)}\n\n{condition.strip()}"
+    latency = group["latency_ms"].iloc[0]
+    place = f" The server is local, with {latency:g} ms of latency." if latency == latency else ""
+    return figure, f"{answer(group.to_dict('records'), costs)}{place}\n\n{condition.strip()}"
 
 
 def compares(group):

@@ -38,8 +38,7 @@ def plot(ladders):
 
 One package in several releases. All other packages are locked; a step names those that its releases force to move.
 Marks are medians of the runs, whiskers their minimum and maximum. Orange steps are confirmed within this session and
-above the threshold: they were bisected until both sides were neighbouring releases. Table `ladders` has the
-intervals.
+above the threshold: they were bisected until both sides were neighbouring releases.
 {"".join(f"{sentence}. " for sentence in sentences)}
 """
     return figure, caption
@@ -60,15 +59,24 @@ def title(metric):
 
 
 def where(group):
-    return f" of {' and '.join(dict.fromkeys(group['stack']))}"
+    """The stacks, and what they tokenised; nothing where a table has neither."""
+    first = group.iloc[0]
+    files = f"{first['num_files']:.0f} files of " if first.get("num_files", 0) > 1 else ""
+    text = [f"{files}{first['corpus']}"] if isinstance(first.get("corpus"), str) else []
+    return f" ({', '.join([*dict.fromkeys(group['stack']), *text])})"
 
 
 def short(step):
     unit, scale = ("MB", figures.MB) if METRICS[step["metric"]].unit == "bytes" else (METRICS[step["metric"]].unit, 1)
     before, after = step["from_value"] / scale, step["to_value"] / scale
     moved = "rose" if after > before else "fell"
-    values = f"{moved} from {figures.two_digits(before)} to {figures.two_digits(after)} {unit}"
+    values = f"{moved} from {value(before)} to {value(after)} {unit}"
     return f"{values} with {step['factor']} {step['to_version']} (n = {step['n']})"
+
+
+def value(number):
+    """Two digits, and all of a whole number, so that the end of one step is the beginning of the next."""
+    return f"{number:,.0f}" if abs(number) >= 10 else figures.two_digits(number)
 
 
 def draw_versions(axes, steps, scale):
@@ -102,7 +110,7 @@ def draw_steps(axes, steps, unit, scale):
         place, end = (versions.index(step[f"{side}_version"]) for side in ("from", "to"))
         before, after = step["from_value"] / scale, step["to_value"] / scale
         axes.plot([place, end], [before, after], color=colour, linewidth=3, zorder=2)
-        values = f"{figures.two_digits(before)} to {figures.two_digits(after)} {unit}"
+        values = f"{value(before)} to {value(after)} {unit}"
         side = "left" if place + end < len(versions) / 2 else "right" if place + end > 1.5 * len(versions) else "center"
         axes.annotate(
             values, ((place + end) / 2, axes.get_ylim()[1]), xytext=(0, -LABEL_POINTS * (1 + number % 3)),

@@ -67,7 +67,7 @@ def test_loader_that_is_fastest_with_and_without_memory_is_one_sentence() -> Non
 
 def test_loaders_whose_ranges_overlap_are_not_told_apart() -> None:
     lines = [loaded("map", 0, 90000), loaded("blocks", 0, 60000), loaded("map", 20, 55000), loaded("blocks", 20, 50000)]
-    assert "(not told apart from blocks)" in answer_of_loaders(*lines)
+    assert ", not told apart from blocks" in answer_of_loaders(*lines)
     assert "told apart" not in answer_of_loaders(*lines[:2], loaded("map", 20, 80000), lines[3])
 
 
@@ -97,12 +97,12 @@ def growing(shape: str, result: str | None = None, cause: str = "", **line: Any)
     ("shape", "words"),
     [
         ("straight", "With june the heap grew by 17 MB per MB of text (11 to 23, n = 2)"),
-        ("levels off", "With june the heap lay between 140 and 1,060 MB (n = 2); it levelled off"),
+        ("levels off", "With june the heap lay between 140 and 1,060 MB (n = 2) and levelled off"),
         (
             "undecided",
             "With june the heap lay between 140 and 1,060 MB (n = 2); whether it grows is undecided (",
         ),
-        ("flat", "With june the heap lay between 140 and 1,060 MB (n = 2); it did not grow"),
+        ("flat", "With june the heap lay between 140 and 1,060 MB (n = 2) and did not grow"),
     ],
 )
 def test_heap_is_said_to_go_on_growing_only_where_it_does(shape: str, words: str) -> None:
@@ -111,7 +111,7 @@ def test_heap_is_said_to_go_on_growing_only_where_it_does(shape: str, words: str
 
 def test_growth_names_its_cause_and_its_difference_only_where_they_are_decided() -> None:
     assert growing("straight", cause="the tokenizer held most of it").endswith("; the tokenizer held most of it")
-    assert growing("flat", "better").endswith("; it grew by 11 to 19 MB per MB less than with old")
+    assert growing("flat", "better").endswith("; per MB of text it grew by 11 to 19 MB less than with old")
     assert " more than with old" in growing("flat", "worse")
     assert "than" not in growing("undecided", "undecided")
     assert "grew" not in growing("straight", bytes_in_max=2 * MB), "too little text for a rate"
@@ -167,7 +167,7 @@ def test_no_release_is_named_without_a_confirmed_step() -> None:
     assert answer(pd.DataFrame(columns=columns)) == "No step between two releases is confirmed."
     step = {"stack": "s", "metric": "grown_anon_bytes", "factor": "tokenizers", "from_value": 69 * MB, "n": 2}
     step |= {"to_value": 3 * MB, "from_version": "0.20.3", "to_version": "0.21.0"}
-    assert answer(pd.DataFrame([step])) == "Heap growth of s: fell from 69 to 3 MB with tokenizers 0.21.0 (n = 2)."
+    assert answer(pd.DataFrame([step])) == "Heap growth (s): fell from 69 to 3 MB with tokenizers 0.21.0 (n = 2)."
     assert "rose from 3 to 69 MB" in answer(pd.DataFrame([step | {"from_value": 3 * MB, "to_value": 69 * MB}]))
 
 

@@ -75,7 +75,7 @@ def sentence(one: Undecided) -> str:
     if one.kind == "too few repeats":
         return f"{of} comparisons have fewer than two repeats on a side."
     if one.kind == "planned" or one.kind == "exploratory":
-        noun = "questions of the config" if one.kind == "planned" else "other comparisons"
+        noun = "comparisons that the config asks for" if one.kind == "planned" else "other comparisons"
         return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
     if one.kind == "likely":
         why = f"over {LIKELY_SHARE:.0%}, the same sign in every pair"
