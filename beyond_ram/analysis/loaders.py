@@ -17,7 +17,7 @@ from .outcomes import by_cell, of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
 AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
-_REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes")
+_REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes", "duration_s")
 """What runs have that did not finish, too."""
 # Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
@@ -156,6 +156,8 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
     line["rows_per_s_reached"] = geometric(reached, NO_SPREAD).mean if reached else None
     line |= {f"rows_per_s_reached_{end.__name__}": end(reached) if reached else None for end in (min, max)}
     line["read_per_byte"] = statistics.median(read) if read else None
+    durations = [run["duration_s"] for run in repeats if run.get("duration_s") is not None]
+    line["duration_s"] = statistics.median(durations) if durations else None
     line["read_ahead_bytes"] = next((run["read_ahead_bytes"] for run in repeats if run.get("read_ahead_bytes")), None)
     failed = [run for run in repeats if not _finished(run)]
     reasons = [str(run["reason"] or run["outcome"]) for run in failed]

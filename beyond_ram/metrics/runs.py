@@ -175,7 +175,7 @@ def _of_run(key: str) -> Derive:
 
 
 COLUMNS: list[Column] = [
-    Metric("duration_s", "Time of the whole run", "s", ("runs",), "from the start of the command to its end",
+    Metric("duration_s", "Time of the whole run", "s", ("runs", "loaders"), "from the start of the command to its end",
         WATCHED_CLOCK, _of_run("duration_s"), direction="lower", decided=("script",)),
     Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, _of_run("cpu_s"),
         direction="lower", decided=("script",)),

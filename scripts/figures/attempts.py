@@ -79,5 +79,6 @@ def answer(record):
     computed = [shard["rss_bytes"] / figures.MB for shard in last if not shard["from_cache"]]
     return (
         f"{sentence} Its last start read {len(cached)} of {len(last)} shards from the cache, without running the "
-        f"tokenizer ({max(sizes):,.0f} MB resident then), and computed the rest ({computed[-1]:,.0f} MB at its end)."
+        f"tokenizer ({max(sizes):,.0f} MB resident then), and computed the rest "
+        f"({computed[-1]:,.0f} MB resident after it)."
     )

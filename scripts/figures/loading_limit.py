@@ -71,9 +71,9 @@ def ended(line):
     """How the runs ended that did not complete, and how many of them if not all; empty if there are none."""
     runs = line["asked"]
     outcome = line["outcome"].replace("_", " ")
-    return (
-        outcome if not line["n"] else f"{runs - line['n']:.0f} of {runs:.0f} runs {outcome}" if line["n"] < runs else ""
-    )
+    if line["n"]:
+        return f"{runs - line['n']:.0f} of {runs:.0f} runs {outcome}" if line["n"] < runs else ""
+    return f"{outcome} after {line['duration_s']:.0f} s" if line["outcome"] == "timed_out" else outcome
 
 
 def size_of(ran):
@@ -149,9 +149,9 @@ def condition(limited):
     sizes = limited["read_ahead_bytes"].dropna().unique()
     ahead = " or ".join(f"{size / 1024:,.0f} KiB" for size in sizes) or "unknown size"
     return f"""
-Rows per second of the first epoch, or as far as a run came; a {caches} page cache. The limit counts page cache,
-interpreter and imports. Read N times: bytes read from storage for each byte of the rows that were delivered, with the
-kernel's read-ahead of {ahead}. Another disk gives other rates.
+Rows per second of the first epoch, or as far as a run came, with the lowest and the highest run; a {caches} page
+cache. The limit counts page cache, interpreter and imports. Read N times: bytes read from storage for each byte of the
+rows that were delivered, with the kernel's read-ahead of {ahead}. Another disk gives other rates.
 """.strip()
 
 

@@ -20,7 +20,7 @@ def loaded(loader: str, limit: int, rate: float, outcome: str = "completed", **l
     return {
         "loader": loader, "order": "shuffled", "workers": 0, "start": "none", "tokens": "t", "page_cache": "cold",
         "batch_size": 256, "limit_percent": limit, "rows_per_s_reached": rate, "read_per_byte": 1.5, "n": 2, "asked": 2,
-        "rows_per_s_reached_min": 0.9 * rate, "rows_per_s_reached_max": 1.1 * rate,
+        "rows_per_s_reached_min": 0.9 * rate, "rows_per_s_reached_max": 1.1 * rate, "duration_s": 12.0,
         "read_ahead_bytes": 131072, "outcome": outcome, "advice": "none", "option": "none", "torch_threads": 0, **line,
     }  # fmt: skip
 
@@ -39,7 +39,7 @@ def test_loader_that_is_fastest_with_memory_is_not_advised_without_it() -> None:
     )  # fmt: skip
     assert "20 % of the rows' bytes, shuffled, blocks reached 50,000 rows/s (45,000 to 55,000, n = 2)." in text
     assert "With enough memory map is the fastest, 90,000 rows/s (81,000 to 99,000, n = 2). The limit slows map" in text
-    assert text.endswith("to 100 rows/s (90 to 110, n = 2) until it was timed out.")
+    assert text.endswith("to 100 rows/s (90 to 110, n = 2) until it was timed out after 12 s.")
 
 
 def test_loader_that_did_not_always_complete_says_so() -> None:
@@ -81,7 +81,7 @@ def test_loader_that_did_not_finish_says_so() -> None:
     cut = loaded("map", 20, 100, "killed_at_limit", n=0)
     text = answer_of_loaders(loaded("map", 0, 90000, "timed_out", n=0), cut)
     assert "map reached 100 rows/s (90 to 110, n = 2) until it was killed at limit." in text
-    assert "the fastest too: 90,000 rows/s (81,000 to 99,000, n = 2) until it was timed out." in text
+    assert "the fastest too: 90,000 rows/s (81,000 to 99,000, n = 2) until it was timed out after 12 s." in text
 
 
 def growing(shape: str, result: str | None = None, cause: str = "", **line: Any) -> str:
@@ -142,7 +142,7 @@ def test_starts_are_counted_as_they_ended() -> None:
     assert "was killed 2 times, and the same command then completed" in answer(
         started("killed_at_limit", "killed_at_limit", "completed", cached=3)
     )
-    assert "(90 MB resident then), and computed the rest (400 MB at its end)" in answer(
+    assert "(90 MB resident then), and computed the rest (400 MB resident after it)" in answer(
         started("killed_at_limit", "completed", cached=3)
     )
     assert "from the cache" not in answer(started("killed_at_limit", "completed"))
@@ -193,7 +193,7 @@ def test_answer_of_loaders_names_the_size_of_the_rows_and_what_advice_to_the_ker
     )  # fmt: skip
     assert text.startswith("With memory for 20 % of 2.05 GB of rows (4.1 kB each), shuffled, blocks reached 50,000")
     assert text.endswith(
-        "until it was timed out; with madvise random 7,000 rows/s (6,300 to 7,700, n = 2) until it was timed out."
+        "; with madvise random 7,000 rows/s (6,300 to 7,700, n = 2) until it was timed out after 12 s."
     )
 
 

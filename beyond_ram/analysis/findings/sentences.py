@@ -228,8 +228,9 @@ def detectable(ratios: Sequence[float]) -> str:
     ordered = sorted(ratios)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     if middle >= ABSURD:
-        return f"Even a change of {ABSURD} times is more likely missed than confirmed."
-    noisiest = f" (in the noisiest: {_times(ordered[-1])})" if len(ordered) > 1 else ""
+        few = "They have too few runs for their noise"
+        return f"{few}: even a change of {ABSURD} times is more likely missed than confirmed."
+    noisiest = f" (in the noisiest: {_times(ordered[-1])})" if _times(ordered[-1]) != _times(middle) else ""
     return f"A change of less than {_times(middle)}{noisiest} is more likely missed than confirmed."
 
 
