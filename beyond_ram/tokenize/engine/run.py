@@ -19,6 +19,7 @@ import re
 import selectors
 import shutil
 import signal
+import stat
 import sys
 import threading
 import time
@@ -252,6 +253,15 @@ def size(number):
         if number >= unit:
             return f"{number / unit:.1f} {name}"
     return f"{number / 1000:.0f} kB"
+
+
+def size_on_disk(path):
+    """The bytes of a regular file; 0 for what is none, or is gone: workers still write and remove files."""
+    try:
+        of = os.stat(path)
+    except FileNotFoundError:
+        return 0
+    return of.st_size if stat.S_ISREG(of.st_mode) else 0
 
 
 def printable(text):
@@ -668,9 +678,8 @@ class Run:
     def no_room(self):
         """An error for a full disk: the size that the result needs."""
         folders = (self.args.out, self.work)
-        files = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
-        files = [path for path in files if path.is_file()]
-        written, disk = sum(path.stat().st_size for path in files), shutil.disk_usage(self.args.out)
+        sizes = (size_on_disk(path) for folder in folders if folder.is_dir() for path in folder.iterdir())
+        written, disk = sum(sizes), shutil.disk_usage(self.args.out)
         share = self.progress.done / max(self.progress.total, 1)
         needs = f"about {size(written / share)}" if share else f"more than {size(written)}"
         return (

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.forks.stacks import Stack
-from tests.tokenize.conftest import RUN, Tokenize
+from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
 from tests.tokenize.documents import big, files_of
 
 pytestmark = pytest.mark.slow
@@ -259,6 +259,34 @@ def test_full_disk_gets_one_line_and_the_same_command_continues(
             subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
             assert tokenize(source, workers=2, **flags).returncode == 0
             assert files_of(disk / "out") == files_of(finished[format])
+
+
+CHANGING = """
+import json, os, pathlib, sys, threading, types
+sys.path.insert(0, sys.argv[1])
+import run
+folder, ends = pathlib.Path(sys.argv[2]), threading.Event()
+(folder / "whole").write_bytes(bytes(1000))
+def change():
+    while not ends.is_set():
+        (folder / ".partial-1").write_bytes(b"x")
+        (folder / ".partial-1").unlink()
+other = threading.Thread(target=change)
+other.start()
+progress = types.SimpleNamespace(done=1, total=2)
+full = types.SimpleNamespace(args=types.SimpleNamespace(out=folder), work=folder / "none", progress=progress)
+try:
+    messages = {run.Run.no_room(full) for _ in range(3000)}
+finally:
+    ends.set()
+    other.join()
+print(json.dumps(sorted(messages)))
+"""
+
+
+def test_size_of_a_full_disk_is_read_while_another_worker_still_removes_its_files(tmp_path: Path) -> None:
+    messages = in_stack("encoder", CHANGING, ENGINE, tmp_path)
+    assert messages and all("the disk is full" in message for message in messages)
 
 
 def remount(folder: Path, size: int) -> None:
