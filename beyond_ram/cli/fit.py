@@ -1,4 +1,4 @@
-"""`beyond-ram fit`: which settings of a program fit into a memory budget, and which of these is fastest."""
+"""`beyond-ram fit`: which settings of a program fit into the memory that there is, and which of these is fastest."""
 
 import argparse
 import json
@@ -20,13 +20,13 @@ EXTRA = "fit"
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "fit",
-        help="which settings of a program fit into a memory budget",
+        help="which settings of a program fit into the memory that there is",
         description="Runs a program a few times with small input, and predicts the memory that each setting keeps at "
         "full size. Exit status 0: a setting fits, 1: none, 2: cannot say.",
-        usage="beyond-ram fit --budget SIZE [--vary NAME=V,V…]… [--grow NAME=A..B] [--minutes M] [--largest N]\n"
+        usage="beyond-ram fit --memory SIZE [--vary NAME=V,V…]… [--grow NAME=A..B] [--budget M] [--largest N]\n"
         "                      [--confirm] [--out DIR] -- COMMAND with {NAME}",
     )
-    parser.add_argument("--budget", type=limit, required=True, metavar="SIZE", help="what there is, as 64G")
+    parser.add_argument("--memory", type=limit, required=True, metavar="SIZE", help="what there is, as 64G")
     parser.add_argument(
         "--vary", action="append", default=[], metavar="NAME=V,V", help="a setting and its values, as workers=0,2,4"
     )
@@ -35,7 +35,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="the size of the input: small runs begin at A, the answer is for B, as rows=100k..50M",
     )  # fmt: skip
     parser.add_argument(
-        "--minutes", type=minutes, default=MINUTES, metavar="M", help=f"for all small runs (default: {MINUTES:g})"
+        "--budget",
+        type=minutes,
+        default=MINUTES,
+        metavar="M",
+        help=f"minutes for all small runs (default: {MINUTES:g})",
     )
     parser.add_argument("--largest", metavar="N", help="no small run has a larger size (default: what the time allows)")
     parser.add_argument(
@@ -68,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out.absolute()
     ensure(out)
     runs = Runs(plan, out, show)
-    result = answer.answer(runs, arguments.budget, 60 * arguments.minutes, largest)
+    result = answer.answer(runs, arguments.memory, 60 * arguments.budget, largest)
     show("")
     print("\n".join(answer.text(result)), flush=True)
     if runs.used_again:

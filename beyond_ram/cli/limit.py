@@ -2,13 +2,14 @@
 
 import argparse
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .bisect import add_script_to, script_of
+from .bisect import add_budget_to, add_script_to, script_of
 from .progress import add_json_to, number, show
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="files and folders that it reads: evicted from the page cache before each run, beside those that it was "
         "seen to read",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, default=Path("results-limit"), metavar="DIR", help="all files")
+    add_budget_to(parser, "results-limit")
     add_json_to(parser, "limit.json")
     parser.set_defaults(run=run)
 
@@ -57,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..weighing.limit import weigh_limit
     from ..weighing.scripts import apart
 
+    began = time.monotonic()
     script, words, inline = script_of(arguments)
     out, share = arguments.out.absolute(), arguments.share or None
     inputs = [path.absolute() for path in arguments.input]
@@ -65,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     with anew(out), index.for_uv():
         job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
         setting = setting_of("limit", script, words, inline, out, **job)
-        weigh_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs")
+        left_s = 60 * arguments.budget - (time.monotonic() - began)  # the environment is built
+        weigh_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs", left_s)
         record = records.record(out / "runs" / setting.job.path)
         limits: dict[str, Any] = record.get("limit", {})
         files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
@@ -97,6 +100,9 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
 
     if reason := limits.get("not_run"):
         return [f"cannot say: {reason}"]
+    spent = ["the budget is used up: give more with --budget"] if limits.get("out_of_budget") else []
+    if not limits.get("completed_at_bytes"):
+        return [f"cannot say: {spent[0]}" if spent else "cannot say: no run completed under a limit"]
     below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
     completed = f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB in {_at_limit(limits)['duration_s']:.2f} s"
@@ -111,7 +117,7 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
     warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""
     lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask a scheduler for {ask_bytes / MB:,.0f} MB")
-    return lines
+    return lines + spent
 
 
 def _at_limit(limits: dict[str, Any]) -> dict[str, Any]:

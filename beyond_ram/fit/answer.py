@@ -27,8 +27,8 @@ _STRAY = 0.05
 _ROUNDS = 8
 # How far the runs may go over the time that they were given.
 _OVER = 2
-_TOO_WIDE = "what the small runs show leaves too wide an interval: begin with a larger size, or give more --minutes"
-_LARGER = "what would help are runs nearer the target: a larger --largest, or more --minutes"
+_TOO_WIDE = "what the small runs show leaves too wide an interval: begin with a larger size, or give more --budget"
+_LARGER = "what would help are runs nearer the target: a larger --largest, or more --budget"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Answer:
     """The result of a fit."""
 
     plan: Plan
-    budget_bytes: int
+    memory_bytes: int
     lines: Sequence[Line]
     best: Line | None
     memory: Model
@@ -91,7 +91,7 @@ class Answer:
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
 
-def answer(runs: Runs, budget_bytes: int, budget_s: float, largest: int | None) -> Answer:
+def answer(runs: Runs, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
     """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
 
     Where an interval stays too wide after the run that the model had not seen, the design's other runs of that size
@@ -101,22 +101,22 @@ def answer(runs: Runs, budget_bytes: int, budget_s: float, largest: int | None) 
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
         _check_time(runs, points, budget_s)
         runs.get(point, f"run {number} of {len(points)}: ")
-    before = _answer(runs, budget_bytes)
+    before = _answer(runs, memory_bytes)
     unseen = _unseen(before, sizes, largest)
     if not unseen:
         return before
     try:
         confirmation = _confirm(before, runs, unseen)
-        after = _answer(runs, budget_bytes, confirmation)
+        after = _answer(runs, memory_bytes, confirmation)
         for further in _further(runs, [*sizes, unseen.size] if unseen.size else []):
             expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
             if after.unsure_because != _TOO_WIDE or runs.seconds + expected_s > budget_s:
                 break
             for point in further:
                 runs.get(point, "a narrower interval: ")
-            after = _answer(runs, budget_bytes, confirmation)
+            after = _answer(runs, memory_bytes, confirmation)
     except RunError as error:
-        return _answer(runs, budget_bytes, failed=f"a run failed, so larger ones may too: {error}")
+        return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
     return after
 
 
@@ -127,7 +127,7 @@ def _check_time(runs: Runs, points: Sequence[Point], budget_s: float) -> None:
     if left and expected_s > _OVER * budget_s:
         raise RunError(
             f"{len(points):,} runs would take {duration(expected_s)}, not {duration(budget_s)}: give --vary fewer "
-            f"values, or --minutes {math.ceil(expected_s / 60)}; the runs so far are used again"
+            f"values, or --budget {math.ceil(expected_s / 60)}; the runs so far are used again"
         )
 
 
@@ -178,18 +178,18 @@ def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point 
 
 
 def _answer(
-    runs: Runs, budget_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
+    runs: Runs, memory_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
 ) -> Answer:
     plan, done = runs.plan, list(runs.done.values())
     memory = Model(list(plan.varied), [_reading(run, run.kept_bytes) for run in done if not _strays(run, done)])
     time = Model(list(plan.varied), [_reading(run, run.seconds) for run in done], shrinks=True)
     why = failed or _doubts(memory, plan, confirmation)
-    lines = list(_lines(plan, budget_bytes, memory, time, why, done))
+    lines = list(_lines(plan, memory_bytes, memory, time, why, done))
     fitting = [line for line in lines if line.fits == YES]
     best = min(fitting, key=lambda line: line.time.value, default=None)
     if not why and any(line.memory is None for line in lines):
         why = _TOO_WIDE
-    return Answer(plan, budget_bytes, lines, best, memory, done, confirmation, why, runs.seconds)
+    return Answer(plan, memory_bytes, lines, best, memory, done, confirmation, why, runs.seconds)
 
 
 def _strays(run: Run, runs: Sequence[Run]) -> bool:
@@ -206,7 +206,7 @@ def _reading(run: Run, value: float) -> Reading:
 def _doubts(memory: Model, plan: Plan, confirmation: Confirmation | None) -> str | None:
     sizes = {reading.size for reading in memory.readings}
     if plan.growth and len(sizes) < _LEAST_SIZES:
-        return f"growth is not understood from {len(sizes)} sizes: begin --grow lower, or give more --minutes"
+        return f"growth is not understood from {len(sizes)} sizes: begin --grow lower, or give more --budget"
     if doubt := memory.doubt(plan.growth.name if plan.growth else ""):
         return f"{doubt}; {_LARGER}"
     if confirmation and not confirmation.holds:
@@ -215,7 +215,7 @@ def _doubts(memory: Model, plan: Plan, confirmation: Confirmation | None) -> str
 
 
 def _lines(
-    plan: Plan, budget_bytes: int, memory: Model, time: Model, why: str | None, done: Sequence[Run]
+    plan: Plan, memory_bytes: int, memory: Model, time: Model, why: str | None, done: Sequence[Run]
 ) -> Iterator[Line]:
     target = plan.growth.target if plan.growth else 1
     mapped_bytes = max(run.mapped_bytes for run in done)
@@ -224,10 +224,10 @@ def _lines(
         if why or not kept:
             seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
             at_least = int(memory.predict(setting, target).low) if memory.bends_upwards else None
-            yield Line(setting, None, seconds, NO if seen > budget_bytes else UNSURE, None, at_least)
+            yield Line(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None, at_least)
             continue
         ask = math.ceil((kept.high + mapped_bytes + ROOM_BYTES) / MIB) * MIB
-        fits = YES if ask <= budget_bytes else NO if kept.low > budget_bytes else UNSURE
+        fits = YES if ask <= memory_bytes else NO if kept.low > memory_bytes else UNSURE
         yield Line(setting, kept, seconds, fits, ask)
 
 
@@ -235,7 +235,7 @@ def as_json(result: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
     """The content of fit.json."""
     settings = [_setting(result, line) for line in result.lines]
     return {
-        "budget_bytes": result.budget_bytes,
+        "memory_bytes": result.memory_bytes,
         "target": {result.plan.growth.name: result.target} if result.plan.growth else {},
         "times_as_far": round(result.times_as_far, 3),
         "settings": settings,
@@ -291,13 +291,13 @@ def text(result: Answer) -> Iterator[str]:
     yield from _explained(result)
     if result.best and result.best.ask_bytes:
         ask = result.best.ask_bytes // MIB
-        yield f"best: {_name(result, result.best)}, the fastest that fits into {short_size(result.budget_bytes)}"
+        yield f"best: {_name(result, result.best)}, the fastest that fits into {short_size(result.memory_bytes)}"
         yield f"#SBATCH --mem={ask}M"
         yield f"limits: {{memory: {ask}Mi}}"
     elif result.status == 1:
-        yield f"none fits into {short_size(result.budget_bytes)}"
+        yield f"none fits into {short_size(result.memory_bytes)}"
     else:
-        yield f"no setting surely fits into {short_size(result.budget_bytes)}"
+        yield f"no setting surely fits into {short_size(result.memory_bytes)}"
 
 
 def _table(result: Answer) -> Iterator[str]:

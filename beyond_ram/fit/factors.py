@@ -54,7 +54,7 @@ class Plan:
 def plan(command: Sequence[str], vary: Sequence[str], grow: Sequence[str]) -> Plan:
     """Read `NAME=V,V…` and `NAME=A..B`. Raises ValueError, in one line, for what does not go together."""
     if not command:
-        raise ValueError("which program? beyond-ram fit --budget SIZE --vary NAME=V,V -- COMMAND with {NAME}")
+        raise ValueError("which program? beyond-ram fit --memory SIZE --vary NAME=V,V -- COMMAND with {NAME}")
     if len(grow) > 1:
         raise ValueError(f"--grow {grow[1]}: one size can grow; vary the others with --vary")
     varied: dict[str, tuple[int, ...]] = {}

@@ -2,6 +2,8 @@
 
 import math
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,14 +33,16 @@ _LEAD, _PAIRS = 3, 9
 _TOO_SLOW = 3
 
 
-def weigh_limit(setting: Setting, runs: Path) -> None:
+def weigh_limit(setting: Setting, runs: Path, budget_s: float = math.inf) -> None:
     """Weigh a run without a limit, then search the smallest limit, and write both into run.json.
+
+    No run under a limit begins that would, as long as the one without, end after `budget_s`; `out_of_budget` says so.
 
     Every probe starts fresh: a private folder, prepared input, none of it in the page cache, nor of the other files
     that the run without a limit was seen to read. (The kernel does not charge a probe for pages that another process
     has read.) Raises WeighingError if the run without a limit failed, or if a run was ended from outside.
     """
-    out = runs / setting.job.path
+    out, ends_at = runs / setting.job.path, time.monotonic() + budget_s
     with private_folder(setting.work, setting.job.path) as work:
         prepare(setting, work)
         files_read = FilesRead()
@@ -51,11 +55,16 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
             advised = advise(record)
             record["limit"] = {"ask_bytes": None if advised.at_least else advised.ask_bytes}
             record["limit"]["from_cache_bytes"] = from_cache_bytes(record)
-        finish(setting, work, out, record, last=lambda: _search_limit(setting, record))
+        finish(setting, work, out, record, last=lambda: _search_limit(setting, record, ends_at))
 
 
-def _search_limit(setting: Setting, record: dict[str, Any]) -> None:
+def _search_limit(setting: Setting, record: dict[str, Any], ends_at: float) -> None:
     """Bisect geometrically between a sufficient and an insufficient limit."""
+
+    def fits() -> bool:
+        search["out_of_budget"] |= time.monotonic() + record["duration_s"] > ends_at
+        return not search["out_of_budget"]
+
     if record["outcome"] == "not_applicable":
         return
     search = record["limit"] | {
@@ -63,23 +72,24 @@ def _search_limit(setting: Setting, record: dict[str, Any]) -> None:
         "completed_at_bytes": None,
         **dict.fromkeys(ENDED_AT.values()),
         "probes": [],
+        "out_of_budget": False,
     }
     record["limit"] = search
     limit: int | None = max(advise(record).kept_bytes, _FLOOR_BYTES)
     try:
-        while limit:
+        while limit and fits():
             probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
             search["probes"].append(probe)
             search["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
             too_small = max(filter(None, map(search.get, ENDED_AT.values())), default=None)
             limit = next_limit(too_small, search["completed_at_bytes"], len(search["probes"]))
-        if share := setting.job.limit_speed_share:
-            _search_speed_limit(setting, record, share)
+        if (share := setting.job.limit_speed_share) and fits():
+            _search_speed_limit(setting, record, share, fits)
     except LimitError as reason:
         search["not_run"] = str(reason)
 
 
-def _search_speed_limit(setting: Setting, record: dict[str, Any], share: float) -> None:
+def _search_speed_limit(setting: Setting, record: dict[str, Any], share: float, fits: Callable[[], bool]) -> None:
     """Bisect between the smallest limit that completes and the most memory that the cgroup used without a limit."""
     search = record["limit"]
     search |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
@@ -88,11 +98,11 @@ def _search_speed_limit(setting: Setting, record: dict[str, Any], share: float) 
         record["peak"]["cgroup_bytes"] or 0, record["peak"]["rss_bytes"] or 0, round(completed * (1 + TOLERANCE))
     )
     limit: int | None = completed
-    while limit:
-        name = (
-            "speed_kept_at_bytes" if _keeps_speed(setting, limit, share, search["speed_probes"]) else "slowed_at_bytes"
-        )
-        search[name] = limit
+    while limit and fits():
+        kept = _keeps_speed(setting, limit, share, search["speed_probes"], fits)
+        if kept is None:
+            return
+        search["speed_kept_at_bytes" if kept else "slowed_at_bytes"] = limit
         limit = _next_speed_limit(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
 
 
@@ -106,14 +116,18 @@ def _next_speed_limit(slowed: int | None, kept: int | None, most: int) -> int | 
     return round(math.sqrt(slowed * kept)) if kept > slowed * (1 + TOLERANCE) else None
 
 
-def _keeps_speed(setting: Setting, limit_bytes: int, share: float, probes: list[dict[str, Any]]) -> bool:
+def _keeps_speed(
+    setting: Setting, limit_bytes: int, share: float, probes: list[dict[str, Any]], fits: Callable[[], bool]
+) -> bool | None:
     """Whether the work keeps `share` of its speed under a limit, from pairs of runs with and without the limit.
 
     Each pair says yes or no. The answer with a lead of `_LEAD` pairs wins. After `_PAIRS` pairs without a winner the
-    limit counts as too small.
+    limit counts as too small. None if the budget ends before.
     """
     lead = 0
     for number in range(_PAIRS):
+        if not fits():
+            return None
         sides = (None, limit_bytes) if number % 2 == 0 else (limit_bytes, None)
         pair: dict[int | None, dict[str, Any]] = {}
         for side in sides:

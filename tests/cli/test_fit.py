@@ -30,7 +30,7 @@ def leak(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, dict[str,
     """Fit a program that keeps an interpreter and 125 bytes a row: 200 MB of rows at the largest size."""
     for _ in range(3):  # an interval of 90 % misses the run that ends the number one time in ten
         out = tmp_path_factory.mktemp("fit") / "out"
-        status, result = fit(out, "leak", "--budget", "300M", *LEAK)
+        status, result = fit(out, "leak", "--memory", "300M", *LEAK)
         if result["settings"][0]["predicted_bytes"] is not None:
             break
     return out, status, result
@@ -55,7 +55,7 @@ def test_leak_is_predicted_and_fits(leak: tuple[Path, int, dict[str, Any]]) -> N
 @pytest.mark.cgroup
 @pytest.mark.slow
 def test_confirm_runs_the_choice_under_its_limit(leak: tuple[Path, int, dict[str, Any]]) -> None:
-    status, result = fit(leak[0], "leak", "--budget", "300M", *LEAK, "--confirm")
+    status, result = fit(leak[0], "leak", "--memory", "300M", *LEAK, "--confirm")
     assert status == 0
     assert result["confirmed"]["outcome"] == "completed"
     assert result["confirmed"]["limit_bytes"] == result["best"]["ask_bytes"]
@@ -76,7 +76,7 @@ def test_runs_are_reused_for_a_smaller_budget(
 ) -> None:
     out, _, first = leak
     before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
-    status, result = fit(out, "leak", "--budget", "100M", *LEAK)
+    status, result = fit(out, "leak", "--memory", "100M", *LEAK)
     assert status == 1
     assert {setting["fits"] for setting in result["settings"]} == {"no"}
     assert result["best"] is None
@@ -88,14 +88,14 @@ def test_runs_are_reused_for_a_smaller_budget(
 def test_runs_of_another_command_are_not_used(
     leak: tuple[Path, int, dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", "--out", str(leak[0]), "--budget", "1G", *LEAK, "--", "true", "{batch}", "{rows}"]) == 2
+    assert main(["fit", "--out", str(leak[0]), "--memory", "1G", *LEAK, "--", "true", "{batch}", "{rows}"]) == 2
     assert "another command" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_memory_that_is_not_monotone_is_not_predicted(tmp_path: Path) -> None:
     words = ["--vary", "batch=10", "--grow", "rows=12500..800k", "--largest", "100k"]
-    status, result = fit(tmp_path / "out", "switched", "--budget", "200M", *words)
+    status, result = fit(tmp_path / "out", "switched", "--memory", "200M", *words)
     assert status == 2
     (setting,) = result["settings"]
     assert (setting["predicted_bytes"], setting["fits"]) == (None, "unsure")
@@ -104,7 +104,7 @@ def test_memory_that_is_not_monotone_is_not_predicted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_failing_program_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--budget", "1G", "--vary", "n=1,2", "--out", str(tmp_path / "out"), "--"]
+    words = ["--memory", "1G", "--vary", "n=1,2", "--out", str(tmp_path / "out"), "--"]
     assert main(["fit", *words, sys.executable, "-c", "import sys; sys.exit('no such file as n')", "{n}"]) == 2
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert "n=1" in last
@@ -116,7 +116,7 @@ def test_failing_program_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFix
 def test_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
     crash = f"import os; os.open({str(tmp_path / 'mark')!r}, os.O_CREAT | os.O_EXCL); os.abort()"
     command = f"import os, time; os.path.exists({str(tmp_path / 'mark')!r}) or exec({crash!r}); time.sleep(0.2)"
-    words = ["--budget", "1G", "--vary", "n=1", "--out", str(tmp_path / "out"), "--"]
+    words = ["--memory", "1G", "--vary", "n=1", "--out", str(tmp_path / "out"), "--"]
     assert main(["fit", *words, sys.executable, "-c", command, "{n}"]) == 0
     assert (tmp_path / "mark").exists()
 
@@ -133,7 +133,7 @@ def test_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
 def test_bad_input_gets_one_line(
     words: list[str], phrase: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", "--budget", "1G", "--out", str(tmp_path / "out"), *words]) == 2
+    assert main(["fit", "--memory", "1G", "--out", str(tmp_path / "out"), *words]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert phrase in line
     assert not (tmp_path / "out").exists()

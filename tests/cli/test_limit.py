@@ -55,6 +55,17 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
 
 @pytest.mark.slow
 @pytest.mark.cgroup
+def test_budget_that_is_used_up_ends_the_search_before_a_run_that_does_not_fit(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text("import time\ntime.sleep(0.5)\n")
+    assert main(["limit", "case.py", "--budget", "0.001", "--out", "out"]) == 2
+    limit = json.loads((tmp_path / "out/limit.json").read_text())
+    assert limit["out_of_budget"] and not limit["probes"] and limit["completed_at_bytes"] is None
+    assert "cannot say: the budget is used up" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
 def test_limit_of_a_script_holds_for_a_cold_page_cache(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     if os.geteuid() and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] not in range(24_000_000, 1 << 63):

@@ -52,9 +52,9 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
     ]
     plan = factors.plan(command, vary, [grow])
     target, out = plan.growth.target, folder / name
-    words = [sys.executable, "-m", "beyond_ram", "fit", "--budget", budget, "--grow", grow, "--out", str(out)]
+    words = [sys.executable, "-m", "beyond_ram", "fit", "--memory", budget, "--grow", grow, "--out", str(out)]
     words += [word for factor in vary for word in ("--vary", factor)]
-    words += ["--largest", str(target // TIMES), "--minutes", MINUTES, "--confirm", "--", *command]
+    words += ["--largest", str(target // TIMES), "--budget", MINUTES, "--confirm", "--", *command]
     began = time.monotonic()
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     took_s = time.monotonic() - began
@@ -81,10 +81,10 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
         "numbers": sum(line["inside"] is not None for line in lines),
         "inside": sum(bool(line["inside"]) for line in lines),
         "yes": len(by_time),
-        "yes_within_budget": sum(line["kept_bytes"] <= fit["budget_bytes"] for line in by_time),
+        "yes_within_budget": sum(line["kept_bytes"] <= fit["memory_bytes"] for line in by_time),
         "yes_within_ask": sum(line["kept_bytes"] <= line["ask_bytes"] for line in by_time),
         "no": sum(line["fits"] == "no" for line in lines),
-        "no_above_budget": sum(line["kept_bytes"] > fit["budget_bytes"] for line in lines if line["fits"] == "no"),
+        "no_above_budget": sum(line["kept_bytes"] > fit["memory_bytes"] for line in lines if line["fits"] == "no"),
         "completed_under_limit": confirmed.get("outcome", "not run"),
         "slower_than_fastest": round(best["took_s"] / by_time[0]["took_s"], 3) if best and by_time else None,
         "small_runs": len(fit["runs"]),

@@ -57,7 +57,7 @@ def linear(rows: int, width: int, repeat: int) -> float:
 def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Runs, "made", lambda self, point, name: Run(point, 10**7, 0, 1.0))
     runs = Runs(Plan(("true", "{n}"), {"n": tuple(range(3000))}, None), tmp_path)
-    with pytest.raises(RunError, match=r"3,001 runs would take 50 min, not 60 s: .* --minutes 51"):
+    with pytest.raises(RunError, match=r"3,001 runs would take 50 min, not 60 s: .* --budget 51"):
         answer.answer(runs, 10**12, 60, None)
     assert len(runs.done) == 1
 

@@ -121,7 +121,7 @@ FILES = {
     "folder.yaml": EXPERIMENT + "folder: 3\n",
 }
 BISECT = "bisect train.py --package idna --good 3.6 --bad 3.7"
-FIT = "fit --budget 1G --vary a=1,2 "
+FIT = "fit --memory 1G --vary a=1,2 "
 TOKENIZE = "tokenize file --tokenizer tokenizer.json --out ids "
 WEIGH = "weigh --runs runs --work work --python python --lock {lock} "
 GATE = "gate --baseline datasets==5.0.0 --candidate datasets==5.2.0 "
@@ -216,17 +216,17 @@ CASES: dict[str, str] = {
     f"{BISECT} --budget 0": "'0' is no number of minutes above 0",
     "bisect train.py --package idna": "required: --good, --bad",
     "bisect train.py --package idna --good 3.6": "required: --bad",
-    "fit -- train.py": "required: --budget",
+    "fit -- train.py": "required: --memory",
     f"{FIT} -- slep {{a}}": "slep: no such command on PATH; did you mean 'sleep'",
     f"{FIT} -- train.py {{a}}": "needs its interpreter: beyond-ram fit … -- python train.py",
     f"{FIT} -- sleep": "the command does not use {a}",
     f"{FIT} --vary a=3 -- sleep {{a}}": "a is named twice",
     f"{FIT} --out train.py -- sleep {{a}}": "train.py is a file, and has to be a folder",
-    "fit --budget 1G -- sleep": "what may vary",
-    "fit --budget 1 --vary a=1 -- sleep {a}": "every command needs more than that",
-    "fit --budget 1G --vary method=fork,spawn -- sleep {method}": "for words, run fit once with each",
-    "fit --budget 1G --vary a -- sleep {a}": "write it as workers=0,2,4",
-    "fit --budget 1G --grow a=5 -- sleep {a}": "write it as rows=100k..50M",
+    "fit --memory 1G -- sleep": "what may vary",
+    "fit --memory 1 --vary a=1 -- sleep {a}": "every command needs more than that",
+    "fit --memory 1G --vary method=fork,spawn -- sleep {method}": "for words, run fit once with each",
+    "fit --memory 1G --vary a -- sleep {a}": "write it as workers=0,2,4",
+    "fit --memory 1G --grow a=5 -- sleep {a}": "write it as rows=100k..50M",
     "gate --baseline idna==3.6 --candidate idna==3.7 --script /dev/stdin": "/dev/stdin can be read once",
     "gate --baseline idna==3.6 --candidate idna==3.7 --script data": "data is a folder",
     "gate --baseline idna==3.6 --candidate ./old --script train.py": "there is no file or folder ./old",
