@@ -112,14 +112,13 @@ def _main() -> int:
     order = json.loads(sys.argv[1])
     out = Path(order["out"])
     # It ends with the block, or with this process.
-    record = attach.attach(
-        targets.processes([order["pid"]]),
-        out,
+    options = attach.AttachOptions(
         interval_ms=order["interval_ms"],
         reset_marks=order["reset_marks"],
         events=Path(order["events"]),
         on_begin=lambda: os.write(1, b"."),
     )
+    record = attach.attach(targets.processes([order["pid"]]), out, options)
     write_record(record, out)
     os.write(1, json.dumps(record).encode())
     return 0

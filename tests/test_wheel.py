@@ -62,7 +62,7 @@ def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path)
         call("show", "watched", "--html", "watched.html")
         assert json.loads(call("job", "--record", "watched", "--json"))["request"]
         varied = ("--vary", "n=1,2", "--", "python3", "-c", "import time; held = b'x' * ({n} * 10**7); time.sleep(0.2)")
-        assert len(json.loads(call("fit", "--budget", "1G", "--json", *varied))["settings"]) == 2
+        assert len(json.loads(call("fit", "--memory", "1G", "--json", *varied))["settings"]) == 2
         assert "watch" in call("completion", "bash")
         call("init", "text")
         for words in NEED_A_CHECKOUT:

@@ -13,6 +13,7 @@ from ..stacks.index import Release
 from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
+from ..watch import WatchOptions
 from ..weighing.cell import Setting
 from ..weighing.scripts import cell_of, job_of, read, weigh
 from .cases import Case
@@ -76,7 +77,7 @@ class Bench:
             self._build(version, label, experiment)
             self.check(f"{case.name} with {self.library} {label}")
             masked = [one.text for one in self.releases if one.text.count(".") > 1]
-            ended = weigh(setting, self.out / "runs", masked, timeout_s=TIMEOUT_S)
+            ended = weigh(setting, self.out / "runs", masked, WatchOptions(timeout_s=TIMEOUT_S))
             self.weighed_runs += 1
         if ended.reason:
             self.reasons[case.name, version] = _IN_OUT.sub("…", ended.reason.replace(str(self.out), "…"))

@@ -15,6 +15,7 @@ from ..stacks.inline import Inline
 from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
+from ..watch import WatchOptions
 from ..weighing import integrity
 from ..weighing.cell import Setting
 from ..weighing.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, weigh
@@ -146,14 +147,13 @@ class Ladder:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         python = self._environment(version)
         self.show(self._status(f"{self.releases.package} {version}"))
-        limits = {"timeout_s": self._timeout_s()}
-        limits |= {"memory_limit_bytes": self.memory_limit_bytes} if self.memory_limit_bytes else {}
+        limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
         masked = [one for one in self.releases.versions if one.count(".") > 1]
         cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
         setting = Setting(
             job_of(cell, self.script, self.words), str(python), self.locks[version].path, self.out / "private"
         )
-        ended = weigh(setting, self.out / "runs", masked, **limits)
+        ended = weigh(setting, self.out / "runs", masked, limits)
         self.ended.setdefault(version, []).append(ended)
         if ended.outcome == COMPLETED:
             events = records.events(self.out / "runs" / cell.path)

@@ -156,20 +156,13 @@ def run(arguments: argparse.Namespace) -> int:
         _check_json(arguments.json)
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
-        from ..watch import attach
-
-        how |= {"reset_marks": arguments.reset_marks, "events": arguments.events}
         target = _target(arguments)
     else:
         remove_own_path()
-        how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
     with _outliving_signals():
-        if attached:
-            record, status = attach.attach(target, arguments.out, **how), 0
-        else:
-            record = _watched(arguments.command, arguments.out, how)
-            # The command has ended. Its exit status becomes ours.
-            status = as_a_shell(record)
+        # The exit status of a command becomes ours.
+        record = _attached(target, arguments, how) if attached else _watched(arguments, how)
+        status = 0 if attached else as_a_shell(record)
         if allowed:
             record["ceilings"] = ceilings.judge(record, allowed)
             record["watch_status"] = status = ceilings.status(status, record["ceilings"])
@@ -185,12 +178,22 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _watched(command: list[str], out: Path | None, how: dict[str, Any]) -> dict[str, Any]:
-    """The record of a command. Raises OSError, and ValueError with what to type for one that cannot start."""
-    from ..watch import watch
+def _attached(target: "Target", arguments: argparse.Namespace, how: dict[str, Any]) -> dict[str, Any]:
+    """The record of a running program. Raises OSError."""
+    from ..watch.attach import AttachOptions, attach
 
+    options = AttachOptions(**how, reset_marks=arguments.reset_marks, events=arguments.events)
+    return attach(target, arguments.out, options)
+
+
+def _watched(arguments: argparse.Namespace, how: dict[str, Any]) -> dict[str, Any]:
+    """The record of a command. Raises OSError, and ValueError with what to type for one that cannot start."""
+    from ..watch import WatchOptions, watch
+
+    of_command = {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
+    command = arguments.command
     try:
-        return watch(command, out, **how)
+        return watch(command, arguments.out, WatchOptions(**how, **of_command))
     except OSError as error:
         if error.filename != command[0]:
             raise

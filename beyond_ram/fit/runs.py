@@ -13,7 +13,7 @@ from ..files import end_of, read_json
 from ..folders import fresh
 from ..run_files import RUN_FILES
 from ..text import last_line
-from ..watch import LimitError, watch, write_record
+from ..watch import LimitError, WatchOptions, watch, write_record
 from .design import Point
 from .factors import Plan
 
@@ -160,6 +160,6 @@ def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dic
     """Run a command below the watcher, and return its record. Raises LimitError."""
     fresh(folder)
     files = _files(words)
-    record = watch(words, folder, memory_limit_bytes=limit_bytes) | {_FILES: files}
+    record = watch(words, folder, WatchOptions(memory_limit_bytes=limit_bytes)) | {_FILES: files}
     write_record(record, folder)
     return record

@@ -2,6 +2,6 @@
 
 from .command import GuardError
 from .groups import LimitError
-from .watcher import watch, write_record
+from .watcher import WatchOptions, watch, write_record
 
-__all__ = ["GuardError", "LimitError", "watch", "write_record"]
+__all__ = ["GuardError", "LimitError", "WatchOptions", "watch", "write_record"]

@@ -31,8 +31,8 @@ _EMPTY_S, _STEPS_APART_S = 1.0, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(instrument.Options):
-    """Options of `attach`."""
+class AttachOptions(instrument.InstrumentOptions):
+    """What `attach` is given beside the target."""
 
     reset_marks: bool = False
     """Reset the high-water marks of the processes at the attach and at each phase, so that they cover this measurement
@@ -43,14 +43,14 @@ class Options(instrument.Options):
     """Called after the first sample."""
 
 
-def attach(target: Target, out: Path | None, **options: Any) -> dict[str, Any]:
+def attach(target: Target, out: Path | None, options: AttachOptions | None = None) -> dict[str, Any]:
     """Follow a target, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
-    `options` are those of `Options`. The record is that of a command plus `attached`: the target, and the kernel's
-    values from before the attach. The outcome is `ended`, or `detached` if following stopped first. The exit status is
+    The record is that of a command plus `attached`: the target, and the kernel's values from before the attach. The
+    outcome is `ended`, or `detached` if following stopped first. The exit status is
     unknown, because the process is not our child. Raises OSError if `out` or an input cannot be used.
     """
-    chosen = Options(**options)
+    chosen = options or AttachOptions()
     delivery = Delivery(out, Missing())
     with contextlib.ExitStack() as stack:
         with delivery.missing.step("descriptors"):
@@ -65,7 +65,7 @@ def attach(target: Target, out: Path | None, **options: Any) -> dict[str, Any]:
 
 class _Following:
     def __init__(
-        self, target: Target, options: Options, delivery: Delivery, resident: pagecache.Residency | None
+        self, target: Target, options: AttachOptions, delivery: Delivery, resident: pagecache.Residency | None
     ) -> None:
         self.target, self.options, self.missing, self.delivery = target, options, delivery.missing, delivery
         self.resident = resident

@@ -23,8 +23,8 @@ OnEvent = Callable[[dict[str, Any], int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of every measurement."""
+class InstrumentOptions:
+    """What every measurement is given."""
 
     interval_ms: int = 20
     inputs: Sequence[Path] = ()
@@ -47,7 +47,7 @@ class Instrument:
     """The parts of a measurement; None for those that could not be set up."""
 
     def __init__(
-        self, options: Options, delivery: Delivery, counting: Counting, on_event: OnEvent | None = None
+        self, options: InstrumentOptions, delivery: Delivery, counting: Counting, on_event: OnEvent | None = None
     ) -> None:
         self.options, self.delivery, self.missing = options, delivery, delivery.missing
         self.counting, self.on_event = counting, on_event

@@ -51,8 +51,8 @@ _KILLED_WITHIN_S = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(instrument.Options):
-    """Options of `watch`."""
+class WatchOptions(instrument.InstrumentOptions):
+    """What `watch` is given beside the command."""
 
     new_session: bool = False
     """Give the command its own session and process group."""
@@ -73,17 +73,15 @@ class Options(instrument.Options):
     """Called with every sample; once it returns false, the whole tree is killed and the outcome is `failed`."""
 
 
-def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str, Any]:
+def watch(command: Sequence[str], out: Path | None, options: WatchOptions | None = None) -> dict[str, Any]:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
-    `options` are those of `Options`; signals that reach this process are passed on. The record's `missing` lists what
-    could not be recorded; `elsewhere` is the folder of files that could not be written to `out`. Raises OSError if the
-    command cannot be started or `out` or an input cannot be used, LimitError if the limit cannot be set, GuardError if
-    the guard was killed.
+    Signals that reach this process are passed on. The record's `missing` lists what could not be recorded; `elsewhere`
+    is the folder of files that could not be written to `out`. Raises OSError if the command cannot be started or `out`
+    or an input cannot be used, LimitError if the limit cannot be set, GuardError if the guard was killed.
     """
-    chosen = Options(**options)
     with contextlib.ExitStack() as stack:
-        run = _Run(command, out, chosen, stack)
+        run = _Run(command, out, options or WatchOptions(), stack)
         with run.missing.step("descriptors"):
             stack.enter_context(descriptors.standard_placeholders())
         # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
@@ -125,7 +123,9 @@ def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = Fa
 class _Run:
     """A watched command with its resources, which `stack` releases."""
 
-    def __init__(self, command: Sequence[str], out: Path | None, options: Options, stack: contextlib.ExitStack) -> None:
+    def __init__(
+        self, command: Sequence[str], out: Path | None, options: WatchOptions, stack: contextlib.ExitStack
+    ) -> None:
         self.command, self.options, self.stack = command, options, stack
         self.reader = choose(options.reader)
         self.missing = Missing()

@@ -6,7 +6,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..stacks.locks import has_package, lock_sha256
 from ..stacks.variants import moved
 from ..stacks.variants import reason as cannot_be
 from ..units import MB
-from ..watch import LimitError, machine, pagecache, watch, write_record
+from ..watch import LimitError, WatchOptions, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
 from . import integrity, processes, randomised, remedies, served
 from .attempts import again_until_done
@@ -83,7 +83,7 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
         repository = served.copied(repository, work / "served")
     try:
         with served.serving(spec, repository, work, setting.python) as endpoint:
-            record = weighed(setting, work, out, environment=endpoint.environment, needed=endpoint.lives)
+            record = weighed(setting, work, out, WatchOptions(environment=endpoint.environment, needed=endpoint.lives))
     except served.ServingError as reason:
         raise WeighingError(f"{setting.job.path}: {reason}") from None
     # The endpoint logs a request after answering it, so the log is complete only when the endpoint has ended.
@@ -124,8 +124,12 @@ def command(setting: Setting, work: Path) -> list[str]:
     return [setting.python, job.program, *inputs, "--work-dir", str(work), *job.arguments]
 
 
-def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, Any]:
-    """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first."""
+def weighed(setting: Setting, work: Path, out: Path, how: WatchOptions | None = None) -> dict[str, Any]:
+    """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first.
+
+    `how` adds to the options that the job has, or replaces its limits.
+    """
+    how = how or WatchOptions()
     (out / RUN_FILES[2]).unlink(missing_ok=True)  # remove the record of an earlier run
     job = setting.job
     inputs = _inputs(job, work)
@@ -140,14 +144,22 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
         drawn = randomised.environment(seed := secrets.randbits(32))
         # PYTHONPATH may hide packages of the environment.
         environment = (
-            drawn | {"PYTHONPATH": ""} | job.environment | remedies.environment(job.remedy) | how.pop("environment", {})
+            drawn | {"PYTHONPATH": ""} | job.environment | remedies.environment(job.remedy) | {**how.environment}
         )
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
-    limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}
-    how = limits | how | {"interval_ms": job.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
+    how = replace(
+        how,
+        timeout_s=how.timeout_s or job.timeout_s,
+        memory_limit_bytes=how.memory_limit_bytes or _limit_bytes(job),
+        interval_ms=job.interval_ms,
+        stdout=sys.stderr.fileno(),
+        inputs=inputs,
+        environment=environment,
+        reports_work=True,
+    )
     try:
-        record = watch(words, out, environment=environment, reports_work=True, **how)
+        record = watch(words, out, how)
         record["provenance"]["randomised"] = randomised.provenance(seed, environment)
         record.setdefault("page_cache", {})["read_ahead_bytes"] = pagecache.read_ahead_bytes(inputs)
         if job.page_cache == "cold":
@@ -156,7 +168,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
             print(f"{job.path}: {note}", file=sys.stderr)
         return record
     except LimitError as reason:
-        if not limits["memory_limit_bytes"]:
+        if not _limit_bytes(job):
             raise
         return _not_run(words, out, str(reason))
 

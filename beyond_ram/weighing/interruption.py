@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..watch import WatchOptions
 from .cell import Setting, WeighingError, finish, prepare, weighed
 from .private import private_folder
 
@@ -27,7 +28,7 @@ def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
                 os.killpg(pid, signal.SIGKILL)
 
         prepare(interrupted, work)
-        record = weighed(interrupted, work, runs / path, new_session=True, on_event=kill_in_time)
+        record = weighed(interrupted, work, runs / path, WatchOptions(new_session=True, on_event=kill_in_time))
         if record["signal"] != "SIGKILL" or shards_done != stop_after:
             raise WeighingError(
                 f"{path}: to be killed after {stop_after} shards, it ended after {shards_done} "

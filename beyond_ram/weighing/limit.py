@@ -12,7 +12,7 @@ from ..advice import advise
 from ..experiment import records
 from ..files import end_of
 from ..metrics.limits import ENDED_AT, ended_at
-from ..watch import LimitError
+from ..watch import LimitError, WatchOptions
 from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
 from .files_read import FilesRead
 from .private import private_folder
@@ -46,7 +46,7 @@ def weigh_limit(setting: Setting, runs: Path, budget_s: float = math.inf) -> Non
     with private_folder(setting.work, setting.job.path) as work:
         prepare(setting, work)
         files_read = FilesRead()
-        record = weighed(setting, work, out, on_event=files_read.at_event, needed=files_read.look)
+        record = weighed(setting, work, out, WatchOptions(on_event=files_read.at_event, needed=files_read.look))
         check_end(setting.job, record)
         if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
             raise WeighingError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
@@ -175,8 +175,7 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
         private_folder(setting.work, f"probe/{setting.job.path}") as out,
     ):
         prepare(setting, work)
-        limits = {"memory_limit_bytes": limit_bytes} if limit_bytes else {}
-        record = weighed(setting, work, out, **limits, **({"timeout_s": timeout_s} if timeout_s else {}))
+        record = weighed(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
         done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
     done = "done" if record["completed_work"] else "not done"

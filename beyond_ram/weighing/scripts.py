@@ -16,7 +16,7 @@ from ..metrics import derive
 from ..shipped import FILES
 from ..stacks.locks import lock_sha256
 from ..text import last_line
-from ..watch import write_record
+from ..watch import WatchOptions, write_record
 from . import integrity, processes
 from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
@@ -63,7 +63,7 @@ def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
                arguments=arguments(str(script), list(words)), **options)  # fmt: skip
 
 
-def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: Any) -> Ended:
+def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), how: WatchOptions | None = None) -> Ended:
     """Weigh a run and write its folder below `runs`. A failed run is a result too.
 
     Versions in `masked` count as equal when answers are compared. Raises WeighingError if the run was ended from
@@ -72,7 +72,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
     out = runs / setting.job.path
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, setting.job.path) as work:
-        record = weighed(apart(setting), work, out, **limits)
+        record = weighed(apart(setting), work, out, how)
         check_end(setting.job, record)
         write(out / "stderr.txt", end_of(work / ERRORS))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}

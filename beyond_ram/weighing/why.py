@@ -12,7 +12,7 @@ from ..files import end_of, read_json, write
 from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..text import foreign
-from ..watch import write_record
+from ..watch import WatchOptions, write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
 from .scripts import ERRORS, apart, failure, reason_of
@@ -69,7 +69,7 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
     setting = apart(Setting(job, setting.python, setting.lock, setting.work))
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, job.path) as work:
-        record = weighed(setting, work, out, timeout_s=timeout_s, environment=_MEMRAY if memray else {})
+        record = weighed(setting, work, out, WatchOptions(timeout_s=timeout_s, environment=_MEMRAY if memray else {}))
         errors = end_of(work / ERRORS)
         write(out / "stderr.txt", errors)
         write_record(record, out)

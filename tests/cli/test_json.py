@@ -70,7 +70,7 @@ def test_results_of_locks_are_documents(document: Document) -> None:
 @pytest.mark.slow
 def test_fit_prints_its_file(document: Document) -> None:
     program = "import time; held = bytearray(10_000_000 * int(__import__('sys').argv[1])); time.sleep(0.1)"
-    words = ("fit", "--budget", "1G", "--vary", "n=1,2")
+    words = ("fit", "--memory", "1G", "--vary", "n=1,2")
     assert cli.main([*words, "--json", "--", sys.executable, "-c", program, "{n}"]) == 0
     assert len(json.loads(Path("results-fit/fit.json").read_text())["settings"]) == 2
 

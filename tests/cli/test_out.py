@@ -28,8 +28,8 @@ CALLS = {
     "gate, no such release": ("# /// script\n# dependencies = ['stairs']\n# ///\n",
                               [*GATE, "stairs==9.9", "--script", "case.py"]),
     "gate, metadata": (BAD_METADATA, [*GATE, "stairs==1.1", "--script", "case.py"]),
-    "fit, no size": ("", ["fit", "--budget", "1G", "--grow", "n=5..2", "--", "true", "{n}"]),
-    "fit, other command": ("", ["fit", "--budget", "1G", "--", "false"]),
+    "fit, no size": ("", ["fit", "--memory", "1G", "--grow", "n=5..2", "--", "true", "{n}"]),
+    "fit, other command": ("", ["fit", "--memory", "1G", "--", "false"]),
     "watch, no such program": ("", ["watch", "--", "./none"]),
 }  # fmt: skip
 

@@ -106,7 +106,7 @@ def test_version_and_help_work_without_extras(bare_install: Path, option: str) -
         (["compare", "a", "b"], "workflow"),
         (["stack", "diff", "a", "b"], "workflow"),
         (["gate", "--baseline", "a==1", "--candidate", "a==2"], "workflow"),
-        (["fit", "--budget", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
+        (["fit", "--memory", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
     ],
 )
 def test_missing_extra_is_named_in_the_message(

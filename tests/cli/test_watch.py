@@ -35,7 +35,7 @@ def test_command_runs_with_the_callers_python(caller_venv: Path, root: Path, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["watch", "--"], ["fit", "--budget=1G", "--vary=n=1,2", "--out=fit", "--"]])
+@pytest.mark.parametrize("words", [["watch", "--"], ["fit", "--memory=1G", "--vary=n=1,2", "--out=fit", "--"]])
 def test_command_below_uvx_runs_with_the_callers_python(
     caller_venv: Path, root: Path, tmp_path: Path, words: list[str]
 ) -> None:

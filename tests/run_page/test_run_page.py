@@ -16,7 +16,7 @@ from beyond_ram import advice, cli
 from beyond_ram.chart import extremes
 from beyond_ram.files import DamagedError
 from beyond_ram.run_page import Run, page, side_by_side
-from beyond_ram.watch import watch, write_record
+from beyond_ram.watch import WatchOptions, watch, write_record
 
 from ..watch.conftest import needs_group
 
@@ -27,7 +27,7 @@ PLANTED = "</script><img src=x onerror=alert(1)> & \u202e{{ 7 }}"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("run")
-    write_record(watch([sys.executable, "-c", PROGRAM], folder, interval_ms=2), folder)
+    write_record(watch([sys.executable, "-c", PROGRAM], folder, WatchOptions(interval_ms=2)), folder)
     return Run.read(folder)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.watch import groups, watch
+from beyond_ram.watch import WatchOptions, groups, watch
 
 PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
 Watch = Callable[..., dict[str, Any]]
@@ -36,7 +36,7 @@ def watched(tmp_path: Path) -> Watch:
     """Return a function that runs a program text under the watcher."""
 
     def run(program: str, *arguments: str, **how: Any) -> dict[str, Any]:
-        return watch([*PYTHON, program, *arguments], tmp_path / "out", **how)
+        return watch([*PYTHON, program, *arguments], tmp_path / "out", WatchOptions(**how))
 
     return run
 

@@ -25,6 +25,7 @@ import signal
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,8 @@ def watched(scenario: str, out: Path) -> int:
         beyond_ram.watch.as_it_is = beyond_ram.watch.watch
     more = options(scenario)
 
-    def with_more(*arguments: Any, **how: Any) -> Any:
-        return beyond_ram.watch.as_it_is(*arguments, **(how | more))
+    def with_more(command: Any, out: Any, options: Any) -> Any:
+        return beyond_ram.watch.as_it_is(command, out, replace(options, **more))
 
     with_more.__module__ = "beyond_ram"
     beyond_ram.watch.watch = with_more

@@ -17,7 +17,7 @@ import pytest
 from beyond_ram.advice import MIB, advise, depends
 from beyond_ram.one_run import Run
 from beyond_ram.run_page import page, side_by_side
-from beyond_ram.watch import LimitError, ceilings, jobs, summary, watch
+from beyond_ram.watch import LimitError, WatchOptions, ceilings, jobs, summary, watch
 
 from . import advised
 from .conftest import PYTHON, Watch, needs_group
@@ -186,7 +186,7 @@ def test_request_after_a_real_kill_is_above_the_limit(tmp_path: Path) -> None:
     """An older version requested 768 MiB after a kill at 500 MB, which was too little for this program."""
     program = [*PYTHON, "held = bytearray(900_000_000)"]
     try:
-        killed_record = watch(program, tmp_path, memory_limit_bytes=500_000_000)
+        killed_record = watch(program, tmp_path, WatchOptions(memory_limit_bytes=500_000_000))
     except LimitError as reason:
         pytest.skip(str(reason))
     request = advise(killed_record)

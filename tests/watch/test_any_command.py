@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.advice import advise
-from beyond_ram.watch import GuardError, command, procfs, watch
+from beyond_ram.watch import GuardError, WatchOptions, command, procfs, watch
 from beyond_ram.watch.watcher import ends_by
 
 from .conftest import PYTHON, Watch, read_within
@@ -222,7 +222,7 @@ def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path: Path, 
 def test_following_continues_to_the_last_process(tmp_path: Path) -> None:
     program = "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(0.7)\n"
     program += " held = bytearray(40_000_000)\n time.sleep(0.2)"
-    record = watch([*PYTHON, program], tmp_path, follow=True)
+    record = watch([*PYTHON, program], tmp_path, WatchOptions(follow=True))
     assert record["left_running"] == []
     assert record["duration_s"] > 0.8
     assert record["peak"]["anon_bytes"] > 40e6
@@ -314,7 +314,7 @@ def test_start_is_right_if_the_guard_reports_it_late(
     before = time.time()
     program = SAY + "print(time.time()); say('first'); time.sleep(1.2); say('slept')"
     with (tmp_path / "output").open("w+") as output:
-        record = watch([*PYTHON, program], tmp_path, stdout=output.fileno())
+        record = watch([*PYTHON, program], tmp_path, WatchOptions(stdout=output.fileno()))
         output.seek(0)
         began = float(output.read())
     assert before < record["started_at"] <= began

@@ -291,7 +291,9 @@ hold()
 """
     with start(program, ready, go) as process:
         attached_record = attach.attach(
-            targets.processes([process.pid], reader), tmp_path, on_begin=leading(ready, go, 8, 8, 8)
+            targets.processes([process.pid], reader),
+            tmp_path,
+            attach.AttachOptions(on_begin=leading(ready, go, 8, 8, 8)),
         )
     assert attached_record["peak"]["anon_bytes"] > 50e6
 
@@ -305,7 +307,9 @@ def test_written_bytes_are_known_after_the_end(ready: tuple[int, int], go: tuple
     with start(program, ready, go) as process:
         threading.Thread(target=process.wait).start()  # no zombie is left when it has ended
         lead = leading(ready, go, 8, 35)  # storage is read twice a second
-        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out", on_begin=lead)
+        attached_record = attach.attach(
+            targets.processes([process.pid]), tmp_path / "out", attach.AttachOptions(on_begin=lead)
+        )
     assert attached_record["storage"]["written_bytes"] >= 5_000_000
 
 
@@ -381,7 +385,9 @@ def test_marks_are_reset_only_on_request(reset: bool, ready: tuple[int, int], tm
     program += "time.sleep(60)"
     with subprocess.Popen([*PYTHON, program, str(ready[1])], pass_fds=[ready[1]]) as process:
         assert read_within(ready[0], 20) == b"."
-        attached_record = attach.attach(targets.processes([process.pid]), tmp_path, reset_marks=reset, timeout_s=0.3)
+        attached_record = attach.attach(
+            targets.processes([process.pid]), tmp_path, attach.AttachOptions(reset_marks=reset, timeout_s=0.3)
+        )
         now = procfs.memory(process.pid)
         process.kill()
     assert now is not None
@@ -452,7 +458,9 @@ events.phase('idle'); hold()
         assert read_within(ready[0], 60) == b"."
         os.write(go[1], b".")  # it is in phase `before`
         attached_record = attach.attach(
-            targets.processes([process.pid]), tmp_path / "out", on_begin=leading(ready, go, 8, 8, 8)
+            targets.processes([process.pid]),
+            tmp_path / "out",
+            attach.AttachOptions(on_begin=leading(ready, go, 8, 8, 8)),
         )
     assert [phase["phase"] for phase in attached_record["phases"]] == ["", "work", "idle"]
     assert attached_record["phases"][1]["anon_bytes"] > 30e6

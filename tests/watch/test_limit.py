@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import beyond_ram
-from beyond_ram.watch import LimitError, groups, watch
+from beyond_ram.watch import LimitError, WatchOptions, groups, watch
 from beyond_ram.watch.watcher import ends_by
 
 from .conftest import PYTHON, Watch, needs_group
@@ -72,7 +72,7 @@ def test_without_a_group_a_limit_is_refused_before_the_run(tmp_path: Path, monke
     monkeypatch.setattr(groups, "make", none)
     ran = tmp_path / "ran"
     with pytest.raises(LimitError, match=r"^no memory limit can be set here: the memory controller is not delegated"):
-        watch([*PYTHON, f"open({str(ran)!r}, 'w')"], tmp_path / "out", memory_limit_bytes=10**8)
+        watch([*PYTHON, f"open({str(ran)!r}, 'w')"], tmp_path / "out", WatchOptions(memory_limit_bytes=10**8))
     assert not ran.exists()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.metrics import derive
-from beyond_ram.watch import pressure, watch
+from beyond_ram.watch import WatchOptions, pressure, watch
 from beyond_ram.watch.summary import lines
 
 from .conftest import PYTHON, needs_group
@@ -43,7 +43,7 @@ def data(tmp_path: Path) -> Path:
 @pytest.mark.cgroup
 def test_limit_below_the_working_set_makes_the_command_wait(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    record = watch([*PYTHON, READ_AGAIN, str(data)], out, memory_limit_bytes=24 << 20)
+    record = watch([*PYTHON, READ_AGAIN, str(data)], out, WatchOptions(memory_limit_bytes=24 << 20))
     stalls = record["pressure"]
     assert record["outcome"] == "completed"
     assert 0.05 < stalls["full_s"] <= stalls["some_s"] <= record["duration_s"]

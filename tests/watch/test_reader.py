@@ -19,7 +19,7 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import Run, write
-from beyond_ram.watch import attach, groups, memory_group, procfs, summary, targets, watch
+from beyond_ram.watch import WatchOptions, attach, groups, memory_group, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
@@ -175,7 +175,7 @@ def test_both_readers_agree_on_idle_processes(waiting: "subprocess.Popen[bytes]"
 @pytest.mark.slow
 def test_running_process_is_followed(waiting: "subprocess.Popen[bytes]", reader: str, tmp_path: Path) -> None:
     target = targets.processes([waiting.pid], reader)
-    record = attach.attach(target, tmp_path, timeout_s=0.6)
+    record = attach.attach(target, tmp_path, attach.AttachOptions(timeout_s=0.6))
     peak = record["peak"]
     assert record["outcome"] == "detached"
     assert HELD_BYTES + CHILD_BYTES < peak["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
@@ -256,7 +256,7 @@ def test_page_and_ceilings_work_with_psutil(monkeypatch: pytest.MonkeyPatch, tmp
 
     as_it_is = psutil.Process.memory_info
     monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
-    record = watch([*PYTHON, FAMILY], tmp_path, reader="psutil")
+    record = watch([*PYTHON, FAMILY], tmp_path, WatchOptions(reader="psutil"))
     limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD_BYTES))]
     record["ceilings"] = ceilings.judge(record, limits)
     assert [entry["verdict"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
@@ -453,7 +453,7 @@ def test_other_users_process_without_readable_smaps_is_followed(
     program = (
         "import json, sys; from beyond_ram.watch import attach, targets; "
         "target = targets.processes([int(sys.argv[1])], sys.argv[2]); "
-        "print(json.dumps(attach.attach(target, None, timeout_s=1.0)))"
+        "print(json.dumps(attach.attach(target, None, attach.AttachOptions(timeout_s=1.0))))"
     )
     done = subprocess.run([*ordinary, "-c", program, str(waiting.pid), reader], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -489,7 +489,7 @@ for module, names in ((signal, ["sigtimedwait"]), (time, ["CLOCK_BOOTTIME"]), (o
 from beyond_ram.watch import attach, reader, targets
 target = targets.processes([int(sys.argv[1])])
 assert target.reader.name == "psutil"
-record = attach.attach(target, None, timeout_s=0.5)
+record = attach.attach(target, None, attach.AttachOptions(timeout_s=0.5))
 import json
 print(json.dumps(record))
 """

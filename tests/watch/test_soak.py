@@ -15,7 +15,7 @@ from scipy import stats
 
 from beyond_ram import run_page
 from beyond_ram.chart import chart
-from beyond_ram.watch import watch
+from beyond_ram.watch import WatchOptions, watch
 
 from .soak import KINDS, SPIKE
 
@@ -110,7 +110,7 @@ def test_long_run_is_read_and_drawn_with_its_peak(long_run: tuple[Path, dict[str
 def test_thousands_of_short_children_are_counted(program: list[str], tmp_path: Path) -> None:
     with (tmp_path / "said").open("w+b") as output:
         command = [sys.executable, "-I", "-S", "-c", CHILDREN, str(CHILDREN_S), str(A_MINUTE), *program]
-        record = watch(command, tmp_path / "out", stdout=output.fileno())
+        record = watch(command, tmp_path / "out", WatchOptions(stdout=output.fileno()))
         output.seek(0)
         children = json.loads(output.read())
     marks, count = record["peak"]["hwm_bytes"], children["started"] + 1

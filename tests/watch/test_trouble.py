@@ -412,10 +412,10 @@ def test_disk_that_is_full_for_a_while_loses_no_sample(tiny_disk: Path, tmp_path
         "sys.exit(5)"
     )
     start = (
-        "import sys; from pathlib import Path; from beyond_ram.watch import watch, write_record\n"
+        "import sys; from pathlib import Path; from beyond_ram.watch import WatchOptions, watch, write_record\n"
         "from beyond_ram.watch import outfile; outfile._AT_ONCE_BYTES = 1\n"
         f"out = Path({str(tiny_disk / 'out')!r})\n"
-        f"record = watch({[*PYTHON, program]!r}, out, interval_ms=1)\n"
+        f"record = watch({[*PYTHON, program]!r}, out, WatchOptions(interval_ms=1))\n"
         "write_record(record, out); sys.exit(record['exit_status'])"
     )
     watcher = subprocess.Popen([sys.executable, "-c", start])

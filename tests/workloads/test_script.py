@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import watch
+from beyond_ram.watch import WatchOptions, watch
 
 PROGRAM = Path(__file__).parents[2] / "scripts/workloads/script.py"
 
@@ -94,7 +94,7 @@ def test_script_can_mark_phases_without_our_package(tmp_path):
         "kept = bytearray(b'x' * 30_000_000)\nos.write(fd, b'phase end\\n')\n"
     )
     command = [sys.executable, PROGRAM, "--work-dir", tmp_path / "work", "--script", script, "--arguments", "[]"]
-    record = watch([*map(str, command)], tmp_path / "out", interval_ms=5)
+    record = watch([*map(str, command)], tmp_path / "out", WatchOptions(interval_ms=5))
     assert record["outcome"] == "completed"
     events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
     assert {event["phase"] for event in events if event["event"] == "phase"} == {"begin", "end"}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..watcher import watch
+from ..watcher import WatchOptions, watch
 
 PROGRAMS = Path(__file__).parent / "programs"
 MB = 1_000_000
@@ -103,7 +103,7 @@ def weigh(case: Case, interval_ms: int = 20) -> Result:
     """Run one calibration program under the watcher and compare its readings with the truth."""
     if reason := case.not_run():
         return Result(case.name, [], reason)
-    run = run_program(case.program, case.arguments, interval_ms=interval_ms, follow=case.follow)
+    run = run_program(case.program, case.arguments, WatchOptions(interval_ms=interval_ms, follow=case.follow))
     if run.record["exit_status"] != 0:
         signal, status = run.record["signal"], run.record["exit_status"]
         return Result(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
@@ -121,10 +121,10 @@ def command(program: str, arguments: Sequence[str], folder: Path, python: Path |
     return [str(python), "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
 
 
-def run_program(program: str, arguments: Sequence[str], **how: Any) -> Run:
+def run_program(program: str, arguments: Sequence[str], options: WatchOptions | None = None) -> Run:
     with tempfile.TemporaryDirectory(prefix="beyond-ram-calibration-", dir=_disk()) as folder:
         out = Path(folder, "out")
-        record = watch(command(program, arguments, Path(folder)), out, **how)
+        record = watch(command(program, arguments, Path(folder)), out, options)
         events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
         with (out / "samples.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))

@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from beyond_ram.watch import watch
+from beyond_ram.watch import WatchOptions, watch
 from tests.forks.stacks import Stack
 from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
 from tests.tokenize.documents import big, files_of, some_texts, summary
@@ -484,7 +484,7 @@ def test_memory_that_was_given_back_and_written_again_is_not_free(python: Path, 
     """The kernel keeps such pages on the lists of page cache."""
     limit, result = 400_000_000, tmp_path / "free"
     program = [str(python), "-B", "-c", FREED, str(ENGINE), str(result)]
-    assert watch(program, tmp_path / "watched", memory_limit_bytes=limit)["outcome"] == "completed"
+    assert watch(program, tmp_path / "watched", WatchOptions(memory_limit_bytes=limit))["outcome"] == "completed"
     before, taken = map(int, result.read_text().split())
     assert before < limit
     assert taken == pytest.approx(64 << 20, rel=0.1)
