@@ -96,16 +96,19 @@ _FORM = re.compile(
     r"|(\b(?i:identified\s(?:.{0,50}?\s)?(?:by|as))\s+)(?=['\"])"
     r"|(\b(?:echo|printf)\s+)(?=[^\n]{0,300}\|[^\n]{0,300}(?:stdin|passwd|with-token|sudo -\w*S|login))"
     r"|((?<![\w-])(?:--(?:proxy-)?(?:user|cert)|-u)['\",\s=]{1,4})(?=[^\s'\",:%]+[:%](?!\d+(?:\s|$)))"
-    r"|(\bjdbc:oracle:\w+:)(?=[^@\s/]+/)|\bsudo\s+(?:-\w+\s+)*-\w*S"
+    r"|(\bjdbc:oracle:\w+:)(?=[^@\s/]+/)|(\boracle(?:\+\w+)?://[^@\s/:]+/)(?=[^@\s/]+@)"
+    r"|(\b(?i:pragma\s+(?:re)?key)\s*=\s*)(?=\S)|\bsudo\s+(?:-\w+\s+)*-\w*S"
 )
 _USER = re.compile(r"(?<![\w/:.@%+-])[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?=\w)")
 # Options of programs and subcommands, without a dash, whose value is secret: the next word, or the rest of the word.
 _SHORT = {
-    r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA", r"bcp|ipmitool|mosquitto_[ps]ub|sqlcmd|(?:un)?zip": "P",
-    r"airflow|cypher-shell|evil-winrm|gsql|ncftp\w+|n(?:et)?xc|steghide|synapse|yt-dlp": "p",
-    r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rdesktop|snowsql|sshpass|twine": "p",
-    "anaconda|doctl": "t", "ccrypt": "K", "curl": "uUbE", "gem|mcrypt|openai|tmate": "k", "influx|publish": "tp",
-    r"ldap\w+|vsql": "w", "lftp": "u", "net|rpcclient|smbclient": "U", "openssl": "kK", "secret": "b",
+    r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA",
+    r"bcp|ipmitool|mosquitto_[ps]ub|mssql-cli|sqlcmd|(?:un)?zip": "P",
+    r"airflow|couchbase-cli|cypher-shell|evil-winrm|gsql|ncftp\w+|n(?:et)?xc|steghide|synapse|yt-dlp": "p",
+    r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rabbitmqadmin|rdesktop|snowsql|sshpass|twine": "p",
+    "anaconda|doctl|fly(?:ctl)?|vercel": "t", "ccrypt": "K", "curl": "uUbE", "gem|mcrypt|openai|tmate": "k",
+    "influx|publish": "tp",
+    r"ldap\w+|vsql": "w", "lftp|open": "u", "net|rpcclient|smbclient": "U", "openssl": "kK", "secret": "b",
     "smbmap|user(?:add|mod)": "p", r"snmp\w+": "cAX", "tsql": "P",
     "ssh-keygen": "NP",
 }  # fmt: skip
@@ -375,7 +378,7 @@ def _by_program(words: Sequence[str], *, prose: bool) -> dict[int, int]:
             secret[number] = word.index("=") + 1
         pair = {before, program, word.partition("/")[0]} & {"secret", "secrets"}
         assigned |= bool(pair and (_VERBS.fullmatch(before) or _VERBS.fullmatch(program)))
-        logs_in = word in ("login", "auth") and (_LOGIN if prose else _PROGRAM).fullmatch(before)
+        logs_in = word.lower() in ("login", "auth") and (_LOGIN if prose else _PROGRAM).fullmatch(before)
         puts = before in pair and _VERBS.fullmatch(program)
         rest |= bool(logs_in or puts or _POSITIONAL.fullmatch(program) or _REST.fullmatch(f"{before} {word}"))
     return secret

@@ -9,8 +9,9 @@ of them. The kernel's high-water marks and the group's peak do not, so they rais
   peaked at different times. Without a group, marks count only if there was one process at a time.
 - PSS: at least the group's anonymous pages, each counted once.
 
-`at_most_bytes` is an upper bound of the true peak, but for processes that ended between two readings. Where these may
-have made the difference, the verdict is `unknown`.
+`at_most_bytes` is an upper bound of the true peak, but for processes that ended between two readings, and for memory
+whose mark is gone: `exec` and `clear_refs` reset it. Where these may have made the difference, as the faults of the
+tree or the group's memory show, the verdict is `unknown`; so it is if a process ran on unwatched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,6 +90,11 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         verdict, why = UNKNOWN, why or "it was never read"
     elif peak is not None and peak + advice.between_bytes(record["peak"]) > ceiling.max_bytes:
         verdict, why = UNKNOWN, advice.between(record["peak"])
+    elif (group := _of_group(record["peak"])) is not None and group > ceiling.max_bytes:
+        held = f"its memory group held up to {group / 1e6:,.0f} MB that the kernel could not take back"
+        verdict, why = UNKNOWN, f"{held}, and no reading shows whose: `exec` resets the marks of a process"
+    elif record.get("left_running"):
+        verdict, why = UNKNOWN, "some of its processes ran on unwatched"
     else:
         verdict, why = WITHIN, None
     return {
@@ -122,12 +128,18 @@ def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
         return sampled, None
     most = max(sampled, peak["anon_upper_bound_bytes"])
     marked = min(most, sampled + peak["unseen_bytes"])
-    kept = peak.get("kept") or {}
-    if kept.get("basis") == advice.GROUP and kept.get("whole", True):
-        at = kept["at_kept"]
-        group = kept["kept_bytes"] - sum(at.get(name, 0) for name in ("shmem_bytes", "kernel_bytes"))
+    group = _of_group(peak)
+    if group is not None:
         return max(sampled, min(marked, group)), most
     return (marked if peak["processes"] <= 1 else sampled), most
+
+
+def _of_group(peak: Mapping[str, Any]) -> int | None:
+    """The peak of what may be anonymous memory in the command's own group; None without one that has all of it."""
+    kept = peak.get("kept") or {}
+    if kept.get("basis") != advice.GROUP or not kept.get("whole", True):
+        return None
+    return int(kept["kept_bytes"] - sum(kept["at_kept"].get(name, 0) for name in ("shmem_bytes", "kernel_bytes")))
 
 
 def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
@@ -158,7 +170,7 @@ def _line(entry: Mapping[str, Any], *, sampled: bool) -> str:
     line = f"within      peak {name} {bound} is not above {entry['option']} ({_amount(allowed, peak or most)})"
     if peak is not None and most is not None and most > allowed:
         return f"{line}; between readings up to {_amount(most, allowed)} cannot be ruled out"
-    return f"{line}, without spikes between samples" if sampled else line
+    return f"{line}, without spikes between or after samples" if sampled else line
 
 
 def _amount(size_bytes: int, other_bytes: int) -> str:

@@ -111,7 +111,7 @@ def _marked(marks: dict[str, Any]) -> str:
     """The kernel's high-water marks."""
     if marks["concurrent_upper_bound_bytes"] is None:
         return "not known: spikes between two samples are missed"
-    ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
+    ends = "exact since its last exec" if not marks["lower_bounds"] else "exact up to the last sample of each process"
     top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
     largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
     several = len(marks["processes"]) > 1
@@ -162,8 +162,9 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
 
 _COUNTED_BY = {
     advice.GROUP: "counted by its control group",
-    advice.AROUND: "as sampled in the job's control group, without spikes between samples",
-    advice.TREE: "as sampled: PSS and the machine's shared memory, without spikes between samples and kernel memory",
+    advice.AROUND: "as sampled in the job's control group, without spikes between or after samples",
+    advice.TREE: "as sampled: PSS, and the rise of the machine's shared memory less what is deleted. Not in it: spikes "
+    "between or after samples; pipes, sockets, ramfs and other kernel memory",
     advice.MARKS: "from the high-water marks of its processes, without kernel memory",
     advice.RSS: "all of RSS, because its kinds are unknown",
 }

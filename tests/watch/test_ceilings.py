@@ -45,6 +45,8 @@ for _ in range(3):
     os.wait()
 """
 
+MB = 1_000_000
+
 
 def watched(
     out: Path, *arguments: str, program: str, program_arguments: tuple[str, ...] = ()
@@ -153,6 +155,31 @@ def test_peak_at_its_ceiling_is_within() -> None:
     record = {"peak": {"rss_bytes": 100, "hwm_bytes": marks, "held_by": {}}}
     judged = ceilings.judge(record, [ceilings.Ceiling("rss", size, str(size)) for size in (100, 99)])
     assert [entry["verdict"] for entry in judged] == ["within", "above"]
+
+
+def in_a_group(kept_bytes: int, **more: Any) -> dict[str, Any]:
+    """A run in a group of its own that held so much; all readings and marks are below 2 MB."""
+    marks = {"processes": [{"hwm_bytes": 2 * MB, "name": "x"}], "concurrent_upper_bound_bytes": 2 * MB}
+    kept = {"basis": "group", "whole": True, "kept_bytes": kept_bytes, "at_kept": {"kernel_bytes": MB}}
+    peak = {"anon_bytes": MB, "anon_upper_bound_bytes": 2 * MB, "unseen_bytes": 0, "rss_bytes": 2 * MB, "processes": 1}
+    peak |= {"pss_bytes": MB, "hwm_bytes": marks, "held_by": {}, "kept": kept}
+    return {"peak": peak, **more}
+
+
+@pytest.mark.parametrize("kind", ceilings.KINDS)
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        (in_a_group(3 * MB), "within"),
+        (in_a_group(63 * MB), "unknown"),  # exec resets the mark of a process
+        (in_a_group(3 * MB, left_running=[{"pid": 7, "name": "daemon"}]), "unknown"),
+    ],
+)
+def test_ceiling_is_unknown_where_the_group_held_more_or_a_process_ran_on(
+    kind: str, record: dict[str, Any], verdict: str
+) -> None:
+    (entry,) = ceilings.judge(record, [ceilings.Ceiling(kind, 42 * MB, "42M")])
+    assert (entry["verdict"], entry["why"] is None) == (verdict, verdict == "within")
 
 
 def test_ceiling_is_unknown_without_a_peak() -> None:

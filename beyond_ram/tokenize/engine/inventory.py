@@ -27,6 +27,7 @@ ENDS = {
     ".text": "text",
 }
 PACKED = {".gz": "gzip", ".zst": "zstd"}
+STATES = ("dataset_dict.json", "state.json")  # what `datasets` writes beside what it saves
 SPECIAL = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
 
 
@@ -52,6 +53,7 @@ class Inventory:
     def __init__(self, names, out):
         self.out, self.left_out, self.read_as = os.path.realpath(out), collections.Counter(), {}
         self.real = functools.lru_cache(64)(os.path.realpath)
+        self.saved_in = functools.lru_cache(64)(lambda folder: saved(folder, STATES))
         for name in names:
             self.entered, self.readable = {}, 0
             path = os.path.expanduser(name)
@@ -69,33 +71,46 @@ class Inventory:
                 paths = [path] if kind else self.matched(path) if name else []
                 if not paths:
                     raise Refused(f"{name or repr(name)}: no such file, folder or pattern with files")
-                self.walk(paths)
+                self.walk(paths, path)
                 if not self.readable:
                     raise Refused(f"{name}: no file in there that can be read ({', '.join(ENDS)}, also .gz and .zst)")
-        if not self.read_as:
-            raise Refused(
-                f"{names[0]}: a result that `datasets` keeps beside a dataset; name the folder of the dataset"
-            )
 
     @property
     def files(self):
         """The paths of the files, each by the name given in its real folder."""
         return list(self.read_as.values())
 
-    def walk(self, paths):
-        """Add the files of some paths and of all folders below them, in order."""
-        waiting = [(path, False) for path in reversed(paths)]
+    def walk(self, paths, name):
+        """Add the files of the paths of a folder or pattern and of all folders below them, in order."""
+        waiting = [(path, None) for path in reversed(paths)]
         while waiting:
             path, member = waiting.pop()
             kind = what(path)
-            if kind == "file":
-                self.add(path, member=member)
+            if member is None and (member := self.is_member(path, name)) is False:
+                self.left_out["beside a saved dataset"] += 1
+            elif kind == "file":
+                self.add(path, member=bool(member))
             elif kind == "folder":
                 waiting += self.inside(path)[::-1]
             elif kind:
                 self.left_out[kind] += 1
             else:
                 raise Refused(f"{path}: not there (any more)")
+
+    def is_member(self, path, name):
+        """Whether the datasets that are saved in the folders where a pattern looks name a path; None if there are none.
+
+        The folders that the pattern itself names do not count: what is asked for by name is read.
+        """
+        folder, member, fixed = "", None, name.split("/")
+        first = next((place for place, part in enumerate(fixed) if glob.has_magic(part)), len(fixed))
+        for place, part in enumerate(path.split("/")):
+            if place >= first and (members := self.saved_in(folder or ".")) is not None:
+                member = part in members
+                if not member:
+                    return False
+            folder = f"{folder}/{part}" if place else part or "/"
+        return member
 
     def inside(self, folder):
         """The paths to visit in a folder, in order, each with whether a dataset that was saved there names it."""
@@ -158,6 +173,8 @@ class Inventory:
             self.left_out[os.path.splitext(name)[1] or "no ending"] += 1
             return
         if not member and is_of_datasets(folder, name):
+            if named:
+                raise Refused(f"{path}: `datasets` keeps it beside a dataset; name the folder of the dataset")
             self.left_out["cache of datasets"] += 1
             return
         if kind is None:
@@ -198,7 +215,7 @@ def matches(name, part):
 def saved(folder, names):
     """The files of a dataset that `datasets` saved, in its order, or the sorted folders of a `DatasetDict`; None for
     another folder. Raises Refused."""
-    for name, key in (("dataset_dict.json", "splits"), ("state.json", "_data_files")):
+    for name, key in zip(STATES, ("splits", "_data_files"), strict=True):
         path = os.path.join(folder, name)
         if name not in names or what(path) != "file":
             continue
