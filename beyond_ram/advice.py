@@ -253,7 +253,19 @@ def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
     size = sampled + unseen if most is None else min(sampled + unseen, most)
     if kept["basis"] == TREE:
         size += peak.get("hugetlb_bytes") or 0
-    return max(kept["kept_bytes"], size), kept["basis"], kept["at_kept"]
+    if not (locked := _locked(kept)):
+        return max(kept["kept_bytes"], size), kept["basis"], kept["at_kept"]
+    return max(kept["kept_bytes"], size) + locked, kept["basis"], {**kept["at_kept"], "locked_file_bytes": locked}
+
+
+def _locked(kept: Mapping[str, Any]) -> int:
+    """Locked pages of files that a group did not count as kept: they are still on its lists of reclaimable pages, or
+    charged to the group that read them first. A process tree counts them itself."""
+    if kept["basis"] not in (GROUP, AROUND):
+        return 0
+    kinds = ("anon_bytes", "shmem_bytes", "kernel_bytes", "swap_bytes")
+    charged = kept["kept_sampled_bytes"] - sum(kept["at_kept"].get(kind, 0) for kind in kinds)
+    return int(max(0, kept.get("locked_file_bytes", 0) - max(0, charged)))
 
 
 def document(record: Mapping[str, Any]) -> dict[str, Any]:

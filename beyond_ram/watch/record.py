@@ -285,6 +285,7 @@ def _kept(sampler: Sampler | None, counting: Counting, outcome: Outcome) -> dict
     elif sampler and sampler.meter:
         basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
         kept = {"basis": basis, **sampler.meter.record(), "whole": sampler.group_is_whole}
+        kept["locked_file_bytes"] = sampler.locked_file_bytes
     around = counting.around.record() if counting.around else None
     if around and counting.group and counting.group.version == 1 and around["kills"] is not None:
         around["kills"] += counting.group.meter.kills() or 0  # v1 counts a kill in the innermost group only

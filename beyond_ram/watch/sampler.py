@@ -98,7 +98,7 @@ class Sampler:
         self.trend = Trend()
         self._sharing_s = 0.0
         self._noted_listing = 0
-        self._sums = [0] * 5
+        self._sums, self.locked_file_bytes = [0] * 5, 0
         self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
         self._proportional_at = start_s
@@ -211,6 +211,8 @@ class Sampler:
             sums = map(sum, zip(*(p.last for p in living if p.last), strict=True))
             _, anon, file, shmem, swap, hugetlb, _, _, _, other = sums
             totals = [anon + file + shmem + other, anon, file, shmem, swap, hugetlb]
+            locked = sum(min(p.last.locked_bytes, p.last.file_bytes) for p in living if p.last)
+            self.locked_file_bytes = max(self.locked_file_bytes, locked)
         self._peaking = totals[0] > max(self._sums[0], _PEAK_FROM * self.peaks.highest_rss_bytes)
         self._sums = totals[:5]
         for process in living:

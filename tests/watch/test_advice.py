@@ -18,6 +18,7 @@ from beyond_ram.advice import MIB, advise, depends
 from beyond_ram.one_run import Run
 from beyond_ram.run_page import page, side_by_side
 from beyond_ram.watch import LimitError, WatchOptions, ceilings, jobs, summary, watch
+from beyond_ram.watch.pagecache import evict, residency
 
 from . import advised
 from .conftest import PYTHON, Watch, needs_group
@@ -229,3 +230,36 @@ def test_request_is_enough_and_not_much_more(situation: str, smallest: dict[str,
     above = [result["ask_bytes"] - result["smallest_bytes"] for result in like]
     assert not [result for result, over in zip(like, above, strict=True) if result["ratio"] >= 2 and over >= 64e6]
     assert names or statistics.median(result["ratio"] for result in like) < 1.3
+
+
+LOCKS = """
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+file, size = os.open(sys.argv[1], os.O_RDONLY), os.path.getsize(sys.argv[1])
+place = libc.mmap(None, ctypes.c_size_t(size), 1, 1, file, ctypes.c_long(0))
+assert not libc.mlock(ctypes.c_void_p(place), ctypes.c_size_t(size))
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.cgroup
+@pytest.mark.slow
+@needs_group
+@pytest.mark.parametrize("cached", [True, False])
+def test_locked_files_are_requested_wherever_their_pages_are_charged(
+    watched: Watch, tmp_path: Path, cached: bool
+) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(bytes(24 * MIB))
+    subprocess.run(["sync", data], check=True)
+    if os.geteuid():
+        pytest.skip("locking so much needs root")
+    evict([data])
+    if cached:
+        data.read_bytes()
+    elif residency([data]).resident_bytes:
+        pytest.skip("this file system lives in the page cache: nothing can be evicted")
+    advised_of = advise(watched(LOCKS, str(data)))
+    assert not advised_of.at_least
+    assert 24 * MIB < advised_of.kept_bytes < 40 * MIB
