@@ -20,7 +20,8 @@ import mmap
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import procfs
@@ -36,6 +37,7 @@ _ALIKE = 0.01
 # Read PSS if the largest sample exceeds the settled one by this share, and by more if much time was spent.
 _WORTH = 0.05
 _SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
+_HUGE_FAULTS = re.compile(rb"^thp_fault_alloc (\d+)$", re.MULTILINE)
 
 
 class Twice(NamedTuple):
@@ -77,6 +79,8 @@ class Sample:
     rise_bytes: int = 0
     faults: int = 0
     """Of the whole tree so far, with ended processes."""
+    huge_faults: int = 0
+    """Of the machine so far: those that got a huge page."""
 
     def kept_bytes(self, twice: Twice) -> int:
         """Unreclaimable memory in bytes, with `twice` of it counted more than once."""
@@ -120,12 +124,14 @@ class Sample:
 
     def ended_between(self, before: "Sample") -> int:
         """Upper bound of what processes took that ended since `before`, and that neither sample shows: a page for each
-        fault that no living process had."""
-        of_living = sum(
-            held.minor_faults - (before.processes[pid].minor_faults if pid in before.processes else 0)
-            for pid, held in self.processes.items()
-        )
-        return PAGE * max(0, self.faults - before.faults - of_living)
+        fault that no living process had, and a huge one for as many as the machine got."""
+        unseen, huge_bytes = self.faults - before.faults, _HUGE_BYTES * (self.huge_faults - before.huge_faults)
+        for pid, held in self.processes.items():
+            then = before.processes.get(pid, ProcessMemory(0, 0, 0))
+            faults = held.minor_faults - then.minor_faults
+            unseen -= faults
+            huge_bytes -= max(0, held.anon_bytes - then.anon_bytes - PAGE * faults)  # it grew by more than small pages
+        return PAGE * max(0, unseen) + max(0, min(huge_bytes, _HUGE_BYTES * unseen))
 
     def forked(self, before: "Sample | None") -> int:
         """Lower bound of memory that new processes share with their parents."""
@@ -158,6 +164,18 @@ class Sample:
         return own if held.anon_bytes <= own else math.inf  # forked from a process that has ended
 
 
+def _huge_bytes() -> int:
+    """The size of a transparent huge page; 0 where there are none."""
+    folder = Path("/sys/kernel/mm/transparent_hugepage")
+    try:
+        return 0 if "[never]" in (folder / "enabled").read_text() else int((folder / "hpage_pmd_size").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+_HUGE_BYTES = _huge_bytes()
+
+
 def _lost(grown_bytes: int, faulted_bytes: int) -> int:
     """Upper bound of memory that one process has unmapped or copied, in bytes."""
     return max(0, -grown_bytes) + max(0, faulted_bytes - max(0, grown_bytes))
@@ -169,6 +187,7 @@ class Sharing:
     def __init__(self) -> None:
         """Create it before the command starts: the machine's shared memory counts from here."""
         self._meminfo = os.open("/proc/meminfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._vmstat = os.open("/proc/vmstat", os.O_RDONLY | os.O_CLOEXEC) if _HUGE_BYTES else -1
         self._lowest_bytes = self._machine_bytes = self._read_machine()
         self.highest_rise_bytes = 0
         self.settled_bytes = self.readings = self._possible_bytes = 0
@@ -178,15 +197,20 @@ class Sharing:
         self._pending: list[tuple[Sample, Twice]] = []
 
     def close(self) -> None:
-        if self._meminfo >= 0:
-            os.close(self._meminfo)
-            self._meminfo = -1
+        for descriptor in (self._meminfo, self._vmstat):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._meminfo = self._vmstat = -1
 
     def _read_machine(self) -> int:
         match = _SHMEM.search(os.pread(self._meminfo, 4096, 0))
         if not match:
             raise ValueError("/proc/meminfo has no line Shmem")
         return int(match[1]) << 10
+
+    def _read_huge_faults(self) -> int:
+        match = _HUGE_FAULTS.search(os.pread(self._vmstat, 1 << 14, 0)) if self._vmstat >= 0 else None
+        return int(match[1]) if match else 0
 
     def look(self) -> bool:
         """Read the machine's shared memory. Returns whether it changed enough to take a sample."""
@@ -227,6 +251,7 @@ class Sharing:
             self._machine_bytes,
             max(0, self._machine_bytes - self._lowest_bytes),
             faults,
+            self._read_huge_faults(),
         )
 
     @property
@@ -336,8 +361,8 @@ class Sharing:
         """
         last = self._last
         if last and (len(last.processes) > 1 or any(held.reaped_faults for held in last.processes.values())):
-            at_end = last.kept_bytes(self._twice) + PAGE * max(0, faults - last.faults)
-            self._possible_bytes = max(self._possible_bytes, at_end)
+            end = replace(last, faults=max(faults, last.faults), huge_faults=self._read_huge_faults())
+            self._possible_bytes = max(self._possible_bytes, last.kept_bytes(self._twice) + end.ended_between(last))
         return {
             "kept_bytes": self.kept_bytes,
             "kept_possible_bytes": max(self.kept_bytes, self._possible_bytes),

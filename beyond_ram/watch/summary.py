@@ -162,9 +162,8 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
 
 _COUNTED_BY = {
     advice.GROUP: "counted by its control group",
-    advice.AROUND: "as sampled in the job's control group, without spikes between or after samples",
-    advice.TREE: "as sampled: PSS, and the rise of the machine's shared memory less what is deleted. Not in it: spikes "
-    "between or after samples; pipes, sockets, ramfs and other kernel memory",
+    advice.AROUND: "as sampled in the job's control group; shorter spikes are not in it",
+    advice.TREE: "as sampled: PSS and the net rise of shared memory; shorter spikes, pipes, sockets, ramfs not in it",
     advice.MARKS: "from the high-water marks of its processes, without kernel memory",
     advice.RSS: "all of RSS, because its kinds are unknown",
 }

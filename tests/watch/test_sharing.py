@@ -17,7 +17,7 @@ from beyond_ram.watch import ceilings, groups, procfs
 from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Counting, Sampler
-from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
+from beyond_ram.watch.sharing import _HUGE_BYTES, ProcessMemory, Sample, Sharing, Twice
 from beyond_ram.watch.tree import Tree
 
 from .conftest import PYTHON, Watch, only_child, read_within
@@ -148,6 +148,16 @@ def test_what_ended_between_two_samples_was_possible(sharing: Sharing, seed: int
         most = max(most, world.truth(), world.burst())
         sharing.note(world.sample())
     assert sharing.record()["kept_possible_bytes"] >= most
+
+
+def test_huge_pages_of_what_ended_between_two_samples_were_possible(sharing: Sharing) -> None:
+    """A child took twenty huge pages with thirty faults, beside ten that a living process took."""
+    huge = _HUGE_BYTES or pytest.skip("this kernel has no transparent huge pages")
+    sharing.note(Sample({1: ProcessMemory(100 * PAGE, 0, 0)}, faults=0, huge_faults=5))
+    living = {1: ProcessMemory(100 * PAGE + 10 * huge, 0, 10)}
+    sharing.note(Sample(living, faults=40, huge_faults=35))
+    possible = sharing.record(faults=40)["kept_possible_bytes"]
+    assert 0 <= possible - (100 * PAGE + 30 * huge) <= 50 * PAGE
 
 
 def test_nothing_more_was_possible_without_children(sharing: Sharing) -> None:
