@@ -16,7 +16,7 @@ from ..experiment.workloads.base import Compared
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
-from .decide import ALPHA, LEVEL, Question, Repeats, decide
+from .decide import Question, Repeats, decide
 from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
 from .noise import NO_SPREAD, spreads_of
 from .outcomes import COUNTS, OUTCOME, tally
@@ -39,22 +39,17 @@ def comparisons(
     pairs: Pairs,
     questions: Questions | None = None,
     session_spread: pd.DataFrame | None = None,
-    *,
-    stacks_only: bool = False,
-    alpha: float = ALPHA,
-    level: float = LEVEL,
 ) -> pd.DataFrame:
     """One line per comparison: a metric of a cell with one value on `axis`, and of the same cell with another value.
 
     The cell columns are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines that
     answer one of the `questions` are planned, and corrected together. All others are exploratory. If `questions` is
-    None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric. With `stacks_only`,
-    only stacks are compared.
+    None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric.
     """
-    asked = list(compared(runs, pairs, questions, session_spread, stacks_only=stacks_only))
+    asked = list(compared(runs, pairs, questions, session_spread))
     decided = [
         {**one.line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
-        for one, decision in zip(asked, decide([one.question for one in asked], alpha, level), strict=True)
+        for one, decision in zip(asked, decide([one.question for one in asked]), strict=True)
     ]
     table = pd.DataFrame(decided, columns=None if decided else COLUMNS)
     return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
@@ -74,13 +69,11 @@ def compared(
     pairs: Pairs,
     questions: Questions | None = None,
     session_spread: pd.DataFrame | None = None,
-    *,
-    stacks_only: bool = False,
 ) -> Iterator[Comparison]:
     """All comparisons, in the order of table `comparisons`."""
     spreads = spreads_of(session_spread)
     several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
-    for axis, (before, after), cell, (first, second) in _compared(runs, pairs, stacks_only=stacks_only):
+    for axis, (before, after), cell, (first, second) in _compared(runs, pairs):
         counts, apart = tally(first, second), machines(first, second) if several else ""
         cells = (key(first.iloc[0].to_dict()), key(second.iloc[0].to_dict()))
         workload = first["workload"].iloc[0]
@@ -113,16 +106,14 @@ def _text(axis: str, value: Any) -> str:
     return str(int(value)) if AXES[axis].number else str(value)
 
 
-def _compared(
-    runs: pd.DataFrame, pairs: Pairs, *, stacks_only: bool
-) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
+def _compared(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
     """For each comparison: the axis, its two values, the candidate's cell, and the runs of both sides."""
     for workload, group in _comparable(runs).groupby("workload", sort=False):
         named = axes(group)
         group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
         for cell, pair, sides in against(group, pairs):
             yield "stack", pair, _own(sides[1], cell, named), sides
-        for axis, way in WORKLOADS[str(workload)].points().compared().items() if not stacks_only else ():
+        for axis, way in WORKLOADS[str(workload)].points().compared().items():
             if {axis, *way.along} <= set(group):
                 yield from _of_axis(group, axis, way, named)
 

@@ -54,6 +54,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help=f"time to measure, at most (default: {BUDGET_MINUTES:g})",
     )  # fmt: skip
     parser.add_argument(
+        "--rare", type=float, metavar="SHARE",
+        help="say `same` only where a change in this share of the runs would have been seen, at least 0.1 "
+        "(default: 0.31 where eight runs a side take up to 45 s, else 0.53)",
+    )  # fmt: skip
+    parser.add_argument(
         "--out",
         type=Path,
         default=Path("results-gate"),
@@ -66,6 +71,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 1 if something got worse, 2 if undecided."""
+    from ..decisions.rule import fewest_for
     from ..gate import cells
     from ..gate.sides import SIDES
     from ..gate.verdict import STATUS
@@ -73,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.script and arguments.cells:
         raise ValueError("--script and --cells: give one of them")
+    if arguments.rare is not None:
+        fewest_for(arguments.rare)  # raises ValueError
     scripts = _scripts(arguments.script)
     if arguments.stack and not arguments.script:
         raise ValueError("--stack is for scripts: give --script with it")
@@ -132,7 +140,8 @@ def _weighed(
     if runs.exists():
         mark(runs)
     with anew(runs):
-        decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, show)
+        weighing = schedule.Runs(chosen.config, built, out)
+        decided = schedule.decide(chosen.cells, weighing, budget_s, show, rare=arguments.rare)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }

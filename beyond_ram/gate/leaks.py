@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..analysis.frame import Key, key
 from ..analysis.thresholds import threshold_of
+from ..decisions.rule import SHARE
 from ..units import short_size
 
 # Growth since the imports: of the whole run, and of the worker that grew most.
@@ -65,5 +66,5 @@ def _smallest(line: dict[Any, Any]) -> float:
     """The smallest growth beyond the baseline's that is confirmed and matters, in bytes; NaN with too few repeats."""
     detectable, baseline = float(line["detectable"]), float(line["baseline"])
     by_noise = detectable if pd.isna(line["ratio"]) else (detectable - 1) * baseline
-    threshold = threshold_of(str(line["metric"]))
-    return by_noise if math.isnan(by_noise) else max(by_noise, threshold.least, threshold.share * baseline)
+    least = threshold_of(str(line["metric"])).least
+    return by_noise if math.isnan(by_noise) else max(by_noise, least, SHARE * baseline)

@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
 from ..analysis.frame import key as key_of
 from ..analysis.runs import runs as table_of
-from ..analysis.sequential import AT, look, undecided
+from ..decisions.rule import LOOKS, fewest_for
 from ..experiment import Cell, Config, records
 from ..files import end_of
 from ..metrics.runs import FAILED
@@ -23,10 +24,13 @@ from ..run_files import RUN_FILES
 from ..text import foreign, last_line
 from ..weighing import processes
 from ..weighing.scripts import PATIENCE, PATIENCE_S
+from .decided import Comparisons
 from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 
 # A run has at least these seconds, also where the budget is used up.
 LEAST_S = 10.0
+SHORT_S, FEWEST_SHORT = 45.0, 8
+"""If so many runs of each side take up to these seconds in all, a metric is the same only after as many."""
 
 
 @dataclass(frozen=True)
@@ -117,29 +121,26 @@ def blocks_of(cells: Sequence[Cell]) -> dict[Cell, Block[tuple[Cell, str]]]:
 class Looks:
     """The comparisons so far, and the cells that are undecided. One looks after some repeats only."""
 
-    def __init__(self, cells: Sequence[Cell], runs: Runs) -> None:
-        self.runs, self.left = runs, list(cells)
-        self._table: pd.DataFrame | None = None
-        self._repeat = self._looked = 0
+    def __init__(self, cells: Sequence[Cell], runs: Runs, rare: float | None) -> None:
+        self.runs, self.left, self._rare = runs, list(cells), rare
         bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
-        self._pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
+        self.comparisons = Comparisons([(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases])
         self._keys = {cell: key_of(candidate_of(cell).parameters()) for cell in cells}
 
-    def undecided(self, repeat: int) -> list[Cell]:
-        """The cells to weigh again."""
-        self._repeat = repeat
-        if repeat in AT:
-            table = self.comparisons()
-            open_, few = undecided(table), repeat < AT[1]
-            seen = {key_of(line) for line in table.to_dict("records")}
-            self.left = [c for c in self.left if self._keys[c] in open_ or (few and self._keys[c] not in seen)]
-        return self.left if repeat < AT[-1] else []
+    def undecided(self, repeat: int, run_s: float) -> list[Cell]:
+        """The cells to weigh again, after rounds whose runs took `run_s` in the mean."""
+        if repeat in LOOKS:
+            short = 2 * FEWEST_SHORT * len(self._keys) * run_s <= SHORT_S
+            fewest = fewest_for(self._rare) if self._rare else FEWEST_SHORT if short else LOOKS[0]
+            open_ = self.comparisons.look(self.runs.table(), repeat, fewest)
+            self.left = [cell for cell in self.left if self._keys[cell] in open_]
+        return self.left if repeat < LOOKS[-1] else []
 
-    def comparisons(self) -> pd.DataFrame:
-        """Table `comparisons` of all runs."""
-        if self._table is None or self._looked != self._repeat:
-            self._table, self._looked = look(self._table, self.runs.table(), self._pairs), self._repeat
-        return self._table
+    def table(self) -> pd.DataFrame:
+        """Table `comparisons` at the last look; of all runs, undecided, if there was none."""
+        if not self.comparisons.decided and len(runs := self.runs.table()):
+            self.comparisons.look(runs, int(runs["rep"].max()))
+        return self.comparisons.table()
 
 
 def candidate_of(cell: Cell) -> Cell:
@@ -154,27 +155,35 @@ def decide(
     report: Callable[[str], None] = lambda line: None,
     clock: Callable[[], float] = time.monotonic,
     seed: int | None = None,
+    rare: float | None = None,
 ) -> Weighing:
-    """Weigh until each metric is decided, the last look is over, or no repeat would fit into the budget."""
+    """Weigh until each metric is decided, the last look is over, or no repeat would fit into the budget.
+
+    `rare`: `same` would have seen a change in this share of the runs.
+    """
     seed = secrets.randbits(32) if seed is None else seed
-    blocks, looks = blocks_of(cells), Looks(cells, runs)
+    blocks, looks = blocks_of(cells), Looks(cells, runs, rare)
     began = clock()
     first = {str(cell["stack"]): blocks[cell] for cell in cells}  # one cell loads an environment from disk for all
-    for cell, side in order([*first.values()], 0, seed):
+    for (cell, side), _ in order([*first.values()], 0, seed):
         report(f"first run, not measured: {cell.experiment}, {side}")
         runs.weigh(cell, side, 0, budget_s - (clock() - began))
     used_s = clock() - began
+    times = list[float]()
 
     def once(member: tuple[Cell, str], repeat: int) -> None:
         cell, side = member
         used = f"{(clock() - began) / 60:.1f} of {budget_s / 60:g} min"
         report(f"repeat {repeat}: {cell.experiment}, {side}; {len(looks.left)} cells undecided; {used}")
-        runs.weigh(cell, side, repeat, budget_s - (clock() - began))
+        started = clock()
+        runs.weigh(cell, side, repeat, budget_s - (started - began))
+        times.append(clock() - started)
 
     def undecided_after(repeat: int) -> list[Block[tuple[Cell, str]]]:
-        return [blocks[cell] for cell in looks.undecided(repeat)]
+        return [blocks[cell] for cell in looks.undecided(repeat, fmean(times))]
 
-    rounds = run([*blocks.values()], once, undecided_after, budget_s, seed=seed, used_s=used_s, clock=clock)
-    for done in rounds:
+    for done in run(
+        [*blocks.values()], once, undecided_after, budget_s, seed=seed, used_s=used_s, drawn=True, clock=clock
+    ):
         used_s = done.used_s
-    return Weighing(runs.table(), looks.comparisons(), used_s, seed)
+    return Weighing(runs.table(), looks.table(), used_s, seed)

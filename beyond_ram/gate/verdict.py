@@ -11,10 +11,12 @@ import pandas as pd
 
 from ..analysis.changes import changes, counts, in_words
 from ..analysis.results import Result
-from ..analysis.sequential import AT, must_be_decided, without_work
+from ..analysis.sequential import must_be_decided
+from ..decisions.rule import rare
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from ..units import GB
+from .decided import same_in_words, threshold_in_words
 from .leaks import Floor, floors
 from .sides import BASELINE
 from .wheels import Requirement
@@ -64,7 +66,7 @@ class Gate:
             "; ".join(part for part in (why, f"also differs: {other}" if isinstance(other, str) else "") if part)
             for why, other in zip(table["why"], others, strict=True)
         ]
-        return table.assign(why=notes)
+        return table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
 
     @property
     def words(self) -> list[dict[str, str]]:
@@ -77,14 +79,19 @@ class Gate:
 
     @property
     def verdict(self) -> Result:
-        """`worse` if any change is; `undecided` if a metric that must be decided is; else `better` or `same`."""
-        table = self.changes
-        if (table["verdict"] == "worse").any():
+        """Of the metrics that must be decided: `worse` if one is, `undecided` if one is, else `better` or `same`."""
+        results = set(self.table.loc[self.table["metric"].map(must_be_decided).astype(bool), "result"])
+        if "worse" in results:
             return "worse"
-        pending = table[(table["verdict"] == "undecided") & table["metric"].map(must_be_decided)]
-        if table.empty or len(pending) or self.without:
+        if self.table.empty or "undecided" in results or self.without:
             return "undecided"
-        return "better" if (table["verdict"] == "better").any() else "same"
+        return "better" if "better" in results else "same"
+
+    @property
+    def missed(self) -> list[str]:
+        """What `same` cannot have seen, in a sentence; none if nothing is the same."""
+        same = self.table[self.table["result"] == "same"]
+        return [f"same: {same_in_words('', int(same['n'].min()))}"] if len(same) else []
 
     @property
     def without(self) -> list[str]:
@@ -93,8 +100,8 @@ class Gate:
         left_out = self.runs[self.runs["outcome"] == "not_applicable"]
         for (experiment, stack), lines in left_out.groupby(["experiment", "stack"], sort=False):
             notes.append(f"{experiment}, {stack}: not applicable: {lines['reason'].iloc[0]}")
-        for cell in without_work(self.table):
-            experiment = dict(cell)["experiment"]
+        always = (self.table["metric"] == FAILED) & (self.table[["baseline", "candidate"]].min(axis=1) == 1)
+        for experiment in self.table.loc[always, "experiment"]:
             failed = self.runs[(self.runs["experiment"] == experiment) & self.runs["reason"].ne("")]
             notes.append(f"{experiment}: fails on both sides: {failed['reason'].iloc[0]}")
         return notes
@@ -137,6 +144,7 @@ class Gate:
                 | {"reason": line["reason"], "threshold": line["threshold"]}
                 | {name: _plain(line[name]) for name in _NUMBERS}
                 | {"must_be_decided": must_be_decided(line["metric"])}
+                | ({"rare": rare(line["n"])} if line["verdict"] == "same" else {})
                 for line, words in zip(self.changes.to_dict("records"), self.words, strict=True)
             ],
             "says_nothing": self.without,
@@ -159,7 +167,7 @@ class Gate:
         )
         head = [f"{HEADLINES[self.verdict]}: {candidate} compared with {baseline}"]
         notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
-        notes = [*self.without, *notes][:2]
+        notes = [*[*self.without, *notes][:2], *self.missed]
         last = (
             f"{counts(table)}; {len(self.cells)} cells, {len(self.runs)} runs in {self.used_s / 60:.1f} of "
             f"{self.budget_s / 60:g} minutes on {self._machine()}"
@@ -167,8 +175,7 @@ class Gate:
         relevant = [
             words
             for line, words in zip(table.to_dict("records"), self.words, strict=True)
-            if line["verdict"] in ("worse", "better")
-            or (line["verdict"] == "undecided" and must_be_decided(line["metric"]))
+            if line["verdict"] != "same" and must_be_decided(line["metric"])
         ]
         room = LINES - len(head) - len(notes) - 2
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
@@ -198,7 +205,7 @@ class Gate:
             "threshold",
             "notes",
         )
-        titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "95 % over all looks", "n")
+        titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "interval", "n")
         lines += [f"| {' | '.join((*titles, 'threshold', 'notes'))} |", "|---" * len(columns) + "|"]
         lines += [f"| {' | '.join(_escaped(words[name]) for name in columns)} |" for words in self.words]
         lines += ["", "Built and installed:", ""]
@@ -212,13 +219,13 @@ class Gate:
     def junit(self) -> ElementTree.Element:
         """gate.xml: a test case per cell and metric."""
         table = self.changes
-        bad = table["verdict"] == "worse"
+        bad = (table["verdict"] == "worse") & table["metric"].map(must_be_decided)
         skipped = table["verdict"] == "undecided"
         numbers = {"tests": len(table), "failures": int(bad.sum()), "skipped": int(skipped.sum()), "errors": 0}
         suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"} | {k: str(v) for k, v in numbers.items()})
         for line, words in zip(table.to_dict("records"), self.words, strict=True):
             case = ElementTree.SubElement(suite, "testcase", {"classname": words["cell"], "name": str(line["metric"])})
-            if line["verdict"] == "worse":
+            if line["verdict"] == "worse" and must_be_decided(line["metric"]):
                 ElementTree.SubElement(case, "failure", {"message": _sentence(words)})
             elif line["verdict"] == "undecided":
                 ElementTree.SubElement(case, "skipped", {"message": _sentence(words)})
@@ -229,9 +236,8 @@ def _sentence(words: Mapping[str, str]) -> str:
     """A change in one line."""
     undecided = words["verdict"] == "undecided"
     certainty = f"{words['interval']}, n = {words['n']}" if words["interval"] and not undecided else f"n = {words['n']}"
-    detectable = words["detectable"] if int(words["n"]) >= AT[1] else ""
     why = words["notes"] if words["metric"] == METRICS[FAILED].label else ""
-    notes = [words["reason"], f"detectable: {detectable}" if detectable else "", why]
+    notes = [words["reason"], f"detectable: {words['detectable']}" if words["detectable"] else "", why]
     change = f"{words['baseline']} to {words['candidate']}, {words['effect']} ({certainty})"
     return "; ".join([f"{words['verdict']}: {words['metric']}, {words['cell']}: {change}", *filter(None, notes)])
 

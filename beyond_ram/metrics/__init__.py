@@ -65,7 +65,7 @@ IDENTIFYING: Mapping[str, str] = {
     "result": "of a comparison: `better`, `worse`, `same`, `undecided`; of a remedy also `not run`",
     "reason": "why there is no result, or only a part of it; why a comparison is undecided: too few "
     "repeats, too noisy, may be below the threshold; `likely better` and `likely worse`: over 10 %, the same sign in "
-    "every pair, not confirmed",
+    "every pair, not confirmed; of a gate also what `same` may have missed",
     "confirmed": "whether the sides differ at the corrected level, however little",
     "sentence": "the cause in a sentence",
     "evidence": "the numbers behind it",

@@ -27,13 +27,15 @@ def run(
     *,
     seed: int,
     used_s: float = 0.0,
+    drawn: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Round[Member]]:
     """Run `blocks` in rounds until everything is decided, or no open block fits into the remaining budget.
 
-    `once` runs a member with a repeat number. `undecided` is called after each round and returns the blocks to continue
-    with, most wanted first; it can add new ones. The first round runs completely, whatever the budget. `used_s` counts
-    as already used. The expected time of a member is the mean of its runs; without runs, the mean of all members.
+    `once` runs a member with a repeat number, in the order of `order`. `undecided` is called after each round and
+    returns the blocks to continue with, most wanted first; it can add new ones. The first round, or the first run of
+    each member where the order is `drawn`, is made whatever the budget. `used_s` counts as already used. The expected
+    time of a member is the mean of its runs; without runs, the mean of all members.
     """
     times: dict[Member, list[float]] = {}
     left, repeat = list(blocks), 0
@@ -44,13 +46,14 @@ def run(
         return fmean(time for runs in times.values() for time in runs) if times else 0.0
 
     while left:
-        chosen = left if not repeat else fitting(left, expected_s, budget_s - used_s)
+        first = not repeat or (drawn and any(member not in times for block in left for member in block.members))
+        chosen = left if first else fitting(left, expected_s, budget_s - used_s)
         if not chosen:
             return
         repeat += 1
-        for member in order(chosen, repeat, seed):
+        for member, number in order(chosen, repeat, seed, drawn=drawn):
             began = clock()
-            once(member, repeat)
+            once(member, number)
             times.setdefault(member, []).append(clock() - began)
             used_s += times[member][-1]
         left = list(undecided(repeat))

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
-from beyond_ram.analysis.sequential import look
 from beyond_ram.cli import gate as cli_gate
 from beyond_ram.experiment import Cell
 from beyond_ram.gate.schedule import Runs
@@ -21,6 +20,8 @@ from beyond_ram.gate.verdict import Gate
 from beyond_ram.gate.wheels import Requirement
 from beyond_ram.text import last_line
 from tests.test_mask_secrets import PLANTED, ways
+
+from .test_verdict import decided
 
 LINES = {
     "controls": "boom \x1b[31mred\x1b[0m \x1b]0;title\x07 \x08\x0c\x00\x01\x9b31m \u202e\ufffe\uffff end",
@@ -62,7 +63,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     broken.loc[1::2, "reason"] = table["reason"][0]
     table = pd.concat([table, same, broken], ignore_index=True)
     asked = {side: [Requirement("mine @ ./`a`|b", "mine", "")] for side in SIDES}
-    comparisons = look(None, table, [("base.baseline", "base.candidate")])
+    comparisons = decided(table)
     result = Gate(asked, table, comparisons, 1.0, 60.0, cells=["cell", "other", "worse"])
     (tmp_path / "locks").mkdir()
     for side in SIDES:

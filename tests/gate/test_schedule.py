@@ -16,10 +16,10 @@ SECOND = Cell("second", (("stack", "base"), ("num_files", 2)), 1)
 
 
 class Simulated:
-    """Runs of one second each, whose values come from a function of cell, side and repeat."""
+    """Runs of some seconds each, whose values come from a function of cell, side and repeat."""
 
-    def __init__(self, value: Callable[[str, str, int], dict[str, Any]]) -> None:
-        self.value, self.now = value, 0.0
+    def __init__(self, value: Callable[[str, str, int], dict[str, Any]], run_s: float) -> None:
+        self.value, self.now, self.run_s = value, 0.0, run_s
         self.done: list[tuple[str, str, int]] = []
         self.lines: list[dict[str, Any]] = []
 
@@ -28,7 +28,7 @@ class Simulated:
         fields = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
         fields |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
         fields |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
-        self.now += 1
+        self.now += self.run_s
         if repeat:
             self.lines.append(fields | self.value(cell.experiment, side, repeat))
 
@@ -36,21 +36,36 @@ class Simulated:
         return pd.DataFrame(self.lines)
 
 
-def gate(value: Callable[[str, str, int], dict[str, Any]], budget_s: float = 1000.0) -> tuple[Any, Simulated]:
-    runs = Simulated(value)
-    return decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now, seed=1), runs  # type: ignore[arg-type]
+def gate(
+    value: Callable[[str, str, int], dict[str, Any]],
+    budget_s: float = 1000.0,
+    run_s: float = 1.0,
+    rare: float | None = None,
+) -> tuple[Any, Simulated]:
+    runs = Simulated(value, run_s)
+    decided = decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now, seed=1, rare=rare)  # type: ignore[arg-type]
+    return decided, runs
 
 
-def test_both_sides_of_a_cell_run_in_turn_in_alternating_order() -> None:
+@pytest.mark.parametrize(("run_s", "rare", "n"), [(1.0, None, 8), (2.0, None, 4), (2.0, 0.3, 10), (1.0, 0.5, 6)])
+def test_same_takes_eight_short_runs_four_long_ones_and_as_many_as_asked_for(
+    run_s: float, rare: float | None, n: int
+) -> None:
+    result, runs = gate(lambda *_: {"grown_anon_bytes": 1e8}, run_s=run_s, rare=rare)
+    assert {repeat for _, _, repeat in runs.done} == {*range(n + 1)}
+    assert {*changes(result.comparisons)["verdict"]} == {"same"}
+
+
+def test_sides_are_in_one_drawn_order_in_all_cells() -> None:
     rng = np.random.default_rng(1)
     _, runs = gate(lambda *_: {"grown_anon_bytes": 1e8 * (1 + 0.001 * rng.normal())})
-    repeats = [repeat for _, _, repeat in runs.done]
-    assert repeats == sorted(repeats), "a cell was repeated before the others had run"
-    pairs = list(zip(runs.done[::2], runs.done[1::2], strict=True))
-    assert all(first[0] == second[0] and {first[1], second[1]} == {"baseline", "candidate"} for first, second in pairs)
-    begins = {(cell, repeat): side for (cell, side, repeat), _ in pairs if repeat}
-    for cell in ("first", "second"):
-        assert begins[cell, 1] != begins[cell, 2]
+    measured = [run for run in runs.done if run[2]]
+    rounds = [measured[begin : begin + 4] for begin in range(0, len(measured), 4)]
+    assert all([cell for cell, *_ in round_] in (["first"] * 2 + ["second"] * 2, ["second"] * 2 + ["first"] * 2)
+               for round_ in rounds)  # fmt: skip
+    first, second = ([run[1:] for run in measured if run[0] == cell] for cell in ("first", "second"))
+    assert first == second
+    assert sorted(first[:8]) == [(side, repeat) for side in ("baseline", "candidate") for repeat in (1, 2, 3, 4)]
 
 
 def test_each_side_of_a_stack_has_one_unmeasured_run() -> None:
@@ -83,17 +98,17 @@ def test_gate_ends_before_a_repeat_that_exceeds_the_budget() -> None:
     assert "undecided" in set(changes(result.comparisons)["verdict"])
 
 
-def test_failing_candidate_is_decided_with_two_repeats() -> None:
+def test_failing_candidate_is_decided_with_four_repeats() -> None:
     def value(_: str, side: str, __: int) -> dict[str, Any]:
         if side == "baseline":
             return {"grown_anon_bytes": 1e8}
         return {"outcome": "failed", "completed_work": False, "run_failed": 1.0, "reason": "no such attribute"}
 
     result, runs = gate(value)
-    assert max(repeat for _, _, repeat in runs.done) == 2
+    assert max(repeat for _, _, repeat in runs.done) == 4
     line = changes(result.comparisons).iloc[0]
     assert (line["metric"], line["verdict"]) == ("run_failed", "worse")
-    assert line["why"] == "failed: no such attribute (2 of 4)"
+    assert line["why"] == "failed: no such attribute (4 of 8)"
 
 
 @pytest.mark.parametrize("budget_s", [0.5, 1000])
@@ -104,5 +119,5 @@ def test_gate_ends_if_a_side_is_not_applicable(budget_s: float) -> None:
         return {"outcome": "not_applicable", "completed_work": False, "run_failed": None, "reason": "gone"}
 
     result, runs = gate(value, budget_s)
-    assert max(repeat for _, _, repeat in runs.done) <= 3
+    assert max(repeat for _, _, repeat in runs.done) <= 4
     assert result.comparisons.empty

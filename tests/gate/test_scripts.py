@@ -24,7 +24,7 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
         for version, (mb, answer) in sizes.items()
     ]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(schedule, "AT", (4, 4))  # four repeats show it; other metrics need many
+    monkeypatch.setattr(schedule, "LOOKS", (4,))  # four repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
     (tmp_path / "stairs").mkdir()  # a checkout beside the script, which is neither side
     (tmp_path / "stairs/__init__.py").write_text("def answer(): return 'mine'\n")
@@ -144,5 +144,6 @@ def test_bad_scripts_get_one_line(tmp_path, monkeypatch, capfd):
     words = ["gate", "--baseline", "a==1", "--candidate", "a==2", "--script", "none.py"]
     assert main(words) == 2 and capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
     assert main([*words, "--cells", "read"]) == 2 and not list(tmp_path.iterdir())
+    assert main([*words, "--rare", "0.01"]) == 2 and "at most 30 show one" in capfd.readouterr().err
     without = [*words[:-2], "--stack", "current"]
     assert main(without) == 2 and "--stack is for scripts" in capfd.readouterr().err

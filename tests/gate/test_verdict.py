@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.sequential import look
+from beyond_ram.gate.decided import Comparisons
 from beyond_ram.gate.verdict import Gate
 from beyond_ram.gate.wheels import Requirement
 from beyond_ram.metrics import METRICS
@@ -17,7 +17,14 @@ from ..analysis.test_comparisons import runs
 PAIRS = [("base.baseline", "base.candidate")]
 
 
-def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any) -> Gate:
+def decided(table: pd.DataFrame) -> pd.DataFrame:
+    """Table `comparisons` at one look at all runs."""
+    comparisons = Comparisons(PAIRS)
+    comparisons.look(table, int(table["rep"].max()))
+    return comparisons.table()
+
+
+def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 4, **about: Any) -> Gate:
     """Build a gate from cells with values for both sides."""
     lines = []
     for number, (before, after) in enumerate(cells):
@@ -32,7 +39,7 @@ def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any
     return Gate(
         requirements,
         table,
-        look(None, table, PAIRS),
+        decided(table),
         90.0,
         600.0,
         **about,
@@ -56,7 +63,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("unseen", [("baseline",), ("candidate",), ("baseline", "candidate")])
-@pytest.mark.parametrize("of_runs", [1, 3])
+@pytest.mark.parametrize("of_runs", [1, 4])
 @pytest.mark.parametrize("metric", KEPT)
 def test_memory_that_was_not_seen_is_undecided(metric: str, unseen: tuple[str, ...], of_runs: int) -> None:
     seen = SAME | KEPT[metric] | {metric: 2e8}
@@ -66,10 +73,10 @@ def test_memory_that_was_not_seen_is_undecided(metric: str, unseen: tuple[str, .
     lines["reason"] = ""
     for side in unseen:
         lines.loc[lines["stack"].eq(f"base.{side}") & lines["rep"].le(of_runs), metric] = float("nan")
-    result = Gate(whole.requested, lines, look(None, lines, PAIRS), 1.0, 60.0)
+    result = Gate(whole.requested, lines, decided(lines), 1.0, 60.0)
     (line,) = (change for change in result.as_json()["changes"] if change["metric"] == metric)
     assert (result.verdict, line["verdict"]) == ("undecided", "undecided")
-    assert f"not seen in {of_runs * len(unseen)} of 6 runs" in result.lines()[1]
+    assert f"not seen in {of_runs * len(unseen)} of 8 runs" in result.lines()[1]
 
 
 def test_run_that_failed_has_no_peak_to_see() -> None:
@@ -81,10 +88,10 @@ def test_run_that_failed_has_no_peak_to_see() -> None:
 
 def test_worse_peak_stays_worse_where_a_run_was_not_seen() -> None:
     script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8}
-    result = gate((script | {"peak_kept_bytes": 2e8}, script | {"peak_kept_bytes": 6e8}), n=6)
+    result = gate((script | {"peak_kept_bytes": 2e8}, script | {"peak_kept_bytes": 6e8}), n=8)
     lines = result.runs
     lines.loc[lines["rep"].eq(2), "peak_kept_bytes"] = float("nan")
-    assert Gate(result.requested, lines, look(None, lines, PAIRS), 1.0, 60.0).verdict == "worse"
+    assert Gate(result.requested, lines, decided(lines), 1.0, 60.0).verdict == "worse"
 
 
 def test_worst_change_comes_first_in_every_format() -> None:
@@ -96,14 +103,14 @@ def test_worst_change_comes_first_in_every_format() -> None:
     assert lines[1].startswith(f"worse: {label}, cell-1")
     assert "1.5" in lines[1]
     assert lines[2].startswith(f"better: {label}, cell-2")
-    assert [part in lines[-1] for part in ("3 cells", "18 runs", "1.5 of 10 minutes")] == [True] * 3
+    assert [part in lines[-1] for part in ("3 cells", "24 runs", "1.5 of 10 minutes")] == [True] * 3
     content = json.loads(json.dumps(result.as_json(), allow_nan=False))
     first = content["changes"][0]
     assert (content["verdict"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
     assert first["low"] < first["ratio"] < first["high"]
     assert first["ratio"] == pytest.approx(1.5, rel=0.01)
     assert content["requirements"][1]["sha256"] == "abc"
-    assert content["n"] == {"base.baseline": 3, "base.candidate": 3}
+    assert content["n"] == {"base.baseline": 4, "base.candidate": 4}
     assert (type(content["machine"]["machine_memory_bytes"]), content["machine"]["cpu_count"]) == (int, 2)
     markdown = result.markdown()
     assert lines[0] in markdown.splitlines()[0]
@@ -118,8 +125,8 @@ def test_worst_change_comes_first_in_every_format() -> None:
 def test_output_has_at_most_ten_lines() -> None:
     result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
     assert len(result.lines()) == 10
-    assert result.lines()[-4] == "and 10 more"
-    assert "other 1 to 2" in result.lines()[-3]
+    assert result.lines()[-5] == "and 11 more"
+    assert "other 1 to 2" in result.lines()[-4]
     assert all("other 1 to 2" in why for why in result.changes["why"])
     assert result.markdown().count("other 1 to 2") == len(result.changes) + 2, "once a change, and twice for all"
 
@@ -137,7 +144,7 @@ def test_cells_that_fail_on_a_side_are_listed_and_undecided() -> None:
 def test_wall_clock_alone_does_not_make_it_undecided() -> None:
     clock = {"workload": "stream", "requests_data": 7.0, "run_failed": 0.0, "rows": 5}
     result = gate((clock, clock))
-    lines = result.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0])
-    result = Gate(result.requested, lines, look(None, lines, PAIRS), 1.0, 60.0)
+    lines = result.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0, 5.0, 70.0])
+    result = Gate(result.requested, lines, decided(lines), 1.0, 60.0)
     assert dict(zip(result.changes["metric"], result.changes["verdict"], strict=True))["rows_per_s"] == "undecided"
     assert result.verdict == "same"

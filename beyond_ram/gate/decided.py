@@ -1,0 +1,151 @@
+"""The comparisons of a gate, all decided together by the one rule (`decisions`)."""
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..analysis.changes import in_unit
+from ..analysis.comparisons import COLUMNS, Comparison, compared
+from ..analysis.decide import Question, Side, strength
+from ..analysis.frame import Key, Pairs
+from ..analysis.results import FEW, LIKELY, NOISY, OTHER_WORK, UNKNOWN
+from ..analysis.sequential import must_be_decided
+from ..analysis.thresholds import threshold_of
+from ..decisions.rule import FAILURES, LOOKS, SHARE, TOLERANCE, Array, Decision, Metric, Series, interval, rare
+from ..metrics.runs import FAILED
+
+# An undecided change with a p below this is likely.
+_LIKELY = 0.05
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """A comparison, its readings, and its decision."""
+
+    comparison: Comparison
+    sides: tuple[Array, Array]
+    decision: Decision
+
+    @property
+    def few(self) -> int:
+        """Readings of the side with fewer."""
+        return int(min(np.isfinite(side).sum() for side in self.sides))
+
+    def line(self) -> dict[str, Any]:
+        """A line of table `comparisons`."""
+        question, result = self.comparison.question, self.decision.result
+        metric = metric_of(question)
+        scaled = [metric.scaled(side) for side in self.sides]
+        means = [float(np.nanmean(side)) if np.isfinite(side).any() else math.nan for side in scaled]
+        low, high = interval(scaled[0], scaled[1], metric)
+        exact = self.few > 1 and not any(np.ptp(side[np.isfinite(side)]) for side in self.sides)
+        if exact and math.isfinite(low):
+            low = high = means[1] - means[0]
+        baseline, candidate, *ends = (
+            metric.reading(means[0] + change) for change in (0, means[1] - means[0], low, high)
+        )
+        effect, *ends = ((one / baseline if question.as_ratio else one - baseline) for one in (candidate, *ends))
+        low, high = ends if all(map(math.isfinite, ends)) else (math.nan, math.nan)
+        as_ratio = question.as_ratio
+        logs = [math.log(one) if as_ratio and one > 0 else one for one in (low, high)]
+        return self.comparison.line | {
+            "metric": question.metric, "baseline": baseline, "candidate": candidate,
+            "ratio": effect if as_ratio else math.nan, "difference": math.nan if as_ratio else effect,
+            "low": low, "high": high, "p": self.decision.p, "p_corrected": self.decision.p, "n": self.few,
+            "paired": False, "exact": exact, "result": result, "reason": self._reason(metric, effect - as_ratio),
+            "confirmed": result in ("better", "worse"),
+            "detectable": as_ratio + (high - low) / 2,
+            "strength": strength(logs[0], logs[1], baseline, metric.floor, as_ratio=as_ratio),
+        }  # fmt: skip
+
+    def _reason(self, metric: Metric, effect: float) -> str:
+        question, decision = self.comparison.question, self.decision
+        if decision.result == "same":
+            return same_in_words(question.metric, self.few)
+        if decision.result == "worse" and metric.direction == "neither":
+            return OTHER_WORK
+        if decision.result != "undecided":
+            return ""
+        if question.unknown:
+            runs = question.unknown + len(question.baseline.values) + len(question.candidate.values)
+            return UNKNOWN.format(unknown=question.unknown, runs=runs)
+        if self.few < LOOKS[0]:
+            return FEW
+        return LIKELY[metric.word(effect > 0)] if decision.p < _LIKELY else NOISY
+
+
+@dataclass
+class Comparisons:
+    """Table `comparisons`, look by look. `better` and `worse` stay, and so do cells that need no more runs."""
+
+    pairs: Pairs
+    decided: dict[tuple[Key, str], _Decided] = field(default_factory=dict)
+    closed: set[Key] = field(default_factory=set)
+
+    def look(self, runs: pd.DataFrame, n: int, fewest: int = LOOKS[0]) -> set[Key]:
+        """Decide from the first `n` runs of each side, and return the cells that need more."""
+        runs = runs[runs["rep"] <= n]
+        of_stacks = (one for one in compared(runs, self.pairs) if one.line["axis"] == "stack")
+        asked = {(one.cells[1], one.question.metric): one for one in of_stacks}
+        sides = [(_readings(one.question.baseline, n), _readings(one.question.candidate, n)) for one in asked.values()]
+        found = {name: one.decision for name, one in self.decided.items() if one.decision.result in ("better", "worse")}
+        stay = {name for name in self.decided if name in found or name[0] in self.closed}
+        series = Series(
+            [metric_of(one.question) for one in asked.values()], fewest,
+            {at: found[name] for at, name in enumerate(asked) if name in found},
+        )  # fmt: skip
+        decisions = [Decision("undecided", n, 1.0)] * len(asked)
+        if asked and n in LOOKS:
+            decisions = series.look(*(np.column_stack(side) for side in zip(*sides, strict=True)))
+        for (name, one), of, decision in zip(asked.items(), sides, decisions, strict=True):
+            unseen = decision.result == "same" and one.question.unknown
+            if name not in stay:
+                result = "undecided" if unseen else decision.result
+                self.decided[name] = _Decided(one, of, dataclasses.replace(decision, result=result))
+        self.decided = {name: one for name, one in self.decided.items() if name in asked}
+        open_ = {
+            cell for (cell, metric), one in self.decided.items()
+            if one.decision.result == "undecided" and must_be_decided(metric)
+        } - self.closed  # fmt: skip
+        self.closed |= {cell for cell, _ in asked} - open_
+        return open_
+
+    def table(self) -> pd.DataFrame:
+        """Table `comparisons`."""
+        table = pd.DataFrame([one.line() for one in self.decided.values()], columns=None if self.decided else COLUMNS)
+        return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+
+
+def metric_of(question: Question) -> Metric:
+    """What the rule is asked about a metric."""
+    name = question.metric
+    return Metric(question.better, threshold_of(name).least, failures=name == FAILED, decides=must_be_decided(name))
+
+
+def threshold_in_words(metric: str) -> str:
+    """The smallest change of a metric that is better or worse."""
+    if metric == FAILED:
+        return f"{FAILURES:.0%} of the runs"
+    least = threshold_of(metric).least
+    return f"{SHARE:.0%}, at least {in_unit(metric, least)}" if least else f"{SHARE:.0%}"
+
+
+def same_in_words(metric: str, n: int) -> str:
+    """What `same` after `n` runs cannot have seen."""
+    missed = f"a change in under {rare(n):.0%} of the runs"
+    if metric == FAILED:
+        return f"may have missed {missed}"
+    least = threshold_of(metric).least
+    typical = f"{TOLERANCE:.0%} or {in_unit(metric, least)}" if least else f"{TOLERANCE:.0%}"
+    return f"may have missed a typical change under {typical}, or {missed}"
+
+
+def _readings(side: Side, n: int) -> Array:
+    """The readings by repeat; NaN where there is none."""
+    readings = np.full(n, math.nan)
+    readings[np.array(side.repeats, int) - 1] = side.values
+    return readings

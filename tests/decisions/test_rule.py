@@ -1,0 +1,159 @@
+"""The rule of decision: exact tests, floors, missing readings, orders, and what `same` says."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import permutation_test
+
+from beyond_ram.decisions.rule import (
+    LOOKS,
+    Array,
+    Decision,
+    Metric,
+    Series,
+    fewest_for,
+    interval,
+    rare,
+    relabellings,
+    statistic,
+    turns,
+)
+
+MEMORY, FAILURES = Metric(), Metric(failures=True)
+
+
+def decide(baseline: Array, candidate: Array, *metrics: Metric, fewest: int = LOOKS[0]) -> list[Decision]:
+    """The decisions at the last look, of every look at the readings."""
+    series = Series(metrics or (MEMORY,), fewest)
+    a, b = (np.asarray(side, float).reshape(len(side), -1) for side in (baseline, candidate))
+    return [series.look(a[:n], b[:n]) for n in LOOKS if n <= len(a)][-1]
+
+
+def result(baseline: Array, candidate: Array, *metrics: Metric, fewest: int = LOOKS[0]) -> str:
+    return decide(baseline, candidate, *metrics, fewest=fewest)[0].result
+
+
+def noisy(seed: int, n: int, middle: float = 100.0, sd: float = 0.05) -> Array:
+    return middle * (1 + sd * np.random.default_rng(seed).standard_normal(n))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_look_is_the_permutation_test_of_scipy(seed: int) -> None:
+    a, b = noisy(seed, 4), noisy(seed + 100, 4, 104)
+    values = statistic(np.r_[a, b], Metric(share=1e-9))
+    ours = np.mean(values >= values[0] - 1e-9)
+    theirs = permutation_test((a, b), lambda x, y: np.mean(y) - np.mean(x), alternative="greater", n_resamples=np.inf)
+    assert len(values) == 70
+    assert ours == pytest.approx(theirs.pvalue)
+
+
+def test_relabellings_keep_the_sides_balanced_from_look_to_look() -> None:
+    for n in (4, 6, 8, 14):
+        rows = relabellings(n)
+        begin = 0
+        for size in np.diff([0, *(look for look in LOOKS if look <= n)]):
+            assert (rows[:, begin : begin + 2 * size].sum(1) == size).all()
+            assert rows[0, begin : begin + 2 * size].tolist() == [0.0] * size + [1.0] * size
+            begin += 2 * size
+    assert len(np.unique(relabellings(6), axis=0)) == 70 * 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("factor", [1.0, 1.03, 1.2])
+def test_sides_swapped_swap_better_and_worse(seed: int, factor: float) -> None:
+    a, b = noisy(seed, 14, sd=0.02), noisy(seed + 50, 14, 100 * factor, 0.02)
+    other = {"worse": "better", "better": "worse"}
+    said = result(a, b)
+    assert result(b, a) == other.get(said, said)
+    assert result(a, b, Metric("higher")) == other.get(said, said)
+
+
+def test_a_metric_without_a_better_direction_is_worse_both_ways() -> None:
+    for change in (0.5, 2):
+        assert result(noisy(1, 4, sd=0), noisy(1, 4, 100 * change, 0), Metric("neither")) == "worse"
+
+
+def test_three_percent_between_constants_takes_four_runs_and_never_fewer() -> None:
+    a, b = noisy(1, 4, sd=0.001), noisy(2, 4, 103, 0.001)
+    assert result(a, b) == "worse"
+    with pytest.raises(IndexError):
+        decide(a[:3], b[:3])
+
+
+@pytest.mark.parametrize(("metric", "said"), [
+    (Metric(floor=8.0), "same"), (Metric(share=0.1), "same"), (Metric(floor=2.0), "worse"), (MEMORY, "worse"),
+])  # fmt: skip
+def test_change_below_the_floor_or_the_share_is_none(metric: Metric, said: str) -> None:
+    assert result(noisy(1, 8, sd=0.001), noisy(2, 8, 105, 0.001), metric) == said
+
+
+def test_floor_holds_for_zero_and_negative_readings() -> None:
+    a = np.array([-1.0, 0, 2, 1])
+    assert result(a, a + 3, Metric(floor=8.0)) == "same"
+    assert result(a, a + 30, Metric(floor=8.0)) == "worse"
+    assert Metric(floor=8.0).reading(float(Metric(floor=8.0).scaled(np.array(-3e4)))) == pytest.approx(-3e4)
+
+
+def test_missing_readings() -> None:
+    a, b = noisy(1, 8, sd=0.001), noisy(2, 8, 120, 0.001)
+    for side in (a, b):
+        side[1] = math.nan
+    assert result(a, b) == "worse"
+    assert result(a, a, fewest=8) == "undecided", "seven readings are too few"
+    assert result(np.full(8, math.nan), b) == "undecided"
+
+
+def test_failing_candidate_is_worse_and_both_failing_is_the_same() -> None:
+    never, always, now_and_then = np.zeros(8), np.ones(8), np.array([1.0, 0] * 4)
+    assert result(never, always, FAILURES) == "worse"
+    assert result(always, never, FAILURES) == "better"
+    assert result(always, always, FAILURES) == result(never, never, FAILURES) == "same"
+    assert result(now_and_then, now_and_then, FAILURES) == "undecided"
+
+
+def test_clocks_are_tested_apart() -> None:
+    clock = Metric(decides=False)
+    a = np.column_stack([noisy(1, 4, sd=0.001), noisy(3, 4, sd=0.5)])
+    b = np.column_stack([noisy(2, 4, sd=0.001), noisy(4, 4, sd=0.5)])
+    series = Series((MEMORY, clock))
+    decisions = series.look(a, b)
+    assert [one.result for one in decisions] == ["same", "undecided"]
+    assert series.open(decisions) == []
+
+
+def test_opposite_changes_are_found_together() -> None:
+    a = np.column_stack([noisy(1, 4, sd=0.001), noisy(2, 4, sd=0.001)])
+    b = np.column_stack([noisy(3, 4, 120, 0.001), noisy(4, 4, 60, 0.001)])
+    assert [one.result for one in decide(a, b, MEMORY, MEMORY)] == ["worse", "better"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_interval_holds_no_change_unless_something_is_found(seed: int) -> None:
+    for factor in (1.0, 1.04, 1.2):
+        a, b = noisy(seed, 10, sd=0.02), noisy(seed + 90, 10, 100 * factor, 0.02)
+        low, high = interval(MEMORY.scaled(a), MEMORY.scaled(b), MEMORY)
+        said = result(a, b)
+        assert low <= np.log(b).mean() - np.log(a).mean() <= high
+        assert said != "worse" or low > 0
+        assert said != "better" or high < 0
+    assert interval(a[:5], b[:5], MEMORY) == (-math.inf, math.inf)
+
+
+def test_first_eight_runs_are_in_any_of_seventy_orders() -> None:
+    orders = [tuple(who for repeat in range(1, 5) for who, _ in turns(2, repeat, seed)) for seed in range(2000)]
+    assert {*map(sum, orders)} == {4}
+    assert len({*orders}) == 70
+    runs = [run for repeat in range(1, LOOKS[-1] + 1) for run in turns(2, repeat, 5)]
+    assert sorted(runs) == [(who, number) for who in (0, 1) for number in range(1, LOOKS[-1] + 1)]
+
+
+def test_fewest_runs_for_rare_changes() -> None:
+    for share in (0.1, 0.3, 0.5):
+        n = fewest_for(share)
+        assert rare(n) <= share < rare(n - 1)
+    for bad in (0.0, 0.09, 1.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="at most 30"):
+            fewest_for(bad)
+    tripled = np.where(np.arange(8) < 1, 300.0, 100.0)
+    assert result(np.full(8, 100.0), tripled, fewest=8) == "undecided", "one of eight runs is seen"
