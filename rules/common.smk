@@ -6,6 +6,7 @@ Needs: a config. Makes: nothing. Always holds: only the path grammar builds path
 import filecmp
 import functools
 import gc
+import glob
 import hashlib
 import itertools
 import json

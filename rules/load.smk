@@ -1,7 +1,7 @@
 """Loading for training: token datasets, their formats, and loaders.
 
-Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers` and
-`ddp`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
+Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders` and `pareto`,
+figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
 """
 
 
@@ -87,10 +87,3 @@ OUTPUTS.add(
         ),
     },
 )
-for workload, name in (("write", "writers"), ("ddp", "ddp")):
-    OUTPUTS.add(
-        "load",
-        "Loading",
-        covers=lambda one, workload=workload: one.workload == workload,
-        tables=[name],
-    )

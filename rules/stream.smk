@@ -1,8 +1,7 @@
-"""Streaming: requests, memory and time; Spark's data source for the Hub.
+"""Streaming: requests, memory and time.
 
-Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming` and `spark`,
-five figures. Always holds: every row, sample and frame of a repository contains its number, and each run
-has its own endpoint. A Spark step that fails is recorded with its reason.
+Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, five figures. Always holds: every row,
+sample and frame of a repository contains its number, and each run has its own endpoint.
 """
 
 
@@ -36,13 +35,6 @@ rule repository:
         "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"
 
 
-OUTPUTS.add(
-    "stream",
-    "Streaming",
-    covers=lambda one: one.workload == "spark",
-    tables=["spark"],
-    figures={"spark": Figure("What Spark can do with a Hub")},
-)
 OUTPUTS.add(
     "stream",
     "Streaming",

@@ -14,11 +14,10 @@ from matplotlib.text import Text
 from beyond_ram import figures, making, outputs
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs
-from beyond_ram.analysis.spark import spark
 from beyond_ram.analysis.streaming import streaming
 
 from ..analysis import opposite
-from ..analysis.by_hand import Run, sparked, streamed, tree
+from ..analysis.by_hand import Run, streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
 # Cells of hand-made runs.
@@ -67,9 +66,7 @@ def test_figure_without_data_is_a_reason(root: Path, script: Path) -> None:
 
 
 def with_missing_data(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Add what test data lack: Spark, loads from a cold page cache, records and samples."""
-    if "spark" in arguments:
-        arguments["spark"] = spark(sparked())
+    """Add what test data lack: loads from a cold page cache, records and samples."""
     if "loaders" in arguments:
         cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
         arguments["loaders"] = pd.concat([arguments["loaders"], arguments["loaders"].assign(**cold)])
