@@ -77,8 +77,6 @@ OUTPUTS.add(
     tables=["loaders", "pareto"],
     figures={
         "loading_cost": Figure("Loading: rows against memory"),
-        "loading_workers": Figure("Loading: memory by workers", varies("workers")),
-        "loading_cache": Figure("Loading: cold and warm", varies("page_cache")),
         "loading_accounts": Figure("Loading: every row accounted for"),
         "loading_limit": Figure(
             "Loading: less memory than data",

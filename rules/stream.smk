@@ -1,6 +1,6 @@
 """Streaming: requests, memory and time.
 
-Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, five figures. Always holds: every row,
+Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, four figures. Always holds: every row,
 sample and frame of a repository contains its number, and each run has its own endpoint.
 """
 
@@ -48,14 +48,6 @@ OUTPUTS.add(
         ),
         "requests_by_workers": Figure("What a Hub is asked"),
         "worker_memory": Figure("Memory of a process that streams"),
-        "prefetch_gain": Figure(
-            "What reading ahead gains",
-            # With one condition, table `comparisons` has the ratio.
-            lambda one: (
-                any(name != "default" for name in one.matrix.buffering)
-                and varies("latency_ms", "bandwidth_mb_per_s")(one)
-            ),
-        ),
         "break_even": Figure(
             "Streaming or a copy on disk",
             # Of one epoch, `streaming_cost` has all that was measured.

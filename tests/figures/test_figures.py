@@ -243,7 +243,6 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
         ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 cells"),
-        ("prefetch_gain", "Of 1: 1 undecided."),
         (
             "break_even",
             "2 workers: from epoch 5 on (one run of a way, so nothing says how sure that is, extrapolated from 2)",
@@ -281,26 +280,6 @@ def test_range_of_a_break_even_comes_from_the_repeats(root: Path) -> None:
     assert "from epoch 2 on (by the repeats from 2, to 3)" in caption
     reversed_ = caption_of(root, "break_even", *both(1, 0.2), *both(2, 0.3))
     assert "never (by all repeats, extrapolated from 2)" in reversed_
-
-
-@pytest.mark.slow
-def test_gain_has_a_colour_only_if_confirmed(root: Path) -> None:
-    def colours(*repeats: tuple[float, float]) -> set[tuple[float, ...]]:
-        sides = [
-            streamed("a", None, rep, epoch_s=(took,), buffering=how)
-            for rep, both in enumerate(repeats, 1)
-            for how, took in zip(("default", "no-pre-buffer"), both, strict=True)
-        ]
-        drawing = plotted(root / "scripts/figures/prefetch_gain.py", {"comparisons": comparisons(runs(sides), [])})
-        assert not isinstance(drawing, str)
-        drawing[0].canvas.draw()
-        mesh = drawing[0].axes[0].collections[0]
-        plt.close(drawing[0])
-        return {tuple(colour) for colour in mesh.get_facecolors()}
-
-    none = colours((2.0, 1.0))
-    assert colours((2.0, 1.0), (1.0, 2.0), (3.0, 1.0)) == none, "noise"
-    assert colours(*[(2.0 + rep / 1000, 1.0 + rep / 900) for rep in range(6)]) != none
 
 
 def test_only_the_highest_of_many_cells_are_drawn(root: Path) -> None:
