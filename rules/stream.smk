@@ -1,6 +1,6 @@
 """Streaming: requests, memory and time.
 
-Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, four figures. Always holds: every row,
+Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, three figures. Always holds: every row,
 sample and frame of a repository contains its number, and each run has its own endpoint.
 """
 
@@ -48,10 +48,5 @@ OUTPUTS.add(
         ),
         "requests_by_workers": Figure("What a Hub is asked"),
         "worker_memory": Figure("Memory of a process that streams"),
-        "break_even": Figure(
-            "Streaming or a copy on disk",
-            # Of one epoch, `streaming_cost` has all that was measured.
-            lambda one: "download" in one.matrix.mode and max(one.matrix.epochs) > 1,
-        ),
     },
 )

@@ -243,10 +243,6 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
         ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 cells"),
-        (
-            "break_even",
-            "2 workers: from epoch 5 on (one run of a way, so nothing says how sure that is, extrapolated from 2)",
-        ),
     ],
 )
 def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -> None:
@@ -268,18 +264,6 @@ def test_a_download_stands_beside_streaming(root: Path) -> None:
     answers = beside.partition(" One pass")[0].split("; ")
     assert {one.partition(":")[0] for one in answers} == {"a", "b", "b, downloaded"}
     assert "downloaded" not in caption_of(root, "streaming_cost", *streams)
-
-
-def test_range_of_a_break_even_comes_from_the_repeats(root: Path) -> None:
-    def both(rep: int, epoch_s: float) -> list[Run]:
-        streams = streamed("a", None, rep, resolved_s=1.0, epoch_s=(epoch_s, epoch_s), epochs=2)
-        return [streams, streamed("a", None, rep, resolved_s=4.0, epoch_s=(0.5, 0.5), epochs=2, mode="download")]
-
-    caption = caption_of(root, "break_even", *both(1, 2.0), *both(2, 3.0))
-    assert "page cache was not recorded" in " ".join(caption.split())
-    assert "from epoch 2 on (by the repeats from 2, to 3)" in caption
-    reversed_ = caption_of(root, "break_even", *both(1, 0.2), *both(2, 0.3))
-    assert "never (by all repeats, extrapolated from 2)" in reversed_
 
 
 def test_only_the_highest_of_many_cells_are_drawn(root: Path) -> None:
