@@ -11,8 +11,9 @@ def stay_idle(workflow: Any) -> None:
 
     With a bound on jobs per timespan (by default 100 a second), Snakemake 9 checks for room again one timespan after
     every look, and every job that ends starts another such chain. Each look solves which of all ready jobs to start:
-    with 160 jobs this took half a core, beside the measured run. A bound that the user set stays, and so does that of a
-    cluster.
+    after 100 jobs, with 160 ready, 6 % of a core beside the measured run (5.7 to 6.2 %, n = 3), and none without the
+    bound. A longer timespan would be as quiet, but Snakemake waits for its end before it ends itself. A bound that the
+    user set stays, and so does that of a cluster.
     """
     scheduler = workflow.scheduler
     limit = getattr(scheduler, "job_rate_limiter", None)

@@ -122,6 +122,12 @@ def log_name(files: Sequence[str]) -> None:
         logger.warning(f"{files[0]} was not made again; the report from before is {_aside(files[0])}")
 
 
+def log_findings(workflow: Any, brief: str) -> None:
+    """Log the lines of file `brief`, if the call has made it."""
+    if any(brief in map(str, job.output) for job in workflow.dag.jobs):
+        logger.info(Path(brief).read_text(encoding="utf-8").rstrip())
+
+
 def _aside(file: str) -> Path:
     path = Path(file)
     return path.with_name(f"{path.stem}-out-of-date{path.suffix}")

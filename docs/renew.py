@@ -52,8 +52,8 @@ SETS = {
         ("growth_by_input", "attempts", "loading_limit"),
     ),
     "tokenizers": Set(
-        "uv run snakemake tokenize limit --cores 4 --configfile config/tokenizers.yaml",
-        ("growth", "peers", "verdicts"),
+        "uv run snakemake tokenize limit scripts --cores 4 --configfile config/tokenizers.yaml",
+        ("growth", "reported", "verdicts"),
     ),
     "quoted": Set(
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",

@@ -14,13 +14,10 @@ def job_of(cell):
     return job.needs(), job.model_dump_json(exclude_defaults=True)
 
 
-PEERS = experiment.tokens.names_in(experiment.tokens.PEERS, workflow.basedir)
-
-
 def code_of_cell(cell):
     """The digest of a cell's code and lock, which its record keeps."""
-    apart = cell["mode"] if cell.get("mode") in ("custom", "engine", *PEERS) else "program"
-    of = cell.get("loader") or cell.get("format") or apart
+    apart = cell["mode"] if cell.get("mode") in ("custom", "engine") else "program"
+    of = cell.get("loader") or apart
     return digest_of_code(cell.experiment, of, cell.get("script"), cell["stack"])
 
 
@@ -31,6 +28,8 @@ def digest_of_code(name, of, script, stack):
     if script:
         folder, file = os.path.split(CONFIG.scripts[script].file)
         digests.append(digest(tuple(closure(file, folder or ".")), folder or "."))
+        for place in CONFIG.scripts[script].loads:
+            digests.append(digest(tuple(sorted(glob.glob(f"{place}/**/*.py", recursive=True))), ""))
     return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
@@ -40,12 +39,8 @@ def code_in(name, of):
     modules = [f"scripts/workloads/{program}" for program in one.programs]
     if "loader" in one.axes():
         modules.append(CONFIG.loader_module(of))
-    elif "format" in one.axes():
-        modules.append(f"{experiment.tokens.FORMATS}/{of}.py")
     elif of == "custom":
         modules.append(one.module)
-    elif of in PEERS:
-        modules.append(f"{experiment.tokens.PEERS}/{of}.py")
     elif of == "engine":
         return [*code_beside(*modules), *code_beside(*one.ENGINE)]
     return code_beside(*modules)

@@ -6,6 +6,7 @@ Needs: a config. Makes: nothing. Always holds: only the path grammar builds path
 import filecmp
 import functools
 import gc
+import glob
 import hashlib
 import itertools
 import json
@@ -20,7 +21,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, lost, outdated, outputs, progress, rounds
+from beyond_ram import experiment, idle, lost, outdated, outputs, rounds
 from beyond_ram.closure import closure, digest
 from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
@@ -73,7 +74,6 @@ onstart:
         raise WorkflowError(str(error)) from None
     outdated.set_aside(workflow, REPORT, rests_on)
     experiment.specs.write(CONFIG, config, ORDER_SEED)
-    progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
     idle.stay_idle(workflow)
 
 

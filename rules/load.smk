@@ -1,7 +1,7 @@
 """Loading for training: token datasets, their formats, and loaders.
 
-Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers` and
-`ddp`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
+Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders` and `pareto`,
+figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
 """
 
 
@@ -77,8 +77,6 @@ OUTPUTS.add(
     tables=["loaders", "pareto"],
     figures={
         "loading_cost": Figure("Loading: rows against memory"),
-        "loading_workers": Figure("Loading: memory by workers", varies("workers")),
-        "loading_cache": Figure("Loading: cold and warm", varies("page_cache")),
         "loading_accounts": Figure("Loading: every row accounted for"),
         "loading_limit": Figure(
             "Loading: less memory than data",
@@ -87,10 +85,3 @@ OUTPUTS.add(
         ),
     },
 )
-for workload, name in (("write", "writers"), ("ddp", "ddp")):
-    OUTPUTS.add(
-        "load",
-        "Loading",
-        covers=lambda one, workload=workload: one.workload == workload,
-        tables=[name],
-    )

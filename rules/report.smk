@@ -5,13 +5,11 @@ summary.txt. Always holds: the report opens from a file without a network, and h
 makes Snakemake's own report, with figures and captions.
 """
 
-# The summary is the last lines of a call on the terminal.
 REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
-BRIEF = REPORT[1]
 
 
 onsuccess:
-    progress.end(workflow, BRIEF)
+    outdated.log_findings(workflow, REPORT[1])
     outdated.clear(REPORT)
     outdated.log_name(REPORT)
 
@@ -41,7 +39,7 @@ rule report:
         code=closure("scripts/report.py", workflow.basedir),
     output:
         page=REPORT[0],
-        brief=BRIEF,
+        brief=REPORT[1],
     log:
         f"{RESULTS}/logs/report.log",
     conda:

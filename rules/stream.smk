@@ -1,8 +1,7 @@
-"""Streaming: requests, memory and time; Spark's data source for the Hub.
+"""Streaming: requests, memory and time.
 
-Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming` and `spark`,
-five figures. Always holds: every row, sample and frame of a repository contains its number, and each run
-has its own endpoint. A Spark step that fails is recorded with its reason.
+Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, three figures. Always holds: every row,
+sample and frame of a repository contains its number, and each run has its own endpoint.
 """
 
 
@@ -39,13 +38,6 @@ rule repository:
 OUTPUTS.add(
     "stream",
     "Streaming",
-    covers=lambda one: one.workload == "spark",
-    tables=["spark"],
-    figures={"spark": Figure("What Spark can do with a Hub")},
-)
-OUTPUTS.add(
-    "stream",
-    "Streaming",
     covers=lambda one: one.workload == "stream",
     tables=["streaming"],
     figures={
@@ -56,18 +48,5 @@ OUTPUTS.add(
         ),
         "requests_by_workers": Figure("What a Hub is asked"),
         "worker_memory": Figure("Memory of a process that streams"),
-        "prefetch_gain": Figure(
-            "What reading ahead gains",
-            # With one condition, table `comparisons` has the ratio.
-            lambda one: (
-                any(name != "default" for name in one.matrix.buffering)
-                and varies("latency_ms", "bandwidth_mb_per_s")(one)
-            ),
-        ),
-        "break_even": Figure(
-            "Streaming or a copy on disk",
-            # Of one epoch, `streaming_cost` has all that was measured.
-            lambda one: "download" in one.matrix.mode and max(one.matrix.epochs) > 1,
-        ),
     },
 )

@@ -1,6 +1,6 @@
 """Tokenisation with `Dataset.map`: interrupted runs and their reruns, and tables of all runs.
 
-Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth`, `shards` and `peers`, four figures.
+Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth` and `shards`, five figures.
 """
 
 INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
@@ -61,17 +61,4 @@ OUTPUTS.add(
             question="Why do shards from the cache cost nothing, and why may a killed job pass when it is started again?",
         ),
     },
-)
-# Other programs that turn text into files of ids.
-OUTPUTS.add(
-    "tokenize",
-    "Tokenisation",
-    covers=lambda one: one.workload == "tokenize"
-    and not one.find_limit
-    and any(mode in PEERS for mode in one.matrix.mode),
-    over=lambda one: one.workload == "tokenize"
-    and not one.find_limit
-    and not varies("remedy")(one)
-    and not limited(one),
-    tables=["peers"],
 )

@@ -22,26 +22,29 @@ from beyond_ram.outputs import (
     varies,
 )
 
-SCAN = {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [10]}}
-WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], "format": ["npy"]}}
+SCAN = {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}
+LOAD = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["t"], "loader": ["threads"]}}
 
 
 def outputs(root: Path, **experiments: Any) -> Outputs:
-    config = load({"corpora": {}, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root)
+    scripts = {"own": {"file": "cases/pandas_2_2_0.py"}}
+    config = load(
+        {"corpora": {}, "scripts": scripts, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root
+    )
     planned = Outputs(root, config.run())
     planned.add(
         "limit",
         "Limits",
-        lambda e: e.workload == "scan",
+        lambda e: e.workload == "script",
         tables=["limits"],
         figures={"smallest_limit": Figure("Limits")},
     )
     planned.add(
         "load",
         "Loading",
-        lambda e: e.workload == "write",
-        tables=["writers"],
-        figures={"cost": Figure("Cost", varies("format"))},
+        lambda e: e.workload == "load",
+        tables=["loaders"],
+        figures={"cost": Figure("Cost", varies("order"))},
     )
     planned.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
     return planned
@@ -55,26 +58,26 @@ def test_outputs_without_an_experiment_are_left_out(root: Path) -> None:
 
 
 def test_part_uses_its_own_experiments(root: Path) -> None:
-    planned = outputs(root, scan=SCAN, write=WRITE)
+    planned = outputs(root, scan=SCAN, load=LOAD)
     runs = planned.of("table", "runs")
     assert planned.parts() == ["limit", "load"]
-    assert planned.experiments_of(runs) == ["scan", "write"]
-    assert planned.experiments_of(runs, ["load"]) == ["write"]
-    assert planned.tables(["load"]) == ["writers", "runs"]
-    assert planned.tables(["load"], general=False) == ["writers"]
+    assert planned.experiments_of(runs) == ["scan", "load"]
+    assert planned.experiments_of(runs, ["load"]) == ["load"]
+    assert planned.tables(["load"]) == ["loaders", "runs"]
+    assert planned.tables(["load"], general=False) == ["loaders"]
 
 
 def test_table_with_a_condition_needs_a_matching_experiment(root: Path) -> None:
-    planned = outputs(root, write=WRITE)
+    planned = outputs(root, load=LOAD)
     planned.add("load", "Remedies", always, tables={"remedies": varies("remedy"), "owners": always})
-    assert planned.tables(["load"], general=False) == ["writers", "owners"]
+    assert planned.tables(["load"], general=False) == ["loaders", "owners"]
 
 
 def test_comparing_figure_needs_an_axis_that_varies(root: Path) -> None:
-    several = {"workload": "write", "matrix": WRITE["matrix"] | {"format": ["npy", "csv"]}}  # type: ignore[operator]
-    assert not outputs(root, write=WRITE).figures()
-    assert outputs(root, write=several).figures() == {"cost": "Cost"}
-    assert has("format", "csv")(outputs(root, write=several).experiments["write"])
+    several = {"workload": "load", "matrix": LOAD["matrix"] | {"order": ["sequential", "shuffled"]}}  # type: ignore[operator]
+    assert not outputs(root, load=LOAD).figures()
+    assert outputs(root, load=several).figures() == {"cost": "Cost"}
+    assert has("order", "shuffled")(outputs(root, load=several).experiments["load"])
 
 
 def test_inputs_of_a_table_are_its_functions_parameters(root: Path, tmp_path: Path) -> None:

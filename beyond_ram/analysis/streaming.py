@@ -1,7 +1,6 @@
 """Table `streaming`: requests, rows, time and memory of a client."""
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
 from ..metrics.streaming import KINDS, ROLES, requests_column
-from .frame import axes_of, cells, same_but_for
+from .frame import axes_of, cells
 from .outcomes import of_run, outcome
 
 # Each line has the median, minimum and maximum of these over the repeats.
@@ -120,43 +119,3 @@ def _spread(name: str, values: "pd.Series[Any]") -> dict[str, float]:
     """The median, smallest and largest value of the repeats."""
     numbers = pd.to_numeric(values).astype(float)
     return {name: numbers.median(), f"{name}_min": numbers.min(), f"{name}_max": numbers.max()}
-
-
-def break_even(table: pd.DataFrame) -> pd.DataFrame:
-    """Streaming against a copy on disk, for cells that ran both ways: the number of epochs from which the copy is
-    faster.
-
-    One line per cell. For each WAY: `WAY_first_s` is the seconds of the first epoch with everything before it, and
-    `WAY_later_s` of each later epoch, with the smallest and largest repeat. `WAY_epochs` is the number of measured
-    epochs. `WAY_endpoint_share` is the share of the last epoch in which the endpoint was busy. `epochs` is the smallest
-    number of epochs after which downloading and reading took less time in total, by the medians; infinite if it never
-    does. `epochs_least` and `epochs_most` bound it by the repeats; NaN if a way has only one.
-    """
-    lines = []
-    done = table[table["n"] > 0]
-    for line, group in same_but_for(done, "experiment", "mode", "buffering", "epochs", "fault"):
-        ways = {mode: group[group["mode"] == mode] for mode in ("stream", "download")}
-        ways["stream"] = ways["stream"][ways["stream"]["buffering"] == "default"]
-        if any(way.empty for way in ways.values()):
-            continue
-        for mode, way in ways.items():
-            longest = way.sort_values("epochs").iloc[-1]
-            for end in ("", "_min", "_max"):
-                first, later = longest[f"first_epoch_s{end}"], longest[f"later_epoch_s{end}"]
-                line[f"{mode}_first_s{end}"] = longest[f"resolution_s{end}"] + first
-                line[f"{mode}_later_s{end}"] = first if pd.isna(later) else later
-            line[f"{mode}_n"], line[f"{mode}_epochs"] = longest["n"], longest["epochs"]
-            line[f"{mode}_endpoint_share"] = 1 - longest["rows_per_s"] / longest["rows_per_s_without_endpoint"]
-        line["epochs"] = _break_even_epochs(line, "", "")
-        repeated = min(line["stream_n"], line["download_n"]) > 1
-        line["epochs_least"] = _break_even_epochs(line, "_max", "_min") if repeated else math.nan
-        line["epochs_most"] = _break_even_epochs(line, "_min", "_max") if repeated else math.nan
-        lines.append(line)
-    return pd.DataFrame(lines)
-
-
-def _break_even_epochs(line: Mapping[str, float], streamed: str, downloaded: str) -> float:
-    """The epochs from which a copy is faster, by the median, smallest or largest repeat of each way."""
-    saved = line[f"stream_later_s{streamed}"] - line[f"download_later_s{downloaded}"]
-    behind = line[f"download_first_s{downloaded}"] - line[f"stream_first_s{streamed}"]
-    return 1 if behind < 0 else math.inf if saved <= 0 else behind // saved + 2

@@ -88,8 +88,6 @@ FIELDS: Mapping[str, Field] = {
     "labels_checked": Field(_FLAG, "", "whether every row came with its label"),
     "rows_wrong": Field(_COUNT, "rows", "delivered rows that are not in the data, or not whole"),
     "rows_per_worker": Field(_MAP, "rows", "rows delivered by each worker"),
-    "rows_per_rank": Field(_LIST, "rows", "rows delivered to each rank"),
-    "rows_per_worker_of_rank": Field(_LIST, "rows", "rows of each worker of each rank"),
     "opened_s": Field(_NUMBER, "s", "time to open the data"),
     "pickled_bytes": Field((*_COUNT, *_MAYBE), "bytes", "the dataset as it is sent to a worker"),
     "kind": Field(_TEXT, "", "how rows are read without a loader"),
@@ -102,10 +100,8 @@ FIELDS: Mapping[str, Field] = {
     "unit": Field(_TEXT, "", "its unit"),
     "better": Field(_TEXT, "", "`lower`, `higher` or `neither`: a number with a better direction is compared"),
     "exact": Field(_FLAG, "", "whether it is a count, which repeats exactly"),
-    "step": Field(_TEXT, "", "step of Spark"),
     "modules": Field(_LIST, "", "imported modules of the environment"),
     "modules_from_elsewhere": Field((dict,), "", "files of imported modules that are not of the environment"),
-    "works": Field(_FLAG, "", "whether it worked, with the right rows"),
 }
 
 EVENTS: Mapping[str, Event] = {
@@ -149,14 +145,13 @@ EVENTS: Mapping[str, Event] = {
     ),
     "read_ceiling": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
     "metric": Event("a script reports a number", ("label", "value", "unit"), ("better", "exact")),
-    "step": Event("a step of Spark is done", ("step", "works", "rows", "reason", "duration_s")),
     "work": Event(
         "the work is done, and its objects are still kept",
         ("rows",),
         (
             *("bytes_in", "tokens", "words", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
             *("first_batch_rows", "startup_cpu_s", "lends"),
-            *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *MEMORY),
+            *("first_batch_s", *_ACCOUNT, *_CHECKED, *MEMORY),
         ),
     ),
     "imports": Event("what a script imported, after its work", ("modules", "modules_from_elsewhere")),

@@ -19,8 +19,6 @@ class Served(Strict):
     """Whether the endpoint is a Hub, or S3-compatible storage of the stack's own."""
     endpoint: str | None = None
     """A Hub of the user's choice instead."""
-    pushes: bool = False
-    """Whether the run writes to the repository. Then a copy is served."""
 
 
 class Job(Strict):
@@ -32,17 +30,13 @@ class Job(Strict):
     program: str
     arguments: tuple[str, ...] = ()
     """Arguments of the program, without those for its inputs and work folder."""
-    environment: dict[str, str] = Field(default_factory=dict)
-    """Variables for the program, besides the user's environment."""
     corpus: str | None = None
     num_files: int | None = None
     """Number of files of the corpus, from the beginning; None: all."""
     tokens: str | None = None
-    reads: str | None = None
-    """Another file or folder that the program reads."""
+    reads: tuple[str, ...] = ()
+    """Other files and folders that the program reads."""
     served: Served | None = None
-    prepared: bool = False
-    """Run the program with --prepare first, unmeasured, to make its input."""
     warmed: bool = False
     """Run the whole program first, unmeasured, in the same folder."""
     page_cache: Literal["cold", "warm", "kept"] = "cold"
@@ -69,7 +63,7 @@ class Job(Strict):
         """The files and folders that must exist before the run."""
         files = [f"{self.corpus}/{name}" for name in ("manifest.json", "tokenizer") if self.corpus]
         files += [f"{self.tokens}/{name}" for name in ("tokens.json", "npy") if self.tokens]
-        files += [self.reads] if self.reads else []
+        files += self.reads
         files += [f"{self.served.repository}/manifest.json"] if self.served else []
         return files
 

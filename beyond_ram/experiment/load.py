@@ -18,7 +18,6 @@ from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
 from .places import NOT_ECHOED, results_fault
 from .workloads.script import NO_ARGUMENTS
-from .workloads.tokenize import MODES
 
 # Limits for echoed values; maximum number of values in a config with its aliases expanded.
 _ECHO = reprlib.Repr()
@@ -175,8 +174,8 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             source = f"{at}{repository!r} has source {described.source}; "
             if (described.source == "hub") != bool(getattr(experiment, "endpoint", None)):
                 yield source + "`hub` and the experiment's key `endpoint` go together"
-            elif described.source not in experiment.SOURCES:
-                yield source + f"workload {experiment.workload} reads " + " or ".join(experiment.SOURCES)
+            elif described.source not in ("parquet", "hub"):
+                yield source + f"workload {experiment.workload} reads parquet or hub"
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
     for name, ladder in config.running_ladders().items():
@@ -217,12 +216,8 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
     own = config.loaders if config.run()[name].workload == "load" else {}
     for axis, noun, names in (
         ("tokens", "token dataset", [*config.tokens]),
-        ("format", "format", tokens.names_in(tokens.FORMATS, root)),
         ("loader", "loader", [*tokens.names_in(tokens.LOADERS, root), *own]),
-        ("mode", "mode", [*MODES, *tokens.names_in(tokens.PEERS, root)]),
     ):
-        if axis == "mode" and config.run()[name].workload != "tokenize":
-            continue
         for value in getattr(matrix, axis, ()):
             if value not in names and (axis, value) != ("tokens", "none"):
                 yield where(*key, axis) + _none(noun, value, names)
@@ -231,13 +226,13 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
             hint = "; name one here, or its own `data` there" if loader in own else ""
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
     yield from _option_faults(config, name, root, where)
-    yield from _script_faults(config, name, where)
+    yield from _script_faults(config, name, root, where)
     module = getattr(config.run()[name], "module", None)
     if module and (fault := inputs.module(module, ["stream"])):
         yield where("experiments", name, "module") + fault
 
 
-def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]:
+def _script_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
     """Scripts and arguments of an experiment that do not exist."""
     matrix = config.run()[name].matrix
     for script in getattr(matrix, "script", ()):
@@ -247,8 +242,16 @@ def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]
         own = config.scripts[script]
         if fault := inputs.module(own.file, []):
             yield where("scripts", script, "file") + fault
-        if own.repository and own.repository not in config.repositories:
-            yield where("scripts", script, "repository") + _none("repository", own.repository, config.repositories)
+        for key, known in (
+            ("repository", config.repositories),
+            ("corpus", config.corpora),
+            ("tokens", config.tokens),
+            ("formats", tokens.names_in(tokens.FORMATS, root) if own.tokens else ()),
+        ):
+            named = getattr(own, key)
+            for value in named if key == "formats" else [named] if named else ():
+                if value not in known:
+                    yield where("scripts", script, key) + _none(key.removesuffix("s"), value, known)
         if own.repository and (config.run()[name].find_limit or getattr(config.run()[name], "why", False)):
             yield where("experiments", name) + f"find_limit and why: not with script {script!r}, which has a repository"
         for axis in ("arguments", "side"):
@@ -285,8 +288,11 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     matrices = [experiment.matrix for experiment in config.run().values()]
     used = {
         axis: {value for matrix in matrices for value in getattr(matrix, axis, ())}
-        for axis in ("corpus", "tokens", "loader")
+        for axis in ("corpus", "tokens", "loader", "script")
     }
+    for script in (config.scripts[name] for name in used["script"] & {*config.scripts}):
+        used["corpus"].add(script.corpus)
+        used["tokens"].add(script.tokens)
     for name, dataset in config.tokens.items():
         if name in used["tokens"]:
             used["corpus"].add(dataset.corpus)

@@ -14,6 +14,15 @@ class Script(Strict):
 
     file: TrackedPath = Field(description="The Python file.")
     arguments: dict[str, str] = Field({}, description="Named arguments, in shell syntax: `small: --rows 100`.")
+    corpus: str | None = Field(None, description="Corpus, by name; the script gets `--corpus` with its folder.")
+    tokens: str | None = Field(
+        None, description="Token dataset, by name; the script gets `--tokens-dir` with its folder."
+    )
+    formats: list[str] = Field([], description="Formats of the token dataset that the script reads, besides `npy`.")
+    loads: list[TrackedPath] = Field(
+        [],
+        description="Folders of Python files that it imports by computed names: if one changes, the script runs again.",
+    )
     repository: str | None = Field(
         None,
         description="Repository, by name, that a local Hub serves to each run. The script gets `HF_ENDPOINT`, and "

@@ -17,9 +17,7 @@ from .corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
 from .places import TrackedPath
 
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
-PEERS = Path("scripts/workloads/peers")
-"""Other ways to turn text into files of ids."""
-# Helper modules, which are not loaders, formats or peers.
+# Helper modules, which are neither loaders nor formats.
 _HELPERS = {"arrow_columns", "how"}
 SOURCE_FORMAT = "npy"
 KINDS = ("as written", "corrected", "library", "ours", "own")
@@ -95,7 +93,7 @@ class OwnLoader(Strict):
 
 
 def names_in(folder: Path, root: Path | str = ".") -> list[str]:
-    """The names of all formats, loaders or peers, which are the modules of their folder."""
+    """The names of all formats or loaders, which are the modules of their folder."""
     return sorted(path.stem for path in Path(root, folder).glob("*.py") if path.stem not in _HELPERS)
 
 

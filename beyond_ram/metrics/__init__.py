@@ -5,7 +5,7 @@ It has the measured columns of all tables, from the module of each subject, and 
 
 from collections.abc import Mapping
 
-from . import explaining, limits, loading, pushing, runs, streaming
+from . import explaining, limits, loading, runs, streaming
 from .base import Column, Metric
 from .base import Events as Events
 from .base import Record as Record
@@ -13,7 +13,7 @@ from .base import Records as Records
 from .reported import Metrics, reported
 
 COLUMNS: tuple[Column, ...] = tuple(
-    column for module in (loading, runs, streaming, limits, pushing, explaining) for column in module.COLUMNS
+    column for module in (loading, runs, streaming, limits, explaining) for column in module.COLUMNS
 )
 METRICS: Mapping[str, Metric] = Metrics(
     {column.key: column for column in COLUMNS if isinstance(column, Metric) and "runs" in column.tables}
@@ -36,9 +36,6 @@ IDENTIFYING: Mapping[str, str] = {
     "answer_sha256": "hash of a script's output and of the files that it wrote",
     "ids_agree": "whether all completed runs of the same input have the same hash; empty for a single run",
     "sizes": "how many sizes of the input finished",
-    "ids": "whether the ids are those of mode `engine` at every size that both ran: `same`, `other`",
-    "rate_beside_engine": "`result` of the comparison with mode `engine`, tokens per CPU-second; needs the same ids",
-    "memory_beside_engine": "the same for peak anonymous memory, each page counted once",
     "kernel": "release of the kernel",
     "architecture": "architecture of the machine",
     "libc": "C library and its version",
@@ -52,10 +49,6 @@ IDENTIFYING: Mapping[str, str] = {
     "thread_settings": "environment variables that set the number of threads of libraries and how they wait",
     "sampler_": "how the run was sampled: interval, samples, lines, the sampler's share of a processor",
     "version_": "version of a package, read inside the stack's interpreter",
-    "pyspark_huggingface": "version of the package",
-    "pyspark": "version of the package",
-    "huggingface_hub": "version of the package",
-    "datasets": "version of the package",
     "shard": "number of the shard",
     "from_cache": "whether the shard came from the cache",
     "rung": "number of the step of the teardown",
@@ -93,8 +86,6 @@ IDENTIFYING: Mapping[str, str] = {
     "nearest_predictor": "the reading nearest to the smallest limit",
     "not_run": "why no limit was searched",
     "rows_per_worker": "rows of each worker",
-    "rows_per_rank": "rows of each rank",
-    "rows_per_worker_of_rank": "rows of each worker of each rank",
     "loader_kind": "origin: `as written` in the article, `corrected`, `library`, `ours`, `own`",
     "shuffle": "what the loader shuffles",
     "account": "which rows came twice, never or wrong, in words",
@@ -109,9 +100,6 @@ IDENTIFYING: Mapping[str, str] = {
     "leaner_than": "number of loaders that it is confirmed to use less memory than",
     "chosen_for": "why to choose the loader",
     "counts_identical": "whether every repeat made the same requests",
-    "edit": "the edit of the table; `none` for the first push",
-    "step": "the step: read, write, append",
-    "works": "whether the step succeeded with the right rows",
     "unit": "unit of the number",
     "better": "which way is better; `neither` is not compared",
     "axis": "the axis on which the two sides differ",

@@ -121,11 +121,11 @@ def work(key: str) -> Derive:
 
 
 def account(key: str, *, worst: bool = False) -> Derive:
-    """Read the account of rows of the last or the worst epoch; for several processes, of the mark `work`."""
+    """Read the account of rows of the last or the worst epoch, or of the mark `work`."""
 
     def rows(record: Record, events: Events) -> float | None:
         epochs = [event for event in events if event["event"] == "epoch" and key in event]
-        if not epochs or len({event.get("pid") for event in epochs}) > 1:
+        if not epochs:
             return work(key)(record, events)
         counts: list[float | None] = [event[key] for event in epochs]
         return max((rows for rows in counts if rows is not None), default=None) if worst else counts[-1]

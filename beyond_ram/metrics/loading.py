@@ -52,7 +52,7 @@ _LONG = f"; none below {RATE_CPU_S} s, which is too short for a rate"
 _FIRST = "first epoch, from a cold page cache if `page_cache` is cold, without the start of workers"
 _WARM = "epochs after the first together, repeated until they took 1 CPU-second"
 _PROGRAM_CLOCK = "monotonic clock of the program; a busy machine makes it longer"
-_ACCOUNTED = ("loaders", "ddp", "streaming")
+_ACCOUNTED = ("loaders", "streaming")
 _LAST, _WORST = "in the last epoch", "in the epoch with most of them"
 _COUNTED_ROWS = "exact: by the number in each row; the worst repeat"
 
@@ -186,10 +186,6 @@ def _disk_ratio(_: Record, events: Events) -> float | None:
     return share(work.get("stored_bytes"), work.get("bytes_in"))
 
 
-def _write_cpu_s(_: Record, events: Events) -> float | None:
-    return difference(*(tree(last(events, mark)).get("cpu_s") for mark in ("work", "imported")))
-
-
 def _at_fault(record: Record, events: Events) -> float | None:
     counts = [account(key, worst=True)(record, events) for key in ACCOUNT[2:]]
     faults = [count for count in counts if count is not None]
@@ -213,11 +209,11 @@ COLUMNS: list[Column] = [
         direction="lower"),
     Metric(AT_FAULT, "Missing, repeated or wrong rows", "rows", ("runs",),
         "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
-    Metric("stored_bytes", "Stored", "bytes", ("loaders", "writers"), "total size of the format's files", SIZES,
+    Metric("stored_bytes", "Stored", "bytes", ("loaders",), "total size of the format's files", SIZES,
         lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
-            ("loaders", "ddp"), "tree after the last epoch, before anything is released", _IN_PHASE,
+            ("loaders",), "tree after the last epoch, before anything is released", _IN_PHASE,
             _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
@@ -282,7 +278,7 @@ COLUMNS: list[Column] = [
     Metric("pickled_bytes", "Sent to a worker", "bytes", ("loaders",),
         "size of the dataset, pickled for a spawned worker", EXACT,
         lambda _, events: last(events, "baseline").get("pickled_bytes"), direction="lower"),
-    Metric("disk_ratio", "Stored per payload", "ratio", ("loaders", "writers"), "stored_bytes / bytes of the rows",
+    Metric("disk_ratio", "Stored per payload", "ratio", ("loaders",), "stored_bytes / bytes of the rows",
         SIZES, _disk_ratio, direction="lower"),
     Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders",),
         "anonymous PSS at the end minus that after the first batch: with forked workers, copies on write", _IN_PHASE,
@@ -290,10 +286,5 @@ COLUMNS: list[Column] = [
     Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),
         "`read_bytes` of all processes over the first epoch", "the kernel's count, without reads from the page cache",
         _read, direction="lower"),
-    Metric("write_s", "Time to write", "s", ("writers",), "from the mark `imported` to the mark `work`", _PROGRAM_CLOCK,
-        lambda _, events: difference(*(last(events, mark).get("t_s") for mark in ("work", "imported"))),
-        direction="lower"),
-    Metric("write_cpu_s", "CPU time to write", "s", ("writers",),
-        "CPU-seconds of the tree from the mark `imported` to the mark `work`", CPU, _write_cpu_s, direction="lower"),
     Column("end_pss_bytes", "PSS at the end", "bytes", ("pareto",), "as in table loaders", MARK, direction="lower"),
 ]  # fmt: skip

@@ -137,14 +137,6 @@ def _per_cpu_s(record: Record, events: Events) -> float | None:
     return share(tokens / max(len(epochs), 1) if tokens else None, spent)
 
 
-def _per_cpu_s_with_start(record: Record, events: Events) -> float | None:
-    return share(record["work"].get("tokens") or None, at("work", "cpu_s")(record, events))
-
-
-def _per_s(record: Record, events: Events) -> float | None:
-    return share(record["work"].get("tokens") or None, last(events, "work").get("t_s"))
-
-
 def _peak_growth(record: Record, events: Events) -> float | None:
     """Peak above the memory after the imports, which differs between libraries."""
     return difference(anon_once(record), _heap("imported")(record, events))
@@ -190,11 +182,11 @@ COLUMNS: list[Column] = [
     Metric(FAILED, "Failed runs", "runs", ("runs",),
         "1 if an applicable run did not finish its work, else 0", EXACT, _failed, direction="lower",
         decided=(ANY,)),
-    Metric("rows", "Rows", "rows", ("runs", "writers"), "from the mark `work`", EXACT, work("rows")),
-    Metric("bytes_in", "Input", "bytes", ("runs", "limits", "writers", "peers"),
+    Metric("rows", "Rows", "rows", ("runs",), "from the mark `work`", EXACT, work("rows")),
+    Metric("bytes_in", "Input", "bytes", ("runs", "limits"),
         "from the mark `work`: bytes of text or of rows; for loaders of one epoch, else of all",
         EXACT, work("bytes_in")),
-    Metric("token_count", "Tokens", "tokens", ("runs", "peers"),
+    Metric("token_count", "Tokens", "tokens", ("runs",),
         "`tokens` of the mark `work` or of the check after it", EXACT, work("tokens"), decided=("tokenize", "soak")),
     Metric("end_rss_bytes", "RSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "rss_bytes"),
         direction="lower"),
@@ -223,24 +215,24 @@ COLUMNS: list[Column] = [
     Metric("peak_kept_bytes", "Peak of kept memory", "bytes", ("runs",),
         "what the kernel cannot take back, each page once, as `beyond-ram watch` prints it", _KEPT_WITNESS,
         lambda record, _: peak_kept(record), direction="lower", decided=("script",), required=True),
-    Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming", "peers"),
+    Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming"),
         "from the memory group; without one, of one process its largest sample, of several from PSS and page faults",
         _KEPT_WITNESS,
         lambda record, _: anon_once(record), direction="lower", required=True),
     Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
-        ("runs", "loaders", "streaming", "limits", "spark", "peers"), _LARGEST, _IN_EACH,
+        ("runs", "loaders", "streaming", "limits"), _LARGEST, _IN_EACH,
         peak("anon_bytes"), direction="lower"),
     Metric("peak_file_bytes", "Peak file memory, summed over processes", "bytes", ("runs",), _LARGEST, _IN_EACH,
         peak("file_bytes")),
-    Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming", "peers"), _LARGEST,
+    Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming"), _LARGEST,
         "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
         "high-water marks minus the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
         direction="lower"),
     Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
-        ("runs", "writers"), "peak_anon_once_bytes minus heap at the mark `imported`", _KEPT_WITNESS, _peak_growth,
+        ("runs",), "peak_anon_once_bytes minus heap at the mark `imported`", _KEPT_WITNESS, _peak_growth,
         direction="lower", decided=("tokenize", "soak"), required=True),
-    Metric("cache_written_bytes", "Written to map's cache or as the result", "bytes", ("runs", "peers"),
+    Metric("cache_written_bytes", "Written to map's cache or as the result", "bytes", ("runs",),
         "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),
     Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "pareto", "limits"),
         "the kernel's peak, if a cgroup could be made",
@@ -249,21 +241,10 @@ COLUMNS: list[Column] = [
         "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),
     Metric("hwm_gap", "Sampled peak against high-water mark", "share", ("runs",),
         "peak RSS / VmHWM - 1, one process only", "compares two independent readings of the kernel", _hwm_gap),
-    Metric("tokens_per_s", "Tokens per second", "tokens/s", ("peers",),
-        "tokens / seconds from the start of the command to the mark `work`",
-        "monotonic clock of the watcher; includes imports, workers and marks; a busy machine makes it longer", _per_s,
-        direction="higher"),
     Metric("tokens_per_cpu_s", "Tokens per CPU-second", "tokens/CPU-s", ("runs",),
         "tokens / CPU-seconds of all processes from the phase `map 0` or `epoch 0`, else the mark `baseline`, to the "
         "mark `work` or the end of the first epoch; none if shards came from a cache", CPU, _per_cpu_s,
         direction="higher", decided=("tokenize", "soak")),
-    Metric("tokens_per_cpu_s_with_start", "Tokens per CPU-second (with start and imports)", "tokens/CPU-s", ("peers",),
-        "tokens / CPU-seconds of all processes at the mark `work`", CPU, _per_cpu_s_with_start, direction="higher"),
-    Column("tokens_per_cpu_s_beyond_start", "Tokens per CPU-second beyond the start", "tokens/CPU-s", ("peers",),
-        "inverse of the slope of CPU-seconds over tokens, over runs of several sizes",
-        f"{CPU}; one-time costs are not in a slope", direction="higher"),
-    Column("peak_slope_mb_per_gb", "Growth of the peak with the input", "MB per GB", ("peers",),
-        "slope of peak_anon_bytes over input, over runs of several sizes", SAMPLED, direction="lower"),
     Metric("input_resident_before", "Input in page cache before", "share", ("runs", "loaders"), _MINCORE,
         "exact when read", _page_cache("input_resident_before")),
     Metric("input_resident_after", "Input in page cache after", "share", ("runs", "loaders"), _MINCORE,

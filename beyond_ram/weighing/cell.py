@@ -79,7 +79,7 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
     xet, repository = spec.conditions.get("xet") == "yes", Path(spec.repository)
     if xet and not has_package(setting.lock, "hf-xet"):
         return _not_run(command(setting, work), out, "this stack has no Xet: its lock lacks hf-xet")
-    if spec.pushes or xet:  # the endpoint keeps Xet storage beside the files
+    if xet or setting.job.workload == "script":  # Xet storage is kept beside the files, and a script may push
         repository = served.copied(repository, work / "served")
     try:
         with served.serving(spec, repository, work, setting.python) as endpoint:
@@ -104,10 +104,8 @@ def prepare(setting: Setting, work: Path) -> None:
     if setting.job.corpus:
         corpus_files(Path(setting.job.corpus, "manifest.json"))
     integrity.check_data(setting.job)
-    first = [["--prepare"]] if setting.job.prepared else []
-    first += [[]] if setting.job.warmed else []
-    for flags in first:
-        status, output = processes.run([*command(setting, work), *flags])
+    if setting.job.warmed:
+        status, output = processes.run(command(setting, work))
         sys.stderr.write(output.decode(errors="replace"))
         if status:
             raise WeighingError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
@@ -132,7 +130,7 @@ def weighed(setting: Setting, work: Path, out: Path, how: WatchOptions | None = 
     how = how or WatchOptions()
     (out / RUN_FILES[2]).unlink(missing_ok=True)  # remove the record of an earlier run
     job = setting.job
-    inputs = _inputs(job, work)
+    inputs = _inputs(job)
     if job.page_cache == "cold":
         pagecache.evict([*inputs, *(file for place in setting.reads for file in _files(place))])
     elif job.page_cache == "warm":
@@ -143,9 +141,7 @@ def weighed(setting: Setting, work: Path, out: Path, how: WatchOptions | None = 
     try:
         drawn = randomised.environment(seed := secrets.randbits(32))
         # PYTHONPATH may hide packages of the environment.
-        environment = (
-            drawn | {"PYTHONPATH": ""} | job.environment | remedies.environment(job.remedy) | {**how.environment}
-        )
+        environment = drawn | {"PYTHONPATH": ""} | remedies.environment(job.remedy) | {**how.environment}
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
     how = replace(
@@ -204,10 +200,9 @@ def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
     return record | {"command": list(words), "provenance": provenance, "work": {}, "peak": {}, "sampler": {}}
 
 
-def _inputs(job: Job, work: Path) -> list[Path]:
-    """The input files of a run: the files of its corpus and prepared files."""
-    files = _files(work) if job.prepared else []
-    files += _files(Path(job.reads)) if job.reads else []
+def _inputs(job: Job) -> list[Path]:
+    """The input files of a run, with those of its corpus."""
+    files = [file for place in job.reads for file in _files(Path(place))]
     if job.corpus:
         files += [Path(job.corpus, path) for path in corpus_files(Path(job.corpus, "manifest.json"))[: job.num_files]]
     return files

@@ -68,6 +68,11 @@ def phase(name):
     return emit("phase", phase=name)
 
 
+def number(label, value, unit, better="neither", exact=False):
+    """Report a number of this run; one with a better direction is compared."""
+    emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
+
+
 def not_applicable(reason):
     """Exit with status 0 because this cell cannot run here; the one-line `reason` goes into the record."""
     emit("not_applicable", reason=reason)

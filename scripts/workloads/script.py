@@ -45,7 +45,7 @@ def read(words):
     """The work folder, the file, its arguments, and the flags. An argument parser would count as the script's
     memory."""
     values = {name: words[words.index(name) + 1] for name in ("--work-dir", "--script", "--arguments")}
-    inputs = words[: words.index("--work-dir")]
+    inputs = [os.path.abspath(word) if os.path.isdir(word) else word for word in words[: words.index("--work-dir")]]
     flags = [word for word in words if word not in values.values()]
     return values["--work-dir"], values["--script"], inputs + json.loads(values["--arguments"]), flags
 

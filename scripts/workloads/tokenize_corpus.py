@@ -6,9 +6,9 @@ Any stack with `datasets` and a tokenizer runs it, also by hand:
 
 `basic` is one `map` over everything. `shard` cuts the dataset into N contiguous shards, maps them in turn and
 concatenates the results. `flat` uses no `datasets`, and encodes document by document (pieces.py). `engine` runs
-`beyond-ram tokenize` with workers (engine.py). The other modes do the same work with other libraries (peer.py). It
-prints the size and resident memory after every step and emits the same as events. It does not hash the ids, because
-reading them back would be measured too: a second run with `--check` does that.
+`beyond-ram tokenize` with workers (engine.py). It prints the size and resident memory after every step and emits the
+same as events. It does not hash the ids, because reading them back would be measured too: a second run with `--check`
+does that.
 
 The tokenizer is that of `transformers`; in a stack without it, such as one with a prerelease of tokenizers that
 transformers does not support yet, that of `tokenizers` (encoders.py). Mark `baseline` names the encoder.
@@ -27,7 +27,6 @@ from pathlib import Path
 
 import encoders
 import events
-import peer
 import pieces
 import release
 
@@ -42,7 +41,7 @@ def arguments(argv=None):
     parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
     parser.add_argument("--tokenizer", type=Path, help="folder with the tokenizer (default: CORPUS/tokenizer)")
     parser.add_argument("--work-dir", type=Path, required=True, help="private folder for the cache and the result")
-    parser.add_argument("--mode", choices=("basic", "shard", "flat", "engine", *peer.names()), default="basic")
+    parser.add_argument("--mode", choices=("basic", "shard", "flat", "engine"), default="basic")
     parser.add_argument("--shards", type=int, default=1, help="how many shards, in mode shard")
     parser.add_argument("--num-files", type=int, help="take the first N files of the corpus (default: all)")
     parser.add_argument("--reader", choices=tuple(READERS), default="from_generator", help="how the text comes in")
@@ -126,8 +125,6 @@ def tokenize(args):
         import engine
 
         return engine.tokenize(args, chosen, result, PACKAGES)
-    if args.mode in peer.names():
-        return peer.tokenize(args, chosen, result, PACKAGES)
     return by_map(args, chosen, result)
 
 
@@ -255,9 +252,6 @@ AFTER_BATCH = {
 def check(args):
     """Count and hash the ids of a finished run, batch by batch, and print them as one JSON object."""
     result = json.loads((args.work_dir / RESULT).read_text())
-    if "peer" in result:
-        print(json.dumps(peer.check(result)))
-        return
     if "engine" in result:
         import engine
 

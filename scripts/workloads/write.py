@@ -1,40 +1,34 @@
-"""Workload `write`: write a token dataset in another format, as a stream."""
+"""Write a token dataset in another format, as a stream. It makes what loaders read, and is measured as a script."""
 
 import argparse
 import importlib
-import json
+import time
 from pathlib import Path
 
 import events
 import release
-from load import LIBRARIES, stored_bytes
 
 
 def write(args):
-    """Write the dataset. Returns the objects kept at the end, by owner."""
-    events.phase("import")
     from rows import Rows
 
-    module = importlib.import_module(f"formats.{args.format}")
-    rows = Rows(args.tokens_dir)
-    release.imported(LIBRARIES)
-    folder = args.out or args.work_dir / args.format
-    folder.mkdir(exist_ok=folder == args.out)
-    events.phase("write")
-    module.write(rows, folder)
-    written = {"rows": rows.count, "bytes_in": rows.bytes, "stored_bytes": stored_bytes(folder)}
-    events.mark("work", **written, **events.own_memory())
-    print(json.dumps(written))
-    return {"writer": [module]}
+    module, rows = importlib.import_module(f"formats.{args.format}"), Rows(args.tokens_dir)
+    args.out.mkdir(exist_ok=True)
+    release.imported([])
+    began, cpu_s = time.monotonic(), time.process_time()
+    module.write(rows, args.out)
+    stored = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())
+    events.number("Time to write", time.monotonic() - began, "s", "lower")
+    events.number("CPU time to write", time.process_time() - cpu_s, "s", "lower")
+    events.number("Stored per payload", stored / rows.bytes, "ratio", "lower", exact=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, help="empty folder, in which one named after the format is made")
-    parser.add_argument("--out", type=Path, help="empty folder to write into instead")
+    parser.add_argument("--out", type=Path, default=Path("written"), help="empty folder to write into")
     parser.add_argument("--tokens-dir", type=Path, required=True)
     parser.add_argument("--format", required=True, help="module beside this file, in formats/")
-    release.teardown(write(parser.parse_args()))
+    write(parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -130,21 +130,6 @@ def scripted(side: str, rep: int = 1, **numbers: float) -> Run:
     ]
 
 
-def sparked() -> list[Run]:
-    """A run of Spark that reads and cannot write, and one without Java."""
-    versions = {"versions": {"pyspark-huggingface": "2.1.0", "pyspark": "4", "huggingface-hub": "2"}}
-    cell = {"experiment": "spark", "stack": "spark", "repository": "r", "rep": 1}
-    completed = {"cell": cell, "provenance": versions, "peak": {}, "outcome": "completed"}
-    completed |= {"completed_work": True}
-    steps = [
-        {"event": "step", "step": "read", "works": True, "rows": 5, "reason": "", "duration_s": 1.0},
-        {"event": "step", "step": "write", "works": False, "rows": None, "reason": "TypeError: x", "duration_s": 1.0},
-    ]
-    without = {**completed, "provenance": {"versions": {}}, "outcome": "not_applicable", "reason": "no Java"}
-    without |= {"completed_work": False}
-    return [(completed, steps), (without, [])]
-
-
 def loader(name: str, rate: float, held_bytes: float, account: str = "every row once", **more: Any) -> dict[str, Any]:
     """A line of table `loaders`."""
     cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": name, "order": "shuffled", "workers": 0}

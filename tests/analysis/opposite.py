@@ -30,7 +30,7 @@ from beyond_ram.experiment import AXES, WORKLOADS
 from beyond_ram.metrics import derive
 from beyond_ram.stacks.variants import is_variant, parts_of
 
-from .by_hand import Run, sparked
+from .by_hand import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "tests/data/records.jsonl.xz"
@@ -46,10 +46,10 @@ _ORDERED: dict[Any, Any] = {VERSIONS[0]: VERSIONS[1]}
 _ORDERED |= {after: before for before, after in _ORDERED.items()}
 _SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
-_RUNS_OF = {"streaming": "stream", "spark": "spark", "shards": "tokenize"}
+_RUNS_OF = {"streaming": "stream", "shards": "tokenize"}
 # Text columns that state no result.
 _PLAIN = {*COUNTS, "run", "reason", "source", "evidence", "metric", "axis", "before", "after", "ladder"}
-_PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "step", "loader_kind", "shuffle"}
+_PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "loader_kind", "shuffle"}
 _PLAIN |= {
     "from_cache",
     "completed_work",
@@ -59,10 +59,9 @@ _PLAIN |= {
     "owner",
     "case",
     "workload",
-    "works",
     "counts_identical",
 }
-_PLAIN |= {"pyspark_huggingface", "pyspark", "huggingface_hub", "datasets", "outcome", "conditions", "exact"}
+_PLAIN |= {"outcome", "conditions", "exact"}
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,6 @@ def _single_runs() -> list[Run]:
     for record, events in [run for run in runs if run[0]["cell"]["experiment"] == "startup"]:
         under = {"cell": record["cell"] | {"experiment": "faults", "fault": "drop-every-2"}}
         runs.append((record | under | {"outcome": "failed", "completed_work": False, "reason": "OSError: cut"}, events))
-    whole = {"workload": "spark", "completed_work": True, "sampler": {}, "work": {}, "duration_s": 1.0, "cpu_s": 1.0}
-    whole |= {"exit_status": 0, "signal": None}
-    allocator = {"allocator_settings": {}, "thread_settings": {}}
-    runs += [(whole | r | {"provenance": r["provenance"] | allocator}, events) for r, events in sparked()]
     return runs
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.streaming import break_even, streaming
+from beyond_ram.analysis.streaming import streaming
 
 from .by_hand import streamed
 
@@ -51,27 +51,6 @@ def test_uncounted_values_are_empty_not_zero() -> None:
     assert pd.isna(line["requests"])
     assert pd.isna(line["requests_tree_main"])
     assert line["rows_delivered"] == 64
-
-
-def test_a_copy_on_disk_pays_from_some_epoch_on() -> None:
-    table = streaming(
-        [
-            streamed("s", None, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
-            streamed("s", None, resolved_s=8.0, epoch_s=(0.5, 0.5), epochs=2, mode="download"),
-        ]
-    )
-    # 1 + 2 E against 8 + 0.5 E: even at 4.67 epochs.
-    assert break_even(table)["epochs"].tolist() == [5]
-
-
-def test_a_copy_that_is_read_no_faster_never_pays() -> None:
-    table = streaming(
-        [
-            streamed("s", None, epoch_s=(2.0, 2.0), epochs=2),
-            streamed("s", None, resolved_s=8.0, epoch_s=(2.0, 3.0), epochs=2, mode="download"),
-        ]
-    )
-    assert break_even(table)["epochs"].tolist() == [float("inf")]
 
 
 def test_unknown_payload_has_no_rate() -> None:

@@ -90,6 +90,6 @@ def test_common_keys_are_described_once_and_others_with_their_kind(
 def test_default_of_one_workload_is_described_there(described: ModuleType) -> None:
     tables = sections("\n" + described.keys())
     assert "| `null` |" in tables["Every experiment"]["timeout_s"]
-    assert "| `600` |" in tables["Workload `spark`"]["timeout_s"]
+    assert "| `600` |" in tables["Workload `stream`"]["timeout_s"]
     assert "timeout_s" not in tables["Workload `tokenize`"]
     assert "| required |" in tables["Every corpus"]["tokenizer"]

@@ -4,11 +4,13 @@ from typing import Any
 
 from beyond_ram.experiment import load, roles
 
-SCAN = {"workload": "scan", "matrix": {"stack": ["june-2023", "current"], "size_mb": [10]}}
+STACKS = ["june-2023", "current"]
+SOAK = {"workload": "soak", "matrix": {"stack": STACKS, "corpus": ["c"], "num_files": [10], "subject": ["tokenizers"]}}
+CORPORA = {"c": {"source": "binaries", "documents": 60, "tokenizer": {"train": "characters", "entries": 700}}}
 
 
 def config(**more: Any) -> Any:
-    return load({"corpora": {}, "experiments": {"scan": SCAN}} | more)
+    return load({"corpora": CORPORA, "experiments": {"scan": SOAK}} | more)
 
 
 def test_first_stack_is_the_baseline_without_comparisons() -> None:
@@ -21,13 +23,18 @@ def test_comparison_names_baselines_and_candidates() -> None:
 
 
 def test_an_older_lock_is_the_baseline_of_the_renewed_one() -> None:
-    kept = ["scan/stack~current@01234567/size_mb~10/rep~1"]
+    kept = ["scan/stack~current@01234567/corpus~c/num_files~10/subject~tokenizers/between~nothing/epochs~5/rep~1"]
     assert ("current@01234567", "current") in roles.pairs(config(), kept)
 
 
 def kept(*locks: tuple[str, int]) -> list[str]:
     """Paths of kept runs of stack `current`: two repeats per lock and size, oldest first."""
-    return [f"scan/stack~current@{lock}/size_mb~{size}/rep~{rep}" for lock, size in locks for rep in (1, 2)]
+    axes = "subject~tokenizers/between~nothing/epochs~5"
+    return [
+        f"scan/stack~current@{lock}/corpus~c/num_files~{size}/{axes}/rep~{rep}"
+        for lock, size in locks
+        for rep in (1, 2)
+    ]
 
 
 def test_each_kept_lock_is_the_baseline_of_the_next_one() -> None:
@@ -53,13 +60,15 @@ def test_lock_that_ran_other_cells_is_skipped() -> None:
 
 
 def test_questions_have_the_largest_value_that_runs() -> None:
-    scan = SCAN | {"questions": [{"metric": "run_failed", "where": {"size_mb": ["largest"], "stack": ["current"]}}]}
-    scan["matrix"] = {"stack": ["june-2023", "current"], "size_mb": [10, 30, 20]}
-    assert roles.questions(config(experiments={"scan": scan, "other": SCAN})) == [
+    scan: dict[str, Any] = SOAK | {
+        "questions": [{"metric": "run_failed", "where": {"num_files": ["largest"], "stack": ["current"]}}]
+    }
+    scan["matrix"] = SOAK["matrix"] | {"num_files": [10, 30, 20]}  # type: ignore[operator]
+    assert roles.questions(config(experiments={"scan": scan, "other": SOAK})) == [
         {
             "experiment": "scan",
             "metric": "run_failed",
             "axis": "stack",
-            "where": {"size_mb": [30], "stack": ["current"]},
+            "where": {"num_files": [30], "stack": ["current"]},
         }
     ]

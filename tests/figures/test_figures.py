@@ -14,11 +14,10 @@ from matplotlib.text import Text
 from beyond_ram import figures, making, outputs
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs
-from beyond_ram.analysis.spark import spark
 from beyond_ram.analysis.streaming import streaming
 
 from ..analysis import opposite
-from ..analysis.by_hand import Run, sparked, streamed, tree
+from ..analysis.by_hand import Run, streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
 # Cells of hand-made runs.
@@ -67,9 +66,7 @@ def test_figure_without_data_is_a_reason(root: Path, script: Path) -> None:
 
 
 def with_missing_data(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Add what test data lack: Spark, loads from a cold page cache, records and samples."""
-    if "spark" in arguments:
-        arguments["spark"] = spark(sparked())
+    """Add what test data lack: loads from a cold page cache, records and samples."""
     if "loaders" in arguments:
         cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
         arguments["loaders"] = pd.concat([arguments["loaders"], arguments["loaders"].assign(**cold)])
@@ -246,11 +243,6 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
         ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 cells"),
-        ("prefetch_gain", "Of 1: 1 undecided."),
-        (
-            "break_even",
-            "2 workers: from epoch 5 on (one run of a way, so nothing says how sure that is, extrapolated from 2)",
-        ),
     ],
 )
 def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -> None:
@@ -272,38 +264,6 @@ def test_a_download_stands_beside_streaming(root: Path) -> None:
     answers = beside.partition(" One pass")[0].split("; ")
     assert {one.partition(":")[0] for one in answers} == {"a", "b", "b, downloaded"}
     assert "downloaded" not in caption_of(root, "streaming_cost", *streams)
-
-
-def test_range_of_a_break_even_comes_from_the_repeats(root: Path) -> None:
-    def both(rep: int, epoch_s: float) -> list[Run]:
-        streams = streamed("a", None, rep, resolved_s=1.0, epoch_s=(epoch_s, epoch_s), epochs=2)
-        return [streams, streamed("a", None, rep, resolved_s=4.0, epoch_s=(0.5, 0.5), epochs=2, mode="download")]
-
-    caption = caption_of(root, "break_even", *both(1, 2.0), *both(2, 3.0))
-    assert "page cache was not recorded" in " ".join(caption.split())
-    assert "from epoch 2 on (by the repeats from 2, to 3)" in caption
-    reversed_ = caption_of(root, "break_even", *both(1, 0.2), *both(2, 0.3))
-    assert "never (by all repeats, extrapolated from 2)" in reversed_
-
-
-@pytest.mark.slow
-def test_gain_has_a_colour_only_if_confirmed(root: Path) -> None:
-    def colours(*repeats: tuple[float, float]) -> set[tuple[float, ...]]:
-        sides = [
-            streamed("a", None, rep, epoch_s=(took,), buffering=how)
-            for rep, both in enumerate(repeats, 1)
-            for how, took in zip(("default", "no-pre-buffer"), both, strict=True)
-        ]
-        drawing = plotted(root / "scripts/figures/prefetch_gain.py", {"comparisons": comparisons(runs(sides), [])})
-        assert not isinstance(drawing, str)
-        drawing[0].canvas.draw()
-        mesh = drawing[0].axes[0].collections[0]
-        plt.close(drawing[0])
-        return {tuple(colour) for colour in mesh.get_facecolors()}
-
-    none = colours((2.0, 1.0))
-    assert colours((2.0, 1.0), (1.0, 2.0), (3.0, 1.0)) == none, "noise"
-    assert colours(*[(2.0 + rep / 1000, 1.0 + rep / 900) for rep in range(6)]) != none
 
 
 def test_only_the_highest_of_many_cells_are_drawn(root: Path) -> None:

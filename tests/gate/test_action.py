@@ -15,7 +15,9 @@ NAMES = ("baseline", "candidate", "cells", "script", "budget", "pass", "token")
 CELLS = """
 defaults: none
 experiments:
-  moment: {workload: scan, matrix: {stack: [current], size_mb: [20]}}
+  moment: {workload: script, matrix: {stack: [current], script: [own]}}
+scripts:
+  own: {file: own.py}
 """
 
 
@@ -109,6 +111,7 @@ def test_measured_program_sees_no_secret_that_is_not_passed(
 @pytest.mark.end_to_end
 def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)
+    (tmp_path / "own.py").touch()
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
     done = run_steps(action, tmp_path, clone, inputs)
     assert [(name, status) for name, status, _ in done] == [("Install beyond-ram", 0), ("Measure", 0)], done[-1][2][

@@ -40,8 +40,10 @@ def test_default_is_every_cell_whose_stack_has_the_package(root: Path, tmp_path:
 
 
 def test_all_cells_of_an_own_file_are_chosen(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.py").touch()
     (tmp_path / "mine.yaml").write_text(
-        "defaults: none\nexperiments:\n  mine: {workload: scan, matrix: {stack: [current], size_mb: [20]}}\n"
+        "defaults: none\nexperiments:\n  mine: {workload: script, matrix: {stack: [current], script: [own]}}\n"
+        "scripts:\n  own: {file: own.py}\n"
     )
     assert experiments(root, tmp_path / "out", ["mine.yaml"], "no-such-package", folder=tmp_path) == ["mine"]
     with pytest.raises(
@@ -50,7 +52,8 @@ def test_all_cells_of_an_own_file_are_chosen(root: Path, tmp_path: Path) -> None
         choose(["gone.yaml"], ["datasets"], tmp_path, root, tmp_path)
     (tmp_path / "mine.yaml").write_text(
         "defaults: none\n"
-        "experiments:\n  mine: {workload: scan, find_limit: true, matrix: {stack: [current], size_mb: [20]}}\n"
+        "experiments:\n  mine: {workload: script, find_limit: true, matrix: {stack: [current], script: [own]}}\n"
+        "scripts:\n  own: {file: own.py}\n"
     )
     with pytest.raises(ValueError, match="mine: a gate weighs whole runs only"):
         choose(["mine.yaml"], [], tmp_path / "out", root, tmp_path)

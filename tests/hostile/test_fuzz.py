@@ -226,7 +226,7 @@ def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
     if path.name == "tokens.json":
         job = job.but(corpus=None, tokens=folder, limit_percent=50)
     with allow_one_line_error(path):
-        weighing._inputs(job, tmp_path)
+        weighing._inputs(job)
         assert weighing._limit_bytes(job) is None or job.tokens
 
 

@@ -22,10 +22,9 @@ from beyond_ram.stacks.locks import StackError
 
 from ..conftest import ROOT, project_files
 
+PLACES = ("beyond_ram/", "scripts/", "examples/", "cases/workflow/")
 SOURCES = [
-    name
-    for name in project_files()
-    if (name.endswith(".py") and name.startswith(("beyond_ram/", "scripts/", "examples/"))) or name == ".ci/audit"
+    name for name in project_files() if (name.endswith(".py") and name.startswith(PLACES)) or name == ".ci/audit"
 ]
 
 

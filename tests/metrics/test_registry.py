@@ -122,8 +122,6 @@ def test_account_of_rows_is_of_one_epoch_with_the_worst_faults() -> None:
     epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
     values = derive(record, epochs, "streaming")
     assert (values["rows_delivered"], values["rows_missing"]) == (3, 2)
-    ranks = derive(record, [epochs[0], epochs[1] | {"pid": 2}], "ddp")
-    assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"
 
 
 def test_share_of_limit_is_of_the_fastest_measured_way() -> None:

@@ -108,9 +108,9 @@ def test_damaged_or_foreign_table_is_refused(written: Path, root: Path, script: 
         pd.DataFrame({"experiment": ["e"], "stack": ["s"]}).to_parquet(written)
     else:
         written.unlink()
-    outputs = figure(written.parent, "break_even")
+    outputs = figure(written.parent, "worker_memory")
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
-        script("figure", written.parent, outputs, **drawing(root, "break_even", streaming=str(written)))
+        script("figure", written.parent, outputs, **drawing(root, "worker_memory", streaming=str(written)))
     page = SimpleNamespace(page=str(written.parent / "report.html"), brief=str(written.parent / "summary.txt"))
     params = SimpleNamespace(figures=[], left_out=[], configfiles=[], folder=None, locks={}, lost=[])
     with pytest.raises(SystemExit, match=rf"^{written}: "):

@@ -9,12 +9,9 @@ import yaml
 
 from ..conftest import link_stack
 from .conftest import Snakemake
+from .tiny import run_of, write_config
 
-CONFIG = {
-    "defaults": "none",
-    "experiments": {"reading": {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [2]}}},
-}
-RUN = "runs/reading/stack~current/size_mb~2/rep~1"
+RUN = f"runs/{run_of(2)}"
 
 
 TABLE = """
@@ -30,14 +27,14 @@ from beyond_ram import figures
 
 def plot(highest):
     figure, grid = figures.rows(1, 3)
-    grid[0][0].plot(highest["size_mb"], highest["peak_bytes"] / figures.MB, "o")
+    grid[0][0].plot(highest["rep"], highest["peak_bytes"] / figures.MB, "o")
     return figure, "The highest anonymous memory of each run."
 """
 CHAPTER = """
 OUTPUTS.add(
     "limit",
     "Explanation",
-    covers=lambda one: one.workload == "scan",
+    covers=lambda one: one.workload == "script",
     tables=["highest"],
     figures={"highest": Figure("The highest memory")},
 )
@@ -47,9 +44,8 @@ OUTPUTS.add(
 @pytest.mark.slow
 @pytest.mark.end_to_end
 @pytest.mark.usefixtures("current")
-def test_table_and_its_figure_are_made_of_existing_runs(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
-    config = tmp_path / "later.yaml"
-    config.write_text(yaml.safe_dump(CONFIG | {"results": "results-highest"}))
+def test_table_and_its_figure_are_made_of_existing_runs(project: Path, snakemake: Snakemake) -> None:
+    config = write_config(project / "later.yaml", "results-highest", tiny=[2])
     words = ("--configfile", str(config))
     assert snakemake(f"results-highest/{RUN}/run.json", *words).returncode == 0
     chapters = project / "rules/limit.smk"

@@ -38,11 +38,13 @@ def config(clone: Path) -> Path:
                 "questions": [{"metric": "tokens_per_cpu_s"}],
                 "matrix": {"stack": STACKS} | soak,
             },
-            "unasked": {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [1]}},
+            "unasked": {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}},
         },
+        "scripts": {"own": {"file": "own.py"}},
     }
     for stack in ("corpora", *STACKS):
         link_stack(stack, clone)
+    (clone / "own.py").touch()
     file = clone / "budget.yaml"
     file.write_text(yaml.safe_dump(content))
     return file

@@ -3,42 +3,26 @@
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from .conftest import Snakemake
-from .test_terminal import assert_progress_line_disappears, logs, on_terminal
+from .test_terminal import logs, on_terminal, screen_lines
+from .tiny import besides, run_of, write_config
 
 # test_terminal.py has a quicker test of a failing run.
 pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
-BAD = "scan/stack~current/size_mb~2/rep~1"
+BAD = run_of(2)
 RESULTS = "results-going"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program(project: Path) -> Iterator[None]:
-    """A workload that fails if a file exists that is not one of its inputs."""
-    fails = '    assert not Path(f"fails-{args.size_mb}").exists()\n'
-    with replaced(
-        project / "scripts/workloads/scan.py", "args = parser.parse_args()\n", f"args = parser.parse_args()\n{fails}"
-    ):
-        yield
 
 
 @pytest.fixture(scope="module")
 def config(project: Path, current: None) -> Path:
-    """Four cells of the cheapest workload, in two experiments. Tests reuse the runs of earlier ones."""
-    experiments = {
-        name: {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": sizes}}
-        for name, sizes in (("scan", [1, 2, 3]), ("other", [4]))
-    }
-    file = project / "going.yaml"
-    file.write_text(yaml.safe_dump({"defaults": "none", "results": RESULTS, "experiments": experiments}))
-    return file
+    """Four cells in two experiments. Tests reuse the runs of earlier ones."""
+    return write_config(project / "going.yaml", RESULTS, tiny=[1, 2, 3], other=[4])
 
 
 def lines(project: Path, table: str = "runs") -> pd.DataFrame:
@@ -57,15 +41,9 @@ def replaced(path: Path, before: str, after: str) -> Iterator[None]:
         path.write_text(sound)
 
 
-@contextmanager
-def failing(project: Path, *sizes: int) -> Iterator[None]:
-    """Let the program fail with some sizes while the block runs."""
-    files = [project / f"fails-{size}" for size in sizes]
-    for file in files:
-        file.touch()
-    yield
-    for file in files:
-        file.unlink()
+def failing(project: Path, *sizes: int) -> AbstractContextManager[None]:
+    """Let the script fail with some sizes while the block runs."""
+    return besides(project, f"assert size not in {sizes}")
 
 
 def test_without_keep_going_nothing_follows(project: Path, snakemake: Snakemake, config: Path) -> None:
@@ -98,7 +76,9 @@ def test_failed_run_and_the_same_call_again_in_a_terminal(
     assert done.returncode != 0, "the exit status shows that something is missing"
     assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes only these" in done.stderr
     runs = lines(project)
-    assert sorted(zip(runs["experiment"], runs["size_mb"], strict=True)) == [("other", 4), ("scan", 1), ("scan", 3)]
+    assert sorted(zip(runs["experiment"], runs["arguments"], strict=True)) == [
+        ("other", "size-4"), ("tiny", "size-1"), ("tiny", "size-3")
+    ]  # fmt: skip
     page, brief = (results / "report.html").read_text(), (results / "summary.txt").read_text()
     assert f"<li>{BAD}</li>" in page
     assert f"Without 1 that could not be made: {BAD}." in brief
@@ -106,8 +86,9 @@ def test_failed_run_and_the_same_call_again_in_a_terminal(
     assert not (results / "specs/lost.json").exists()
     status, output = on_terminal(project, "all", "--configfile", str(config), snakemake=["snakemake"], path=path)
     assert status == 0, output[-4000:]
-    weighing = r"weighed 3 of 4 runs, less than a minute left: scan: size 2 MB, repeat 1 \(\d s\)"
-    assert_progress_line_disappears(output, (results / "summary.txt").read_text().splitlines(), weighing)
+    assert "measured 0 of 1 runs: tiny" in output
+    brief = (results / "summary.txt").read_text().splitlines()
+    assert [line for line in screen_lines(output) if line][1:-1] == brief, "the line of progress disappears"
     log = logs(project)[-1].read_text()
     assert "rule weigh:" in log, "the log has what the terminal omits"
     assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", log, re.MULTILINE) == [BAD]
@@ -122,12 +103,12 @@ def test_experiment_without_finished_runs_and_a_failing_figure(
 ) -> None:
     results = project / RESULTS
     shutil.rmtree(results, ignore_errors=True)
-    figure = project / "scripts/figures/who_holds_it.py"
+    figure = project / "scripts/figures/reported.py"
     with failing(project, 1, 2, 3), replaced(figure, "def plot(", "1 / 0\n\n\ndef plot("):
         done = snakemake("--keep-going", "--configfile", str(config))
     assert done.returncode != 0
     assert lines(project)["experiment"].tolist() == ["other"]
     page = (results / "report.html").read_text()
-    missing = [f"scan/stack~current/size_mb~{size}/rep~1" for size in (1, 2, 3)]
-    missing.append(f"{RESULTS}/figures/who_holds_it")
+    missing = [run_of(size) for size in (1, 2, 3)]
+    missing.append(f"{RESULTS}/figures/reported")
     assert all(f"<li>{name}</li>" in page for name in missing), re.findall("<li>.*~.*</li>", page)

@@ -41,6 +41,6 @@ def test_own_rows_and_loaders_are_inputs_of_their_jobs(project: Path, snakemake:
         ("threads", dataset, f"{dataset}/npy"),
         ("apart", None, str(other)),
     ):
-        assert (job_of[loader].tokens, job_of[loader].reads) == (tokens, reads)
+        assert (job_of[loader].tokens, job_of[loader].reads) == (tokens, (reads,))
     planned = re.findall(r"^rule weigh:\n +input: (.*)$", output, re.MULTILINE)
     assert sum(str(other) in line.split(", ") for line in planned) == 1

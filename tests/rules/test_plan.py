@@ -78,16 +78,6 @@ def test_report_covers_the_part_that_is_named_with_it(planned: Planned) -> None:
     assert jobs["weigh"] == 1
 
 
-def test_one_latency_and_bandwidth_has_a_table_and_no_map(planned: Planned) -> None:
-    def jobs(latencies: str) -> dict[str, int]:
-        swept = f"experiments={{buffering: {{matrix: {{latency_ms: {latencies}, bandwidth_mb_per_s: [100]}}}}}}"
-        return planned("stream", "report", "--configfile", "config/streaming.yaml", config=(swept, "only=[buffering]"))
-
-    assert "table_comparisons" in jobs("[20]")
-    assert "figure_prefetch_gain" not in jobs("[20]")
-    assert "figure_prefetch_gain" in jobs("[20, 40]")
-
-
 def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
     """Repeats are blocks in time; inputs of runs come before all of them."""
     jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", dry_run("tokenize"))

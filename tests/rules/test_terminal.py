@@ -1,6 +1,6 @@
 """Output of real calls: in a pipe, with a failed job, and after Ctrl-C.
 
-test_keep_going.py has a successful call in a terminal, test_progress.py a dry run and all lines of Snakemake.
+test_keep_going.py has a successful call in a terminal.
 """
 
 import fcntl
@@ -14,50 +14,23 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import yaml
 
 from .conftest import Snakemake
+from .tiny import besides, run_of, write_config
 
 pytestmark = pytest.mark.slow
 RESULTS = "results-terminal"
 TABLE = f"{RESULTS}/tables/runs.csv"
 COLUMNS = 79
-LINE = re.compile(r"^weighed \d+ of .*$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def config(project: Path, current: None) -> Path:
-    """Two cells of the cheapest workload."""
-    scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1, 2]}}
-    file = project / "terminal.yaml"
-    file.write_text(yaml.safe_dump({"defaults": "none", "results": RESULTS, "experiments": {"scan": scan}}))
-    return file
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program(project: Path) -> Iterator[None]:
-    """A workload that also runs the code of a file that is not one of its inputs."""
-    line = '    exec(Path("besides").read_text() if Path("besides").exists() else "")\n'
-    parsed = "    args = parser.parse_args()\n"
-    file = project / "scripts/workloads/scan.py"
-    sound = file.read_text()
-    assert parsed in sound
-    file.write_text(sound.replace(parsed, f"{parsed}{line}"))
-    yield
-    file.write_text(sound)
-
-
-@contextmanager
-def with_line(project: Path, line: str) -> Iterator[None]:
-    """Let the program also run a line of code while the block runs."""
-    (project / "besides").write_text(line)
-    yield
-    (project / "besides").unlink()
+    return write_config(project / "terminal.yaml", RESULTS, tiny=[1, 2])
 
 
 def on_terminal(
@@ -103,48 +76,29 @@ def screen_lines(output: str) -> list[str]:
     return [re.sub(r"\x1b\[\d*m", "", line.rpartition("\r\x1b[K")[2]) for line in lines]
 
 
-def assert_progress_line_disappears(output: str, brief: list[str], line: str) -> None:
-    """Check that a call on a terminal drew a line of this pattern and left only the summary."""
-    drawn = [re.split(r"[\r\n]", part)[0] for part in output.split("\r\x1b[K")[1:]]
-    assert "planning" in drawn
-    assert max(map(len, drawn[:-1])) < COLUMNS
-    assert any(re.fullmatch(line, d) for d in drawn), drawn
-    lines = [line for line in screen_lines(output) if line]
-    # Snakemake names its profile before it has a logger.
-    assert lines[1:-1] == brief
-    assert re.fullmatch(r"\d+ of \d+ steps in .*\. Snakemake's log: \.snakemake/log/\S+\.snakemake\.log", lines[-1])
-
-
 def logs(project: Path) -> list[Path]:
     """The logs of Snakemake, oldest first: their names begin with the time."""
     return sorted((project / ".snakemake/log").glob("*"))
 
 
 def test_failed_run_is_named_with_its_error_and_log(project: Path, snakemake: Snakemake, config: Path) -> None:
-    fails, before = f"{RESULTS}/runs/scan/stack~current/size_mb~2/rep~1/run.json", logs(project)
-    with with_line(project, 'assert args.size_mb != 2, "no such size"'):
+    fails, before = f"{RESULTS}/runs/{run_of(2)}/run.json", logs(project)
+    with besides(project, 'assert size != 2, "no such size"'):
         done = snakemake(TABLE, "--keep-going", "--prioritize", fails, "--configfile", str(config))
     assert done.returncode != 0
     errors = done.stderr
-    assert "Failed: scan: size 2 MB, repeat 1 (rule weigh)\n" in errors
-    assert f"its log, {RESULTS}/logs/scan/stack~current/size_mb~2/rep~1.log:" in errors
+    assert f"{RESULTS}/logs/{run_of(2)}.log" in errors
     assert errors.count("AssertionError: no such size") == 1
-    assert "CalledProcessError" not in errors
-    assert "; 1 failed: scan: size 2 MB, repeat 1. Snakemake's log: " in errors.splitlines()[-1]
-    first, *_ = (file.read_text() for file in logs(project)[len(before) :])
-    assert "CalledProcessError" in first
-    # The call that makes the rest names what cannot be made.
-    assert LINE.findall(first)[1] == "weighed 1 of 2 runs; 1 cannot be weighed, because a job failed"
+    assert "CalledProcessError" in logs(project)[len(before)].read_text()
 
 
-def test_pipe_gets_a_plain_line_now_and_then(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_pipe_gets_a_plain_line_for_each_job(project: Path, snakemake: Snakemake, config: Path) -> None:
     done = snakemake(TABLE, "--configfile", str(config))
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
-    _, *lines, last = done.stderr.splitlines()
-    assert 1 <= len(lines) < 10
-    assert all(re.match(r"\d\d:\d\d:\d\d (\d+ of \d+ steps, )?weighed \d of 2 runs", line) for line in lines)
-    assert "Snakemake's log: " in last
+    lines = re.findall(r"^\d\d:\d\d:\d\d (.*)$", done.stderr, re.MULTILINE)
+    assert any(re.fullmatch(r"measured 0 of \d runs: tiny", line) for line in lines), lines
+    assert "Complete log" in done.stderr.splitlines()[-1]
     assert "\r" not in done.stderr
     assert "\x1b" not in done.stderr
     again = snakemake(TABLE, "--configfile", str(config)).stderr
@@ -152,21 +106,18 @@ def test_pipe_gets_a_plain_line_now_and_then(project: Path, snakemake: Snakemake
     assert len(again.splitlines()) < 4
 
 
-def test_ctrl_c_names_the_ended_run_without_a_traceback(project: Path, config: Path) -> None:
+def test_ctrl_c_ends_without_a_traceback(project: Path, config: Path) -> None:
     shutil.rmtree(project / RESULTS, ignore_errors=True)
-    with with_line(project, "import time; time.sleep(60)"):
-        status, output = on_terminal(
-            project, TABLE, "--configfile", str(config), interrupt_at=r"repeat 1 \((?:[3-9]|\d\d) s\)"
-        )
+    with besides(project, "import time; time.sleep(60)"):
+        status, output = on_terminal(project, TABLE, "--configfile", str(config), interrupt_at=r"of 2 runs: tiny")
     assert status != 0
     assert "Terminating processes on user request" in output
     assert "Traceback" not in output.partition("Terminating")[2].partition("Exception ignored")[0]
-    assert re.search(r"ended: scan: size \d MB, repeat 1\. ", output)
 
 
 def test_known_options_of_snakemake_work_as_usual(project: Path, snakemake: Snakemake, config: Path) -> None:
     words = ("--configfile", str(config))
-    quiet = snakemake(f"{RESULTS}/collected/scan.runs.parquet", "-F", "--quiet", "all", *words)
+    quiet = snakemake(f"{RESULTS}/collected/tiny.runs.parquet", "-F", "--quiet", "all", *words)
     assert quiet.returncode == 0
     assert "steps" not in quiet.stderr
     assert "table_runs" in snakemake(TABLE, "--summary", *words).stdout

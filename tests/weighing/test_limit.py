@@ -11,6 +11,7 @@ import pytest
 
 from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
+from beyond_ram.experiment.scripts import Script
 from beyond_ram.watch import groups
 from beyond_ram.weighing.cell import Setting
 from beyond_ram.weighing.limit import TOLERANCE, next_limit, weigh_limit
@@ -19,20 +20,23 @@ from ..watch.conftest import needs_group
 
 ROOT = Path(__file__).parents[2]
 MB = 1_000_000
+MAPPING = """
+import mmap
+with open({file!r}, "rb") as file:
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+sum(mapped[at] for at in range(0, len(mapped), mmap.PAGESIZE))
+"""
 
 
-def weigh(folder: Path, text: str = "", speed_share: float | None = None, **axes: Any) -> dict[str, Any]:
-    """The record of a script's search, or of workload `scan` with its axes."""
-    workload, axes = ("scan", axes) if axes else ("script", {"script": "own"})
+def weigh(folder: Path, text: str = "", speed_share: float | None = None) -> dict[str, Any]:
+    """The record of a script's search."""
     (folder / "own.py").write_text(text)
-    places = SimpleNamespace(
-        scripts={"own": SimpleNamespace(file=str(folder / "own.py"), arguments={}, repository=None)}
-    )
-    matrix = {"stack": ["current"]} | {axis: [value] for axis, value in axes.items()}
-    settings = {"workload": workload, "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
-    experiment = WORKLOADS[workload].model_validate(settings)
+    script = Script.model_construct(**{**Script(file="own.py").model_dump(), "file": str(folder / "own.py")})
+    matrix = {"stack": ["current"], "script": ["own"]}
+    settings = {"workload": "script", "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
+    experiment = WORKLOADS["script"].model_validate(settings)
     (cell,) = experiment.cells("limits")
-    job = experiment.job(cell, places)  # type: ignore[arg-type]
+    job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))  # type: ignore[arg-type]
     job = job.but(program=str(ROOT / job.program))
     weigh_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
     record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
@@ -133,7 +137,8 @@ def test_mapped_files_need_no_room_below_a_limit(tmp_path: Path, monkeypatch: py
     """
     monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
     monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 0.3)
-    record = weigh(tmp_path, speed_share=0.3, size_mb=60)
+    (tmp_path / "file").write_bytes(bytes(60 * MB))
+    record = weigh(tmp_path, MAPPING.format(file=str(tmp_path / "file")), speed_share=0.3)
     limit = record["limit"]
     assert limit["completed_at_bytes"] < 50 * MB < 60 * MB < record["peak"]["rss_bytes"]
     assert limits([(record, [])]).iloc[0]["error_rss"] > 0.5

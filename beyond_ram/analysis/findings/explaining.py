@@ -284,7 +284,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         enough = group["ask_bytes"].min() >= completed
         yield Finding(
             kind="limit",
-            subject=", ".join([str(line["stack"]), *describe(line, ("mode", "size_mb"))]),
+            subject=", ".join([str(line["stack"]), *describe(line, ("mode", "script", "arguments"))]),
             scope=Scope(str(line["experiment"]), failed=failed(line)),
             advice=Advice("request", (f"--mem={mem(int(request[1]))}",)) if enough else None,
             facts={

@@ -51,34 +51,6 @@ def _rows(label: str, rows: float) -> Bar:
     return Bar(label, float(rows), f"{rows:,.0f} rows")
 
 
-@reads("ddp")
-def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
-    """Rows that all ranks together missed or received twice, in runs that finished."""
-    ranks = tables["ddp"]
-    for cell, group in same_but_for(ranks[ranks["outcome"].eq("completed")]):
-        wrong = group[group["account"].str.contains(r"\d (?:missing|twice|wrong)")]
-        if wrong.empty:
-            continue
-        line = lines_of(wrong)[0]
-        expected, count = int(line["rows_expected"]), int(line["ranks"])
-        padded = -expected % count
-        yield Finding(
-            kind="rows of ranks",
-            subject=str(cell["loader"]),
-            scope=Scope(str(cell["experiment"]), (str(cell["tokens"]), str(cell["order"])), len(wrong), len(group)),
-            facts={
-                "ranks": count,
-                # Rows that are repeated so that all ranks have the same number.
-                "padded": padded if padded and line["account"] == f"{padded} twice" else 0,
-                **{name: line[name] for name in ("account", "rows_expected", "rows_delivered")},
-            },
-            strength=tries(len(wrong), len(group)),
-            bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
-            seen=tuple(lines_of(wrong)),
-            cause=("ranks", str(cell["loader"])),
-        )
-
-
 @reads("loaders")
 def _read_ceiling(tables: Tables) -> Iterator[Finding]:
     """The best loader for each order, compared with reading without a loader."""
@@ -155,4 +127,4 @@ def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _rows_of_ranks, _read_ceiling, _readahead)
+SOURCES: tuple[Source, ...] = (_rows_lost, _read_ceiling, _readahead)

@@ -397,18 +397,6 @@ def _rows(finding: Finding) -> Sentences:
     )
 
 
-def _rows_of_ranks(finding: Finding) -> Sentences:
-    facts, scope = finding.facts, finding.scope
-    return (
-        f"{finding.subject}, {facts['ranks']} ranks, does not deliver every row exactly once: {facts['account']}",
-        f"All ranks together received {facts['rows_delivered']:,.0f} rows of {facts['rows_expected']:,.0f} "
-        f"({', '.join(scope.conditions)}), in {scope.confirmed} of {scope.compared} finished runs.",
-        f"The sampler repeats {_plural(facts['padded'], 'row')} to give {facts['ranks']} ranks the same number."
-        if facts["padded"]
-        else "",
-    )
-
-
 _ENDS = {"killed_at_limit": "killed at the memory limit", "timed_out": "not done in time"}
 
 
@@ -455,19 +443,6 @@ def _listing(finding: Finding) -> Sentences:
     )
 
 
-def _spark(finding: Finding) -> Sentences:
-    facts = finding.facts
-    broken = ", ".join(
-        f"{step} fails in {failed} of {_plural(n, 'run')}" for step, (failed, n) in facts["broken"].items()
-    )
-    works = ", ".join(f"{step} (n = {n})" for step, n in facts["works"].items()) or "none"
-    return (
-        f"{finding.subject}: {broken}",
-        f"With pyspark {facts['pyspark']} and huggingface_hub {facts['huggingface_hub']}, against the local endpoint: "
-        f"{'; '.join(facts['reasons'])}. Works: {works}.",
-    )
-
-
 _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "difference": _difference,
     "no regression": _no_regression,
@@ -481,12 +456,10 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "read ceiling": _read_ceiling,
     "readahead": _readahead,
     "rows": _rows,
-    "rows of ranks": _rows_of_ranks,
     "outcomes": _outcomes,
     "gives up": _gives_up,
     "faults": _faults,
     "listing": _listing,
-    "spark": _spark,
 }
 # Kinds whose sentences already give the number of failed runs.
 _COUNT_FAILURES = ("difference", "outcomes", "gives up", "faults")

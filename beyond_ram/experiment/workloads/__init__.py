@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Union
 
 from pydantic import Field
 
-from .base import Axis, Experiment, Name, Names, ServedExperiment
+from .base import Axis, Experiment, Name, Names
 
 __all__ = ["AXES", "WORKLOADS", "AnyExperiment", "Axis", "Experiment", "Name", "Names"]
 
@@ -14,9 +14,7 @@ __all__ = ["AXES", "WORKLOADS", "AnyExperiment", "Axis", "Experiment", "Name", "
 def _find() -> dict[str, type[Experiment]]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
-    kinds = [*Experiment.__subclasses__(), *ServedExperiment.__subclasses__()]
-    by_name = {kind.name(): kind for kind in kinds if kind is not ServedExperiment}
-    return dict(sorted(by_name.items()))
+    return dict(sorted((kind.name(), kind) for kind in Experiment.__subclasses__()))
 
 
 def _axes() -> dict[str, Axis]:

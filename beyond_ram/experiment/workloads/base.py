@@ -10,17 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from ...text import NAME
 from ..corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
-from ..job import Job, Served
+from ..job import Job
 from ..paths import Cell, Point, Value
 from ..scripts import Script
 from ..tokens import OwnLoader, format_of
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=100)]
-Role = Literal["input", "program", "environment", "cache", "endpoint"]
+Role = Literal["input", "program", "cache", "endpoint"]
 T = TypeVar("T")
 Values = Annotated[list[T], Field(min_length=1)]
 Names = Values[Name]
@@ -64,8 +64,8 @@ _SYMBOL = 3
 class Axis:
     """Properties of an axis, besides its values.
 
-    `role`: `input` names what a run reads, `program` is a flag of the program, `environment` a variable of its
-    environment, `cache` a state of caches at the start, `endpoint` a condition of the endpoint. `label` and `unit` are
+    `role`: `input` names what a run reads, `program` is a flag of the program, `cache` a state of
+    caches at the start, `endpoint` a condition of the endpoint. `label` and `unit` are
     for figures; with `alone` a value needs no label.
     """
 
@@ -77,8 +77,6 @@ class Axis:
     """Description of 0 or `none`; empty: not mentioned."""
     number: bool = False
     """Whether its values are whole numbers."""
-    variable: str = ""
-    """The variable of an `environment` axis."""
 
     def describe(self, value: Value | float) -> str:
         """A value in figures and sentences: `8 workers`, `latency 50 ms`, `redirect yes`."""
@@ -118,37 +116,6 @@ class Compared:
 
 Stacks = Annotated[Names, Axis("input", alone=True), Field(description="Stacks, by name.")]
 Corpora = Annotated[Names, Axis("input", alone=True), Field(description="Corpora, by name.")]
-Repositories = Annotated[Names, Axis("input", alone=True), Field(description="Repositories, by name.")]
-TokenDatasets = Annotated[Names, Axis("input", alone=True), Field(description="Token datasets, by name.")]
-Order = Annotated[Values[Literal["sequential", "shuffled"]], Axis(alone=True), Field(description="Order of the rows.")]
-Start = Annotated[
-    Values[Literal["fork", "forkserver", "spawn"]],
-    Axis(alone=True, nothing=""),
-    Field(description="How workers are started."),
-]
-LatencyMs = Annotated[
-    Counts,
-    Axis("endpoint", "latency", "ms"),
-    Field(description="Delay before every answer of the endpoint, in milliseconds."),
-]
-BandwidthMbPerS = Annotated[
-    Counts,
-    Axis("endpoint", "bandwidth", "MB/s", nothing="unlimited bandwidth"),
-    Field(description="Bandwidth of all connections together, in MB per second; 0: no limit."),
-]
-Redirect = Annotated[
-    Values[Literal["no", "yes"]],
-    Axis("endpoint"),
-    Field(description="Whether data requests are redirected to another address, as on the real Hub."),
-]
-Xet = Annotated[
-    Values[Literal["no", "yes"]],
-    Axis("endpoint", "Xet"),
-    Field(
-        description="Whether the endpoint offers files from Xet storage too, as the real Hub does, and the client "
-        "may use it."
-    ),
-]
 
 
 class Matrix(Strict):
@@ -216,11 +183,6 @@ class Experiment(Strict):
 
     PROGRAM: ClassVar[str]
     CHECKED: ClassVar[bool] = False
-    PREPARED: ClassVar[bool] = False
-    SOURCES: ClassVar[tuple[str, ...]] = ()
-    """Sources of repositories that the program can read."""
-    PUSHES: ClassVar[bool] = False
-    """Whether the program pushes to the repository, which is then a copy."""
 
     matrix: Matrix
     workload: str
@@ -270,12 +232,10 @@ class Experiment(Strict):
             path=cell.path,
             workload=self.workload,
             program=f"{PROGRAMS}/{self.PROGRAM}",
-            environment={axes[axis].variable: str(v) for axis, v in cell.axes if axes[axis].role == "environment"},
             arguments=tuple(word for axis, value in flags.items() for word in (f"--{axis.replace('_', '-')}", value)),
             corpus=places.of("corpora", cell["corpus"]) if "corpus" in axes else None,
             num_files=cell.get("num_files"),
             tokens=places.of("tokens", cell["tokens"]) if cell.get("tokens", "none") != "none" else None,
-            prepared=self.PREPARED,
             checked=self.CHECKED,
             timeout_s=self.timeout_s,
             interval_ms=self.interval_ms,
@@ -298,23 +258,3 @@ class Experiment(Strict):
     def points(cls) -> type[Matrix]:
         """The class of its matrix."""
         return cast(type[Matrix], cls.model_fields["matrix"].annotation)
-
-
-class ServedExperiment(Experiment):
-    """Common keys of experiments with a repository, whose endpoint starts and stops with each run."""
-
-    timeout_s: PositiveInt | None = Field(
-        600, description="Seconds after which a run is stopped and recorded as timed out."
-    )
-
-    def job(self, cell: Cell, places: Places) -> Job:
-        conditions = {axis: value for axis, value in cell.axes if self.axes()[axis].role == "endpoint"}
-        repository = places.of("repositories", cell["repository"])
-        served = Served(repository=repository, conditions=conditions, pushes=self.PUSHES)
-        return super().job(cell, places).but(served=served)
-
-    @model_validator(mode="after")
-    def _no_limit(self) -> "ServedExperiment":
-        if self.find_limit:
-            raise ValueError("find_limit: not with a served workload")
-        return self

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from ..job import Job
 from ..paths import Cell
-from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Order, Places, Sizes, Start, TokenDatasets, Values
+from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 # Options of some loaders: names in their modules, each with a number.
 Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_]+-[0-9]+)*)$")]
@@ -15,15 +15,21 @@ Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_
 class LoadMatrix(Matrix):
     """The axes of the workload `load`."""
 
-    tokens: TokenDatasets = Field(["none"], description="Token datasets, by name; `none` for loaders of your own.")
+    tokens: Annotated[Names, Axis("input", alone=True)] = Field(
+        ["none"], description="Token datasets, by name; `none` for loaders of your own."
+    )
     loader: Annotated[Names, Axis(alone=True), Compared("loading_cost", "first")] = Field(
         description="Loaders: modules of `scripts/workloads/loaders`, or your own by name."
     )
-    order: Order = Field(["sequential"])
+    order: Annotated[Values[Literal["sequential", "shuffled"]], Axis(alone=True)] = Field(
+        ["sequential"], description="Order of the rows."
+    )
     workers: Annotated[
         Counts, Axis(unit="workers", nothing="no workers"), Compared("loading_cost", along=("start",))
     ] = Field([0], description="Worker processes of the DataLoader.")
-    start: Start = Field(["fork"])
+    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
+        ["fork"], description="How workers are started."
+    )
     page_cache: Annotated[Values[Literal["cold", "warm"]], Axis("cache")] = Field(
         ["warm"], description="Whether the page cache has nothing (`cold`) or all of the data (`warm`) at the start."
     )
@@ -64,7 +70,7 @@ class LoadExperiment(Experiment):
         job, (reads, words) = super().job(cell, places), places.loader(cell)
         return job.but(
             arguments=[*job.arguments, *words],
-            reads=reads,
+            reads=(reads,),
             page_cache=cell["page_cache"],
             limit_percent=cell["limit_percent"],
         )

@@ -54,7 +54,17 @@ class ScriptExperiment(Experiment):
         script = places.scripts[str(cell["script"])]
         named = (str(cell["arguments"]), str(cell["side"]))
         words = [word for name in named if name != NO_ARGUMENTS for word in shlex.split(script.arguments[name])]
-        job = super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
+        tokens = places.of("tokens", script.tokens) if script.tokens else None
+        job = (
+            super()
+            .job(cell, places)
+            .but(
+                arguments=arguments(script.file, words),
+                corpus=places.of("corpora", script.corpus) if script.corpus else None,
+                tokens=tokens,
+                reads=(script.file, *(f"{tokens}/{name}" for name in script.formats)),
+            )
+        )
         if script.repository:
             conditions = script.model_dump(include={"latency_ms", "bandwidth_mb_per_s", "redirect"})
             served = Served(repository=places.of("repositories", script.repository), conditions=conditions)

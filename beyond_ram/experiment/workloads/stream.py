@@ -4,23 +4,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from ..job import Job
+from ..corpora import PositiveInt
+from ..job import Job, Served
 from ..paths import Cell, Point
 from ..places import HubAddress, TrackedPath
 from .base import (
     Axis,
-    BandwidthMbPerS,
     Compared,
     Counts,
-    LatencyMs,
+    Experiment,
     Matrix,
+    Names,
     Places,
-    Redirect,
-    Repositories,
-    ServedExperiment,
     Sizes,
     Values,
-    Xet,
 )
 
 # A fault of the endpoint: its kind, and N if one in N data requests has it.
@@ -32,7 +29,7 @@ Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-p
 class StreamMatrix(Matrix):
     """The axes of the workload `stream`."""
 
-    repository: Repositories
+    repository: Annotated[Names, Axis("input", alone=True)] = Field(description="Repositories, by name.")
     mode: Annotated[Values[Literal["stream", "download", "s3", "custom", "resume"]], Axis(alone=True)] = Field(
         ["stream"],
         description="`stream`: `load_dataset(streaming=True)`; `download`: downloaded into the cache, then read; "
@@ -48,9 +45,15 @@ class StreamMatrix(Matrix):
     page_size: Annotated[Sizes, Axis("endpoint", "page", "entries")] = Field(
         [1000], description="Entries per page of a file listing."
     )
-    latency_ms: LatencyMs = Field([0])
-    bandwidth_mb_per_s: BandwidthMbPerS = Field([0])
-    redirect: Redirect = Field(["no"])
+    latency_ms: Annotated[Counts, Axis("endpoint", "latency", "ms")] = Field(
+        [0], description="Delay before every answer of the endpoint, in milliseconds."
+    )
+    bandwidth_mb_per_s: Annotated[Counts, Axis("endpoint", "bandwidth", "MB/s", nothing="unlimited bandwidth")] = Field(
+        [0], description="Bandwidth of all connections together, in MB per second; 0: no limit."
+    )
+    redirect: Annotated[Values[Literal["no", "yes"]], Axis("endpoint")] = Field(
+        ["no"], description="Whether data requests are redirected to another address, as on the real Hub."
+    )
     fault: Annotated[Values[Fault], Axis("endpoint", alone=True, nothing="no faults")] = Field(
         ["none"],
         description="`KIND-every-N`: one in N data requests fails once; `error-500`, `too-many-429`, `drop` or `slow`.",
@@ -72,7 +75,11 @@ class StreamMatrix(Matrix):
         [2], description="Batches that each worker prepares in advance."
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="Number of epochs.")
-    xet: Xet = Field(["no"])
+    xet: Annotated[Values[Literal["no", "yes"]], Axis("endpoint", "Xet")] = Field(
+        ["no"],
+        description="Whether the endpoint offers files from Xet storage too, as the real Hub does, and the client "
+        "may use it.",
+    )
 
     def normalise(self, point: dict[str, Any]) -> Point:
         if not point["workers"]:
@@ -91,13 +98,15 @@ class StreamMatrix(Matrix):
         return super().normalise(point)
 
 
-class StreamExperiment(ServedExperiment):
+class StreamExperiment(Experiment):
     """A repository, streamed through a DataLoader."""
 
     PROGRAM = "stream.py"
-    SOURCES = ("parquet", "hub")
 
     workload: Literal["stream"]
+    timeout_s: PositiveInt | None = Field(
+        600, description="Seconds after which a run is stopped and recorded as timed out."
+    )
     module: TrackedPath | None = Field(
         None,
         description="For mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
@@ -111,13 +120,20 @@ class StreamExperiment(ServedExperiment):
     matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
 
     def job(self, cell: Cell, places: Places) -> Job:
-        job, storage = super().job(cell, places), "s3" if cell["mode"] == "s3" else "hub"
+        job = super().job(cell, places)
         module = ["--module", str(self.module)] if cell["mode"] == "custom" else []
-        served = dict(job.served or ()) | {"endpoint": self.endpoint, "storage": storage}
+        served = Served(
+            repository=places.of("repositories", cell["repository"]),
+            conditions={axis: value for axis, value in cell.axes if self.axes()[axis].role == "endpoint"},
+            storage="s3" if cell["mode"] == "s3" else "hub",
+            endpoint=self.endpoint,
+        )
         return job.but(arguments=[*job.arguments, *module], served=served)
 
     @model_validator(mode="after")
     def _keys_and_axes_go_together(self) -> "StreamExperiment":
+        if self.find_limit:
+            raise ValueError("find_limit: not with a served workload")
         for axis in ("page_size", "redirect", "fault", "xet") if self.endpoint else ():
             if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
                 raise ValueError(

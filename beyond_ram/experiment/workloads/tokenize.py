@@ -8,20 +8,16 @@ from ..job import Job
 from ..paths import Cell, Point
 from .base import Axis, Compared, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
-MODES = ("basic", "shard", "flat", "engine")
-"""Our own modes; any other mode is a module of scripts/workloads/peers."""
-
 
 class TokenizeMatrix(Matrix):
     """The axes of the workload `tokenize`."""
 
     corpus: Corpora
-    mode: Annotated[Names, Axis(alone=True)] = Field(
+    mode: Annotated[Values[Literal["basic", "shard", "flat", "engine"]], Axis(alone=True)] = Field(
         ["basic"],
         description="`basic`: one map; `shard`: N shards, mapped one after the other, then concatenated; `flat`: "
         "document by document without `datasets`, in pieces if tokenizers cannot return arrays of ids; `engine`: "
-        "`beyond-ram tokenize` ([tokenize.md](tokenize.md)) with the stack's encoder; or a module of "
-        "`scripts/workloads/peers` ([from-map-to-flat.md](from-map-to-flat.md)).",
+        "`beyond-ram tokenize` ([tokenize.md](tokenize.md)) with the stack's encoder.",
     )
     shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Number of shards in mode `shard`.")
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
@@ -43,8 +39,7 @@ class TokenizeMatrix(Matrix):
     )
     num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set")] = Field(
         [0],
-        description="Worker processes (some peers use threads); 0: the default, which is one process for map and all "
-        "cores for the others.",
+        description="Worker processes; 0: the default, which is one process for map and all cores for the others.",
     )
     cache: Annotated[Values[Literal["cold", "interrupted", "rerun", "warm"]], Axis("cache", alone=True)] = Field(
         ["cold"], description="States of the cache."

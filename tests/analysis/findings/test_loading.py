@@ -77,26 +77,3 @@ def test_readahead_advice_needs_all_runs_with_it_and_none_without(
 ) -> None:
     findings = findings_of(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
     assert sum(finding.kind == "readahead" for finding in findings) == number
-
-
-def ranked(account: str, delivered: int, rep: int = 1, outcome: str = "completed") -> dict[str, object]:
-    cell = {
-        "experiment": "ranks",
-        "stack": "loaders",
-        "tokens": "few",
-        "loader": "a",
-        "order": "sequential",
-        "ranks": 2,
-    }
-    counts = {"rows_expected": 2003, "rows_delivered": delivered, "account": account}
-    return cell | counts | {"rep": rep, "outcome": outcome}
-
-
-def test_row_of_two_ranks_is_named_with_the_number_of_runs() -> None:
-    lines = [ranked("1 twice", 2004), ranked("every row once", 2003, 2), ranked("9 missing", 1994, 3, "failed")]
-    (finding,) = loading._rows_of_ranks({"ddp": pd.DataFrame(lines)})
-    assert (finding.subject, finding.facts["ranks"], finding.facts["account"]) == ("a", 2, "1 twice")
-    assert (finding.scope.confirmed, finding.scope.compared, finding.facts["padded"]) == (1, 2, 1)
-    (more,) = loading._rows_of_ranks({"ddp": pd.DataFrame([ranked("3 twice", 2006)])})
-    assert more.facts["padded"] == 0
-    assert not list(loading._rows_of_ranks({"ddp": pd.DataFrame([ranked("every row once", 2003)])}))

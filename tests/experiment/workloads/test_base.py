@@ -14,8 +14,7 @@ from pydantic import Field
 from beyond_ram.experiment import WORKLOADS, load
 from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
 from beyond_ram.experiment.paths import Point
-from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Values
-from beyond_ram.experiment.workloads.scan import ScanMatrix
+from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Matrix, Values
 
 
 @pytest.fixture
@@ -53,12 +52,16 @@ def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Pat
 
 
 def test_the_matrix_is_checked(root: Path) -> None:
-    config = {"corpora": {}, "experiments": {"d": {"workload": "scan", "matrix": {"stack": ["current"]}}}}
+    config = {
+        "scripts": {"own": {"file": "cases/pandas_2_2_0.py"}},
+        "experiments": {"d": {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}},
+    }
     assert len(load(config, root=root).cells("d")) == 1
 
 
 def test_paths_of_cells_follow_the_grammar() -> None:
-    class DeepMatrix(ScanMatrix):
+    class DeepMatrix(Matrix):
+        size: Annotated[Counts, Axis()] = Field([1])
         workers: Annotated[Counts, Axis(unit="workers")] = Field([0])
         depth: Annotated[Counts, Axis()] = Field([2])
         cache: Annotated[Values[Literal["cold", "interrupted", "rerun"]], Axis("cache")] = Field(["cold"])
@@ -67,17 +70,17 @@ def test_paths_of_cells_follow_the_grammar() -> None:
             return super().normalise(point if point["workers"] else point | {"depth": 0})
 
     class Deep(Experiment):
-        PROGRAM = "scan.py"
+        PROGRAM = "deep.py"
         workload: Literal["deep"]
         matrix: DeepMatrix
 
-    matrix = {"stack": ["s"], "size_mb": [1], "workers": [0, 2], "depth": [2, 5]}
+    matrix = {"stack": ["s"], "workers": [0, 2], "depth": [2, 5]}
     experiment = Deep.model_validate({"workload": "deep", "matrix": matrix})
     paths = [cell.path for cell in experiment.cells("x")]
     assert paths == [
-        "x/stack~s/size_mb~1/workers~0/depth~0/cache~cold/rep~1",
-        "x/stack~s/size_mb~1/workers~2/depth~2/cache~cold/rep~1",
-        "x/stack~s/size_mb~1/workers~2/depth~5/cache~cold/rep~1",
+        "x/stack~s/size~1/workers~0/depth~0/cache~cold/rep~1",
+        "x/stack~s/size~1/workers~2/depth~2/cache~cold/rep~1",
+        "x/stack~s/size~1/workers~2/depth~5/cache~cold/rep~1",
     ]
     assert all(re.fullmatch(run_pattern({"x": experiment}), path) for path in paths)
     sides = interrupted_pattern({"x": experiment})

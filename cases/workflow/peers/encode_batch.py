@@ -6,8 +6,6 @@ All cores are used by the tokenizer's own threads.
 import tokenizers  # noqa: F401
 from peers.how import Flat
 
-LIBRARIES = ()
-
 
 def tokenize(how):
     encode = how.encoder()

@@ -7,7 +7,6 @@ import os
 import numpy
 from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
 
-LIBRARIES = ("megatron-core", "torch")
 # The chunk size of that script's pool.
 CHUNK = 32
 worker = {}

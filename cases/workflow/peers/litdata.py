@@ -5,8 +5,6 @@ import os
 
 import litdata
 
-LIBRARIES = ("litdata", "torch")
-
 
 def rows(file, how):
     """The ids of a file's documents."""

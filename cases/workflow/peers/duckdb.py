@@ -5,8 +5,6 @@ import pyarrow
 import pyarrow.parquet
 from peers.how import lists
 
-LIBRARIES = ("duckdb",)
-
 
 def tokenize(how):
     encode, kind = how.encoder(), pyarrow.list_(pyarrow.int32())

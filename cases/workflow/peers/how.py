@@ -1,6 +1,6 @@
 """Settings for every peer.
 
-A peer is a module with LIBRARIES, whose versions are recorded; a function `tokenize(how)`, which writes the ids of all
+A peer is a module with a function `tokenize(how)`, which writes the ids of all
 documents below `how.out`, in the way its library documents; and a function `documents(how)`, which reads them back, an
 array per document, in the order of the files. It calls `how.cannot` if it cannot use this tokenizer. Libraries are
 imported at the top, so that imports count in no rate.

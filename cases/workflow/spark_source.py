@@ -1,25 +1,26 @@
-"""Workload `spark`: read a repository into Spark, write it back to the Hub, append to it, and read it again.
+"""Read a repository into Spark, write it back to the Hub, append to it, and read it again after each step.
 
-The record is which steps work: a failing step gives its reason, and the next ones continue. Runs without Xet, because
-the local storage accepts one process at a time and Spark's workers write at once.
+A failing step reports its reason, and the next ones continue. Without Xet, because the local storage accepts one
+process at a time and Spark's workers write at once.
 """
 
+import argparse
 import json
 import os
 import re
 import shutil
 import sys
 import time
+from pathlib import Path
 
-import events
-import release
+from report import not_applicable, number
 
-PACKAGES = ("pyspark", "pyspark-huggingface", "datasets", "huggingface-hub", "pyarrow", "pandas", "hf-xet")
 FORMAT = "huggingface"
 WRITTEN = "local/written-by-spark"
+WORK = Path("work").resolve()
 
 
-def session(args):
+def session():
     """Spark on two cores of this machine, listening on the loopback only."""
     import pyspark.sql
     import pyspark_huggingface  # noqa: F401  # registers the data source
@@ -29,8 +30,8 @@ def session(args):
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
-        "spark.local.dir": str(args.work_dir / "spark"),
-        "spark.sql.warehouse.dir": str(args.work_dir / "warehouse"),
+        "spark.local.dir": str(WORK / "spark"),
+        "spark.sql.warehouse.dir": str(WORK / "warehouse"),
         "spark.log.level": "ERROR",
     }
     return pyspark.sql.SparkSession.builder.master("local[2]").appName("beyond-ram").config(map=settings).getOrCreate()
@@ -55,13 +56,13 @@ def refreshed():
     fsspec.AbstractFileSystem.clear_instance_cache()
 
 
-def steps(args, spark):
+def steps(manifest, spark):
     """Each step by name, as a function that returns its rows and whether they are right."""
-    rows = args.manifest["rows"]
+    rows = manifest["rows"]
     held = {}
 
     def read():
-        held["frame"] = spark.read.format(FORMAT).load(args.manifest["id"])
+        held["frame"] = spark.read.format(FORMAT).load(manifest["id"])
         counts = counted(held["frame"])
         held["crc"] = counts[3]
         return counts[0], counts[:3] == expected(rows, 1, 0)[:3]
@@ -85,48 +86,40 @@ def steps(args, spark):
     return {"read": read, "write": overwrite, "append": append}
 
 
-def work(args):
-    events.phase("import")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        events.not_applicable("there is no Java here, which Spark needs")
-    import huggingface_hub
-    import pyspark  # noqa: F401
-
-    release.imported(PACKAGES, clock_s=time.monotonic())
-    events.phase("start")
-    spark = session(args)
-    huggingface_hub.HfApi(token="local").create_repo(WRITTEN, repo_type="dataset")
-    came = 0
-    for name, step in steps(args, spark).items():
-        events.phase(name)
-        began = time.monotonic()
-        try:
-            rows, right = step()
-            why = "" if right else f"{rows} rows came, or not the right ones"
-            outcome = {"works": right, "rows": rows, "reason": why}
-            came += rows
-        except Exception as error:
-            outcome = {"works": False, "rows": None, "reason": reason(error)}
-        events.emit("step", step=name, duration_s=round(time.monotonic() - began, 6), **outcome)
-    events.mark("work", rows=came, bytes_in=args.manifest["bytes"], **events.own_memory())
-    return spark
-
-
 def reason(error):
     """The most informative line of a failure: the first Python error in it."""
     lines = str(error).splitlines()
     named = [line for line in lines if re.match(r"\w*(Error|Exception): ", line)]
-    return (named or [line for line in lines if line.strip()] or [type(error).__name__])[0][:300]
+    return (named or [line for line in lines if line.strip()] or [type(error).__name__])[0]
 
 
 def main():
-    args = events.arguments(__doc__, manifest=json.loads)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--manifest", type=json.loads, required=True, help="what the repository has, as JSON")
+    manifest = parser.parse_args().manifest
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        not_applicable("there is no Java here, which Spark needs")
     # Spark's workers are separate processes, started with this environment.
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HF_TOKEN": "local"}
-    held = [work(args)]
-    held[0].stop()
-    release.teardown({"session": held})
+    import huggingface_hub
+
+    WORK.mkdir()
+    spark = session()
+    huggingface_hub.HfApi(token="local").create_repo(WRITTEN, repo_type="dataset")
+    for name, step in steps(manifest, spark).items():
+        began = time.monotonic()
+        try:
+            rows, right = step()
+            why = "" if right else f"{rows} rows came, or not the right ones"
+        except Exception as error:
+            rows, right, why = 0, False, reason(error)
+        number(f"Right rows after {name}", rows if right else 0, "rows", "higher", exact=True)
+        number(f"Time to {name}", time.monotonic() - began, "s", "lower")
+        if why:
+            number(f"{name} fails: {why}", 1, "runs")
+    spark.stop()
+    shutil.rmtree(WORK)
 
 
 if __name__ == "__main__":
-    events.run(main)
+    main()

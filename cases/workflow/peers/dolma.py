@@ -7,8 +7,6 @@ from pathlib import Path
 
 from dolma.tokenizer import tokenize_in_parallel
 
-LIBRARIES = ("dolma",)
-
 
 def end(how):
     """The end-of-document entry that dolma requires, unless documents already end so: the last entry of the

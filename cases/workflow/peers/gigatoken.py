@@ -4,8 +4,6 @@ once."""
 import gigatoken
 from peers.how import Flat
 
-LIBRARIES = ("gigatoken", "awkward")
-
 
 def tokenize(how):
     try:

@@ -12,8 +12,6 @@ from datatrove.pipeline.readers import JsonlReader
 from datatrove.pipeline.tokens import DocumentTokenizer
 from peers.how import cut
 
-LIBRARIES = ("datatrove",)
-
 
 def tokenize(how):
     os.environ["TOKENIZERS_PARALLELISM"] = "false"

@@ -4,8 +4,6 @@ import polars
 import pyarrow.parquet
 from peers.how import lists
 
-LIBRARIES = ("polars",)
-
 
 def tokenize(how):
     encode = how.encoder()

@@ -1,0 +1,59 @@
+"""Other programs that turn text into files of ids: they give the ids of mode `engine`, or a reason."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.metrics.reported import reported
+
+from ..conftest import ROOT, interpreter
+from ..workloads.encoding import check, events_in, make, reason, run
+
+pytestmark = pytest.mark.slow
+
+CASE = ROOT / "cases/workflow/peer.py"
+# Peers whose stacks are quick to build and import; config/tokenizers.yaml runs all.
+SMALL = ("encode_batch", "polars", "duckdb", "datatrove")
+HASH, TOKENS = "Hash of the ids [48 bits of SHA-256, neither, exact]", "Tokens [tokens, neither, exact]"
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("peers"), "byte-level")
+
+
+def through(stack: str, mode: str, corpus: Path, work: Path) -> tuple[dict[str, float], str | None]:
+    """The numbers of a peer's run, and why it does not apply."""
+    work.mkdir()
+    command = [interpreter(stack), CASE, "--corpus", corpus, "--mode", mode, "--num-proc", "2", "--batch-size", "4"]
+    environment = os.environ | {"BEYOND_RAM_EVENTS": str(work / "events")}
+    subprocess.run(command, env=environment, cwd=work, check=True, timeout=300)
+    events = events_in(work / "events")
+    return reported(events), reason(events)
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(("stack", "modes"), [("peers", (*SMALL, "gigatoken")), ("peers-next", SMALL)])
+def test_peers_give_the_ids_of_the_engine(words: Path, tmp_path: Path, stack: str, modes: tuple[str, ...]) -> None:
+    run("encoder", "tokenize_corpus.py", tmp_path / "engine", words, "--mode", "engine", "--num-proc", "2")
+    (wanted,) = check(tmp_path / "engine", corpus=words, python=interpreter("encoder"))
+    for mode in modes:
+        numbers, why = through(stack, mode, words, tmp_path / f"{stack}-{mode}")
+        if why:
+            assert (stack, mode) == ("peers-next", "datatrove"), why
+            continue
+        assert (numbers[TOKENS], numbers[HASH]) == (wanted["tokens"], int(wanted["ids_sha256"][:12], 16)), mode
+
+
+def test_missing_package_and_unsupported_tokenizer_get_a_reason(words: Path, tmp_path: Path) -> None:
+    assert through("peers", "dolma", words, tmp_path / "none")[1] == "No module named 'dolma'"
+    (tmp_path / "corpus").mkdir()
+    metaspace = make(tmp_path / "corpus", "characters")
+    why = through("peers", "gigatoken", metaspace, tmp_path / "panics")[
+        1
+    ]  # 0.10 panics; a release that takes it gives ids
+    assert why is None or why.startswith("gigatoken does not take this tokenizer: ")
