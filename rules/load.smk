@@ -1,7 +1,6 @@
 """Loading for training: token datasets, their formats, and loaders.
 
-Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders` and `pareto`,
-figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
+Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, table `loaders`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
 """
 
 
@@ -74,7 +73,7 @@ OUTPUTS.add(
     "load",
     "Loading",
     covers=lambda one: one.workload == "load",
-    tables=["loaders", "pareto"],
+    tables=["loaders"],
     figures={
         "loading_cost": Figure("Loading: rows against memory"),
         "loading_accounts": Figure("Loading: every row accounted for"),

@@ -1,6 +1,6 @@
 """The smallest memory limit of a cell, and the readings of a run without a limit that predict it."""
 
-from .base import CLOCK, EXACT, Column, Metric, Record
+from .base import CLOCK, EXACT, Column, Record
 
 PREDICTORS = {
     "rss_bytes": "peak RSS",
@@ -37,27 +37,10 @@ COLUMNS: list[Column] = [
         "the largest of the three above; `ended` says how the run ended there", _PROBED, direction="lower"),
     Column("completed_at_bytes", "Smallest limit that completed", "bytes", ("limits",),
         "smallest limit under which the work was done", _PROBED, direction="lower"),
-    Metric("smallest_limit_bytes", "Smallest limit that completed", "bytes", ("loaders",),
-        "completed_at_bytes of table limits", _PROBED,
-        lambda record, _: record.get("limit", {}).get("completed_at_bytes"), direction="lower"),
     Column("ask_bytes", "Memory request", "bytes", ("limits",),
         "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB; see watch.md",
         "the rule of `beyond-ram watch` and of the workflow's own requests; error_ask has its error",
         direction="lower"),
-    Column("kept_bytes", "Kept memory", "bytes", ("fit",),
-        "peak of unreclaimable memory, as `beyond-ram watch` prints it; median of the repeats",
-        "by the memory group where one could be made, else by PSS and marks", direction="lower"),
-    Column("predicted_bytes", "Kept memory, predicted from smaller inputs", "bytes", ("fit",),
-        "the model of `beyond-ram fit`; `low` and `high` are the ends of its 90 % interval; see fit.md",
-        "`inside` says whether the reading is inside", direction="lower", names=("predicted_bytes", "low", "high")),
-    Column("inside", "Whether the reading lies in the predicted interval", "yes or no", ("fit",),
-        "low <= kept_bytes <= high", EXACT),
-    Column("input_size", "Size of the input", "rows or bytes", ("fit",),
-        "rows of the token dataset, or bytes of the text", EXACT),
-    Column("times_as_far", "How far it is predicted", "ratio", ("fit",),
-        "input_size over the largest of the cells that it is predicted from", EXACT),
-    Column("from_cells", "Cells that it is predicted from", "cells", ("fit",),
-        "those with a smaller input; of a combination that was not run: all", EXACT),
     Column("slowed_at_bytes", "Largest limit that slowed it down", "bytes", ("limits",),
         "largest limit under which it did not keep its share of speed", _PAIRED, direction="lower"),
     Column("speed_kept_at_bytes", "Smallest limit that keeps the speed", "bytes", ("limits",),

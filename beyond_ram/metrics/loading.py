@@ -6,7 +6,6 @@ from typing import Any
 from .base import (
     CPU,
     EXACT,
-    MARK,
     SIZES,
     Column,
     Derive,
@@ -223,7 +222,7 @@ COLUMNS: list[Column] = [
             _first_batch(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
-    Metric("held_bytes", "Kept memory", "bytes", ("runs", "loaders", "pareto"),
+    Metric("held_bytes", "Kept memory", "bytes", ("runs", "loaders"),
         "anonymous PSS and PSS of shared memory: the larger of after the first batch and at the end",
         f"{_IN_PHASE}; peak_anon_bytes has what was higher in between", _held, direction="lower", decided=("load",),
         required=True),
@@ -237,10 +236,10 @@ COLUMNS: list[Column] = [
     Metric("ceiling_rows_per_cpu_s", "Read ceiling", "rows/CPU-s", ("loaders",),
         "the fastest way of reading in the same order without a loader, from the page "
         f"cache; {_RATES}", "over half a CPU-second; includes the account", _ceiling),
-    Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders", "pareto"),
+    Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders"),
         f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", CPU, _first_rate, direction="higher",
         decided=("load",)),
-    Metric("rows_per_cpu_s_warm", "Rows per CPU-second of later epochs", "rows/CPU-s", ("runs", "loaders", "pareto"),
+    Metric("rows_per_cpu_s_warm", "Rows per CPU-second of later epochs", "rows/CPU-s", ("runs", "loaders"),
         f"rows delivered / CPU-seconds, {_WARM}{_LONG}; {_RATES}", CPU, _warm_rate, direction="higher",
         decided=("load",), beside="rows_per_cpu_s"),
     Metric("rows_per_s_first_epoch", "Rows per second, first epoch", "rows/s", ("loaders",),
@@ -266,7 +265,7 @@ COLUMNS: list[Column] = [
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
         "CPU time of each worker until its work starts, imports included, and of the main process "
         "until the first batch", CPU, _startup, direction="lower"),
-    Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders", "pareto"),
+    Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders",),
         "rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; geometric mean over repeats that "
         "finished, with the 95 % interval of `against_ceiling`'s decision",
         "both read from the page cache and include the account", _share_of_ceiling, direction="higher"),
@@ -286,5 +285,4 @@ COLUMNS: list[Column] = [
     Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),
         "`read_bytes` of all processes over the first epoch", "the kernel's count, without reads from the page cache",
         _read, direction="lower"),
-    Column("end_pss_bytes", "PSS at the end", "bytes", ("pareto",), "as in table loaders", MARK, direction="lower"),
 ]  # fmt: skip

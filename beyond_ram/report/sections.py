@@ -8,20 +8,16 @@ import pandas as pd
 
 from ..analysis import changes as changes_of
 from ..analysis import claims as claims_of
-from ..analysis import pareto as pareto_of
 from ..analysis import stack_differences
 from ..analysis.findings import Finding
-from ..analysis.frame import Cell, cells, describe, same_but_for, varied
-from ..analysis.loaders import OF_A_LOADER, by_way
+from ..analysis.frame import cells, describe, varied
 from ..analysis.outcomes import tally
-from ..figures import MB, counts, loader_kind
+from ..figures import MB, counts
 from ..stacks.differences import packages_in_words
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
-# Kernel readings vary by this share for no reason.
-_BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
 
@@ -168,63 +164,6 @@ def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
         }
         for line in lines
     ]
-
-
-def _why(line: Mapping[Any, Any]) -> str:
-    """The reason to choose a loader, the number of alternatives, and its values."""
-    others = f"{line['of_loaders'] - 1:.0f}"
-    unranked = f"; {line['without_rate']:.0f} without a rate" if line["without_rate"] else ""
-    return (
-        f"{line['chosen_for']} of {line['of_loaders']:.0f} ({line['ranked_by']}{unranked}); shown to be faster than "
-        f"{line['faster_than']:.0f} of {others}, leaner than {line['leaner_than']:.0f}"
-    )
-
-
-def pareto(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
-    """The title and lines of each Pareto front."""
-    if table.empty:
-        return
-    table = by_way(table)
-    for cell, group in same_but_for(table, *OF_A_LOADER):
-        yield _loaded(cell, table), [_choice(line) for line in group.to_dict("records")]
-
-
-def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
-    """The settings in which no loader could be chosen, in words."""
-    if loaders is None:
-        return []
-    return [f"{_loaded(cell, loaders)}: {why}" for cell, why in pareto_of.unranked(loaders, table)]
-
-
-def _loaded(cell: Cell, table: pd.DataFrame) -> str:
-    """The data and settings of a loading run, without the loader, in words."""
-    conditions = (axis for axis in varied(table) if axis not in ("experiment", "tokens", *OF_A_LOADER))
-    return ", ".join([f"tokens {cell['tokens']}", *describe(cell, conditions)])
-
-
-def _elsewhere(line: Mapping[Any, Any]) -> float:
-    """How far PSS is above the cgroup's peak, because another cgroup was charged; NaN if it is not above."""
-    held = line.get("peak_cgroup_bytes")
-    over = line["end_pss_bytes"] - (math.nan if held is None else held)
-    return float(over) if over > _BY_READING * line["end_pss_bytes"] else math.nan
-
-
-def _choice(line: Mapping[Any, Any]) -> Line:
-    return {
-        "loader": line["loader"],
-        "kind": loader_kind(line["loader_kind"])[0],
-        "shuffle": line["shuffle"] if line["order"] == "shuffled" else "",
-        "lends": line["lends"] if _is_set(line["lends"]) else "",
-        "rows": _number(line["rows_per_cpu_s"]),
-        "warm": _number(line["rows_per_cpu_s_warm"]),
-        "share": _number(line["share_of_limit"], "{:.0%}"),
-        "held": _number(line["held_bytes"] / MB),
-        "pss": _number(line["end_pss_bytes"] / MB),
-        "elsewhere": _number(_elsewhere(line) / MB),
-        "n": f"{line['n']:.0f} of {line['asked']:.0f}",
-        "why": _why(line),
-        "tags": tags([line]),
-    }
 
 
 def differences(changed: pd.DataFrame, differ: pd.DataFrame | None) -> list[dict[str, str]]:

@@ -196,8 +196,6 @@ def _table_sections(tables: Tables) -> dict[str, Any]:
     return {
         "claims": sections.claims(tables["comparisons"], tables["runs"]) if "comparisons" in tables else [],
         "post": POST,
-        "pareto": list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
-        "unranked": sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
         "holders": list(sections.holders(tables["holders"])) if "holders" in tables else [],
         "changes": [] if changed is None else sections.changes(changed),
         "changed": "" if changed is None else changes.counts(changed),

@@ -16,27 +16,6 @@ from beyond_ram.report.cells import named
 from ..analysis.findings.test_compared import runs
 from ..analysis.opposite import finding_sources, report
 
-LOADED = {
-    "experiment": "quarter", "stack": "s", "tokens": "t", "order": "shuffled", "loader": "threads", "workers": 0,
-    "loader_kind": "ours", "shuffle": "rows", "lends": "", "rows_per_cpu_s": 1.0, "rows_per_cpu_s_warm": None,
-    "share_of_limit": None, "held_bytes": 3e8, "end_pss_bytes": 774e6, "peak_cgroup_bytes": 513e6, "n": 2, "asked": 2,
-    "of_loaders": 2, "faster_than": 0, "leaner_than": 0, "without_rate": 0, "ranked_by": "first epoch",
-    "chosen_for": "least memory",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("cgroup_peak_bytes", "expected"),
-    [
-        (513e6, "261"),
-        (900e6, ""),
-        (None, ""),
-    ],
-)
-def test_pss_above_the_peak_of_the_group_is_explained(cgroup_peak_bytes: float | None, expected: str) -> None:
-    ((_, (line,)),) = sections.pareto(pd.DataFrame([LOADED | {"peak_cgroup_bytes": cgroup_peak_bytes}]))
-    assert (line["pss"], line["elsewhere"]) == ("774", expected)
-
 
 def test_holders_or_a_reason_are_listed_by_cell() -> None:
     shared = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
