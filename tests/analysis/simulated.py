@@ -1,6 +1,6 @@
 """Simulated reports, from random draws and from recorded runs: how often decisions are wrong, and effects found.
 
-`python -m tests.analysis.simulated` prints the tables of docs/method-evidence.md.
+`python -m tests.analysis.simulated` prints the tables of docs/method.md.
 """
 
 import functools
@@ -251,7 +251,7 @@ def growths(reports: int, rng: np.random.Generator) -> None:
 
 
 def main() -> None:
-    """Print the tables of docs/method-evidence.md."""
+    """Print the tables of docs/method.md."""
     rng = np.random.default_rng(1)
     print(
         "| variances of cells | n | m | comparisons | 95 % intervals that cover the truth "

@@ -302,7 +302,7 @@ def test_threshold_is_a_share_or_an_amount() -> None:
 @pytest.mark.parametrize("spread", simulated.SPREADS)
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
 def test_intervals_cover_the_truth_at_their_stated_rate(spread: str, n: int, m: int, alike: bool) -> None:
-    """30 cells; docs/method-evidence.md has the full table, with more reports and fewer cells."""
+    """30 cells; docs/method.md has the full table, with more reports and fewer cells."""
     covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 120, np.random.default_rng(1), alike=alike)
     assert 0.93 <= covered_share <= 0.975
     assert alarm_share <= 0.1
