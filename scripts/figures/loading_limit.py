@@ -64,7 +64,8 @@ def label(line):
     text = figures.two_digits(rate) if rate == rate else "no rows"
     if line["read_per_byte"] == line["read_per_byte"]:
         text += f", read {figures.two_digits(line['read_per_byte'])} times"
-    return f"{text}, {ended(line)}" if ended(line) else text
+    end = ended(line).replace("timed out after", "cut at")  # shorter, for a phone
+    return f"{text}, {end}" if end else text
 
 
 def ended(line):
