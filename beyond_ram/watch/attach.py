@@ -152,6 +152,7 @@ class _Following:
     def _follow(self, weighing: Instrument, began_s: float) -> str:
         """Sample until the target has ended, or a signal or the time limit stops it. Returns the outcome."""
         empty_s, due = math.inf, time.monotonic()
+        read_limit_s = due
         while True:
             stop = _stopped(max(0.0, due - time.monotonic()))
             now = time.monotonic()
@@ -160,6 +161,9 @@ class _Following:
             if now < due:
                 continue
             weighing.look(self.first)
+            if self.around and self.around.limit_bytes is None and now >= read_limit_s:
+                self.around.read_limit()  # a scheduler sets it after it has made the group
+                read_limit_s = now + _EMPTY_S
             if self.tree.living:
                 empty_s = math.inf
             else:

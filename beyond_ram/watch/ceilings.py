@@ -90,7 +90,7 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         verdict, why = UNKNOWN, why or "it was never read"
     elif peak is not None and peak + advice.between_bytes(record["peak"]) > ceiling.max_bytes:
         verdict, why = UNKNOWN, advice.between(record["peak"])
-    elif (group := _of_group(record["peak"])) is not None and group > ceiling.max_bytes:
+    elif (group := _of_group(record["peak"], "shmem_bytes")) is not None and group > ceiling.max_bytes:
         held = f"its memory group held up to {group / 1e6:,.0f} MB that the kernel could not take back"
         verdict, why = UNKNOWN, f"{held}, and no reading shows whose: `exec` resets the marks of a process"
     elif record.get("left_running"):
@@ -128,18 +128,21 @@ def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
         return sampled, None
     most = max(sampled, peak["anon_upper_bound_bytes"])
     marked = min(most, sampled + peak["unseen_bytes"])
-    group = _of_group(peak)
+    group = _of_group(peak, "shmem_bytes", "kernel_bytes")
     if group is not None:
         return max(sampled, min(marked, group)), most
     return (marked if peak["processes"] <= 1 else sampled), most
 
 
-def _of_group(peak: Mapping[str, Any]) -> int | None:
-    """The peak of what may be anonymous memory in the command's own group; None without one that has all of it."""
+def _of_group(peak: Mapping[str, Any], *without: str) -> int | None:
+    """The peak of kept memory in the command's own group, without some kinds; None without a group that has all of it.
+
+    Kernel memory is what is left of the usage, so while a process gives up its memory, some of that counts as such.
+    """
     kept = peak.get("kept") or {}
     if kept.get("basis") != advice.GROUP or not kept.get("whole", True):
         return None
-    return int(kept["kept_bytes"] - sum(kept["at_kept"].get(name, 0) for name in ("shmem_bytes", "kernel_bytes")))
+    return int(kept["kept_bytes"] - sum(kept["at_kept"].get(name, 0) for name in without))
 
 
 def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -257,6 +257,11 @@ class Around:
             return False
         return held.kept_bytes - own.anon_bytes - own.shmem_bytes - own.swap_bytes <= _UNLISTED_BYTES
 
+    def read_limit(self) -> None:
+        """Read the limit again."""
+        with contextlib.suppress(OSError):
+            self.limit_bytes = limit_bytes(self.meter.path, self.meter.version)
+
     def kills(self) -> int | None:
         """Kills for lack of memory since this object was made; None if unknown."""
         now = self.meter.kills()

@@ -111,7 +111,11 @@ def _marked(marks: dict[str, Any]) -> str:
     """The kernel's high-water marks."""
     if marks["concurrent_upper_bound_bytes"] is None:
         return "not known: spikes between two samples are missed"
-    ends = "exact since its last exec" if not marks["lower_bounds"] else "exact up to the last sample of each process"
+    ends = (
+        "exact but for memory before an exec"
+        if not marks["lower_bounds"]
+        else "exact up to the last sample of each process"
+    )
     top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
     largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
     several = len(marks["processes"]) > 1

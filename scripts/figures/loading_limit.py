@@ -141,7 +141,8 @@ def reached(line):
     end = "" if line["n"] else f" until it was {ended(line)}"
     if rate != rate:
         return f"no rows within a second ({n}){end}"
-    range_of = f"{figures.two_digits(low)} to {figures.two_digits(high)}, " if low < high else ""
+    ends = figures.two_digits(low), figures.two_digits(high)
+    range_of = f"{' to '.join(ends)}, " if ends[0] != ends[1] else ""
     return f"{figures.two_digits(rate)} rows/s ({range_of}{n}){end}"
 
 

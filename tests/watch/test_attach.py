@@ -441,6 +441,27 @@ def test_process_with_a_reused_id_is_not_followed(seen_to_end: bool, reader: str
         tree.close()
 
 
+@pytest.mark.cgroup
+@pytest.mark.slow
+@needs_group
+def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_path: Path) -> None:
+    group = groups.make()
+    name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
+    with subprocess.Popen([*PYTHON, "import time; time.sleep(1000)"]) as process:
+        try:
+            (group.path / "cgroup.procs").write_text(str(process.pid))
+            attached_record = attach.attach(
+                targets.group(group.path),
+                tmp_path,
+                attach.AttachOptions(on_begin=lambda: (group.path / name).write_text(str(300 << 20)), timeout_s=0.5),
+            )
+        finally:
+            process.kill()
+            process.wait()
+            group.remove()
+    assert attached_record["peak"]["around"]["limit_bytes"] == 300 << 20
+
+
 @pytest.mark.slow
 def test_events_of_an_attached_program_are_read(
     ready: tuple[int, int], go: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

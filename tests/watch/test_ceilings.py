@@ -157,10 +157,10 @@ def test_peak_at_its_ceiling_is_within() -> None:
     assert [entry["verdict"] for entry in judged] == ["within", "above"]
 
 
-def in_a_group(kept_bytes: int, **more: Any) -> dict[str, Any]:
+def in_a_group(kept_bytes: int, kernel_bytes: int = MB, **more: Any) -> dict[str, Any]:
     """A run in a group of its own that held so much; all readings and marks are below 2 MB."""
     marks = {"processes": [{"hwm_bytes": 2 * MB, "name": "x"}], "concurrent_upper_bound_bytes": 2 * MB}
-    kept = {"basis": "group", "whole": True, "kept_bytes": kept_bytes, "at_kept": {"kernel_bytes": MB}}
+    kept = {"basis": "group", "whole": True, "kept_bytes": kept_bytes, "at_kept": {"kernel_bytes": kernel_bytes}}
     peak = {"anon_bytes": MB, "anon_upper_bound_bytes": 2 * MB, "unseen_bytes": 0, "rss_bytes": 2 * MB, "processes": 1}
     peak |= {"pss_bytes": MB, "hwm_bytes": marks, "held_by": {}, "kept": kept}
     return {"peak": peak, **more}
@@ -172,6 +172,10 @@ def in_a_group(kept_bytes: int, **more: Any) -> dict[str, Any]:
     [
         (in_a_group(3 * MB), "within"),
         (in_a_group(63 * MB), "unknown"),  # exec resets the mark of a process
+        (
+            in_a_group(63 * MB, kernel_bytes=30 * MB),
+            "unknown",
+        ),  # memory that a process gives up counts as kernel memory
         (in_a_group(3 * MB, left_running=[{"pid": 7, "name": "daemon"}]), "unknown"),
     ],
 )

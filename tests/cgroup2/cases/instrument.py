@@ -155,7 +155,7 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
 
     search._probe = probe
     setting = SimpleNamespace(job=SimpleNamespace(limit_speed_share=None))
-    search._search_limit(setting, record)  # type: ignore[arg-type]
+    search._search_limit(setting, record, math.inf)  # type: ignore[arg-type]
     completed_bytes = record["limit"]["completed_at_bytes"]
     with made("by-hand") as group:
         enough, killed = 100 * MB, 30 * MB
