@@ -1,5 +1,6 @@
 """How exact the instrument is on cgroup v2, and what a killed one leaves behind."""
 
+import math
 import os
 import random
 import re
