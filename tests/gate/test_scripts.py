@@ -24,7 +24,7 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
         for version, (mb, answer) in sizes.items()
     ]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(schedule, "LOOKS", (4,))  # four repeats show it; other metrics need many
+    monkeypatch.setattr(schedule, "LOOKS", (4, 6, 8))  # few repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
     (tmp_path / "stairs").mkdir()  # a checkout beside the script, which is neither side
     (tmp_path / "stairs/__init__.py").write_text("def answer(): return 'mine'\n")

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,9 +36,10 @@ def config(project: Path, current: None) -> Path:
 
 def on_terminal(
     project: Path, *words: str, snakemake: Sequence[str] = (sys.executable, "-m", "snakemake"), path: str = "",
-    interrupt_at: str = "",
+    interrupt_at: str = "", running: Path | None = None,
 ) -> tuple[int, str]:  # fmt: skip
-    """Exit status and output of a call in a terminal of its own; with Ctrl-C once its output has a pattern.
+    """Exit status and output of a call in a terminal of its own; with Ctrl-C once its output has a pattern, and a file
+    has content that the measured program writes.
 
     Ctrl-C does not reach the fork in `path` (../forks), which is not in the terminal's group.
     """
@@ -63,6 +65,8 @@ def on_terminal(
             break
         output += part
         if not interrupted and re.search(interrupt_at.encode(), output):
+            while running and not (running.exists() and running.read_text()):
+                time.sleep(0.1)
             os.killpg(child.pid, signal.SIGINT)  # as a terminal does
             interrupted = True
     os.close(ours)
@@ -106,13 +110,21 @@ def test_pipe_gets_a_plain_line_for_each_job(project: Path, snakemake: Snakemake
     assert len(again.splitlines()) < 4
 
 
-def test_ctrl_c_ends_without_a_traceback(project: Path, config: Path) -> None:
+def test_ctrl_c_ends_the_run_and_the_next_call_goes_on(
+    project: Path, snakemake: Snakemake, config: Path, tmp_path: Path
+) -> None:
     shutil.rmtree(project / RESULTS, ignore_errors=True)
-    with besides(project, "import time; time.sleep(60)"):
-        status, output = on_terminal(project, TABLE, "--configfile", str(config), interrupt_at=r"of 2 runs: tiny")
+    running = tmp_path / "running"
+    program = f"import os, time; open({str(running)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    with besides(project, program):
+        words = (TABLE, "--configfile", str(config))
+        status, output = on_terminal(project, *words, interrupt_at=r"of 2 runs: tiny", running=running)
     assert status != 0
     assert "Terminating processes on user request" in output
-    assert "Traceback" not in output.partition("Terminating")[2].partition("Exception ignored")[0]
+    assert not Path("/proc", running.read_text()).exists()
+    assert not [*(project / RESULTS / "runs").rglob("run.json")]
+    done = snakemake(TABLE, "--configfile", str(config))
+    assert done.returncode == 0, done.stderr
 
 
 def test_known_options_of_snakemake_work_as_usual(project: Path, snakemake: Snakemake, config: Path) -> None:

@@ -126,7 +126,7 @@ def test_epilogs_and_script_print_the_memory_request(administered: Path, one_nod
             assert line.startswith(f"beyond-ram: job {job}: asked for {REQUESTED_MB * 2**20 / 1e6:,.0f} MB; used 2"), (
                 line
             )
-            assert 200 < ask_mib(line) < 300
+            assert 200 < ask_mib(line) < 400  # page cache that another test evicts meanwhile counts as kept
     assert re.search(r"2\d\d MB anonymous, \d+ MB file, 0 MB shared", logs["epilog.log"])
     assert "with page cache" in logs["job.out"]
     assert len(logs["epilog.log"].splitlines()) == 1
