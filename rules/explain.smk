@@ -23,7 +23,6 @@ OUTPUTS.add(
             repeats_work,
         ),
         "what_helps": Figure("What remedies do", varies("remedy")),
-        "encoders": Figure("Ways to the same ids", varies("subject")),
     },
 )
 

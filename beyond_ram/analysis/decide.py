@@ -231,13 +231,6 @@ class Decision:
     strength: float
     """Lower bound of the difference: log of the ratio at the end of the interval nearest to no effect, or 0."""
 
-    @property
-    def corrected_ends(self) -> tuple[float, float]:
-        """The ends of the interval at the corrected level."""
-        if math.isnan(self.ratio):
-            return self.difference - self.detectable, self.difference + self.detectable
-        return self.ratio / self.detectable, self.ratio * self.detectable
-
 
 def differences(first: Array, second: Array) -> Array:
     """One value per pair. Their mean is the second mean minus the first; their scatter is the scatter of that mean.

