@@ -38,13 +38,13 @@ TOLERANCE = 0.03
 RISK = 0.05
 """The chance that a change in `rare` of the runs shows in none of them."""
 _MOST = 2520
-"""Relabellings are enumerated up to this number (eight runs a side), else so many are drawn."""
+"""All relabellings are tested if there are no more than this (eight runs a side); else this many are drawn."""
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What is asked of one metric."""
+    """How one metric is decided."""
 
     direction: Literal["lower", "higher", "neither"] = "lower"
     """Which way is better; with "neither", each change is worse."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +66,7 @@ class _Decided:
     def _reason(self, metric: Metric, effect: float) -> str:
         question, decision = self.comparison.question, self.decision
         if decision.result == "same":
-            return same_in_words(question.metric, self.few)
+            return same_in_words([question.metric], self.few)
         if decision.result == "worse" and metric.direction == "neither":
             return OTHER_WORK
         if decision.result != "undecided":
@@ -134,13 +135,13 @@ def threshold_in_words(metric: str) -> str:
     return f"{SHARE:.0%}, at least {in_unit(metric, least)}" if least else f"{SHARE:.0%}"
 
 
-def same_in_words(metric: str, n: int) -> str:
-    """What `same` after `n` runs cannot have seen."""
-    missed = f"a change in under {rare(n):.0%} of the runs"
-    if metric == FAILED:
+def same_in_words(metrics: Iterable[str], n: int) -> str:
+    """What `same` of these metrics after `n` runs cannot have seen."""
+    missed, others = f"a change in under {rare(n):.0%} of the runs", [name for name in metrics if name != FAILED]
+    if not others:
         return f"may have missed {missed}"
-    least = threshold_of(metric).least
-    typical = f"{TOLERANCE:.0%} or {in_unit(metric, least)}" if least else f"{TOLERANCE:.0%}"
+    leasts = [in_unit(name, least) for name in others if (least := threshold_of(name).least)]
+    typical = " or ".join(dict.fromkeys([f"{TOLERANCE:.0%}", *leasts]))
     return f"may have missed a typical change under {typical}, or {missed}"
 
 

@@ -30,7 +30,7 @@ from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 # A run has at least these seconds, also where the budget is used up.
 LEAST_S = 10.0
 SHORT_S, FEWEST_SHORT = 45.0, 8
-"""If so many runs of each side take up to these seconds in all, a metric is the same only after as many."""
+"""Where eight runs of each side take at most 45 s in all, `same` needs eight."""
 
 
 @dataclass(frozen=True)

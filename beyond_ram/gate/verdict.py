@@ -91,7 +91,7 @@ class Gate:
     def missed(self) -> list[str]:
         """What `same` cannot have seen, in a sentence; none if nothing is the same."""
         same = self.table[self.table["result"] == "same"]
-        return [f"same: {same_in_words('', int(same['n'].min()))}"] if len(same) else []
+        return [f"same: {same_in_words(same['metric'], int(same['n'].min()))}"] if len(same) else []
 
     @property
     def without(self) -> list[str]:

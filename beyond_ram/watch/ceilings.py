@@ -137,7 +137,7 @@ def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
 def _of_group(peak: Mapping[str, Any], *without: str) -> int | None:
     """The peak of kept memory in the command's own group, without some kinds; None without a group that has all of it.
 
-    Kernel memory is what is left of the usage, so while a process gives up its memory, some of that counts as such.
+    On v1 kernel memory is computed: the usage less all other kinds. It is too large while a process frees its memory.
     """
     kept = peak.get("kept") or {}
     if kept.get("basis") != advice.GROUP or not kept.get("whole", True):

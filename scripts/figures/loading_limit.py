@@ -121,7 +121,7 @@ def fastest(table):
 
 
 def apart(ordered):
-    """The loaders whose range meets that of the first."""
+    """The loaders whose range overlaps the range of the first, as a clause."""
     first, *others = ordered
     level = [one["loader"] for one in others if one["rows_per_s_reached_max"] >= first["rows_per_s_reached_min"]]
     return f", not told apart from {', '.join(level)}" if level else ""

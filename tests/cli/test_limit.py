@@ -10,15 +10,8 @@ from beyond_ram.cli import main
 from beyond_ram.cli.limit import _lines
 from beyond_ram.watch.pagecache import evict, residency
 
-# Reads a file into locked memory: the kernel cannot take back what it charges for it.
-LOCKS = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-file, size = os.open(sys.argv[1], os.O_RDONLY), os.path.getsize(sys.argv[1])
-place = libc.mmap(None, ctypes.c_size_t(size), 1, 1, file, ctypes.c_long(0))
-assert not libc.mlock(ctypes.c_void_p(place), ctypes.c_size_t(size))
-"""
+from ..watch.conftest import LOCKS
+
 # Reads files, each of which is open for a short time only.
 READS_MANY = "import os, sys\nfor one in os.scandir(sys.argv[1]): open(one.path, 'rb', 0).read()\n"
 

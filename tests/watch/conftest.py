@@ -28,6 +28,17 @@ def no_group() -> str | None:
     return None
 
 
+# Reads a file into locked memory: the kernel cannot take back what it charges for it.
+LOCKS = """
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+file, size = os.open(sys.argv[1], os.O_RDONLY), os.path.getsize(sys.argv[1])
+place = libc.mmap(None, ctypes.c_size_t(size), 1, 1, file, ctypes.c_long(0))
+assert not libc.mlock(ctypes.c_void_p(place), ctypes.c_size_t(size))
+time.sleep(0.2)
+"""
+
 needs_group = pytest.mark.skipif(no_group() is not None, reason=f"no memory cgroup can be made here: {no_group()}")
 
 

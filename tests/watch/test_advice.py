@@ -21,7 +21,7 @@ from beyond_ram.watch import LimitError, WatchOptions, ceilings, jobs, summary, 
 from beyond_ram.watch.pagecache import evict, residency
 
 from . import advised
-from .conftest import PYTHON, Watch, needs_group
+from .conftest import LOCKS, PYTHON, Watch, needs_group
 
 GIB = 1 << 30
 
@@ -230,17 +230,6 @@ def test_request_is_enough_and_not_much_more(situation: str, smallest: dict[str,
     above = [result["ask_bytes"] - result["smallest_bytes"] for result in like]
     assert not [result for result, over in zip(like, above, strict=True) if result["ratio"] >= 2 and over >= 64e6]
     assert names or statistics.median(result["ratio"] for result in like) < 1.3
-
-
-LOCKS = """
-import ctypes, os, sys, time
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-file, size = os.open(sys.argv[1], os.O_RDONLY), os.path.getsize(sys.argv[1])
-place = libc.mmap(None, ctypes.c_size_t(size), 1, 1, file, ctypes.c_long(0))
-assert not libc.mlock(ctypes.c_void_p(place), ctypes.c_size_t(size))
-time.sleep(0.2)
-"""
 
 
 @pytest.mark.cgroup
