@@ -95,6 +95,10 @@ def colours(names: Iterable[str]) -> dict[str, Any]:
     return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
 
 
+FEW = "two points are no plot: the tables have them"
+"""Why a figure of fewer than three points is not drawn."""
+
+
 def two_digits(number: float) -> str:
     """A number with two significant digits, never as a power of ten."""
     return f"{float(f'{number:.2g}'):,.10g}"

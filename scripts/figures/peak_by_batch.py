@@ -17,6 +17,8 @@ def plot(runs):
         .astype({"batch_size": int, "writer_batch_size": int})
     )
     runs = runs.assign(subject=figures.subjects(runs))
+    if len(runs) < 3:
+        return figures.FEW
     subjects, sizes = figures.subject_order(runs), sorted(runs["batch_size"].unique())
     writers = sorted(runs["writer_batch_size"].unique())
     colours = figures.colours(writers)

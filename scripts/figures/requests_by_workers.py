@@ -26,6 +26,8 @@ def plot(streaming):
     if not compared:
         return "no experiment of this config varies stacks or workers"
     table = pd.concat(compared)
+    if len(table) < 3:
+        return figures.FEW
     parts = [part for cell, group in same_but_for(table, "experiment", *FREE) for part in by_start(cell, group)]
     logarithmic = is_logarithmic(table["requests_metadata"])
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "repository", *FREE)]

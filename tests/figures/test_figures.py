@@ -242,7 +242,7 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
     [
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
-        ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 cells"),
+        ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 5 cells"),
     ],
 )
 def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -> None:
@@ -251,10 +251,18 @@ def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -
         name,
         streamed("a", {"tree": {"main": 60}}, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
         streamed("b", {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
+        streamed("c", {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
         streamed("a", None, resolved_s=8.0, epoch_s=(0.5, 0.5), epochs=2, mode="download"),
         streamed("b", {"tree": {"main": 6}}, epoch_s=(1.0, 1.0), epochs=2, buffering="no-pre-buffer"),
     )
     assert phrase in caption
+
+
+def test_two_points_are_no_plot(root: Path) -> None:
+    streams = [streamed(stack, {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0,)) for stack in ("a", "b", "c")]
+    with pytest.raises(AssertionError, match=figures.FEW):
+        caption_of(root, "requests_by_workers", *streams[:2])
+    assert caption_of(root, "requests_by_workers", *streams)
 
 
 def test_a_download_stands_beside_streaming(root: Path) -> None:
