@@ -9,7 +9,7 @@ from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
 from .instrument import Instrument
 from .missing import PROCESSES, Missing
-from .peaks import Peaks, Span
+from .peaks import Peaks
 from .reader import HWM
 from .sampler import CPU_BUDGET, Counting, Sampler
 from .timeline import COPYING
@@ -213,7 +213,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         """A sum or maximum of marks; None if no process had one."""
         return run.marked(size_bytes) if has_samples or ranked else None
 
-    high_water, together = marked(run.high_water_bytes), marked(run.together_bytes)
+    together = marked(run.together_bytes)
     # Anonymous memory shared by several processes; None if nothing counts each page once.
     copied = sampler.copying.record() if sampler and sampler.copying else dict.fromkeys(COPYING)
     others = (run.cgroup_bytes, run.processes_most, run.pss_bytes)
@@ -243,26 +243,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         "held_by": peaks.held_by,
         "cgroup_bytes": run.cgroup_bytes,
         "cgroup": group,
-        "witnesses": _witnesses(run, run.sampled[0] if has_samples else None, high_water, together),
         "disagreements": _disagreements(run.sampled[0], highest, *others) if has_samples else [],
     }
-
-
-def _witnesses(run: Span, sampled: int | None, high_water: int | None, together: int | None) -> list[dict[str, Any]]:
-    """What each source says about the peak, in bytes; None for a source that says nothing."""
-    witnesses = (
-        (
-            "sampled",
-            sampled,
-            "lower bound",
-            "highest sample of RSS summed over the tree",
-        ),
-        ("high water, one process", high_water, "exact", "kernel's mark of the largest process"),
-        ("high water, summed", together, "upper bound", "marks of all that lived at the same time"),
-        ("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
-        ("cgroup", run.cgroup_bytes, "exact", "kernel's total, with page cache and kernel memory, each page once"),
-    )
-    return [dict(zip(("witness", "bytes", "bound", "means"), witness, strict=True)) for witness in witnesses]
 
 
 def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:

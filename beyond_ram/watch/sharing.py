@@ -189,7 +189,6 @@ class Sharing:
         self._meminfo = os.open("/proc/meminfo", os.O_RDONLY | os.O_CLOEXEC)
         self._vmstat = os.open("/proc/vmstat", os.O_RDONLY | os.O_CLOEXEC) if _HUGE_BYTES else -1
         self._lowest_bytes = self._machine_bytes = self._read_machine()
-        self.highest_rise_bytes = 0
         self.settled_bytes = self.readings = self._possible_bytes = 0
         self._terms: dict[str, int] = {}
         self._last: Sample | None = None
@@ -220,7 +219,6 @@ class Sharing:
         self._machine_bytes = now
         # What others free must not hide what the command takes later.
         self._lowest_bytes = min(self._lowest_bytes, now)
-        self.highest_rise_bytes = max(self.highest_rise_bytes, now - self._lowest_bytes)
         return True
 
     @property
@@ -370,7 +368,6 @@ class Sharing:
             "kept_upper_bound_bytes": None,
             "at_kept": self._terms,
             "readings": self.readings,
-            "machine_shmem_rise_bytes": self.highest_rise_bytes,
         }
 
 

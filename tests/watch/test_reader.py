@@ -537,7 +537,6 @@ def test_nothing_is_advised_without_readings(tmp_path: Path) -> None:
     peak = record["peak"]
     assert peak["rss_bytes"] is peak["anon_upper_bound_bytes"] is peak["unseen_bytes"] is None
     assert peak["hwm_bytes"]["sum_upper_bound_bytes"] is peak["hwm_bytes"]["concurrent_upper_bound_bytes"] is None
-    assert all(witness["bytes"] is None for witness in peak["witnesses"])
     with pytest.raises(KeyError, match="readings"):
         advise(record)
     assert "ask for" not in done.stderr and "another PID namespace" in done.stderr

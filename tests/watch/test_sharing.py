@@ -368,7 +368,7 @@ def test_shared_memory_that_others_free_hides_none_that_is_new(monkeypatch: pyte
     sharing = Sharing()
     try:
         assert [sharing.look(), sharing.look()] == [True, True]
-        assert sharing.highest_rise_bytes == 110 << 20
+        assert sharing.sample({}).rise_bytes == 110 << 20
     finally:
         sharing.close()
 
