@@ -18,6 +18,8 @@ ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 40 * MIB, 2 * MIB
 GROUP, AROUND, TREE, MARKS, RSS = "group", "around", "tree", "marks", "rss"
 # Sizes that differ by this factor are two answers; requests, if repeats differ as much.
 FAR, FAR_REPEATS = 1.25, 1.05
+UNSEEN = "unseen memory"
+"""Subject of the notes about memory of unknown size that no reading shows."""
 _SUCCESS = ("completed", "not_applicable")
 _ENDED_EARLY = {
     "timed_out": "it was ended at its time limit",
@@ -109,7 +111,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     reasons = lower_bound(record)
-    if _possible_bytes(peak) > asked:
+    if (unseen := between_bytes(peak)) and (peak.get("kept") or {}).get("kept_bytes", kept) + unseen > asked:
         reasons = [*reasons, between(peak)]
     more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons)
     return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
@@ -139,7 +141,7 @@ def _whole(peak: Mapping[str, Any]) -> bool:
 
 def lower_bound(record: Mapping[str, Any]) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
-    reasons = (_no_success, _refused, _began_unseen, _uncounted, _outlived)
+    reasons = (_no_success, _refused, _began_unseen, _uncounted, _unseen, _outlived)
     return [text for reason in reasons if (text := reason(record))]
 
 
@@ -178,18 +180,27 @@ def _uncounted(record: Mapping[str, Any]) -> str:
     return "not all of its processes were counted" if polled or not _whole(record["peak"]) else ""
 
 
+def _unseen(record: Mapping[str, Any]) -> str:
+    return "; ".join(note["why"] for note in record.get("missing", []) if note.get("what") == UNSEEN)
+
+
 def between_bytes(peak: Mapping[str, Any]) -> int:
-    """Upper bound of what processes kept that ended unseen between two readings, beyond the peak; 0 in a group."""
-    return max(0, _possible_bytes(peak) - int((peak.get("kept") or {}).get("kept_bytes", 0)))
-
-
-def _possible_bytes(peak: Mapping[str, Any]) -> int:
-    return int((peak.get("kept") or {}).get("kept_possible_bytes") or 0)
+    """Upper bound of what was kept beyond the peak, between two readings or before an exec, by the page faults and by
+    the largest RSS of one process, which outlives exec."""
+    kept, marks, lost = peak.get("kept") or {}, peak.get("hwm_bytes") or {}, 0
+    counted, reaped = kept.get("kept_bytes", 0), marks.get("reaped_bytes", 0)
+    largest = max((one["hwm_bytes"] for one in marks.get("processes", [])), default=0)
+    # Otherwise it is the same process, which rose after its last reading.
+    if reaped > (largest or peak["rss_bytes"] or 0) * (1 + ROOM_SHARE) + ROOM_BYTES:
+        lost = reaped - counted if kept.get("basis") == GROUP else reaped
+    if kept.get("basis") == GROUP and peak.get("cgroup_bytes"):  # what one process had beyond it, another was charged
+        lost = max(lost, max(largest, reaped) - peak["cgroup_bytes"] - max(peak["file_bytes"] or 0, _MAPPED_BYTES))
+    return int(max(0, lost, (kept.get("kept_possible_bytes") or 0) - counted))
 
 
 def between(peak: Mapping[str, Any]) -> str:
     """The same in words."""
-    return f"processes that ended between two readings may have taken up to {between_bytes(peak) / 1e6:,.0f} MB"
+    return f"up to {between_bytes(peak) / 1e6:,.0f} MB more may have been taken between two readings"
 
 
 def has_readings(peak: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from .missing import PROCESSES, PROPORTIONAL
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
 STATUS = 3
 # After these notes of the watcher, the true peak may exceed all readings.
-_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json", PROCESSES})
+_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json", PROCESSES, advice.UNSEEN})
 # Processes with a smaller share of the peak are not named.
 _HOLDER_SHARE = 0.05
 _NAMES = {"anon": "anonymous memory", "rss": "RSS", "pss": "PSS"}
@@ -88,8 +88,8 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         verdict, why = UNKNOWN, uncounted if blind["what"] == PROCESSES else f"{blind['what']}: {blind['why']}"
     elif peak is None and (most is None or most > ceiling.max_bytes):
         verdict, why = UNKNOWN, why or "it was never read"
-    elif peak is not None and peak + advice.between_bytes(record["peak"]) > ceiling.max_bytes:
-        verdict, why = UNKNOWN, advice.between(record["peak"])
+    elif peak is not None and (possible := _possible(record["peak"], peak)) > ceiling.max_bytes:
+        verdict, why = UNKNOWN, f"between two readings it may have been up to {possible / 1e6:,.0f} MB"
     elif (group := _of_group(record["peak"], "shmem_bytes")) is not None and group > ceiling.max_bytes:
         held = f"its memory group held up to {group / 1e6:,.0f} MB that the kernel could not take back"
         verdict, why = UNKNOWN, f"{held}, and no reading shows whose: `exec` resets the marks of a process"
@@ -115,7 +115,7 @@ def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
         return None, None
     marks = peak["hwm_bytes"]
     largest = max((entry["hwm_bytes"] for entry in marks["processes"]), default=0)
-    low = max(sampled, largest)
+    low = max(sampled, largest, marks.get("reaped_bytes") or 0)
     together = marks["concurrent_upper_bound_bytes"]
     return low, None if together is None else max(low, together)
 
@@ -143,6 +143,14 @@ def _of_group(peak: Mapping[str, Any], *without: str) -> int | None:
     if kept.get("basis") != advice.GROUP or not kept.get("whole", True):
         return None
     return int(kept["kept_bytes"] - sum(kept["at_kept"].get(name, 0) for name in without))
+
+
+def _possible(peak: Mapping[str, Any], read_bytes: int) -> int:
+    """What may have been at once, if the readings show this much: without a group, copies that only faults show too."""
+    kept = peak.get("kept") or {}
+    others = sum(kept["at_kept"].get(f"{kind}_bytes", 0) for kind in ("shmem", "kernel", "locked_file")) if kept else 0
+    counted = kept["kept_bytes"] - others if kept.get("basis") == advice.TREE else 0
+    return int(max(read_bytes, counted) + advice.between_bytes(peak))
 
 
 def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:

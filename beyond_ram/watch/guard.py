@@ -341,16 +341,16 @@ class _Guard:
 
 
 def _used() -> dict[str, float]:
-    """Resources of all reaped processes; the largest RSS of one is inherited over exec."""
+    """Resources of all reaped processes; the largest RSS of one counts from before its exec, but not this process's."""
     try:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        usage, own = resource.getrusage(resource.RUSAGE_CHILDREN), procfs.memory(os.getpid())
         return {
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "minor_faults": usage.ru_minflt,
             "major_faults": usage.ru_majflt,
             "read_bytes": usage.ru_inblock * 512,
             "written_bytes": usage.ru_oublock * 512,
-            "max_rss_bytes": usage.ru_maxrss * 1024,
+            "max_rss_bytes": usage.ru_maxrss * 1024 if own and usage.ru_maxrss * 1024 > own.hwm_bytes else 0,
             **_returned(),
         }
     except Exception:

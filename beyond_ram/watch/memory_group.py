@@ -427,16 +427,11 @@ def limit_bytes(path: Path, version: int, name: str = "memory.max") -> int | Non
 
 def _alone(path: Path) -> bool:
     """Whether a group has no processes except this one and its ancestors."""
-    ours, pid = set(), os.getpid()
-    while pid > 0 and pid not in ours:
-        ours.add(pid)
-        stat = procfs.read(pid, "stat")
-        pid = int(procfs.stat_fields(stat)[1]) if stat else 0
     try:
         members = {int(word) for file in path.rglob("cgroup.procs") for word in file.read_text().split()}
     except OSError:
         return False
-    return bool(members) and members <= ours
+    return bool(members) and members <= procfs.ancestors(os.getpid())
 
 
 def _opened(path: Path, *, write: bool) -> int | None:

@@ -258,6 +258,16 @@ def _exists(pid: int) -> bool:
     return True
 
 
+def ancestors(pid: int) -> set[int]:
+    """A process and all above it, as far as they are readable."""
+    found: set[int] = set()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        stat = read(pid, "stat")
+        pid = int(stat_fields(stat)[1]) if stat else 0
+    return found
+
+
 def is_exiting(stat: bytes) -> bool:
     return bool(int(stat_fields(stat)[6]) & _EXITING)
 
@@ -303,11 +313,13 @@ def _hides() -> bool:
 
 def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:
     """All processes below one, parents before children; `children_of` returns the children of a process."""
-    pids, pending = [], [*children_of(pid)]
+    pids: dict[int, None] = {}
+    pending = [*children_of(pid)]
     while pending:
-        pids.append(pending.pop())
-        pending += children_of(pids[-1])
-    return pids
+        if (child := pending.pop()) not in pids:  # as one that is mounted over another
+            pids[child] = None
+            pending += children_of(child)
+    return list(pids)
 
 
 def _descendants_by_parent(pid: int) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any
 from .. import advice
 from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
+from .hidden import SET_BACK
 from .instrument import Instrument
 from .missing import PROCESSES, Missing
 from .peaks import Peaks
@@ -62,7 +63,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     parts: list[Callable[[], dict[str, Any]]] = [
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
-        lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group))},
+        lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group), outcome)},
         lambda: {"peak": content["peak"] | _kept(sampler, counting, outcome)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
@@ -202,7 +203,7 @@ def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
     return sorted(processes.values(), key=lambda entry: -entry["hwm_bytes"])
 
 
-def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]) -> dict[str, Any]:
+def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
     peaks = sampler.peaks if sampler else Peaks()
     run = peaks.run
     ranked = _marks(peaks, log)
@@ -230,6 +231,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
             "processes": ranked[:_PROCESSES_IN_RECORD],
             "sum_upper_bound_bytes": marked(marks_bytes),
             "concurrent_upper_bound_bytes": together,
+            # The largest RSS of one process that was waited for; exec does not set it back.
+            "reaped_bytes": int(outcome.used.get("max_rss_bytes", 0)),
             "exits_by_kernel": exits is not None,
             "exits_lost": bool(exits and exits.lost),
             "processes_seen": peaks.seen,
@@ -285,6 +288,14 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> Non
         missing.note(PROCESSES, why + held)
     if others := {pid: peaks.name_of(pid) for pid in tree.unlisted if pid not in tree.unreadable}:
         missing.note(PROCESSES, f"what {_names(others)} started could not be listed, and is not counted")
+    if tree.escaped and not (sampler.meter and in_group):
+        names = _names(dict.fromkeys(tree.escaped, ""))
+        missing.note(advice.UNSEEN, f"{names} belonged to a PID namespace of others, below which nothing was followed")
+    for did in sampler.written:
+        if not sampler.elsewhere or did == SET_BACK:  # then memory was counted from the processes
+            missing.note(advice.UNSEEN, did)
+    for point in tree.mounts.over if tree.mounts else ():
+        missing.note(advice.UNSEEN, f"something was mounted on {point}, so that others may have been read there")
     if sampler.elsewhere:
         group = next(iter(sampler.elsewhere.values()))
         limit = ", and the limit did not hold it" if outcome.memory_limit_bytes else ""

@@ -1,15 +1,18 @@
 """Samples of a process tree, taken from outside, within a stated share of one core."""
 
 import math
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import advice
 from ..run_files import COLUMNS
-from . import pressure, timeline
+from . import pressure, procfs, timeline
 from .exits import Exit, Exits
 from .groups import Group
+from .hidden import GroupWrites
 from .memory_group import Around, Elsewhere, Meter
 from .missing import PROPORTIONAL, Missing, printable
 from .peaks import KINDS, Peaks
@@ -40,6 +43,8 @@ _PROPORTIONAL_EVERY_S = 0.25
 _SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.3, 0.005, 0.05
 # A reading of PSS during which memory changed by more than this is discarded.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
+# Later than this, a sample counts as not taken.
+_LATE_S = 0.5
 # While memory changes, look this often whether processes have moved to another group.
 _ELSEWHERE_EVERY_S = 0.1
 _PROPORTIONAL_S_PER_BYTE = 40e-12
@@ -64,6 +69,8 @@ class Counting:
     group: Group | None = None
     around: Around | None = None
     sharing: Sharing | None = None
+    writes: GroupWrites | None = None
+    """Who wrote to files of memory groups."""
 
 
 class Sampler:
@@ -91,6 +98,9 @@ class Sampler:
         self.exits = self._missing.attempt("exit records", Exits.open, None)
         self.cost_s = 0.0
         self._open_counting(counting or Counting())
+        self._writers: list[tuple[int, str]] = []
+        self.written: set[str] = set()
+        """What was done to memory groups by processes of the tree."""
         self._last_pids: set[int] = set()
         self.copying: Copying | None = None
         """None if nothing counts each page once."""
@@ -110,10 +120,11 @@ class Sampler:
         """Whether the phase has no reading yet."""
         self._peaking, self._changed = False, True
         self._events_s, self._events_at = 0.0, start_s
+        self._due_s, self._began_s, self._began_cpu_s = math.inf, start_s, 0.0
 
     def _open_counting(self, counting: Counting) -> None:
         """Choose what counts each page of the tree once, and open the pressure file."""
-        group, around = counting.group, counting.around
+        group, around, self._writes = counting.group, counting.around, counting.writes
         self.meter: Meter | None = None
         """The meter of a group that contains only the tree; None without one."""
         if group:
@@ -157,11 +168,18 @@ class Sampler:
 
     def _sample(self, *, event: bool, proportional: bool) -> dict[str, Any] | None:
         now = time.monotonic()
+        if (late_s := now - self._due_s - (time.process_time() - self._began_cpu_s)) > _LATE_S:
+            why = "this process was stopped or had no processor"
+            self._missing.note(advice.UNSEEN, f"nothing was read for {late_s:,.1f} s: {why}")
+        with self._missing.step("writes to memory groups"):
+            self._writers += self._writes.new() if self._writes else []
+        self._began_s, self._began_cpu_s = now, time.process_time()
         changed, ended = self.tree.memory()
         living = self.tree.living
         self._peaking, self._changed = False, changed
         if changed or self._phase_is_new:  # otherwise the processes and their memory are unchanged
             self._note(living, ended)
+            self._note_writers()
             self._phase_is_new = False
         if self._elsewhere and self._look_is_due(living, now):
             with self._missing.step("the memory group") as step:
@@ -218,6 +236,16 @@ class Sampler:
         for process in living:
             process.name = printable(process.comm.decode(errors="replace"))
         self.peaks.note(totals, living, ended, exits)
+
+    def _note_writers(self) -> None:
+        """Keep what processes of the tree wrote to files of memory groups."""
+        writers, self._writers = self._writers, []
+        for pid, did in writers:
+            above = procfs.ancestors(pid) if pid else set()
+            # Who has ended is in the kernel's record; where there is none, it may have been of the tree.
+            ended = self.peaks.name_of(pid) or (not self.exits and len(above) < 2 and "beyond-ram-" not in did)
+            if pid and (pid == os.getpid() or self.tree.root in above or ended):
+                self.written.add(did)
 
     @property
     def elsewhere(self) -> dict[int, str]:
@@ -322,7 +350,9 @@ class Sampler:
     def interval_s(self, requested_s: float) -> float:
         """Seconds from one sample to the next: as requested, or longer if samples cost too much."""
         budget = CPU_BUDGET if self._changed else CALM_CPU_BUDGET
-        return max(requested_s / _PEAK_SPEEDUP if self._peaking else requested_s, min(self.cost_s / budget, 5.0))
+        wait_s = max(requested_s / _PEAK_SPEEDUP if self._peaking else requested_s, min(self.cost_s / budget, 5.0))
+        self._due_s = self._began_s + wait_s
+        return wait_s
 
     def ignore_events_until_s(self) -> float:
         """The time until which events do not wake the watcher, on the monotonic clock."""

@@ -37,7 +37,7 @@ _ALIKE = 0.01
 # Read PSS if the largest sample exceeds the settled one by this share, and by more if much time was spent.
 _WORTH = 0.05
 _SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
-_HUGE_FAULTS = re.compile(rb"^thp_fault_alloc (\d+)$", re.MULTILINE)
+_HUGE_PAGES = re.compile(rb"^thp_(?:fault|collapse)_alloc (\d+)$", re.MULTILINE)
 
 
 class Twice(NamedTuple):
@@ -64,6 +64,8 @@ class ProcessMemory(NamedTuple):
     """Its parent, and the addresses that exec chose; a fork has its parent's addresses."""
     reaped_faults: int = 0
     """Minor faults of its children that have ended."""
+    mark_bytes: int = 0
+    """The kernel's mark of its RSS, which exec and clear_refs set back."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Sample:
     faults: int = 0
     """Of the whole tree so far, with ended processes."""
     huge_faults: int = 0
-    """Of the machine so far: those that got a huge page."""
+    """Of the machine so far: those that got a huge page, and small pages that became one."""
 
     def kept_bytes(self, twice: Twice) -> int:
         """Unreclaimable memory in bytes, with `twice` of it counted more than once."""
@@ -123,15 +125,23 @@ class Sample:
         return Twice(anon, shmem)
 
     def ended_between(self, before: "Sample") -> int:
-        """Upper bound of what processes took that ended since `before`, and that neither sample shows: a page for each
-        fault that no living process had, and a huge one for as many as the machine got."""
+        """Upper bound of what was given back since `before` by processes that ended, and before an exec or a reset of a
+        mark: a page for each fault that no other process had, and a huge one for as many as the machine got."""
         unseen, huge_bytes = self.faults - before.faults, _HUGE_BYTES * (self.huge_faults - before.huge_faults)
+        replaced = 0
         for pid, held in self.processes.items():
-            then = before.processes.get(pid, ProcessMemory(0, 0, 0))
-            faults = held.minor_faults - then.minor_faults
+            then, parent = before.processes.get(pid), self.processes.get(held.origin[0])
+            faults = held.minor_faults - (then.minor_faults if then else 0)
+            # It grew by more than small pages.
+            huge_bytes -= max(0, held.anon_bytes - (then.anon_bytes if then else 0) - PAGE * faults)
+            other = then or parent  # a new process has its parent's image until an exec
+            if other and other.origin[1] != held.origin[1]:
+                replaced += faults
+            if then and (then.origin[1] != held.origin[1] or then.mark_bytes > held.mark_bytes + _MOVED_BYTES):
+                faults = min(faults, held.anon_bytes // PAGE)
             unseen -= faults
-            huge_bytes -= max(0, held.anon_bytes - then.anon_bytes - PAGE * faults)  # it grew by more than small pages
-        return PAGE * max(0, unseen) + max(0, min(huge_bytes, _HUGE_BYTES * unseen))
+        unseen = max(0, unseen)
+        return PAGE * unseen + max(0, min(huge_bytes, _HUGE_BYTES * (unseen + replaced)))
 
     def forked(self, before: "Sample | None") -> int:
         """Lower bound of memory that new processes share with their parents."""
@@ -208,8 +218,7 @@ class Sharing:
         return int(match[1]) << 10
 
     def _read_huge_faults(self) -> int:
-        match = _HUGE_FAULTS.search(os.pread(self._vmstat, 1 << 14, 0)) if self._vmstat >= 0 else None
-        return int(match[1]) if match else 0
+        return sum(map(int, _HUGE_PAGES.findall(os.pread(self._vmstat, 1 << 14, 0)))) if self._vmstat >= 0 else 0
 
     def look(self) -> bool:
         """Read the machine's shared memory. Returns whether it changed enough to take a sample."""
@@ -240,6 +249,7 @@ class Sharing:
                     origin.minor_faults,
                     (origin.parent, origin.image),
                     origin.reaped_faults,
+                    memory.hwm_bytes,
                 )
                 for pid, (memory, origin) in processes.items()
             },

@@ -10,10 +10,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import procfs
+from . import hidden, procfs
 from .reader import HWM, Procfs, Reader
 
 _LIST_AT_LEAST_EVERY_S = 1.0
+_STARTED_LOOKED_AT = 32
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +69,9 @@ class Tree:
         except OSError:
             self._loadavg = -1
         self._listed_s = -math.inf
+        self.mounts = hidden.Mounts() if os.path.exists("/proc/self/mountinfo") else None  # noqa: PTH110
+        self.escaped: set[int] = set()
+        """Processes that left the tree and were not followed."""
         self._someone_ended = True
         self.faults = 0
         self.moved = False
@@ -78,6 +82,8 @@ class Tree:
             self.reader.forget(process)
         if self._loadavg >= 0:
             os.close(self._loadavg)
+        if self.mounts:
+            self.mounts.close()
 
     def listed(self) -> list[int]:
         """The ids of the processes that belong to the tree now."""
@@ -150,16 +156,22 @@ class Tree:
             last_pid = procfs.last_pid(os.pread(self._loadavg, 128, 0))
         # gVisor's last process id is always 0.
         still = last_pid.strip(b"0\n") and last_pid == self._last_pid and not self._someone_ended
-        if still and now - self._listed_s < _LIST_AT_LEAST_EVERY_S:
+        mounts = self.mounts
+        if not (mounts and mounts.moved()) and still and now - self._listed_s < _LIST_AT_LEAST_EVERY_S:
             return False
-        self._last_pid, self._listed_s, self._someone_ended = last_pid, now, False
-        pids = self.listed()
+        before, self._last_pid, self._listed_s, self._someone_ended = self._last_pid, last_pid, now, False
+        pids, known = self.listed(), self.listed_pids()
         self.listings += 1
+        if mounts:
+            mounts.look({*pids, *known})
         for absent in (self._zombies, self._aside):
             for pid in absent.keys() - set(pids):
                 self.reader.forget(absent.pop(pid))
+        if self.root and before.strip():
+            started = range(int(before) + 1, int(last_pid) + 1)[-_STARTED_LOOKED_AT:]
+            self.escaped.update(hidden.escaped(set(started) - known - set(pids), self.root))
         for pid in pids:
-            if pid not in self.processes and pid not in self._zombies and pid not in self._aside:
+            if pid not in known:
                 process = Process(pid)
                 if self._has_memory_of_parent(process):
                     self._aside[pid] = process

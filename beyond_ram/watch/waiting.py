@@ -32,7 +32,7 @@ class Waiting:
             mask[(number - 1) // 8] |= 1 << ((number - 1) % 8)
         self._signals = self._events = -1
         try:
-            self._signals = _checked(_libc.signalfd(-1, bytes(mask), os.O_NONBLOCK | os.O_CLOEXEC))
+            self._signals = checked(_libc.signalfd(-1, bytes(mask), os.O_NONBLOCK | os.O_CLOEXEC))
             self._all, self._no_events = select.poll(), select.poll()
             for descriptor in (self._signals, guard):
                 self._all.register(descriptor, select.POLLIN)
@@ -41,8 +41,8 @@ class Waiting:
             self.close()
             raise
         with missing.step("events at once"):  # without it, events are read with the next sample
-            self._events = _checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
-            _checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
+            self._events = checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
+            checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
             self._all.register(self._events, select.POLLIN)
 
     def close(self) -> None:
@@ -97,7 +97,8 @@ def _pending(signals: set[int], seconds: float) -> tuple[int, bool] | None:
     return (info.si_signo, info.si_code != _SI_KERNEL) if info else None
 
 
-def _checked(result: int) -> int:
+def checked(result: int) -> int:
+    """The result of a C function; raises OSError for a negative one."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

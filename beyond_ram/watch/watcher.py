@@ -27,6 +27,7 @@ from .command import Command, Order
 from .delivery import Delivery
 from .exit_status import signal_name
 from .groups import GroupError, LimitError
+from .hidden import GroupWrites
 from .instrument import Instrument, OnEvent
 from .memory_group import Around
 from .missing import Missing, one_line
@@ -178,6 +179,9 @@ class _Run:
         try:
             self.counting.group = group = groups.make(self.options.memory_limit_bytes)
             self.stack.callback(self.quietly, group.remove)
+            with contextlib.suppress(OSError, AttributeError):
+                self.counting.writes = writes = GroupWrites(group.path)
+                self.stack.callback(self.quietly, writes.close)
         except Exception as error:
             self.no_group = str(error) if isinstance(error, GroupError) else one_line(error)
             if self.options.memory_limit_bytes is not None:

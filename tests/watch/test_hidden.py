@@ -1,0 +1,216 @@
+"""What hides memory from the readings is named, and weakens a request and a ceiling."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.advice import UNSEEN, advise
+from beyond_ram.watch import ceilings, groups
+
+from .conftest import PYTHON, Watch, needs_group
+
+MB = 1_000_000
+# Takes 100 MB in huge pages, with few page faults, gives them back, and does what the test adds.
+TAKES = """
+import ctypes, mmap, os, sys, time
+def take():
+    held = mmap.mmap(-1, 104 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(held))
+    for at in range(-base % (2 << 20), 102 << 20, 2 << 20):
+        held[at] = 1
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(base + at), ctypes.c_size_t(2 << 20), 25)
+    del held
+    return True
+time.sleep(0.2)
+"""
+EXEC = "os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(0.3)'])"
+COLLAPSES = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").exists()
+
+
+def weak(record: dict[str, Any]) -> tuple[bool, str]:
+    """Whether the request is at least, and the verdict of a ceiling between what was read and the truth."""
+    (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 60 * MB, "60MB")])
+    return advise(record).at_least, judged["verdict"]
+
+
+def named(record: dict[str, Any]) -> str:
+    return " ".join(note["why"] for note in record["missing"] if note["what"] == UNSEEN)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing counts the command but the readings of its processes."""
+
+    def none(limit_bytes: int | None = None) -> groups.Group:
+        raise groups.GroupError("none")
+
+    monkeypatch.setattr(groups, "make", none)
+    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COLLAPSES, reason="the kernel has no huge pages")
+@pytest.mark.usefixtures("alone")
+def test_memory_that_exec_hides_is_known_from_the_reaped_process(watched: Watch) -> None:
+    record = watched(TAKES + "take()\n" + EXEC, interval_ms=5000)
+    assert record["peak"]["hwm_bytes"]["reaped_bytes"] > 100 * MB
+    at_least, verdict = weak(record)
+    assert at_least and verdict == "unknown"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+def test_mark_that_is_set_back_counts_its_page_faults(watched: Watch) -> None:
+    program = """
+import time
+held = bytearray(b"x") * 20_000_000
+time.sleep(0.3)
+del held
+more = bytearray(b"x") * 100_000_000
+del more
+open("/proc/self/clear_refs", "w").write("5")
+time.sleep(0.3)
+"""
+    record = watched(program, interval_ms=250)
+    at_least, verdict = weak(record)
+    assert (at_least or advise(record).ask_bytes > 100 * MB) and verdict != "within"
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+@pytest.mark.parametrize("way", ["peak", "moved", "removed"])
+def test_writes_to_memory_groups_are_noticed(way: str, watched: Watch) -> None:
+    other = groups.make()
+    own = "open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); take(); os._exit(0)"
+    program = {
+        "peak": """
+own = [line.split(':', 2)[2].strip() for line in open('/proc/self/cgroup') if ':memory:' in line]
+folder = '/sys/fs/cgroup/memory' + own[0]
+take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
+""",
+        "moved": f"if os.fork() == 0: {own}\nos.wait(); time.sleep(0.3)",
+        "removed": f"if os.fork() == 0: {own}\nos.wait(); os.rmdir(sys.argv[1]); time.sleep(0.3)",
+    }[way]
+    try:
+        if way == "peak" and other.version == 2:
+            pytest.skip("on cgroup v2 a peak is reset for the file that writes to it only")
+        record = watched(TAKES + program, str(other.path), interval_ms=1000)
+    finally:
+        other.remove()
+    assert record["exit_status"] == 0
+    assert ("set back" if way == "peak" else "another group") in named(record)
+    at_least, verdict = weak(record)
+    assert at_least and verdict != "within"
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_writes_of_others_to_memory_groups_are_not_the_commands(watched: Watch) -> None:
+    other = groups.make()
+    mover = [*PYTHON, "import sys, time; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); time.sleep(0.2)"]
+    try:
+        with subprocess.Popen([*mover, str(other.path)]):
+            assert watched("import time; time.sleep(0.6)")["missing"] == []
+    finally:
+        other.remove()
+
+
+def run_in(out: Path, prefix: list[str], program: str, *arguments: str) -> dict[str, Any]:
+    words = [
+        *prefix,
+        sys.executable,
+        "-m",
+        "beyond_ram",
+        "watch",
+        "--out",
+        str(out),
+        "--",
+        *PYTHON,
+        program,
+        *arguments,
+    ]
+    subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    return dict(json.loads((out / "run.json").read_text()))
+
+
+def unshared(*how: str) -> list[str]:
+    prefix = ["unshare", *how]
+    if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode:
+        pytest.skip(f"no namespace can be made here: {' '.join(prefix)}")
+    return prefix
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("below", ["", "/task"])
+def test_mount_over_a_process_is_noticed(below: str, tmp_path: Path) -> None:
+    program = f"""
+import ctypes, os, sys, time
+child = os.fork()
+if child == 0: time.sleep(0.3); os._exit(0)
+source = '/proc/%d' % os.getpid() if not '{below}' else sys.argv[1]
+assert not ctypes.CDLL(None).mount(source.encode(), b'/proc/%d{below}' % child, None, 4096, None)
+os.wait()
+"""
+    (tmp_path / "empty").mkdir()
+    record = run_in(tmp_path / "out", unshared("-Urm"), program, str(tmp_path / "empty"))
+    assert f"{below}, so that" in named(record) and advise(record).at_least
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="entering a namespace of others needs root")
+@pytest.mark.usefixtures("alone")
+def test_process_that_a_namespace_of_others_adopts_is_noticed(watched: Watch) -> None:
+    program = """
+import ctypes, os, sys, time
+time.sleep(0.1)
+if os.fork() == 0:
+    space = os.open('/proc/%s/ns/pid' % sys.argv[1], os.O_RDONLY)
+    assert not ctypes.CDLL(None).setns(space, 0)
+    if os.fork() == 0:
+        if os.fork() == 0: time.sleep(0.4)
+        os._exit(0)
+    os.wait(); os._exit(0)
+os.wait(); time.sleep(0.5)
+"""
+    with subprocess.Popen([*unshared("-p", "--fork"), "sleep", "60"]) as maker:
+        try:
+            until = [*PYTHON, "import sys, time\nwhile not open(sys.argv[1]).read(): time.sleep(0.01)"]
+            children = f"/proc/{maker.pid}/task/{maker.pid}/children"
+            subprocess.run([*until, children], timeout=20, check=True)
+            first = Path(children).read_text().strip()
+            record = watched(program, first)
+        finally:
+            subprocess.run(["kill", "-9", *Path(children).read_text().split()])
+    assert record["exit_status"] == 0
+    assert "namespace of others" in named(record) and weak(record) == (True, "unknown")
+
+
+@pytest.mark.slow
+def test_container_of_the_command_is_no_namespace_of_others(tmp_path: Path) -> None:
+    program = (
+        "import os, time\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: time.sleep(0.2)\ntime.sleep(0.3)"
+    )
+    prefix = unshared("-Urpf")
+    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", *prefix, *PYTHON, program]
+    subprocess.run(words, capture_output=True, timeout=60, check=True)
+    assert json.loads((tmp_path / "run.json").read_text())["missing"] == []
+
+
+@pytest.mark.slow
+def test_time_without_readings_is_named(tmp_path: Path) -> None:
+    program = """
+import os, signal, time
+time.sleep(0.1)
+watcher = int(open('/proc/%d/stat' % os.getppid()).read().rpartition(')')[2].split()[1])
+os.kill(watcher, signal.SIGSTOP); time.sleep(1); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
+"""
+    record = run_in(tmp_path, [], program)
+    assert "nothing was read for" in named(record) and weak(record) == (True, "unknown")
