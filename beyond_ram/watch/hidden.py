@@ -56,12 +56,11 @@ class Mounts:
 def escaped(pids: Iterable[int], root: int) -> list[int]:
     """Those of some new processes that a process of another PID namespace adopted: of the memory group of `root`, and
     not below it. Entering a namespace whose first process is elsewhere does that."""
-    group = procfs.read(root, "cgroup")
     return [
         pid
         for pid in pids
         if _NESTED.search(procfs.read(pid, "status") or b"")
-        and procfs.read(pid, "cgroup") == group
+        and procfs.read(pid, "cgroup") == procfs.read(root, "cgroup")
         and {1, root} & procfs.ancestors(pid) == {1}
     ]
 

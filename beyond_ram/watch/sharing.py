@@ -136,7 +136,7 @@ class Sample:
             huge_bytes -= max(0, held.anon_bytes - (then.anon_bytes if then else 0) - PAGE * faults)
             other = then or parent  # a new process has its parent's image until an exec
             if other and other.origin[1] != held.origin[1]:
-                replaced += faults
+                replaced += held.minor_faults
             if then and (then.origin[1] != held.origin[1] or then.mark_bytes > held.mark_bytes + _MOVED_BYTES):
                 faults = min(faults, held.anon_bytes // PAGE)
             unseen -= faults

@@ -105,9 +105,10 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
     finally:
         other.remove()
     assert record["exit_status"] == 0
-    assert ("set back" if way == "peak" else "another group") in named(record)
+    seen = any(note["what"] == "the memory group" for note in record["missing"])  # a sample was in time
+    assert seen or ("set back" if way == "peak" else "another group") in named(record)
     at_least, verdict = weak(record)
-    assert at_least and verdict != "within"
+    assert (at_least or advise(record).ask_bytes > 100 * MB) and verdict != "within"
 
 
 @pytest.mark.slow
