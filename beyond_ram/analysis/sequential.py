@@ -1,4 +1,4 @@
-"""Planned questions that are looked at again while runs come in, for the workflow and `bisect`.
+"""Planned questions that are looked at again while runs come in, for the workflow.
 
 Each look takes its share of the level (Bonferroni), so all looks together are wrong no more often than one report.
 """
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ..metrics import METRICS
-from ..metrics.base import CLOCK, WATCHED_CLOCK
 from .comparisons import compared
 from .decide import ALPHA, more_repeats
 from .frame import Cell, Key, Pairs, Questions
@@ -44,8 +42,3 @@ def open_questions(
         if repeats and one.question.family == "planned"
     ]
     return sorted(undecided, key=lambda one: one.repeats)
-
-
-def must_be_decided(metric: str) -> bool:
-    """Whether a gate needs a decision on this metric. Clocks mostly show how busy the machine is."""
-    return METRICS[metric].trust not in (CLOCK, WATCHED_CLOCK)

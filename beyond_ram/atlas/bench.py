@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..bisect.search import NotInstallableError, Run
 from ..folders import remove
+from ..measure.plan import Member, Run
 from ..stacks import scripts
 from ..stacks.index import Release
 from ..stacks.locks import StackError
@@ -25,6 +25,10 @@ TIMEOUT_S = 180.0
 
 # Tables are shown elsewhere, and the folder of an atlas can be moved between its runs.
 _IN_OUT = re.compile(r"/\S*?(?=/(?:private|stacks)/(?:atlas|confirm)/)")
+
+
+class NotInstallableError(RuntimeError):
+    """A release that cannot be installed beside the rest; the text is the reason."""
 
 
 class SpentError(RuntimeError):
@@ -81,7 +85,8 @@ class Bench:
             self.weighed_runs += 1
         if ended.reason:
             self.reasons[case.name, version] = _IN_OUT.sub("…", ended.reason.replace(str(self.out), "…"))
-        return Run(number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
+        return Run(Member(case.name, label), number, experiment, ended.outcome, ended.reason, ended.answer,
+                   ended.values, ended.started_at, ended.ended_at)  # fmt: skip
 
     def _setting(self, case: Case, label: str, version: str, number: int, experiment: str) -> Setting:
         try:

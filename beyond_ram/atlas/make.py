@@ -9,19 +9,18 @@ from itertools import groupby
 from pathlib import Path
 
 from .. import rounds
-from ..bisect.search import NotInstallableError, Run, Step
+from ..measure.plan import Run
+from ..measure.screen import Step
 from ..rounds import Block
 from ..stacks import differences, index
 from ..stacks.index import Release
 from ..stacks.locks import StackError
 from ..weighing.cell import WeighingError
 from . import steps, tables
-from .bench import AGAIN, Bench, SpentError, median
+from .bench import AGAIN, Bench, NotInstallableError, SpentError, median
 from .cases import Case
 from .releases import chosen
 
-RUNS = 2
-"""Runs of a case with a release before steps are searched."""
 _SEED = 0
 
 
@@ -103,7 +102,7 @@ class Atlas:
         """Run every case with every release in rounds, and the newest release under a second name too."""
         by_name = {case.name: case for case in bench.cases}
         blocks = [Block(name, tuple((name, label) for label in _labels(bench))) for name in by_name]
-        for number in range(1, RUNS + 1):
+        for number in range(1, steps.RUNS + 1):
             for (name, label), _ in rounds.order(blocks, number, _SEED):
                 try:
                     runs[name].setdefault(label, []).append(bench.run(by_name[name], label, number))
@@ -123,9 +122,9 @@ class Atlas:
         for step in steps.neighbours(runs, _labels(bench)):
             pairs.setdefault((step.interval.first, step.interval.second), []).append(step)
         seen = list[steps.Seen]()
-        for own in sorted(pairs.values(), key=lambda own: min(map(_p, own))):
+        for own in pairs.values():
             try:
-                seen += steps.repeat(own, functools.partial(self._again, bench, case), _SEED)
+                seen += steps.repeat(own, functools.partial(self._again, bench, case), _SEED, 1 / len(pairs))
             except SpentError:
                 self.spent = True
                 seen += steps.once(own)
@@ -162,11 +161,6 @@ class Atlas:
         tables.replace_lines(self.out / tables.CELLS, cells, tables.CELL_COLUMNS, existing)
         others = [one for one in existing if one != (bench.library, case.name)]
         tables.replace_lines(self.out / tables.STEPS, lines, tables.STEP_COLUMNS, others)
-
-
-def _p(step: Step) -> float:
-    """The probability of a step by chance; 0 for outcomes and answers, which agree in all runs."""
-    return step.decision.p if step.decision else 0.0
 
 
 def _labels(bench: Bench) -> list[str]:

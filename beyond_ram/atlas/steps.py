@@ -1,16 +1,25 @@
-"""Steps between neighbouring releases: seen in one pass, then repeated in new environments."""
+"""Steps between neighbouring releases: suspected in one pass, then confirmed or refuted in new environments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from ..analysis.decide import AT_LEAST
-from ..bisect.search import ANSWER, OUTCOME, Run, Search, Step
+from ..analysis.rule import metric_of, must_be_decided
+from ..decisions.rule import LOOKS, turns
+from ..measure.compare import Pair, decide
+from ..measure.compare import steps as steps_of
+from ..measure.plan import Run
+from ..measure.screen import ANSWER, OUTCOME, Interval, Screen, Step
 from .bench import AGAIN
 
-METRICS = ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s", OUTCOME, ANSWER)
+NUMBERS = {name: metric_of(name, times=1 if must_be_decided(name) else 2)
+           for name in ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s")}  # fmt: skip
+METRICS = (*NUMBERS, OUTCOME, ANSWER)
 CONFIRMED, REFUTED, ONCE = "confirmed", "not confirmed", "not repeated"
 """A step that was seen again, one that was not seen again, and one that was not repeated."""
-ROUNDS = 8
+RUNS = 2
+"""Runs of a case with a release before steps are suspected."""
+ROUNDS = LOOKS[2]
 """Maximum number of rounds to repeat a step."""
 
 
@@ -19,55 +28,49 @@ class Seen:
     """A step, and whether it was seen again."""
 
     step: Step
+    """By its fresh runs where it was seen again, else by those of the pass."""
     state: str
-    repeated: Step | None = None
-    """The step as seen in the repetition."""
 
 
 def neighbours(runs: Mapping[str, Sequence[Run]], versions: Sequence[str]) -> list[Step]:
-    """The steps of a case between neighbouring releases that ran at least twice, including likely steps.
+    """The steps of a case that its pass suggests, between neighbouring releases with enough runs.
 
-    Two runs cannot confirm most steps, so likely ones count here and `repeat` decides. A label with AGAIN is a
-    neighbour of the last version.
+    A label with AGAIN is a neighbour of the last version.
     """
-    search = Search([one for one in versions if len(runs.get(one, ())) >= AT_LEAST], METRICS, _none)
-    search.runs = {version: list(runs[version]) for version in search.releases}
-    return search.candidates()
+    tested = [version for version in versions if len(runs.get(version, ())) >= RUNS]
+    screen = Screen(tested, NUMBERS, [run for version in tested for run in runs[version]], RUNS)
+    every = (Interval(metric, *ends) for metric in METRICS for ends in pairwise(screen.tested(metric)))
+    return [screen.step(one) for one in every if screen.suspects(one)]
 
 
-def _none(version: str, number: int) -> Run:
-    raise AssertionError("all runs are there")
+def repeat(steps: Sequence[Step], run: Callable[[str, int], Run], seed: int, share: float = 1.0) -> list[Seen]:
+    """Repeat steps between the same two releases, in an order that is drawn, with the first under a second name too.
 
-
-def repeat(steps: Sequence[Step], run: Callable[[str, int], Run], seed: int) -> list[Seen]:
-    """Repeat steps between the same two releases, alternating both sides, with the first release under a second name
-    too.
-
-    A step is confirmed if it is seen again in the same direction, and no step is seen between the two names of the
-    first release.
+    A step is confirmed if these fresh runs show it in the same direction, and none between the two names of the first
+    release. `share`: 1/m if m pairs of a case are repeated.
     """
     first, second = steps[0].interval.first, steps[0].interval.second
     control = first + AGAIN if second != first + AGAIN else f"{second}2"
-    spent = [0.0]
-
-    def timed(version: str, number: int) -> Run:
-        # A run that is read from disk counts with the time at which it was weighed.
-        again = run(version, number)
-        spent[0] += again.ended_at - again.started_at
-        return again
-
-    for version in (second, first, control):  # the first round is in the other order
-        timed(version, 1)
-    budget_s, spent[0] = ROUNDS * spent[0], 0.0
-    search = Search([control, first, second], list(dict.fromkeys(one.interval.metric for one in steps)), timed)
-    search.run(budget_s, seed, clock=lambda: spent[0])
-    again = {one.interval: one for one in search.steps()}
-    false = {interval.metric for interval in again if interval.first == control}
+    names, runs = tuple(one.interval.metric for one in steps), list[Run]()
+    pairs = Pair("again", first, second, names, share), Pair("control", control, first, names, 1.0)
+    members = (control, first, second)
+    for number in range(1, ROUNDS + 1):
+        runs += [run(members[at], n) for at, n in turns(3, number, seed)]
+        if number in LOOKS:
+            decisions = [decide(pair, runs, NUMBERS, number) for pair in pairs]
+            if not any(one.result == "undecided" for one in decisions[0].values()):
+                break
+    again, false = (
+        {one.interval.metric: one for one in steps_of(pair, runs, NUMBERS, of)}
+        for pair, of in zip(pairs, decisions, strict=True)
+    )
     seen = []
     for step in steps:
-        repeated = again.get(step.interval)
-        good = repeated is not None and _same_way(step, repeated) and step.interval.metric not in false
-        seen.append(Seen(step, CONFIRMED if good else REFUTED, repeated if good else None))
+        fresh = again.get(step.interval.metric)
+        if fresh and step.interval.metric not in false and _same_way(step, fresh):
+            seen.append(Seen(fresh, CONFIRMED))
+        else:
+            seen.append(Seen(step, REFUTED))
     return seen
 
 

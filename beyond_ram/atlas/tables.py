@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..bisect.result import NAMES, ratio
-from ..bisect.search import ANSWER, OUTCOME
+from ..bisect.result import NAMES
 from ..files import write
+from ..measure.screen import ANSWER, OUTCOME
 from .steps import Seen
 
 CELLS, STEPS, THREADS = "cells.csv", "steps.csv", "threads.csv"
@@ -21,11 +21,11 @@ Line = dict[str, Any]
 
 
 def step_line(seen: Seen, **more: Any) -> Line:
-    """The line of a step, with the numbers of its repetition if it was seen again."""
-    step = seen.repeated or seen.step
+    """The line of a step."""
+    step = seen.step
     line = {
         "metric": step.interval.metric, "from_version": _plain(step.interval.first),
-        "to_version": _plain(step.interval.second), "from_value": step.first, "to_value": step.second, **ratio(step),
+        "to_version": _plain(step.interval.second), "from_value": step.first, "to_value": step.second, **step.ratio,
         "n": step.n, "state": seen.state, "measured": NAMES[step.interval.metric], **more,
     }  # fmt: skip
     return line | {"size": strength(line)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..analysis.changes import in_unit
-from ..bisect.search import ANSWER, OUTCOME
+from ..measure.screen import ANSWER, OUTCOME
 
 
 def values(step: Mapping[str, Any]) -> list[str]:

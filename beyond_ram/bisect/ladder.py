@@ -1,14 +1,17 @@
-"""The releases that are searched, and the runs of the script with each: locked, built and weighed when asked for."""
+"""The releases that are searched, the runs of the script with each, and who of them runs next."""
 
 import functools
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
 from ..experiment import records
+from ..measure.campaign import RUNS, Campaign
+from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Block, Member, Run
+from ..measure.screen import Step, word
+from ..measure.search import Search
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
@@ -18,8 +21,7 @@ from ..stacks.venv import build
 from ..watch import WatchOptions
 from ..weighing import integrity
 from ..weighing.cell import Setting
-from ..weighing.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, weigh
-from .search import COMPLETED, NotInstallableError, Run
+from ..weighing.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, weigh
 
 
 @dataclass(frozen=True)
@@ -79,27 +81,24 @@ def range_of(package: str, good: str, bad: str) -> Range:
 
 @dataclass
 class Ladder:
-    """The runs of a script over releases."""
+    """A script over releases: locks, environments and runs."""
 
     script: Path
     words: Sequence[str]
     inline: Inline
     releases: Range
     also: Sequence[str]
-    out: Path
+    campaign: Campaign
     budget_s: float
     memory_limit_bytes: int | None = None
     options: Sequence[str] = ("--with",)
     """The options of a command that runs the script with the same packages; `--with` is the last."""
-    show: Callable[[str], None] = lambda line: None
-    clock: Callable[[], float] = time.monotonic
-    ended: dict[str, list[Ended]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    imports: list[bool | None] = field(default_factory=list)
-    """Of each completed run: whether the script's process imported the package; None if that cannot be seen."""
-    _began: float = 0.0
     _text: bytes = b""
-    _built_s: list[float] = field(default_factory=list)
+
+    @property
+    def out(self) -> Path:
+        return self.campaign.out
 
     @functools.cached_property
     def release_locks(self) -> ReleaseLocks:
@@ -113,11 +112,12 @@ class Ladder:
 
     def begin(self) -> None:
         """Lock the newest release, and with it all else. Raises StackError where neither end can be locked."""
-        self._began = self.clock()
         self._text = self._read()
         releases = [*self.releases.releases, *self.releases.prereleases]
-        self.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
+        self.campaign.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
         self.release_locks.begin(self.releases.releases, releases)
+        for version in {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}:
+            self.release_locks.lock(self.releases.release(version))
         if self.release_locks.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
 
@@ -128,61 +128,84 @@ class Ladder:
         except FileNotFoundError:
             return b""
 
-    def _environment(self, version: str) -> Path:
-        """The interpreter of a release, built if need be. Raises NotInstallableError."""
-        folder = self.out / "stacks" / self.release_locks.path(version).stem
-        if version not in self.locks or not (folder / "bin" / "python").exists():
-            self.show(self._status(f"building {self.releases.package} {version}"))
-            began = self.clock()
-            try:
-                build(self.release_locks.lock(self.releases.release(version)).path, folder)
-            except StackError as error:
-                raise NotInstallableError(scripts.reason(error)) from None
-            self._built_s.append(self.clock() - began)
-        return folder / "bin" / "python"
+    def python(self, version: str) -> Path:
+        """The interpreter of a release."""
+        return self.out / "stacks" / self.release_locks.path(version).stem / "bin" / "python"
 
-    def weigh(self, version: str, number: int) -> Run:
-        """Run the script once with a release. Raises NotInstallableError, WeighingError, ValueError if it changed."""
+    def _build(self, version: str) -> None:
+        """Build the environment of a release, if need be. Raises StackError."""
+        python = self.python(version)
+        if version not in self.locks or not python.exists():
+            self.campaign.show(f"building {self.releases.package} {version}")
+            build(self.release_locks.lock(self.releases.release(version)).path, python.parents[1])
+
+    def run(self, member: Member, number: int, block: str) -> Run:
+        """Run the script once with a release. Raises WeighingError, ValueError if it changed."""
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
-        python = self._environment(version)
-        self.show(self._status(f"{self.releases.package} {version}"))
+        version = member.side
+        try:
+            self._build(version)
+        except StackError as error:
+            return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
         limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
         masked = [one for one in self.releases.versions if one.count(".") > 1]
         cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
-        setting = Setting(
-            job_of(cell, self.script, self.words), str(python), self.locks[version].path, self.out / "private"
-        )
-        ended = weigh(setting, self.out / "runs", masked, limits)
-        self.ended.setdefault(version, []).append(ended)
-        if ended.outcome == COMPLETED:
-            events = records.events(self.out / "runs" / cell.path)
-            self.imports.append(integrity.imported(str(python), self.releases.package, events))
-        return Run(number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
+        setting = Setting(job_of(cell, self.script, self.words), str(self.python(version)), self.locks[version].path,
+                          self.out / "private")  # fmt: skip
+        ended = weigh(setting, self.out / RUNS, masked, limits)
+        return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
+                   ended.ended_at, str(cell.path))  # fmt: skip
 
     def _timeout_s(self) -> float:
-        completed = [one.record["duration_s"] for one in self._all() if one.outcome == COMPLETED]
+        completed = [run.ended_at - run.started_at for run in self.campaign.runs if run.outcome == COMPLETED]
         return PATIENCE * max(completed) + PATIENCE_S if completed else max(self.budget_s, PATIENCE_S)
 
-    def fits(self, versions: Sequence[str]) -> bool:
-        """Whether another run of each of these releases fits into the budget, going by those so far."""
-        runs = [one.record["duration_s"] for one in self._all()]
-        a_run = sum(runs) / len(runs) + 0.5 if runs else 1.0
-        a_build = sum(self._built_s) / len(self._built_s) if self._built_s else 0.0
-        needed = sum(a_run + (0.0 if version in self.ended else a_build) for version in versions)
-        return self.used_s + needed <= self.budget_s
+    @functools.cached_property
+    def never_imported(self) -> bool:
+        """Whether no completed run imported the package. Processes below the script's are not seen."""
+        imports = [
+            integrity.imported(str(self.python(run.member.side)), self.releases.package,
+                               records.events(self.out / RUNS / run.folder))
+            for run in self.campaign.runs
+            if run.outcome == COMPLETED
+        ]  # fmt: skip
+        return bool(imports) and not any(one or one is None for one in imports)
 
-    @property
-    def used_s(self) -> float:
-        return self.clock() - self._began
 
-    @property
-    def count(self) -> int:
-        """Runs so far."""
-        return len(self._all())
+@dataclass
+class Bisection:
+    """The policy: a search; and of each step, the first prerelease between its sides that has it."""
 
-    def _all(self) -> list[Ended]:
-        return [one for ended in self.ended.values() for one in ended]
+    search: Search
+    releases: Range
 
-    def _status(self, what: str) -> str:
-        return f"run {self.count + 1}: {what}; {self.used_s / 60:.1f} of {self.budget_s / 60:g} min"
+    def next(self, runs: Sequence[Run]) -> list[Block]:
+        """The next blocks."""
+        if blocks := self.search.next(runs):
+            return blocks
+        early = {release: None for step in self.search.steps() for release in self._looked_at(step)}
+        return [Block("prerelease", (Member(self.search.case, release),)) for release in early
+                if not any(run.member.side == release for run in runs)][:1]  # fmt: skip
+
+    def _looked_at(self, step: Step) -> Iterator[str]:
+        """The prereleases before a step, up to the first that has it."""
+        for release in self.releases.between(step.interval.first, step.interval.second):
+            yield release.text
+            if self._has(release.text, step):
+                return
+
+    def early(self, step: Step) -> str:
+        """The first prerelease that has a step; empty if none has."""
+        return next((one for one in self._looked_at(step) if self._has(one, step)), "")
+
+    def _has(self, release: str, step: Step) -> bool:
+        """Whether a release is on the later side of a step."""
+        metric, first, second = step.interval.metric, step.first, step.second
+        for run in self.search.runs:
+            if run.member.side != release:
+                continue
+            if isinstance(first, str) or isinstance(second, str):
+                return word(run, metric) == second
+            return metric in run.values and abs(run.values[metric] - second) < abs(run.values[metric] - first)
+        return False

@@ -1,14 +1,16 @@
 """The picture of a search: each metric over all releases, every run a mark, every step a line."""
 
+import statistics
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 
 from ..figures import MB, WIDE, save, theme
+from ..measure.plan import COMPLETED
+from ..measure.screen import ANSWER, OUTCOME
 from ..metrics import METRICS
 from .result import NAMES, Result
-from .search import ANSWER, COMPLETED, OUTCOME
 
 # Labels of releases that have room.
 _LABELS = 24
@@ -37,7 +39,7 @@ def _points(result: Result, metric: str) -> list[tuple[int, float]]:
     places = {version: number for number, version in enumerate(result.ladder.releases.versions)}
     return [
         (places[version], run.values[metric])
-        for version, runs in result.search.runs.items()
+        for version, runs in result.runs.items()
         if version in places
         for run in runs
         if metric in run.values
@@ -48,9 +50,8 @@ def _panel(result: Result, metric: str, axis: Any) -> None:
     scale, unit = (MB, "MB") if METRICS[metric].unit == "bytes" else (1.0, METRICS[metric].unit)
     points = _points(result, metric)
     axis.plot([x for x, _ in points], [y / scale for _, y in points], "o", alpha=0.7, markersize=5, zorder=3)
-    means = [
-        (x, result.search.value(result.ladder.releases.versions[x], metric) / scale) for x in sorted({*dict(points)})
-    ]
+    places = sorted({*dict(points)})
+    means = [(x, statistics.median(y for place, y in points if place == x) / scale) for x in places]
     axis.plot([x for x, _ in means], [y for _, y in means], "-", linewidth=1, alpha=0.6)
     for step in result.steps:
         if step.interval.metric == metric:
@@ -63,10 +64,10 @@ def _panel(result: Result, metric: str, axis: Any) -> None:
 def _releases(result: Result, axis: Any) -> None:
     versions = result.ladder.releases.versions
     for place, version in enumerate(versions):
-        runs = result.search.runs.get(version, [])
+        runs = result.runs.get(version, [])
         if runs and all(run.outcome != COMPLETED for run in runs):
             axis.plot([place], [0], "X", color="#777777", clip_on=False, zorder=4)
-    tested = [place for place, version in enumerate(versions) if version in result.search.runs]
+    tested = [place for place, version in enumerate(versions) if version in result.runs]
     every = -(-len(tested) // _LABELS)
     ends = {versions.index(v) for step in result.steps for v in (step.interval.first, step.interval.second)}
     labelled = [place for number, place in enumerate(tested) if not number % every or place in ends]

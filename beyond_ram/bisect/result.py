@@ -1,8 +1,9 @@
 """The result of a search: lines for the terminal, bisect.json, and a text for an issue."""
 
+import functools
 import importlib.metadata
-import math
 import shlex
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,13 +13,16 @@ from packaging.version import Version
 
 from .. import mask_secrets
 from ..analysis.changes import in_unit
+from ..analysis.rule import same_in_words
+from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Run
+from ..measure.screen import ANSWER, OUTCOME, Interval, Step
+from ..measure.search import Search
 from ..metrics import METRICS
 from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
 from ..weighing.scripts import missing_package
-from .ladder import Ladder
-from .search import ANSWER, COMPLETED, OUTCOME, Interval, Run, Search, Step
+from .ladder import Bisection, Ladder
 
 NAMES = {
     "end_kept_bytes": "kept at the end", "peak_kept_bytes": "peak of kept memory",
@@ -32,6 +36,7 @@ _AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
 _CHANGELOG = ("changelog", "changes", "change log", "release notes", "releasenotes", "release-notes", "history",
               "what's new", "whatsnew", "news")  # fmt: skip
 _DIGEST = 12
+REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 # A script of more lines is named in the text for an issue, and not quoted.
 _QUOTED_LINES = 60
 
@@ -40,44 +45,77 @@ _QUOTED_LINES = 60
 class Result:
     """A finished search over a ladder."""
 
-    search: Search
+    policy: Bisection
     ladder: Ladder
-    before: dict[Step, str]
-    """Of a step, the first prerelease that has it already; empty if none has."""
+    needed: Sequence[str] = REQUIRED
+    """The metrics that have to be known of each completed run to say that nothing changed."""
+
+    @property
+    def search(self) -> Search:
+        return self.policy.search
 
     @property
     def package(self) -> str:
         return self.ladder.releases.package
 
-    @property
+    @functools.cached_property
     def steps(self) -> list[Step]:
-        return list(self.before)
+        return self.search.steps()
+
+    @functools.cached_property
+    def runs(self) -> dict[str, list[Run]]:
+        """The runs of each release that ran."""
+        runs: dict[str, list[Run]] = {}
+        for run in self.ladder.campaign.runs:
+            if run.outcome != NOT_INSTALLABLE:
+                runs.setdefault(run.member.side, []).append(run)
+        return runs
 
     @property
     def status(self) -> int:
         """Exit status: 0 after a step or a clear "no step", 2 if undecided."""
         if self.never_completed:
             return 2
-        if self.steps:
-            return 0
-        unsure = self.search.open() or self.search.unknown() or self.search.out_of_budget or self.never_imported
-        return 2 if unsure else 0
+        return 0 if self.steps or self._is_no_step else 2
+
+    @property
+    def _is_no_step(self) -> bool:
+        known = self.search.same()[0] and not self.search.open()
+        return bool(known and not self.unknown() and not self.ladder.never_imported)
+
+    def unknown(self) -> dict[str, int]:
+        """The metrics that completed runs should have and have not, with the number of these runs."""
+        completed = [run for runs in self.runs.values() for run in runs if run.outcome == COMPLETED]
+        names = [name for name in self.search.metrics if name in self.needed]
+        missing = {name: sum(name not in run.values for run in completed) for name in names}
+        return {name: number for name, number in missing.items() if number}
 
     @property
     def tried(self) -> int:
         """How many of the releases ran."""
-        return len([one for one in self.ladder.releases.versions if self.search.runs.get(one)])
+        return len([one for one in self.ladder.releases.versions if one in self.runs])
 
     @property
     def never_completed(self) -> bool:
-        runs = self.search.runs.values()
-        return not any(run.outcome == COMPLETED for group in runs for run in group)
+        return not any(run.outcome == COMPLETED for group in self.runs.values() for run in group)
+
+    def outcome(self, version: str) -> str:
+        """How the runs of a release ended."""
+        return " or ".join(sorted({run.outcome for run in self.runs[version]}))
+
+    def answers(self, version: str) -> list[str]:
+        """The different answers of a release."""
+        return sorted({run.answer for run in self.runs.get(version, ()) if run.answer})
 
     @property
-    def never_imported(self) -> bool:
-        """Whether no completed run imported the package. Processes below the script's are not seen."""
-        imports = self.ladder.imports
-        return bool(imports) and not any(one or one is None for one in imports)
+    def answers_agree(self) -> bool:
+        """Whether the runs of each release give the same answer; else answers cannot be compared."""
+        return all(len(self.answers(version)) < 2 for version in self.runs)
+
+    def value(self, version: str, metric: str) -> float | None:
+        """The median over the runs of a release; None without one."""
+        values = [run.values[metric] for run in self.runs.get(version, ()) if metric in run.values]
+        return statistics.median(values) if values else None
 
     # The terminal.
 
@@ -99,7 +137,7 @@ class Result:
             yield f"{self.package} {first} → {second}  ({dates}{yanked})"
             for step in steps:
                 yield f"  {self.sentence(step)}"
-            for early in dict.fromkeys(filter(None, (self.before[step] for step in steps))):
+            for early in dict.fromkeys(filter(None, map(self.policy.early, steps))):
                 yield f"  already in the prerelease {early}"
             if moved := self.apart(first, second):
                 yield f"  also differs: {moved}"
@@ -122,22 +160,22 @@ class Result:
         between = f"{self.package} {first} and {last}"
         if self.never_completed:
             return f"cannot say: the script completed with no release; {self._reasons()}"
-        if self.never_imported:
+        if self.ladder.never_imported:
             return (
                 f"cannot say: {self.ladder.script.name} never imported {self.package}, so its releases were not tried"
             )
         if self.search.open():
             return f"cannot say: no step was confirmed between {between}"
-        if self.search.out_of_budget:
+        if self.ladder.campaign.out_of_budget:
             return f"cannot say: the budget was used up before the releases between {between} were compared"
-        if self.search.unknown():
+        if self.unknown():
             return f"cannot say: no step between {between} in what is known"
-        return f"no step between {between}"
+        if not self._is_no_step:
+            return f"cannot say: it was not decided whether {between} are the same"
+        return f"no step between {between}: {same_in_words(*self.search.same())}"
 
     def _reasons(self) -> str:
-        ended = [
-            (version, one) for version, runs in self.ladder.ended.items() for one in runs if one.outcome != COMPLETED
-        ]
+        ended = [(version, one) for version, runs in self.runs.items() for one in runs if one.outcome != COMPLETED]
         reasons = dict.fromkeys(f"{version}: {one.reason or one.outcome}" for version, one in ended[:3])
         return "; ".join(reasons) + next(filter(None, (missing_package(one.reason) for _, one in ended)), "")
 
@@ -148,7 +186,7 @@ class Result:
     def notes(self) -> list[str]:
         """What the reader has to know beside the steps."""
         notes = list(self.ladder.notes)
-        if self.steps and self.never_imported:
+        if self.steps and self.ladder.never_imported:
             notes.append(
                 f"the script's own process never imported {self.package}: only what it starts can be the cause"
             )
@@ -157,40 +195,43 @@ class Result:
         notes += [
             f"skipped: {version} cannot be installed: {reason}" for version, reason in self.search.skipped.items()
         ]
-        if varying := [version for version in self.search.runs if " or " in self.search.outcome(version)]:
-            ends = "; ".join(f"{version}: {self.search.outcome(version)}" for version in varying[:3])
-            notes.append(
-                f"the outcome of {len(varying)} releases differs from run to run, so it has no step there: {ends}"
-            )
+        if varying := [version for version in self.runs if " or " in self.outcome(version)]:
+            ends = "; ".join(f"{version}: {self.outcome(version)}" for version in varying[:3])
+            notes.append(f"the outcome of {len(varying)} releases differs from run to run: {ends}")
         notes += [
-            f"{NAMES.get(name) or METRICS[name].label}: not seen in {number} of {self.ladder.count} runs, "
+            f"{NAMES.get(name) or METRICS[name].label}: not seen in {number} of {self._count} runs, "
             "which may hide a step"
-            for name, number in self.search.unknown().items()
+            for name, number in self.unknown().items()
         ]
-        if not self.search.answers_agree:
-            notes.append("the script's answer differs from run to run, so answers were not compared")
+        if not self.answers_agree:
+            notes.append("the script's answer differs from run to run, so it has no step")
         if untested := len(self.ladder.releases.versions) - self.tried:
             notes.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
         return notes + moved([lock.moved for lock in self.ladder.locks.values()])
 
     def _last_line(self) -> str:
-        used = f"{self.ladder.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
+        used = f"{self.ladder.campaign.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
         total = len(self.ladder.releases.releases)
-        return f"{self.ladder.count} runs of {self.tried} of {total} releases in {used}"
+        more = "; the same command with a larger --budget goes on" if self.ladder.campaign.out_of_budget else ""
+        return f"{self._count} runs of {self.tried} of {total} releases in {used}{more}"
+
+    @property
+    def _count(self) -> int:
+        """Runs so far."""
+        return sum(map(len, self.runs.values()))
 
     def sentence(self, step: Step) -> str:
         """A step in a line: from, to, size, interval, n."""
         name = NAMES.get(step.interval.metric) or METRICS[step.interval.metric].label
-        if step.decision is None:
+        if isinstance(step.first, str) or isinstance(step.second, str):
             first, second = (str(one)[:_DIGEST] if step.interval.metric == ANSWER else one
                              for one in (step.first, step.second))  # fmt: skip
             return f"{name}: {first} → {second}, n = {step.n}"
-        unit = step.interval.metric
-        values = f"{in_unit(unit, float(step.first))} → {in_unit(unit, float(step.second))}"
-        size = ratio(step)
+        metric, size = step.interval.metric, step.ratio
+        values = f"{in_unit(metric, step.first)} → {in_unit(metric, step.second)}"
         if size["ratio"] is None:
-            numbers = (step.decision.difference, step.decision.low, step.decision.high)
-            change, low, high = (in_unit(unit, number, signed=True) for number in numbers)
+            change, low, high = (in_unit(metric, number - step.first, signed=True)
+                                 for number in (step.second, step.low, step.high))  # fmt: skip
             size_text = f"{change} ({low} to {high})"
         else:
             size_text = f"{size['ratio']:.3g} times ({size['low']:.3g} to {size['high']:.3g})"
@@ -217,11 +258,12 @@ class Result:
             "releases": [self._release(version) for version in releases.versions],
             "skipped": {one.text: one.missing for one in releases.skipped} | dict(self.search.skipped),
             "metrics": list(self.search.metrics),
-            "answers_compared": self.search.answers_agree,
+            "answers_compared": self.answers_agree,
             "exclude_newer": self.ladder.release_locks.until,
             "memory_limit_bytes": self.ladder.memory_limit_bytes,
-            "runs": self.ladder.count,
-            "used_s": round(self.ladder.used_s, 1),
+            "same": dict(zip(("metrics", "n"), self.search.same(), strict=True)),
+            "runs": self._count,
+            "used_s": round(self.ladder.campaign.used_s, 1),
             "budget_s": self.ladder.budget_s,
             "changelog": self.changelog(),
             "notes": self.notes(),
@@ -232,23 +274,20 @@ class Result:
         release = self.ladder.releases.release
         return {
             "from_version": first, "to_version": second, "metric": step.interval.metric,
-            "from_value": step.first, "to_value": step.second, **ratio(step), "n": step.n,
+            "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n,
             "from_date": release(first).date, "to_date": release(second).date,
             "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
-            "prerelease": self.before[step] or None, "also_differs": self.apart(first, second) or None,
+            "prerelease": self.policy.early(step) or None, "also_differs": self.apart(first, second) or None,
         }  # fmt: skip
 
     def _release(self, version: str) -> dict[str, Any]:
-        release, runs = self.ladder.releases.release(version), self.search.runs.get(version, [])
-        values = {
-            metric: self.search.value(version, metric)
-            for metric in self.search.metrics
-            if any(metric in run.values for run in runs)
-        }
+        release, runs = self.ladder.releases.release(version), self.runs.get(version, [])
+        medians = {metric: self.value(version, metric) for metric in self.search.metrics}
+        values = {metric: value for metric, value in medians.items() if value is not None}
         return {
             "version": version, "date": release.date, "yanked": release.yanked, "runs": len(runs),
-            "outcome": self.search.outcome(version) if runs else None,
-            "answer": self.search.answer(version) or None if runs else None, "values": values,
+            "outcome": self.outcome(version) if runs else None,
+            "answer": next(iter(self.answers(version)), None), "values": values,
         }  # fmt: skip
 
     def changelog(self) -> str | None:
@@ -303,14 +342,12 @@ class Result:
         head = [self.package, "date", "runs", "outcome", *names]
         lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
         for version in self.ladder.releases.versions:
-            if runs := self.search.runs.get(version):
+            if runs := self.runs.get(version):
                 release = self.ladder.releases.release(version)
-                values = [
-                    in_unit(metric, self.search.value(version, metric)) if _has(runs, metric) else ""
-                    for metric in numbers
-                ]
+                medians = [(metric, self.value(version, metric)) for metric in numbers]
+                values = ["" if value is None else in_unit(metric, value) for metric, value in medians]
                 cells = [version + (" (yanked)" if release.yanked else ""), release.date, str(len(runs))]
-                lines.append(f"| {' | '.join([*cells, self.search.outcome(version), *values])} |")
+                lines.append(f"| {' | '.join([*cells, self.outcome(version), *values])} |")
         return lines
 
 
@@ -333,22 +370,3 @@ def moved(locks: Sequence[str]) -> list[str]:
         ends = different if len(different) < 3 else [different[0], "…", different[-1]]
         lines.append(f"had to move: {start} to {', '.join(ends)}, with {len(versions)} of {len(locks)} releases")
     return lines
-
-
-def _has(runs: Sequence[Run], metric: str) -> bool:
-    return any(metric in run.values for run in runs)
-
-
-def ratio(step: Step) -> dict[str, float | None]:
-    """The ratio of a step and its interval; None if there is none."""
-    none: dict[str, float | None] = dict.fromkeys(("ratio", "low", "high"))
-    decision = step.decision
-    if decision is None:
-        return none
-    if not math.isnan(decision.ratio):
-        return {"ratio": decision.ratio, "low": decision.low, "high": decision.high}
-    first = float(step.first)
-    if first <= 0:
-        return none
-    changes = (float(step.second) - first, decision.low, decision.high)
-    return dict(zip(none, (1 + change / first for change in changes), strict=True))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .bisect import add_stack_to, check_file, stack_of
 from .progress import add_json_to, minutes, show
 from .project import project
+from .script_options import add_stack_to, check_file, stack_of
 
 if TYPE_CHECKING:
     import pandas as pd

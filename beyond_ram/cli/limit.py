@@ -3,18 +3,16 @@
 import argparse
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .bisect import add_budget_to, add_script_to, script_of
-from .progress import add_json_to, number, show
+from .progress import add_json_to, number
+from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
 
 if TYPE_CHECKING:
-    from ..stacks.inline import Inline
-    from ..weighing.cell import Setting
+    pass
 
 SHARE = 0.9
 # The interpreter and its libraries, which other processes use too.
@@ -53,7 +51,7 @@ def _share(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 0 with a limit, 2 without."""
     from ..experiment import records
-    from ..folders import anew
+    from ..measure.campaign import asked_anew
     from ..stacks import index
     from ..weighing.limit import weigh_limit
     from ..weighing.scripts import apart
@@ -64,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [path.absolute() for path in arguments.input]
     if absent := next((path for path in inputs if not path.exists()), None):
         raise ValueError(f"there is no input {absent}")
-    with anew(out), index.for_uv():
+    with asked_anew(out, same_script("limit", script, words)), index.for_uv():
         job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
         setting = setting_of("limit", script, words, inline, out, **job)
         left_s = 60 * arguments.budget - (time.monotonic() - began)  # the environment is built
@@ -74,23 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
     print("\n".join([*_lines(limits, record), f"files: {arguments.out}"]))
     return 0 if limits.get("completed_at_bytes") else 2
-
-
-def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", out: Path, **job: Any) -> "Setting":
-    """The script's environment, built below `out`, and its job in an experiment of that name."""
-    from ..stacks import scripts
-    from ..stacks.venv import build
-    from ..weighing.cell import Setting
-    from ..weighing.scripts import cell_of, job_of
-
-    show("building its environment")
-    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)
-    build(lock.path, out / "stacks" / "script")
-    show("")
-    if lock.moved:
-        print(f"had to move: {lock.moved}")
-    asked = job_of(cell_of(name, "script", script, 1, words), script, words, **job)
-    return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
 
 
 def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:

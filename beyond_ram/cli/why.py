@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import files
-from .bisect import add_budget_to, add_script_to, script_of
-from .limit import setting_of
 from .progress import add_json_to, show
+from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
 
 # The peak is printed if it is above the end by more than this share of it.
 _HIGHER = 0.2
@@ -37,13 +36,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status."""
-    from ..folders import anew
+    from ..measure.campaign import asked_anew
     from ..stacks import index
     from ..weighing.why import explain
 
     script, words, inline = script_of(arguments)
     out = arguments.out.absolute()
-    with anew(out), index.for_uv():
+    with asked_anew(out, same_script("why", script, words)), index.for_uv():
         result = explain(setting_of("why", script, words, inline, out), out, 60 * arguments.budget, show)
         show("")
         files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")

@@ -29,6 +29,12 @@ _SPLIT = {4: 1 / 70, 8: 0.002, 10: 0.002, 14: 0.002, 20: 0.002, 30: 0.0027}
 does not depend on which side they are of, so both may spend 2.5 %."""
 _APART = 0.5
 """Halves are far apart if the gap between them is at least this share of the larger range within one."""
+_LEVEL = 0.025
+"""For each direction, over all looks of a comparison."""
+_EARLY = 0.75
+"""The first look of one of several comparisons that can show anything has at most this part of its level."""
+_LATE = LOOKS[-3], LOOKS[-1]
+"""Its later looks."""
 _SAME, _SAME_LATER = {4: 1 / 70}, 0.005
 """Level of each one-sided test of `same`: at the first look, and at each later one; 4.4 % in sum."""
 SHARE, FAILURES = 0.02, 0.1
@@ -128,7 +134,9 @@ class Series:
     metrics: Sequence[Metric]
     fewest: int = LOOKS[0]
     """The fewest runs a side for `same`."""
-    found: dict[int, Decision] = field(default_factory=dict)
+    changed: dict[int, Decision] = field(default_factory=dict)
+    share: float = 1.0
+    """The share of the level: 1/m in one of m comparisons that are all decided."""
 
     def look(self, baseline: Array, candidate: Array) -> list[Decision]:
         """Decide at the next of the LOOKS. Arrays have a row per run, a column per metric; NaN: no reading."""
@@ -136,22 +144,23 @@ class Series:
         sides = [(m.scaled(baseline[:, i]), m.scaled(candidate[:, i])) for i, m in enumerate(self.metrics)]
         for decides in (True, False):
             asked = [i for i, metric in enumerate(self.metrics) if metric.decides is decides]
-            level = _levels([(*sides[i], self.metrics[i]) for i in asked]).get(n, 0.0) + _ROUNDING
-            readable = [i for i in asked if i not in self.found and _readings(*sides[i]) > 1]
+            own = spending(self.share) if self.share < 1 else _levels([(*sides[i], self.metrics[i]) for i in asked])
+            level = own.get(n, 0.0) + _ROUNDING
+            readable = [i for i in asked if i not in self.changed and _readings(*sides[i]) > 1]
             tests = {(i, up): test for i in readable for up, test in _tests(*sides[i], self.metrics[i]).items()}
             known = -1
-            while known < len(self.found):  # what is found no longer stands in the way of others
-                known = len(self.found)
+            while known < len(self.changed):  # what has changed no longer stands in the way of others
+                known = len(self.changed)
                 for upwards in (True, False):  # what is worse, then what is better, unless no way is
-                    left = {(i, up): test for (i, up), test in tests.items() if i not in self.found
+                    left = {(i, up): test for (i, up), test in tests.items() if i not in self.changed
                             and (up is not (self.metrics[i].direction == "higher")) is upwards}  # fmt: skip
                     for (i, up), value in _step_down(left).items():
                         p[i] = min(p[i], value)
                         moved = abs(_mean(candidate[:, i]) - _mean(baseline[:, i])) >= self.metrics[i].floor
                         if value <= level and moved and _is_large(*sides[i], self.metrics[i], up, level):
-                            self.found.setdefault(i, Decision(self.metrics[i].word(up), n, value))
+                            self.changed.setdefault(i, Decision(self.metrics[i].word(up), n, value))
         same = [is_same(*sides[i], metric, self.fewest) for i, metric in enumerate(self.metrics)]
-        return [self.found.get(i, Decision("same" if same[i] else "undecided", n, p[i])) for i in range(len(sides))]
+        return [self.changed.get(i, Decision("same" if same[i] else "undecided", n, p[i])) for i in range(len(sides))]
 
     def open(self, decisions: Sequence[Decision]) -> list[int]:
         """The metrics that need more runs."""
@@ -165,6 +174,19 @@ def _levels(sides: Sequence[tuple[Array, Array, Metric]]) -> dict[int, float]:
         if high[0] - low[-1] >= _APART * max(np.ptp(low), np.ptp(high)) and high.mean() - low.mean() >= metric.smallest:
             return _SPLIT
     return _WHOLE
+
+
+@functools.cache
+def spending(share: float) -> dict[int, float]:
+    """The levels of the looks of one of several comparisons (Lan and DeMets 1983, doi:10.1093/biomet/70.3.659): most at
+    the first look that can show a change, the rest at two late ones, because many would get too little."""
+    left = share * _LEVEL
+    for n in LOOKS:
+        p = 1 / len(relabellings(n))
+        if p <= _EARLY * left + _ROUNDING:
+            early, later = math.floor(_EARLY * left / p + _ROUNDING) * p, [look for look in _LATE if look > n]
+            return {n: early} | {look: (left - early) / len(later) for look in later}
+    return {}
 
 
 def _tests(first: Array, second: Array, metric: Metric) -> dict[bool, Array]:
@@ -251,10 +273,11 @@ def is_same(first: Array, second: Array, metric: Metric, fewest: int) -> bool:
     return abs(_mean(second) - _mean(first)) < limit and all(_share(statistic(one, metric)) <= level for one in as_if)
 
 
-def interval(first: Array, second: Array, metric: Metric) -> tuple[float, float]:
+def interval(first: Array, second: Array, metric: Metric, share: float = 1.0) -> tuple[float, float]:
     """The changes of scaled readings that the test of this look does not reject; infinite if it cannot reject any."""
     n, ends = len(first), list[float]()
-    level = max(_SPLIT.get(n, 0.0), _WHOLE.get(n, 0.0)) + _ROUNDING
+    levels = [spending(share)] if share < 1 else [_SPLIT, _WHOLE]
+    level = max(one.get(n, 0.0) for one in levels) + _ROUNDING
     if n not in LOOKS or _readings(first, second) < 2 or level * len(relabellings(n)) < 1:
         return -math.inf, math.inf
     for sign in (1, -1):

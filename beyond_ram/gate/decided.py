@@ -2,22 +2,18 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..analysis.changes import in_unit
 from ..analysis.comparisons import COLUMNS, Comparison, compared
-from ..analysis.decide import Question, Side, strength
+from ..analysis.decide import Side, strength
 from ..analysis.frame import Key, Pairs
 from ..analysis.results import FEW, LIKELY, NOISY, OTHER_WORK, UNKNOWN
-from ..analysis.sequential import must_be_decided
-from ..analysis.thresholds import threshold_of
-from ..decisions.rule import FAILURES, LOOKS, SHARE, TOLERANCE, Array, Decision, Metric, Series, interval, rare
-from ..metrics.runs import FAILED
+from ..analysis.rule import metric_of, must_be_decided, same_in_words
+from ..decisions.rule import LOOKS, Array, Decision, Metric, Series, interval
 
 # An undecided change with a p below this is likely.
 _LIKELY = 0.05
@@ -39,7 +35,7 @@ class _Decided:
     def line(self) -> dict[str, Any]:
         """A line of table `comparisons`."""
         question, result = self.comparison.question, self.decision.result
-        metric = metric_of(question)
+        metric = metric_of(question.metric, question.better)
         scaled = [metric.scaled(side) for side in self.sides]
         means = [float(np.nanmean(side)) if np.isfinite(side).any() else math.nan for side in scaled]
         low, high = interval(scaled[0], scaled[1], metric)
@@ -93,11 +89,13 @@ class Comparisons:
         of_stacks = (one for one in compared(runs, self.pairs) if one.line["axis"] == "stack")
         asked = {(one.cells[1], one.question.metric): one for one in of_stacks}
         sides = [(_readings(one.question.baseline, n), _readings(one.question.candidate, n)) for one in asked.values()]
-        found = {name: one.decision for name, one in self.decided.items() if one.decision.result in ("better", "worse")}
-        stay = {name for name in self.decided if name in found or name[0] in self.closed}
+        changed = {
+            name: one.decision for name, one in self.decided.items() if one.decision.result in ("better", "worse")
+        }
+        stay = {name for name in self.decided if name in changed or name[0] in self.closed}
         series = Series(
-            [metric_of(one.question) for one in asked.values()], fewest,
-            {at: found[name] for at, name in enumerate(asked) if name in found},
+            [metric_of(one.question.metric, one.question.better) for one in asked.values()], fewest,
+            {at: changed[name] for at, name in enumerate(asked) if name in changed},
         )  # fmt: skip
         decisions = [Decision("undecided", n, 1.0)] * len(asked)
         if asked and n in LOOKS:
@@ -119,30 +117,6 @@ class Comparisons:
         """Table `comparisons`."""
         table = pd.DataFrame([one.line() for one in self.decided.values()], columns=None if self.decided else COLUMNS)
         return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
-
-
-def metric_of(question: Question) -> Metric:
-    """What the rule is asked about a metric."""
-    name = question.metric
-    return Metric(question.better, threshold_of(name).least, failures=name == FAILED, decides=must_be_decided(name))
-
-
-def threshold_in_words(metric: str) -> str:
-    """The smallest change of a metric that is better or worse."""
-    if metric == FAILED:
-        return f"{FAILURES:.0%} of the runs"
-    least = threshold_of(metric).least
-    return f"{SHARE:.0%}, at least {in_unit(metric, least)}" if least else f"{SHARE:.0%}"
-
-
-def same_in_words(metrics: Iterable[str], n: int) -> str:
-    """What `same` of these metrics after `n` runs cannot have seen."""
-    missed, others = f"a change in under {rare(n):.0%} of the runs", [name for name in metrics if name != FAILED]
-    if not others:
-        return f"may have missed {missed}"
-    leasts = [in_unit(name, least) for name in others if (least := threshold_of(name).least)]
-    typical = " or ".join(dict.fromkeys([f"{TOLERANCE:.0%}", *leasts]))
-    return f"may have missed a typical change under {typical}, or {missed}"
 
 
 def _readings(side: Side, n: int) -> Array:

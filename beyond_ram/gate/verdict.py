@@ -11,12 +11,11 @@ import pandas as pd
 
 from ..analysis.changes import changes, counts, in_words
 from ..analysis.results import Result
-from ..analysis.sequential import must_be_decided
+from ..analysis.rule import must_be_decided, same_in_words, threshold_in_words
 from ..decisions.rule import rare
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from ..units import GB
-from .decided import same_in_words, threshold_in_words
 from .leaks import Floor, floors
 from .sides import BASELINE
 from .wheels import Requirement

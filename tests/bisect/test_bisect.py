@@ -28,9 +28,9 @@ def place(tmp_path, monkeypatch):
         yield tmp_path
 
 
-def bisect(place, *more):
-    status = main(["bisect", "case.py", "--package", "stairs", *more, "--out", "found"])
-    return status, json.loads((place / "found/bisect.json").read_text())
+def bisect(place, *more, out="out"):
+    status = main(["bisect", "case.py", "--package", "stairs", *more, "--out", out])
+    return status, json.loads((place / out / "bisect.json").read_text())
 
 
 @pytest.mark.slow
@@ -48,8 +48,8 @@ def test_steps_up_and_down_are_found(place, capfd):
     assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]
     assert result["changelog"] == "https://stairs.example/changes"
     assert "stairs 1.2 → 1.3" in capfd.readouterr().out
-    assert {"bisect.md", "bisect.svg", "bisect.png"} <= {path.name for path in (place / "found").iterdir()}
-    assert "127.0.0.1" not in "".join(path.read_text() for path in (place / "found/locks").iterdir())
+    assert {"bisect.md", "bisect.svg", "bisect.png"} <= {path.name for path in (place / "out").iterdir()}
+    assert "127.0.0.1" not in "".join(path.read_text() for path in (place / "out/locks").iterdir())
 
 
 @pytest.mark.slow
@@ -61,8 +61,8 @@ def test_step_of_the_outcome_and_no_step_are_found(place):
     (step,) = result["steps"]
     assert (step["from_version"], step["to_version"]) == ("1.2", "1.3")
     assert (step["from_value"], step["to_value"]) == ("completed", "killed_at_limit")
-    status, result = bisect(place, "--good", "1.0", "--bad", "1.1", "--metric", "end", "outcome")
-    assert status == 0 and not result["steps"] and result["runs"] == 4
+    status, result = bisect(place, "--good", "1.0", "--bad", "1.1", "--metric", "end", "outcome", out="none")
+    assert status == 0 and not result["steps"] and result["runs"] == 2 * result["same"]["n"] == 8
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypat
         status, result = bisect(tmp_path, "--good", "1.0", "--bad", "1.2", "--metric", "end", "--stack", "mine.txt")
     assert status == 0
     assert [(step["from_version"], step["to_version"]) for step in result["steps"]] == [("1.0", "1.1")]
-    locks = [path.read_text() for path in (tmp_path / "found/locks").iterdir()]
+    locks = [path.read_text() for path in (tmp_path / "out/locks").iterdir()]
     assert locks and all("beside==1.0" in lock for lock in locks)
     assert "why case.py --stack mine.txt --with stairs==1.0" in capfd.readouterr().out
 
@@ -101,6 +101,23 @@ def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, li
 
 
 @pytest.mark.slow
+def test_same_command_goes_on_and_another_is_refused(place, capfd):
+    words = ["--good", "1.0", "--bad", "1.6", "--metric", "end"]
+    status, first = bisect(place, *words, "--budget", "0.05")
+    assert (status, first["verdict"]) == (2, "cannot say")
+    lines = (place / "out/blocks.jsonl").read_bytes()
+    status, result = bisect(place, *words)
+    assert status == 0 and (place / "out/blocks.jsonl").read_bytes().startswith(lines)
+    assert [(step["from_version"], step["to_version"]) for step in result["steps"]] == [("1.2", "1.3"), ("1.5", "1.6")]
+    assert bisect(place, *words)[1] | {"used_s": 0} == result | {"used_s": 0}
+    before = {path: path.stat().st_mtime_ns for path in (place / "out").rglob("*")}
+    (place / "case.py").write_text(SCRIPT + "# more\n")
+    assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "out"]) == 2
+    assert "another question" in capfd.readouterr().err.splitlines()[-1]
+    assert {path: path.stat().st_mtime_ns for path in (place / "out").rglob("*")} == before
+
+
+@pytest.mark.slow
 def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
     (place / "case.py").write_text(SCRIPT + "open(__file__, 'a').write('# more')\n")
     assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.6", "--out", "steps"]) == 2
@@ -119,6 +136,6 @@ def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
     ],
 )
 def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):
-    assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "found"]) == 2
+    assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "out"]) == 2
     last = capfd.readouterr().err.strip().splitlines()[-1]
-    assert last.startswith("beyond-ram: ") and message in last and not (place / "found").exists()
+    assert last.startswith("beyond-ram: ") and message in last and not (place / "out").exists()

@@ -4,47 +4,61 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from beyond_ram.bisect.ladder import Bisection
 from beyond_ram.bisect.result import Result, moved
-from beyond_ram.bisect.search import Interval, Run, Search, Step
+from beyond_ram.decisions.rule import Metric
+from beyond_ram.measure.campaign import Campaign
+from beyond_ram.measure.plan import Member, Run
+from beyond_ram.measure.screen import OUTCOME, Interval, Step
+from beyond_ram.measure.search import Search
 from tests.test_mask_secrets import PLANTED
+
+RELEASES: Any = SimpleNamespace(
+    package="p", versions=["1", "2"], releases=[], skipped=[], between=lambda *_: [],
+    release=lambda version: SimpleNamespace(date="2026-01-01", yanked=False),
+)  # fmt: skip
+
+
+def result(folder: Path, runs: list[Run], **more: Any) -> Result:
+    """The result of a search over two releases, whose runs are these."""
+    campaign = Campaign(folder, 1, runs=runs)
+    ladder: Any = SimpleNamespace(releases=RELEASES, notes=[], budget_s=60, campaign=campaign, locks={},
+                                  never_imported=False, **more)  # fmt: skip
+    metrics = {"end_kept_bytes": Metric(), "peak_kept_bytes": Metric()}
+    search = Search("mem.py", ["1", "2"], metrics, 1, (OUTCOME,))
+    search.next(runs)
+    return Result(Bisection(search, RELEASES), ladder, tuple(metrics))
+
+
+def runs_of(**values: tuple[float, float]) -> list[Run]:
+    """Four runs of both releases: a value of each."""
+    return [Run(Member("mem.py", side), n, "ends 1 2", "completed", started_at=n, ended_at=n + 1,
+                values={name: both[int(side) - 1] for name, both in values.items()})
+            for n in (1, 2, 3, 4) for side in "12"]  # fmt: skip
 
 
 def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> None:
     script = tmp_path / "mem.py"
     script.write_text(f"import sys\nlogin(token='{PLANTED}')\nrows = 5\n")
-    release = SimpleNamespace(date="2026-01-01", yanked=False)
-    releases = SimpleNamespace(
-        package="p", versions=["1", "2"], releases=[], skipped=[], release=lambda version: release
-    )
-    ladder: Any = SimpleNamespace(
-        script=script, out=tmp_path, words=["--token", PLANTED, "--rows", "5"], releases=releases, notes=[],
-        used_s=0, budget_s=60, count=2, ended={}, imports=[],
-        locks={one: SimpleNamespace(pins={"p": one}, moved="", path=script) for one in "12"},
-        options=["--args", f"--token {PLANTED} --rows 5", "--with"],
+    made = result(
+        tmp_path, runs_of(end_kept_bytes=(1e8, 2e8), peak_kept_bytes=(1e8, 1e8)), script=script, out=tmp_path,
+        words=["--token", PLANTED, "--rows", "5"], options=["--args", f"--token {PLANTED} --rows 5", "--with"],
     )  # fmt: skip
-    decision: Any = type("Decision", (), {"ratio": 2.0, "low": 1.0, "high": 3.0})()
-    step = Step(Interval("end_kept_bytes", "1", "2"), 1.0, 2.0, decision, 3)
-    result = Result(Search(["1", "2"], [], lambda version, repeat: Run(repeat, "completed")), ladder, {step: ""})
-    text = "\n".join([*result.lines(), result.markdown()])
+    made.ladder.locks.update({one: SimpleNamespace(pins={"p": one}, moved="", path=script) for one in "12"})
+    (step,) = made.steps
+    assert step == Step(Interval("end_kept_bytes", "1", "2"), 1e8, 2e8, 4, 2e8, 2e8)
+    text = "\n".join([*made.lines(), made.markdown()])
     assert PLANTED not in text
     assert text.count("beyond-ram why mem.py --args") == 4
     assert text.count("python mem.py --token '***' --rows 5") == 2 and "\nrows = 5\n" in text
 
 
 def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path: Path) -> None:
-    release = SimpleNamespace(date="2026-01-01", yanked=False)
-    releases = SimpleNamespace(package="p", versions=["1", "2"], releases=[], skipped=[], release=lambda _: release)
-    ladder: Any = SimpleNamespace(releases=releases, notes=[], used_s=0, budget_s=60, count=4, imports=[], locks={})
-
-    def status(**values: float) -> int:
-        runs = [Run(n, "completed", values={"end_kept_bytes": 1e8, **values}, started_at=n, ended_at=n) for n in (1, 2)]
-        search = Search(["1", "2"], ["end_kept_bytes", "peak_kept_bytes"], lambda *_: runs[0],
-                        runs=dict.fromkeys("12", runs))  # fmt: skip
-        result = Result(search, ladder, {})
-        assert any("peak of kept memory: not seen in 4 of 4 runs" in line for line in result.lines()) != bool(values)
-        return result.status
-
-    assert (status(), status(peak_kept_bytes=2e8)) == (2, 0)
+    same = {"end_kept_bytes": (1e8, 1e8)}
+    without, whole = (result(tmp_path, runs_of(**same, **more)) for more in ({}, {"peak_kept_bytes": (2e8, 2e8)}))
+    assert (without.status, whole.status) == (2, 0)
+    assert any("peak of kept memory: not seen in 8 of 8 runs" in line for line in without.lines())
+    assert any(line.startswith("no step between p 1 and 2: may have missed") for line in whole.lines())
 
 
 def test_moved_package_gets_one_line_for_all_releases():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.decisions.simulate import Case, cases, rates
+from beyond_ram.measure.simulate import Case, cases, rates
 
 CASES = {f"{case.kind}: {case.name}": case for case in cases()}
 NULLS = ["Gauss 5 %", "two levels, p = 0.5", "period of 4 runs", "carries state", "fails by chance, p = 0.5"]

@@ -1,17 +1,21 @@
-"""Error rates of the rule, from whole campaigns: `python -m beyond_ram.decisions.simulate` prints them as CSV.
+"""Error rates of gates and searches, from whole campaigns: `python -m beyond_ram.measure.simulate` prints them as CSV.
 
 Three metrics decide: memory, another one that follows it, and failed runs.
 """
 
 import argparse
 import csv
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .rule import LOOKS, Array, Decision, Metric, Series, rare, turns
+from ..decisions.rule import LOOKS, Array, Decision, Metric, Series, rare, turns
+from .plan import COMPLETED, Run
+from .screen import OUTCOME
+from .search import Search
 
 Noise = Callable[[np.random.Generator], Array]
 RUNS = 2 * LOOKS[-1]
@@ -112,13 +116,74 @@ def rates(case: Case, campaigns: int) -> dict[str, str | float]:
     return line | {"worse": worse, "either": either, "same": same, "se": se, "runs": np.median([n for _, n in ended])}
 
 
+@dataclass(frozen=True)
+class Searched:
+    """Sides in a row with the same noise; the memory of the second half is so many `times`, and fails so often."""
+
+    sides: int
+    name: str
+    noise: Noise = NOISES["constant"]
+    times: float = 1.0
+    fails: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def steps(self) -> set[tuple[str, str]]:
+        """The true step, if there is one."""
+        half = self.sides // 2
+        is_step = self.times != 1 or self.fails[0] != self.fails[1]
+        return {(f"{half - 1:02}", f"{half:02}")} if is_step else set()
+
+
+_SEARCHED = ("constant", "Gauss 1 %", "Gauss 5 %", "lognormal 0.5", "Pareto 2", "autocorrelated", "three levels",
+             "two levels, p = 0.5", "two levels, p = 0.1", "carries state", "period of 2 runs")  # fmt: skip
+_FOUND = ((1.03, "constant"), (1.2, "Gauss 5 %"), (3, "two levels, p = 0.1"))
+
+
+def searches() -> Iterator[Searched]:
+    for sides in (2, 10, 30):
+        yield from (Searched(sides, name, NOISES[name]) for name in _SEARCHED)
+        yield from (Searched(sides, f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.5))
+        yield from (Searched(sides, f"{times - 1:+.0%}, {name}", NOISES[name], times) for times, name in _FOUND)
+        yield from (Searched(sides, f"failures alone, 0 to {p:.0%}", fails=(0, p)) for p in (0.5, 1))
+
+
+def search(case: Searched, seed: int) -> Search:
+    """A whole search, without a budget."""
+    g, runs, half = np.random.default_rng([46, seed]), list[Run](), case.sides // 2
+    sizes = itertools.chain.from_iterable(case.noise(g) for _ in itertools.count())
+    names = [f"{place:02}" for place in range(case.sides)]
+    policy = Search("simulated", names, {"memory": Metric(), "follows": Metric()}, seed, (OUTCOME,))
+    while blocks := policy.next(runs):
+        for member, name in [(member, block.name) for block in blocks for member in block.members]:
+            late, size = int(member.side) >= half, float(next(sizes))
+            size, failed = size * (case.times if late else 1), g.random() < case.fails[late]
+            values = {"memory": size, "follows": size * (1.1 + 0.005 * g.standard_normal())}
+            outcome = "failed" if failed else COMPLETED
+            runs.append(Run(member, 0, name, outcome, values={} if failed else values))
+    return policy
+
+
+def search_rates(case: Searched, campaigns: int) -> dict[str, str | float]:
+    """Shares of searches with a false step, with the true one, and that say that there is none."""
+    ended = [search(case, seed) for seed in range(campaigns)]
+    places = [{(step.interval.first, step.interval.second) for step in one.steps()} for one in ended]
+    false, found = (sum(map(bool, of)) / campaigns
+                    for of in ([one - case.steps for one in places], [one & case.steps for one in places]))  # fmt: skip
+    none = sum(bool(one.same()[0]) and not one.open() for one in ended) / campaigns
+    line: dict[str, str | float] = {"sides": case.sides, "case": case.name, "campaigns": campaigns, "false": false}
+    se = round((false * (1 - false) / campaigns) ** 0.5, 4)
+    return line | {"se": se, "found": found, "none": none, "runs": np.median([len(one.runs) for one in ended])}
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Print the error rates of the rule as CSV.")
     parser.add_argument("--campaigns", type=int, default=2000, metavar="N", help="of each case (default: 2,000)")
     parser.add_argument("--quick", action="store_const", const=100, dest="campaigns", help="100 of each case")
-    asked = parser.parse_args().campaigns
+    parser.add_argument("--searches", action="store_true", help="of searches, not of gates")
+    asked = parser.parse_args()
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(rates(Case("", ""), 1))
-    for case in cases():
-        table.writerow(rates(case, asked).values())
+    lines = (search_rates(one, asked.campaigns) for one in searches()) if asked.searches else (
+        rates(one, asked.campaigns) for one in cases())  # fmt: skip
+    for number, line in enumerate(lines):
+        table.writerows([line] * (not number) + [line.values()])
         sys.stdout.flush()

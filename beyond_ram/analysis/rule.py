@@ -1,0 +1,41 @@
+"""What the rule of decision is asked about a metric, and what it answers in words."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from ..decisions.rule import FAILURES, SHARE, TOLERANCE, Metric, rare
+from ..metrics import METRICS
+from ..metrics.base import CLOCK, WATCHED_CLOCK
+from ..metrics.runs import FAILED
+from .changes import in_unit
+from .thresholds import threshold_of
+
+
+def must_be_decided(metric: str) -> bool:
+    """Whether runs go on until this metric is decided. Clocks mostly show how busy the machine is."""
+    return METRICS[metric].trust not in (CLOCK, WATCHED_CLOCK)
+
+
+def metric_of(name: str, better: Literal["lower", "higher", "neither"] | None = None, times: float = 1) -> Metric:
+    """What the rule is asked about a metric; `times` makes its smallest change larger."""
+    least, share = times * threshold_of(name).least, times * SHARE
+    return Metric(better or METRICS[name].direction, least, share, name == FAILED, must_be_decided(name))
+
+
+def threshold_in_words(metric: str) -> str:
+    """The smallest change of a metric that is better or worse."""
+    if metric == FAILED:
+        return f"{FAILURES:.0%} of the runs"
+    least = threshold_of(metric).least
+    return f"{SHARE:.0%}, at least {in_unit(metric, least)}" if least else f"{SHARE:.0%}"
+
+
+def same_in_words(metrics: Iterable[str], n: int) -> str:
+    """What `same` of these metrics after `n` runs cannot have seen."""
+    missed, others = f"a change in under {rare(n):.0%} of the runs", [name for name in metrics if name in METRICS]
+    others = [name for name in others if name != FAILED]
+    if not others:
+        return f"may have missed {missed}"
+    leasts = [in_unit(name, least) for name in others if (least := threshold_of(name).least)]
+    typical = " or ".join(dict.fromkeys([f"{TOLERANCE:.0%}", *leasts]))
+    return f"may have missed a typical change under {typical}, or {missed}"

@@ -1,0 +1,115 @@
+"""Options of the commands that run a script: the script, what it requires, budget and folder; and its environment."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..shipped import FILES
+from .progress import minutes, show
+
+if TYPE_CHECKING:
+    from ..stacks.inline import Inline
+    from ..weighing.cell import Setting
+
+BUDGET_MINUTES = 10.0
+
+
+def add_script_to(parser: argparse.ArgumentParser) -> None:
+    """The script, its arguments and what it requires."""
+    parser.add_argument("script", type=Path, metavar="SCRIPT", help="any Python file")
+    parser.add_argument(
+        "--with", dest="more", nargs="+", action="extend", default=[], metavar="REQ", help="what it requires beside"
+    )
+    add_stack_to(parser)
+    parser.add_argument("--args", default="", metavar="WORDS", help="arguments of the script, as a shell reads them")
+
+
+def add_stack_to(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stack", metavar="NAME|LOCK", help="packages that it runs with beside: a stack of envs/, or a file of pins"
+    )
+
+
+def add_limit_to(parser: argparse.ArgumentParser) -> None:
+    from .watch import limit
+
+    parser.add_argument("--memory-limit", type=limit, metavar="SIZE", help="a run that needs more is killed, as 500M")
+
+
+def add_budget_to(parser: argparse.ArgumentParser, out: str) -> None:
+    """The budget, and where files go."""
+    parser.add_argument(
+        "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
+        help=f"the most that it may take, with the building of environments (default: {BUDGET_MINUTES:g})",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path(out), metavar="DIR", help=f"all files (default: {out})")
+
+
+def script_of(arguments: argparse.Namespace) -> "tuple[Path, list[str], Inline]":
+    """The script, its arguments and what it requires. Raises ValueError, StackError."""
+    from ..stacks.inline import read
+
+    script = arguments.script.absolute()
+    check_file(arguments.script)
+    try:
+        words = shlex.split(arguments.args)
+    except ValueError as error:
+        raise ValueError(f"--args cannot be split into words: {error}") from None
+    return script, words, read(script, arguments.more, stack_of(arguments))
+
+
+def check_file(script: Path) -> None:
+    """Raise ValueError where a script cannot be run several times."""
+    from ..text import did_you_mean
+
+    if not script.exists():
+        near = [path.name for path in script.parent.glob("*.py")]
+        raise ValueError(f"there is no file {script}{did_you_mean(script.name, near)}")
+    if script.is_dir():
+        raise ValueError(f"{script} is a folder, and has to be a Python file")
+    if not script.is_file() or script.absolute().parts[1] in ("dev", "proc"):
+        raise ValueError(f"{script} can be read once, and a script runs several times: write it into a file")
+
+
+def stack_of(arguments: argparse.Namespace) -> Path | None:
+    """The lock of `--stack`. Raises StackError, ValueError."""
+    from ..stacks.locks import ENVS, lock_of
+
+    if arguments.stack is None:
+        return None
+    file = Path(arguments.stack).absolute()
+    return file if file.is_file() else lock_of(arguments.stack, FILES / ENVS)
+
+
+def same_script(command: str, script: Path, words: Sequence[str]) -> dict[str, Any]:
+    """The question of a command that measures anew: another version of the script replaces an earlier one."""
+    from .. import mask_secrets
+
+    return {"command": command, "script": script.name, "arguments": mask_secrets.in_command(words)}
+
+
+def question_of(command: str, script: Path, words: Sequence[str], inline: "Inline", **more: Any) -> dict[str, Any]:
+    """The question of a command whose runs go on: all that they depend on."""
+    digest = sha256(script.read_bytes()).hexdigest()
+    of = {"script_sha256": digest, "requirements": inline.requirements, "stack": inline.kept}
+    return same_script(command, script, words) | of | more
+
+
+def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", out: Path, **job: Any) -> "Setting":
+    """The script's environment, built below `out`, and its job in an experiment of that name."""
+    from ..stacks import scripts
+    from ..stacks.venv import build
+    from ..weighing.cell import Setting
+    from ..weighing.scripts import cell_of, job_of
+
+    show("building its environment")
+    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)
+    build(lock.path, out / "stacks" / "script")
+    show("")
+    if lock.moved:
+        print(f"had to move: {lock.moved}")
+    asked = job_of(cell_of(name, "script", script, 1, words), script, words, **job)
+    return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")

@@ -1,0 +1,106 @@
+"""Two sides compared by the rule of decision: numbers, and words such as how a run ended."""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..decisions.rule import LOOKS, Array, Decision, Metric, Series, interval
+from .plan import Run
+from .screen import Interval, Step, word
+
+_WORD = Metric("neither", failures=True)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sides that are compared by fresh runs, and the metrics that are asked about."""
+
+    name: str
+    first: str
+    second: str
+    metrics: tuple[str, ...]
+    share: float
+    fewest: int = LOOKS[0]
+    """Runs of each before it can be the same."""
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What is asked about a pair, with the readings of both sides."""
+
+    metric: Metric
+    first: Array
+    second: Array
+
+
+def decide(pair: Pair, runs: Sequence[Run], metrics: Mapping[str, Metric], n: int) -> dict[str, Decision]:
+    """The decisions after `n` runs of each side: of each number, and of each word that runs gave, `METRIC WORD`."""
+    columns, decisions = _columns(pair, runs, metrics), list[Decision]()
+    series = Series([one.metric for one in columns.values()], pair.fewest, share=pair.share)
+    for look in (look for look in LOOKS if look <= n and columns):
+        first, second = (np.column_stack([getattr(one, side)[:look] for one in columns.values()])
+                         for side in ("first", "second"))  # fmt: skip
+        decisions = series.look(first, second)
+    return dict(zip(columns, decisions, strict=bool(decisions)))
+
+
+def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, Metric]) -> dict[str, _Column]:
+    every = list(runs)
+    sides = [[run for run in every if run.member.side == side] for side in (pair.first, pair.second)]
+    columns: dict[str, _Column] = {}
+    for name in pair.metrics:
+        if name in metrics:
+            readings = [np.array([run.values.get(name, math.nan) for run in side]) for side in sides]
+            if all(np.isfinite(one).any() for one in readings):
+                columns[name] = _Column(metrics[name], *readings)
+            continue
+        words = [[word(run, name) for run in side] for side in sides]
+        different = {one for one in itertools.chain(*words) if one}
+        if len(different) > max(1, sum(map(len, words)) // 2):
+            continue  # nearly each run has its own
+        for value in sorted(different)[: 1 if len(different) == 2 else None]:  # the other one says the same
+            known = [np.array([math.nan if one is None else float(one == value) for one in side]) for side in words]
+            columns[f"{name} {value}"] = _Column(_WORD, *known)
+    return columns
+
+
+def steps(
+    pair: Pair, runs: Sequence[Run], metrics: Mapping[str, Metric], decisions: Mapping[str, Decision]
+) -> list[Step]:
+    """What is decided to differ between the sides of a pair; a step for each metric."""
+    changed = {name: one for name, one in decisions.items() if one.result in ("better", "worse")}
+    names = {name.partition(" ")[0]: name for name in reversed(changed)}
+    columns = _columns(pair, runs, metrics) if changed else {}
+    return [
+        _number_step(pair, name, columns[name], changed[name].n)
+        if name in metrics
+        else _word_step(pair, name, runs, changed[names[name]].n)
+        for name in pair.metrics
+        if name in names
+    ]
+
+
+def _number_step(pair: Pair, name: str, column: _Column, n: int) -> Step:
+    metric = column.metric
+    scaled = [metric.scaled(side[:n]) for side in (column.first, column.second)]
+    first, second = (float(np.nanmean(side)) for side in scaled)
+    low, high = interval(scaled[0], scaled[1], metric, pair.share)
+    if not any(np.ptp(side[np.isfinite(side)]) for side in scaled):
+        low = high = second - first
+    readings = [float(f"{metric.reading(one):.9g}") if math.isfinite(one) else math.nan  # logarithms round
+                for one in (first, second, first + low, first + high)]  # fmt: skip
+    return Step(Interval(name, pair.first, pair.second), readings[0], readings[1], n, readings[2], readings[3])
+
+
+def _word_step(pair: Pair, name: str, runs: Sequence[Run], n: int) -> Step:
+    first, second = (_most(word(run, name) for run in runs if run.member.side == side)
+                     for side in (pair.first, pair.second))  # fmt: skip
+    return Step(Interval(name, pair.first, pair.second), first, second, n, math.nan, math.nan)
+
+
+def _most(words: Iterable[str | None]) -> str:
+    known = [one for one in words if one]
+    return max(known, key=known.count) if known else ""

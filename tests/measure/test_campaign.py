@@ -1,0 +1,118 @@
+"""Campaigns: budget, resuming after the last complete block, other questions."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.files import DamagedError
+from beyond_ram.folders import ForeignFolderError
+from beyond_ram.measure.campaign import BLOCKS, Campaign, OtherQuestionError, asked_anew, opened
+from beyond_ram.measure.plan import Block, Member, Run
+
+A, B = Member("case", "a"), Member("case", "b")
+
+
+class Rounds:
+    """A policy: so many rounds of a block of two."""
+
+    def __init__(self, rounds: int, *, must: bool = False) -> None:
+        self.rounds, self.must = rounds, must
+
+    def next(self, runs: Sequence[Run]) -> list[Block]:
+        done = len(runs) // 2
+        return [Block(f"round {done}", (A, B), self.must)] if done < self.rounds else []
+
+
+def fill(campaign: Campaign, policy: Rounds, budget_s: float = 1e9, run_s: float = 1.0, stop: int = 10**6) -> list[Run]:
+    """Run a campaign whose runs take `run_s`, by its own clock; the call is killed in its run number `stop`."""
+    now, made = [0.0], list[Run]()
+
+    def once(member: Member, number: int, block: str) -> Run:
+        if len(made) + 1 == stop:
+            raise KeyboardInterrupt
+        now[0] += run_s
+        made.append(Run(member, number, block, "completed", values={"n": number}, started_at=now[0] - run_s,
+                        ended_at=now[0]))  # fmt: skip
+        return made[-1]
+
+    campaign.clock, campaign.once = lambda: now[0], once
+    campaign.__post_init__()
+    campaign.run(policy, budget_s)
+    return made
+
+
+@pytest.mark.parametrize("stop", range(1, 9))
+def test_call_that_was_ended_goes_on_after_its_last_complete_block(tmp_path: Path, stop: int) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt), opened(out, {"of": "a"}) as campaign:
+        fill(campaign, Rounds(4), stop=stop)
+    assert out.exists() is (stop > 2), "a new folder without a complete block is removed"
+    with opened(out, {"of": "a"}) as campaign:
+        made = fill(campaign, Rounds(4))
+        assert len(campaign.runs) == 8
+        assert [run.number for run in campaign.runs if run.member == A] == [1, 2, 3, 4]
+        assert len(made) == 8 - 2 * ((stop - 1) // 2)
+        assert campaign.used_s == 8
+    with opened(out, {"of": "a"}) as again:
+        assert again.runs == campaign.runs
+        assert again.seed == campaign.seed
+        assert not fill(again, Rounds(4))
+
+
+def test_line_that_was_cut_is_made_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "out", {}) as campaign:
+        fill(campaign, Rounds(3))
+    blocks = tmp_path / "out" / BLOCKS
+    whole = blocks.read_bytes()
+    blocks.write_bytes(whole[:-9])
+    with opened(tmp_path / "out", {}) as campaign:
+        assert len(fill(campaign, Rounds(3))) == 2
+    assert len(blocks.read_bytes().splitlines()) == 3
+    blocks.write_bytes(whole.replace(b'"runs"', b'"ruins"', 1))
+    with pytest.raises(DamagedError), opened(tmp_path / "out", {}):
+        pass
+
+
+def test_other_question_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path / "out", {"package": "polars", "releases": ["1", "2"]}) as campaign:
+        fill(campaign, Rounds(1))
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*")}
+    with (
+        pytest.raises(OtherQuestionError, match='package was "polars", and is "pandas"'),
+        opened(tmp_path / "out", {"package": "pandas", "releases": ["1", "2"]}),
+    ):
+        pass
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*")} == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    with pytest.raises(ForeignFolderError), opened(tmp_path / "mine", {}):
+        pass
+
+
+def test_budget_leaves_out_blocks_that_would_not_fit(tmp_path: Path) -> None:
+    with opened(tmp_path / "out", {}) as campaign:
+        assert len(fill(campaign, Rounds(9), budget_s=5)) == 4
+        assert campaign.out_of_budget
+    with opened(tmp_path / "out", {}) as campaign:
+        assert not fill(campaign, Rounds(9), budget_s=5), "the time of earlier calls counts"
+        assert campaign.out_of_budget
+        assert len(fill(campaign, Rounds(9), budget_s=7)) == 2
+    with opened(tmp_path / "must", {}) as campaign:
+        assert len(fill(campaign, Rounds(2, must=True), budget_s=0.1)) == 4
+
+
+def test_order_of_a_campaign_can_be_repeated(tmp_path: Path) -> None:
+    with opened(tmp_path / "out", {"of": 1}, seed=7) as campaign:
+        assert campaign.seed == 7
+    assert json.loads((tmp_path / "out" / "campaign.json").read_text()) == {"question": {"of": 1}, "seed": 7}
+
+
+def test_question_without_blocks_is_made_anew_and_refuses_others(tmp_path: Path) -> None:
+    for number in (1, 2):
+        with asked_anew(tmp_path / "out", {"of": "a"}):
+            (tmp_path / "out" / "result").write_text(str(number))
+    with pytest.raises(OtherQuestionError), asked_anew(tmp_path / "out", {"of": "b"}):
+        pass
+    assert (tmp_path / "out" / "result").read_text() == "2"
