@@ -7,15 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .progress import add_json_to, minutes, show
+from .progress import add_json_to, show
 from .project import project
-from .script_options import add_stack_to, check_file, stack_of
+from .script_options import add_budget_to, add_stack_to, check_file, stack_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from ..gate.cells import Cells
     from ..gate.verdict import Gate
     from ..gate.wheels import Requirement
-
-BUDGET_MINUTES = 10.0
+    from ..measure.campaign import Campaign
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -49,33 +47,29 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "(PEP 723), and one that requires no package of the two sides is left out",
     )  # fmt: skip
     add_stack_to(parser)
-    parser.add_argument(
-        "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
-        help=f"time to measure, at most (default: {BUDGET_MINUTES:g})",
-    )  # fmt: skip
+    add_budget_to(parser, "results-gate")
     parser.add_argument(
         "--rare", type=float, metavar="SHARE",
         help="say `same` only where a change in this share of the runs would have been seen, at least 0.1 "
         "(default: 0.31 where eight runs a side take up to 45 s, else 0.53)",
     )  # fmt: skip
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("results-gate"),
-        metavar="DIR",
-        help="folder for all files (default: results-gate)",
-    )
     add_json_to(parser, "gate.json")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 1 if something got worse, 2 if undecided."""
+    import tempfile
+    from hashlib import sha256
+
     from ..decisions.rule import fewest_for
+    from ..experiment.places import open_results, results_fault
+    from ..folders import check
     from ..gate import cells
     from ..gate.sides import SIDES
     from ..gate.verdict import STATUS
     from ..gate.wheels import requirements
+    from ..measure.campaign import opened
 
     if arguments.script and arguments.cells:
         raise ValueError("--script and --cells: give one of them")
@@ -86,19 +80,33 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--stack is for scripts: give --script with it")
     here, out, stack = Path.cwd(), arguments.out.resolve(), stack_of(arguments)
     root = FILES if arguments.script else project()
-    with _opened(out, root), contextlib.chdir(root):
-        show("reading and building the requirements")
-        with contextlib.chdir(here):
-            asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
-        named = {one.package for side in asked.values() for one in side}
-        if arguments.script:
-            chosen = cells.of_scripts([here / file for file in scripts], named, out, stack)
-        else:
-            chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
-    with contextlib.chdir(root):
-        gate = _weighed(asked, chosen, arguments, out)
-    show("")
-    _write(gate, out)
+    check(out)
+    if fault := results_fault(out / "results", root):
+        raise ValueError(f"{out / 'results'} {fault}")
+    show("reading and building the requirements")
+    with tempfile.TemporaryDirectory(prefix="beyond-ram-wheels-") as folder:
+        built = {side: requirements(getattr(arguments, side), Path(folder)) for side in SIDES}
+        question = {
+            "command": "gate", **{side: [one.content for one in of] for side, of in built.items()},
+            "scripts": {file.name: sha256(file.read_bytes()).hexdigest() for file in scripts},
+            "cells": {name: sha256(Path(name).read_bytes()).hexdigest() if Path(name).is_file() else "shipped"
+                      for name in arguments.cells},
+            "stack": stack and sha256(stack.read_bytes()).hexdigest(), "rare": arguments.rare,
+        }  # fmt: skip
+        with opened(out, question) as campaign:
+            campaign.show = show
+            asked = {side: [one.kept(out / "wheels") for one in of] for side, of in built.items()}
+            named = {one.package for side in asked.values() for one in side}
+            # Snakemake opens it too, but not where the cells read nothing that has to be made.
+            open_results(str(out / "results"))
+            with contextlib.chdir(root):
+                if arguments.script:
+                    chosen = cells.of_scripts([here / file for file in scripts], named, out, stack)
+                else:
+                    chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
+                gate = _measured(asked, chosen, arguments, campaign)
+            show("")
+            _write(gate, out)
     print("\n".join(gate.lines()))
     if chosen.left_out:
         print(f"left out, because they require no package of the sides: {', '.join(chosen.left_out)}")
@@ -118,16 +126,16 @@ def _scripts(names: list[str]) -> list[Path]:
     return files
 
 
-def _weighed(
+def _measured(
     asked: "dict[str, list[Requirement]]",
     chosen: "Cells",
     arguments: argparse.Namespace,
-    out: Path,
+    campaign: "Campaign",
 ) -> "Gate":
-    """Build both sides and weigh the cells, in the folder of our programs."""
-    from ..folders import anew, mark
+    """Build both sides and measure the cells, in the folder of our programs."""
     from ..gate import schedule, sides, verdict
 
+    out, budget_s = campaign.out, 60 * arguments.budget
     named = [one for side in asked.values() for one in side]
     show(f"building the two sides of {', '.join(chosen.bases)}")
     scripts = bool(arguments.script)
@@ -135,49 +143,22 @@ def _weighed(
     if not arguments.script:
         show("making what the cells read")
         _prepare(chosen, out)
-    budget_s = 60 * arguments.budget
-    runs = out / "results" / "runs"
-    if runs.exists():
-        mark(runs)
-    with anew(runs):
-        weighing = schedule.Runs(chosen.config, built, out)
-        decided = schedule.decide(chosen.cells, weighing, budget_s, show, rare=arguments.rare)
+    runs = schedule.Runs(chosen.config, chosen.cells, built, campaign, budget_s)
+    campaign.once = runs.once
+    policy = schedule.GatePolicy(chosen.cells, runs.table, campaign.seed, arguments.rare)
+    campaign.run(policy, budget_s)
+    table = runs.table(campaign.runs)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
-    for base in _other_answers(decided.runs):
+    for base in _other_answers(table):
         apart[base] = ", ".join(filter(None, (apart[base], "the answer")))
     return verdict.Gate(
-        requested=asked, runs=decided.runs, table=decided.comparisons, used_s=decided.used_s, budget_s=budget_s,
-        apart={base: what for base, what in apart.items() if what},
+        requested=asked, runs=table, table=policy.comparisons_of(campaign.runs), used_s=campaign.used_s,
+        budget_s=budget_s, apart={base: what for base, what in apart.items() if what},
         moved={one.stack: one.moved for one in built.values() if one.moved},
-        cells=[cell.experiment for cell in chosen.cells], seed=decided.seed,
+        cells=[cell.experiment for cell in chosen.cells], seed=campaign.seed,
     )  # fmt: skip
-
-
-@contextlib.contextmanager
-def _opened(out: Path, root: Path) -> Iterator[None]:
-    """The folder, made or taken from an earlier gate. One that was made is removed after an error.
-
-    Raises ForeignFolderError, ValueError.
-    """
-    from ..experiment.places import open_results, results_fault
-    from ..folders import check, mark, remove
-
-    check(out)
-    if fault := results_fault(out / "results", root):
-        raise ValueError(f"{out / 'results'} {fault}")
-    made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    mark(out)
-    # Snakemake opens it too, but not where the cells read nothing that has to be made.
-    open_results(str(out / "results"))
-    try:
-        yield
-    except BaseException:
-        if made:
-            remove(out)
-        raise
 
 
 def _other_answers(runs: "pd.DataFrame") -> list[str]:

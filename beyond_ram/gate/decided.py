@@ -89,9 +89,8 @@ class Comparisons:
         of_stacks = (one for one in compared(runs, self.pairs) if one.line["axis"] == "stack")
         asked = {(one.cells[1], one.question.metric): one for one in of_stacks}
         sides = [(_readings(one.question.baseline, n), _readings(one.question.candidate, n)) for one in asked.values()]
-        changed = {
-            name: one.decision for name, one in self.decided.items() if one.decision.result in ("better", "worse")
-        }
+        ends = ("better", "worse")
+        changed = {name: one.decision for name, one in self.decided.items() if one.decision.result in ends}
         stay = {name for name in self.decided if name in changed or name[0] in self.closed}
         series = Series(
             [metric_of(one.question.metric, one.question.better) for one in asked.values()], fewest,

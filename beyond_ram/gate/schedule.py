@@ -1,12 +1,11 @@
-"""Runs of a gate: baseline and candidate of each cell in turn, until each metric is decided or the budget is used."""
+"""Runs of a gate: baseline and candidate of each cell, in an order that is drawn, until each metric is decided."""
 
 import dataclasses
-import secrets
+import random
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,12 +14,12 @@ import pandas as pd
 
 from ..analysis.frame import key as key_of
 from ..analysis.runs import runs as table_of
-from ..decisions.rule import LOOKS, fewest_for
+from ..decisions.rule import LOOKS, fewest_for, turns
 from ..experiment import Cell, Config, records
 from ..files import end_of
+from ..measure.campaign import Campaign
+from ..measure.plan import COMPLETED, Block, Member, Run
 from ..metrics.runs import FAILED
-from ..rounds import Block, order, run
-from ..run_files import RUN_FILES
 from ..text import foreign, last_line
 from ..weighing import processes
 from ..weighing.scripts import PATIENCE, PATIENCE_S
@@ -31,45 +30,48 @@ from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 LEAST_S = 10.0
 SHORT_S, FEWEST_SHORT = 45.0, 8
 """Where eight runs of each side take at most 45 s in all, `same` needs eight."""
+_FIRST = ", not measured"
+"""The end of the name of a side in a run that loads its environment from disk, for all cells."""
 
 
-@dataclass(frozen=True)
-class Weighing:
-    """The results of a gate's runs."""
-
-    runs: pd.DataFrame
-    comparisons: pd.DataFrame
-    used_s: float
-    """Spent on weighing."""
-    seed: int
-    """Seed of the order of the runs."""
+def cases(cells: Sequence[Cell]) -> dict[str, Cell]:
+    """The cells by a short name."""
+    names = [cell.experiment for cell in cells]
+    return {cell.experiment if names.count(cell.experiment) == 1 else cell.path: cell for cell in cells}
 
 
+def measured(runs: Iterable[Run]) -> list[Run]:
+    """The runs that are compared."""
+    return [run for run in runs if not run.member.side.endswith(_FIRST)]
+
+
+@dataclasses.dataclass
 class Runs:
-    """The runs so far, as table `runs`."""
+    """Measures runs, and reads them."""
 
-    def __init__(self, config: Config, sides: Mapping[tuple[str, str], Side], out: Path) -> None:
-        self.config, self.sides, self.out = config, sides, out
-        self._records: list[Any] = []
-        self._failed: list[dict[str, Any]] = []
-        self._longest_s = 0.0
+    config: Config
+    cells: Sequence[Cell]
+    sides: Mapping[tuple[str, str], Side]
+    campaign: Campaign
+    budget_s: float
+    _records: dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    @property
-    def _patience_s(self) -> float | None:
-        return PATIENCE * self._longest_s + PATIENCE_S if self._longest_s else None
+    def _cell(self, member: Member, repeat: int) -> tuple[Cell, Side]:
+        cell, side = cases(self.cells)[member.case], member.side.removesuffix(_FIRST)
+        stack = self.sides[str(cell["stack"]), side]
+        return dataclasses.replace(cell.replace(stack=stack.stack), rep=repeat), stack
 
-    def weigh(self, cell: Cell, side: str, repeat: int, left_s: float) -> None:
-        """Measure one run. A failed run is a line too; its output is in its log. Repeat 0 is not kept.
-
-        `left_s`: seconds left of the budget. The run is ended then, or after many times the longest completed run.
-        """
-        base = str(cell["stack"])
-        stack = self.sides[base, side]
-        one = dataclasses.replace(cell.replace(stack=stack.stack), rep=repeat)
-        results = Path(self.config.results)
-        job = self.config.job(one)
-        job = job.but(timeout_s=min(filter(None, (job.timeout_s, self._patience_s, max(left_s, LEAST_S)))))
-        log = results / "logs" / f"{one.path}.log"
+    def once(self, member: Member, number: int, block: str) -> Run:
+        """Measure one run, in the time that is left; its output is in its log. One that fails has its reason."""
+        cell, stack = self._cell(member, 0 if member.side.endswith(_FIRST) else number)
+        job, results, began = self.config.job(cell), Path(self.config.results), time.time()
+        longest = max(
+            (one.ended_at - one.started_at for one in self.campaign.runs if one.outcome == COMPLETED), default=0
+        )
+        patience_s = PATIENCE * longest + PATIENCE_S if longest else None
+        left_s = max(self.budget_s - self.campaign.used_s, LEAST_S)
+        job = job.but(timeout_s=min(filter(None, (job.timeout_s, patience_s, left_s))))
+        log = results / "logs" / f"{cell.path}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         words = [sys.executable, "-m", "beyond_ram", "weigh", f"--runs={results / 'runs'}"]
         words += [f"--work={results / 'private'}", f"--python={stack.python}", f"--lock={stack.lock}"]
@@ -77,31 +79,29 @@ class Runs:
         # The first run of a stack leaves its bytecode for the others, whatever the environment says.
         shell = f"unset PYTHONDONTWRITEBYTECODE; exec {shlex.join(words)} 2> {shlex.quote(str(log))}"
         status, _ = processes.run(["sh", "-c", shell])
-        record = results / "runs" / one.path / RUN_FILES[2]
         if status < 0:
-            raise RuntimeError(f"{one.path}: ended with {processes.ending(status)}")
-        if not repeat:
-            return
-        if status == 0:
-            self._records.append(records.run(record.parent))
-            if self._records[-1][0]["outcome"] == "completed":
-                self._longest_s = max(self._longest_s, self._records[-1][0]["duration_s"])
-            return
-        self._failed.append(
-            {
-                **one.parameters(),
-                "workload": job.workload,
-                "outcome": "failed",
-                "completed_work": False,
-                FAILED: 1.0,
-            }
-            | {"reason": _reason(end_of(log))}
-        )
+            raise RuntimeError(f"{cell.path}: ended with {processes.ending(status)}")
+        outcome, reason = "failed", _reason(end_of(log)) if status else ""
+        if not status:
+            self._records[cell.path] = records.run(results / "runs" / cell.path)
+            outcome = str(self._records[cell.path][0]["outcome"])
+        return Run(member, number, block, outcome, reason, None, {}, began, time.time(), cell.path)
 
-    def table(self) -> pd.DataFrame:
-        """Table `runs`."""
-        table = table_of(self._records) if self._records else pd.DataFrame()
-        table = pd.concat([table, pd.DataFrame(self._failed)], ignore_index=True) if self._failed else table
+    def table(self, runs: Iterable[Run]) -> pd.DataFrame:
+        """Table `runs` of the runs that are compared. One that failed before its work was done has a line too."""
+        read, failed = list[Any](), list[dict[str, Any]]()
+        for run in measured(runs):
+            folder = Path(self.config.results, "runs", run.folder)
+            if run.outcome == "failed" and run.reason:
+                cell, _ = self._cell(run.member, run.number)
+                fields = {"workload": self.config.job(cell).workload, "outcome": "failed", "completed_work": False}
+                failed.append(cell.parameters() | fields | {FAILED: 1.0, "reason": run.reason})
+                continue
+            if run.folder not in self._records:
+                self._records[run.folder] = records.run(folder)
+            read.append(self._records[run.folder])
+        table = table_of(read) if read else pd.DataFrame()
+        table = pd.concat([table, pd.DataFrame(failed)], ignore_index=True) if failed else table
         if "reason" in table:  # a program may say why it cannot run
             table["reason"] = [foreign(why) if isinstance(why, str) else why for why in table["reason"]]
         return table
@@ -113,77 +113,72 @@ def _reason(printed: str) -> str:
     return last_line(own, last_line(printed, "it printed nothing"))
 
 
-def blocks_of(cells: Sequence[Cell]) -> dict[Cell, Block[tuple[Cell, str]]]:
-    """Both sides of each cell, which run one directly after the other."""
-    return {cell: Block(cell.path, tuple((cell, side) for side in SIDES)) for cell in cells}
+class GatePolicy:
+    """The policy: both sides of each open cell in turn, up to the next look, at which all cells are decided together.
 
+    `table` makes table `runs`; `rare`: `same` would have seen a change in this share of the runs.
+    """
 
-class Looks:
-    """The comparisons so far, and the cells that are undecided. One looks after some repeats only."""
-
-    def __init__(self, cells: Sequence[Cell], runs: Runs, rare: float | None) -> None:
-        self.runs, self.left, self._rare = runs, list(cells), rare
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        table: Callable[[Iterable[Run]], pd.DataFrame],
+        seed: int,
+        rare: float | None = None,
+    ) -> None:
+        self.cases, self._table, self.seed, self._rare = cases(cells), table, seed, rare
         bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
         self.comparisons = Comparisons([(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases])
-        self._keys = {cell: key_of(candidate_of(cell).parameters()) for cell in cells}
+        self._keys = {name: key_of(candidate_of(cell).parameters()) for name, cell in self.cases.items()}
+        self._open, self._looked = list(self.cases), 0
 
-    def undecided(self, repeat: int, run_s: float) -> list[Cell]:
-        """The cells to weigh again, after rounds whose runs took `run_s` in the mean."""
-        if repeat in LOOKS:
-            short = 2 * FEWEST_SHORT * len(self._keys) * run_s <= SHORT_S
-            fewest = fewest_for(self._rare) if self._rare else FEWEST_SHORT if short else LOOKS[0]
-            open_ = self.comparisons.look(self.runs.table(), repeat, fewest)
-            self.left = [cell for cell in self.left if self._keys[cell] in open_]
-        return self.left if repeat < LOOKS[-1] else []
+    def next(self, runs: Sequence[Run]) -> list[Block]:
+        """The next blocks: a round of each open cell, in random order."""
+        if not runs:
+            return self._first()
+        look = next((look for look in LOOKS if look > self._looked), LOOKS[-1])
+        while self._open and look > self._looked and all(self._rounds(runs, name) >= look for name in self._open):
+            self._look(runs, look)
+            look = next((later for later in LOOKS if later > look), look)
+        waiting = [name for name in self._open if self._rounds(runs, name) < look]
+        random.Random(f"{self.seed} {len(runs)}").shuffle(waiting)
+        return [self._round(runs, name) for name in waiting]
 
-    def table(self) -> pd.DataFrame:
-        """Table `comparisons` at the last look; of all runs, undecided, if there was none."""
-        if not self.comparisons.decided and len(runs := self.runs.table()):
-            self.comparisons.look(runs, int(runs["rep"].max()))
+    def _first(self) -> list[Block]:
+        """A run of both sides of each stack that is not measured, so that its files are in the page cache."""
+        first = {str(cell["stack"]): name for name, cell in reversed(self.cases.items())}
+        blocks = [Block("first run", tuple(Member(name, f"{side}{_FIRST}") for side in SIDES), must=True)
+                  for name in first.values()]  # fmt: skip
+        random.Random(self.seed).shuffle(blocks)
+        return blocks
+
+    def _round(self, runs: Sequence[Run], name: str) -> Block:
+        number, ran = self._rounds(runs, name) + 1, {run.member for run in measured(runs)}
+        members = tuple(Member(name, SIDES[at]) for at, _ in turns(2, number, self.seed))
+        return Block(f"round {number}", members, must=not {Member(name, side) for side in SIDES} <= ran)
+
+    @staticmethod
+    def _rounds(runs: Sequence[Run], name: str) -> int:
+        return sum(run.member.case == name for run in measured(runs)) // 2
+
+    def _look(self, runs: Sequence[Run], n: int) -> None:
+        run_s = fmean(run.ended_at - run.started_at for run in measured(runs) if run.number <= n)
+        short = 2 * FEWEST_SHORT * len(self.cases) * run_s <= SHORT_S
+        fewest = fewest_for(self._rare) if self._rare else FEWEST_SHORT if short else LOOKS[0]
+        undecided = self.comparisons.look(self._table(runs), n, fewest)
+        self._open = [name for name in self._open if self._keys[name] in undecided]
+        self._looked = n
+
+    def comparisons_of(self, runs: Sequence[Run]) -> pd.DataFrame:
+        """Table `comparisons` after the last run. What the budget has left out is undecided."""
+        most = max((self._rounds(runs, name) for name in self._open), default=0)
+        for look in (look for look in LOOKS if self._looked < look <= most):
+            self._look(runs, look)
+        if not self.comparisons.decided and measured(runs):
+            self.comparisons.look(self._table(runs), max(run.number for run in measured(runs)))
         return self.comparisons.table()
 
 
 def candidate_of(cell: Cell) -> Cell:
     """The cell as the candidate runs it."""
     return cell.replace(stack=name_of(str(cell["stack"]), CANDIDATE))
-
-
-def decide(
-    cells: Sequence[Cell],
-    runs: Runs,
-    budget_s: float,
-    report: Callable[[str], None] = lambda line: None,
-    clock: Callable[[], float] = time.monotonic,
-    seed: int | None = None,
-    rare: float | None = None,
-) -> Weighing:
-    """Weigh until each metric is decided, the last look is over, or no repeat would fit into the budget.
-
-    `rare`: `same` would have seen a change in this share of the runs.
-    """
-    seed = secrets.randbits(32) if seed is None else seed
-    blocks, looks = blocks_of(cells), Looks(cells, runs, rare)
-    began = clock()
-    first = {str(cell["stack"]): blocks[cell] for cell in cells}  # one cell loads an environment from disk for all
-    for (cell, side), _ in order([*first.values()], 0, seed):
-        report(f"first run, not measured: {cell.experiment}, {side}")
-        runs.weigh(cell, side, 0, budget_s - (clock() - began))
-    used_s = clock() - began
-    times = list[float]()
-
-    def once(member: tuple[Cell, str], repeat: int) -> None:
-        cell, side = member
-        used = f"{(clock() - began) / 60:.1f} of {budget_s / 60:g} min"
-        report(f"repeat {repeat}: {cell.experiment}, {side}; {len(looks.left)} cells undecided; {used}")
-        started = clock()
-        runs.weigh(cell, side, repeat, budget_s - (started - began))
-        times.append(clock() - started)
-
-    def undecided_after(repeat: int) -> list[Block[tuple[Cell, str]]]:
-        return [blocks[cell] for cell in looks.undecided(repeat, fmean(times))]
-
-    for done in run(
-        [*blocks.values()], once, undecided_after, budget_s, seed=seed, used_s=used_s, drawn=True, clock=clock
-    ):
-        used_s = done.used_s
-    return Weighing(runs.table(), looks.table(), used_s, seed)

@@ -42,7 +42,7 @@ def locked(
     *,
     exact: bool = False,
 ) -> Side:
-    """Lock one side of a base stack, below `out`; the candidate from the baseline's lock, which must exist.
+    """Lock one side of a base stack, below `out`, unless an earlier call has; the candidate from the baseline's lock.
 
     So nothing differs between the sides but what was asked for, and what that makes move. `exact` as in `exchange`.
     Raises StackError with the resolver's reason, or where the lock does not have what was asked for.
@@ -50,8 +50,9 @@ def locked(
     stack = name_of(base, side)
     lock = out / "locks" / f"{stack}.txt"
     like = (out / "locks" / f"{name_of(base, BASELINE)}.txt", [one.package for one in asked[BASELINE]])
-    exchange(base, {one.package: one.line for one in asked[side]}, envs, lock, None if side == BASELINE else like,
-             exact=exact)  # fmt: skip
+    if not lock.exists():
+        exchange(base, {one.package: one.line for one in asked[side]}, envs, lock, None if side == BASELINE else like,
+                 exact=exact)  # fmt: skip
     if why := reason(lock):
         raise StackError(f"{side} on {base}: cannot be installed: {why}")
     for one in asked[side]:

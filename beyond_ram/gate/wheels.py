@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,20 @@ class Requirement:
     sha256: str | None = None
     """Of the wheel, as below; None for a release of an index."""
     version: str | None = None
+    wheel: Path | None = None
+
+    @property
+    def content(self) -> str:
+        """What it asks for: the line, or a digest of the files in the wheel, without their times."""
+        if self.wheel is None:
+            return self.line
+        with zipfile.ZipFile(self.wheel) as archive:
+            files = sorted((entry.filename, entry.CRC, entry.file_size) for entry in archive.infolist())
+        return f"{self.package} {hashlib.sha256(repr(files).encode()).hexdigest()}"
+
+    def kept(self, wheels: Path) -> "Requirement":
+        """The same, with its wheel in another folder."""
+        return _of_wheel(self.asked, self.wheel, wheels) if self.wheel else self
 
 
 def requirement(asked: str, wheels: Path) -> Requirement:
@@ -98,7 +113,7 @@ def _of_wheel(asked: str, wheel: Path, wheels: Path) -> Requirement:
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(wheel, kept)
     package = canonical(name[1])
-    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", digest, name[2])
+    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", digest, name[2], kept)
 
 
 def requirements(asked: Sequence[str], wheels: Path) -> list[Requirement]:

@@ -1,6 +1,5 @@
-"""Measure in rounds until comparisons are decided or a budget is used: for the workflow, `gate` and `bisect`."""
+"""Measure in rounds until comparisons are decided or a budget is used up: for the workflow and the atlas."""
 
 from .blocks import Block, fitting, order
-from .loop import Round, run
 
-__all__ = ["Block", "Round", "fitting", "order", "run"]
+__all__ = ["Block", "fitting", "order"]

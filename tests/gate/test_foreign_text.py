@@ -18,6 +18,8 @@ from beyond_ram.gate.schedule import Runs
 from beyond_ram.gate.sides import SIDES
 from beyond_ram.gate.verdict import Gate
 from beyond_ram.gate.wheels import Requirement
+from beyond_ram.measure.campaign import Campaign
+from beyond_ram.measure.plan import Member
 from beyond_ram.text import last_line
 from tests.test_mask_secrets import PLANTED, ways
 
@@ -52,11 +54,11 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("beyond_ram.weighing.processes.run", failing)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     sides: Any = {("base", side): SimpleNamespace(stack=f"base.{side}", python="x", lock="y") for side in SIDES}
-    runs = Runs(_Config(results=str(tmp_path / "results")), sides, tmp_path)  # type: ignore[arg-type]
-    for repeat in (1, 2, 3):
-        for side in SIDES:
-            runs.weigh(Cell("cell", (("stack", "base"),), 1), side, repeat, 60.0)
-    table = runs.table().assign(started_at=range(6), duration_s=1.0)
+    cells, campaign = [Cell("cell", (("stack", "base"),), 1)], Campaign(tmp_path, 1)
+    config: Any = _Config(results=str(tmp_path / "results"))
+    runs = Runs(config, cells, sides, campaign, 60.0)
+    made = [runs.once(Member("cell", side), repeat, "round") for repeat in (1, 2, 3) for side in SIDES]
+    table = runs.table(made)
     same = table.assign(experiment="other", outcome="completed", completed_work=True, run_failed=0.0, reason="")
     broken = same.assign(experiment="worse")
     broken.loc[1::2, ["outcome", "completed_work", "run_failed"]] = "failed", False, 1.0

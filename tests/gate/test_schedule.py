@@ -1,6 +1,9 @@
 """The order and the end of a gate's runs, which are simulated."""
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,9 @@ import pytest
 
 from beyond_ram.analysis.changes import changes
 from beyond_ram.experiment import Cell
-from beyond_ram.gate.schedule import decide
+from beyond_ram.gate.schedule import GatePolicy
+from beyond_ram.measure.campaign import Campaign
+from beyond_ram.measure.plan import Member, Run
 
 FIRST = Cell("first", (("stack", "base"), ("num_files", 1)), 1)
 SECOND = Cell("second", (("stack", "base"), ("num_files", 2)), 1)
@@ -23,7 +28,9 @@ class Simulated:
         self.done: list[tuple[str, str, int]] = []
         self.lines: list[dict[str, Any]] = []
 
-    def weigh(self, cell: Cell, side: str, repeat: int, left_s: float) -> None:
+    def once(self, member: Member, number: int, block: str) -> Run:
+        cell, (side, *unmeasured) = {"first": FIRST, "second": SECOND}[member.case], member.side.split(", ")
+        repeat = 0 if unmeasured else number
         self.done.append((cell.experiment, side, repeat))
         fields = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
         fields |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
@@ -31,9 +38,16 @@ class Simulated:
         self.now += self.run_s
         if repeat:
             self.lines.append(fields | self.value(cell.experiment, side, repeat))
+        return Run(member, number, block, "completed", started_at=self.now - self.run_s, ended_at=self.now)
 
-    def table(self) -> pd.DataFrame:
+    def table(self, runs: Iterable[Run]) -> pd.DataFrame:
         return pd.DataFrame(self.lines)
+
+
+@dataclass
+class Answer:
+    comparisons: pd.DataFrame
+    used_s: float
 
 
 def gate(
@@ -41,10 +55,13 @@ def gate(
     budget_s: float = 1000.0,
     run_s: float = 1.0,
     rare: float | None = None,
-) -> tuple[Any, Simulated]:
+) -> tuple[Answer, Simulated]:
     runs = Simulated(value, run_s)
-    decided = decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now, seed=1, rare=rare)  # type: ignore[arg-type]
-    return decided, runs
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign(Path(folder), 1, runs.once, clock=lambda: runs.now)
+        policy = GatePolicy([FIRST, SECOND], runs.table, 1, rare)
+        campaign.run(policy, budget_s)
+    return Answer(policy.comparisons_of(campaign.runs), campaign.used_s), runs
 
 
 @pytest.mark.parametrize(("run_s", "rare", "n"), [(1.0, None, 8), (2.0, None, 4), (2.0, 0.3, 10), (1.0, 0.5, 6)])

@@ -17,7 +17,7 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint
 
 
 @pytest.mark.slow
-def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
+def test_script_that_needs_more_memory_is_worse_and_the_same_command_goes_on(tmp_path, monkeypatch, capfd):
     sizes = {"1.0": (20, "a"), "1.1": (90, "b")}
     wheels = [
         served.wheel(tmp_path, "stairs", version, BODY.format(mb=mb, answer=answer))
@@ -33,8 +33,20 @@ def test_script_that_needs_more_memory_is_worse(tmp_path, monkeypatch):
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
-        assert main(["gate", *words, "--budget", "1", "--out", "found"]) == 1
-    report = json.loads((tmp_path / "found/gate.json").read_text())
+        assert main(["gate", *words, "--budget", "0.15", "--out", "out"]) == 2
+        first = (tmp_path / "out/blocks.jsonl").read_bytes()
+        assert main(["gate", *words, "--budget", "1", "--out", "out"]) == 1
+        blocks = (tmp_path / "out/blocks.jsonl").read_bytes()
+        assert blocks.startswith(first)
+        assert main(["gate", *words, "--budget", "1", "--out", "out"]) == 1, "all is decided"
+        assert (tmp_path / "out/blocks.jsonl").read_bytes() == blocks
+        capfd.readouterr()
+        other = ["--baseline", "stairs==1.1", *words[2:]]
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+        assert main(["gate", *other, "--out", "out"]) == 2
+        assert 'baseline was ["stairs==1.0"], and is ["stairs==1.1"]' in capfd.readouterr().err
+        assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+    report = json.loads((tmp_path / "out/gate.json").read_text())
     worse = {change["metric"] for change in report["changes"] if change["verdict"] == "worse"}
     assert {"end_kept_bytes", "peak_kept_bytes"} <= worse
     assert "the answer" in report["differs_beside"]["case-1"]

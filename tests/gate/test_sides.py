@@ -38,6 +38,7 @@ def test_wheel_replaces_a_release_and_other_pins_stay(checkout: Path, envs: Path
     ).exists()
     assert apart(sides["small", "baseline"], side, [my_library]) == ""
     assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout was changed"
+    side.lock.unlink()
     with pytest.raises(StackError, match="candidate on small: cannot be installed: "):
         wanted = {"baseline": [my_library], "candidate": [my_library, requirement("dill==99", tmp_path)]}
         locked("small", "candidate", wanted, tmp_path / "out", envs)
