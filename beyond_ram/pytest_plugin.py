@@ -24,7 +24,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
     from argparse import ArgumentTypeError
 
-    from .cli.watch import size
+    from .cli.options import size
     from .watch import ceilings
     from .watched_block import watching
 

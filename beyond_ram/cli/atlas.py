@@ -5,7 +5,7 @@ import math
 import sys
 from pathlib import Path
 
-from .progress import add_json_to, minutes, number, show
+from .options import add_json_to, minutes, number, show
 
 OUT = "results-atlas"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
-from .progress import add_json_to, show
+from .options import add_json_to, show
 from .script_options import add_budget_to, add_limit_to, add_script_to, question_of, script_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..shipped import FILES
-from .progress import add_json_to
+from .options import add_json_to
 
 if TYPE_CHECKING:
     import pandas as pd

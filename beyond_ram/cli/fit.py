@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .progress import add_json_to, minutes, show
-from .watch import limit, no_start, remove_own_path
+from .options import add_json_to, limit, minutes, show
+from .programs import no_start, remove_own_path
 
 if TYPE_CHECKING:
     from ..fit.answer import Answer

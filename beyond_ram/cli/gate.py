@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .progress import add_json_to, show
+from .options import add_json_to, show
 from .project import project
 from .script_options import add_budget_to, add_stack_to, check_file, stack_of
 

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from .progress import add_json_to, waiting_time
+from .options import add_json_to, waiting_time
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

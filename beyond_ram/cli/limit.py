@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .progress import add_json_to, number
+from .options import add_json_to, number
 from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..shipped import FILES
-from .progress import minutes, show
+from .options import limit, minutes, show
 
 if TYPE_CHECKING:
     from ..stacks.inline import Inline
@@ -34,8 +34,6 @@ def add_stack_to(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit_to(parser: argparse.ArgumentParser) -> None:
-    from .watch import limit
-
     parser.add_argument("--memory-limit", type=limit, metavar="SIZE", help="a run that needs more is killed, as 500M")
 
 

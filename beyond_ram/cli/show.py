@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from .progress import add_json_to
+from .options import add_json_to
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

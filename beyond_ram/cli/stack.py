@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..shipped import FILES
-from .progress import add_json_to
+from .options import add_json_to
 from .project import project
 
 KEEP = 10

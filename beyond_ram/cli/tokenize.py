@@ -8,8 +8,7 @@ import resource
 import sys
 from pathlib import Path
 
-from .progress import number
-from .watch import limit
+from .options import limit, number
 
 _ADDRESSES = 512 << 20  # bytes of addresses: with fewer the libraries crash while they start (measured: below 300 MB)
 

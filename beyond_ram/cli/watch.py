@@ -5,8 +5,6 @@ import contextlib
 import errno
 import json
 import os
-import re
-import shlex
 import shutil
 import signal
 import sys
@@ -20,13 +18,11 @@ from ..advice import document
 from ..files import check_page, check_target, write
 from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
-from ..shipped import CHECKOUT
-from .progress import waiting_time
+from .options import limit, waiting_time
+from .programs import no_start, remove_own_path
 
 if TYPE_CHECKING:
     from ..watch.targets import Target
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -94,25 +90,6 @@ def _pid(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no process id, such as 4711; pgrep -f NAME prints it")
     return int(text)
-
-
-def size(text: str) -> int:
-    """A size in bytes: K, M, G, T (or KiB etc.) are powers of 1024; KB, MB, GB are powers of 1000."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?", text.strip().upper())
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: say 500M, 1.5G or 2000000000")
-    number, unit, suffix = match.groups()
-    size_bytes = float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit])
-    if size_bytes >= 1 << 63:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is more than any machine has")
-    return int(size_bytes)
-
-
-def limit(text: str) -> int:
-    """A memory limit in bytes, in which a program can start."""
-    if (size_bytes := size(text)) < 1 << 20:
-        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that; say 500M or 2G")
-    return size_bytes
 
 
 def _ceiling(text: str) -> tuple[int, str]:
@@ -200,38 +177,6 @@ def _watched(arguments: argparse.Namespace, how: dict[str, Any]) -> dict[str, An
         raise ValueError(no_start(command[0], error.errno)) from None
 
 
-def no_start(word: str, number: int | None = None, call: str = "beyond-ram watch --") -> str:
-    """Why a command does not start, by the number of the system's error if it was tried, and what to type instead."""
-    from ..text import did_you_mean
-
-    path = Path(word)
-    if number not in (None, errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ENOEXEC):  # nothing to type for these
-        return f"{word} cannot be started: {os.strerror(number)}"
-    if " " in word and not path.exists():
-        shell = re.search(r"[|<>&;$*]", word)
-        return f"{word!r} is one word: {call} {f'sh -c {shlex.quote(word)}' if shell else word}"
-    if path.is_dir():
-        return f"{word} is a folder, no command: {call} COMMAND…"
-    if path.is_file():
-        for ending, interpreter in ((".py", "python"), (".sh", "bash")):
-            if path.suffix == ending:
-                return f"{word} is a script, which needs its interpreter: {call} {interpreter} {word}"
-        if number == errno.ENOEXEC:
-            return f"{word} is in no format that this machine runs; a script begins with #! and its interpreter"
-        if os.access(path, os.X_OK):
-            return (
-                f"{word} is not on PATH: {call} ./{word}"
-                if os.sep not in word
-                else f"{word} cannot be run: its first line may name an interpreter that is not here"
-            )
-        return f"{word} is not executable: name the program that reads it, or, if it is one, chmod +x {word}"
-    if os.sep in word:
-        return f"{word}: there is no such file"
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    programs = [path.name for folder in folders for path in Path(folder).glob("*")]
-    return f"{word}: no such command on PATH{did_you_mean(word, programs)}"
-
-
 @contextlib.contextmanager
 def _outliving_signals() -> Iterator[None]:
     """Let no signal end this process before the record is written. While the command runs, the watcher takes them."""
@@ -288,22 +233,6 @@ def _write_json(record: dict[str, Any], arguments: argparse.Namespace) -> bool:
         print(f"beyond-ram: no document {arguments.json}: {' '.join(str(error).split())}", file=sys.stderr)
         return False
     return True
-
-
-def remove_own_path() -> None:
-    """Remove our environment from PATH, where `uvx` or `uv run --project CHECKOUT` put it before the caller's programs.
-
-    Not within the checkout, and not if beyond-ram is installed in the caller's own environment.
-    """
-    own, path = Path(sys.prefix), os.environ.get("PATH", "")
-    first, _, rest = path.partition(os.pathsep)
-    outside = own.parent == CHECKOUT and not Path.cwd().is_relative_to(CHECKOUT)
-    by_uv_run = "UV_RUN_RECURSION_DEPTH" in os.environ and outside
-    by_uvx = own.parent.name.startswith("archive-v") or (own / "uv-receipt.toml").exists()  # in uv's cache, or a tool
-    if (by_uv_run or by_uvx) and rest and first == str(own / "bin"):
-        os.environ["PATH"] = rest
-        if os.environ.get("VIRTUAL_ENV") == sys.prefix:
-            del os.environ["VIRTUAL_ENV"]
 
 
 def _refuse_command_options(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import files
-from .progress import add_json_to, show
+from .options import add_json_to, show
 from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
 
 # The peak is printed if it is above the end by more than this share of it.

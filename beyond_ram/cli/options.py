@@ -1,8 +1,11 @@
-"""A progress line, and options of several commands."""
+"""Options of several commands, and their line of progress."""
 
 import argparse
 import math
+import re
 import sys
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def show(line: str) -> None:
@@ -32,6 +35,25 @@ def add_json_to(parser: argparse.ArgumentParser, file: str | None = None) -> Non
     text = "print the result as one JSON document; the text goes to standard error"
     parser.add_argument("--json", action="store_true", help=text)
     parser.set_defaults(json_file=file)
+
+
+def size(text: str) -> int:
+    """A size in bytes: K, M, G, T (or KiB etc.) are powers of 1024; KB, MB, GB are powers of 1000."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?", text.strip().upper())
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: say 500M, 1.5G or 2000000000")
+    number, unit, suffix = match.groups()
+    size_bytes = float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit])
+    if size_bytes >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is more than any machine has")
+    return int(size_bytes)
+
+
+def limit(text: str) -> int:
+    """A memory limit in bytes, in which a program can start."""
+    if (size_bytes := size(text)) < 1 << 20:
+        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that; say 500M or 2G")
+    return size_bytes
 
 
 def number(text: str) -> float:
