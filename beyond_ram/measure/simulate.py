@@ -170,9 +170,10 @@ def search_rates(case: Searched, campaigns: int) -> dict[str, str | float]:
     false, found = (sum(map(bool, of)) / campaigns
                     for of in ([one - case.steps for one in places], [one & case.steps for one in places]))  # fmt: skip
     none = sum(bool(one.same()[0]) and not one.open() for one in ended) / campaigns
-    line: dict[str, str | float] = {"sides": case.sides, "case": case.name, "campaigns": campaigns, "false": false}
+    line: dict[str, str | float] = {"kind": "change" if case.steps else "none", "sides": case.sides, "case": case.name}
     se = round((false * (1 - false) / campaigns) ** 0.5, 4)
-    return line | {"se": se, "found": found, "none": none, "runs": np.median([len(one.runs) for one in ended])}
+    line |= {"campaigns": campaigns, "false": false, "se": se, "found": found, "none": none}
+    return line | {"runs": np.median([len(one.runs) for one in ended])}
 
 
 if __name__ == "__main__":
