@@ -1,15 +1,16 @@
 """Outputs that a call with `--keep-going` could not make, and further calls that make the rest without them.
 
 Snakemake makes nothing whose input is missing, so one failed run would cost every table of its experiment. A failed
-call is therefore followed by another one without the lost runs, and, if a table or figure fails, by one without that
-too.
+call is therefore followed by another one without the lost runs, and, if further runs, a table or a figure fail, by one
+without these too.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,18 @@ def paths() -> frozenset[str]:
     return frozenset(json.loads(Path(file).read_text(encoding="utf-8"))) if file else frozenset()
 
 
-def go_on(workflow: Any, file: Path, runs: str, output_folders: tuple[str, ...]) -> None:
+def go_on(workflow: Any, file: Path, kinds: Sequence[re.Pattern[str]]) -> None:
     """Follow a failed call by another one without the lost paths, which are written to `file`.
 
-    `runs` is the folder of all runs, `output_folders` those of tables and figures. Nothing follows a call without
-    `--keep-going`, a call that forces existing outputs, or one whose targets are all lost.
+    Lost are the missing paths of the first of `kinds` that has some. Nothing follows a call without `--keep-going`, a
+    call that forces existing outputs, or one whose targets are all lost.
     """
     settings = workflow.dag_settings
     if not workflow.execution_settings.keep_going or settings.forceall or settings.forcerun or settings.forcetargets:
         return
     earlier, dag = paths(), workflow.dag
     unmade = {str(path) for job in dag.jobs if dag.needrun(job) and not dag.finished(job) for path in job.output}
-    lost = {path for path in unmade if path.startswith(f"{runs}/") and path.endswith("/run.json")} - earlier
-    lost = lost or {path for path in unmade if path.startswith(output_folders)} - earlier
+    lost = next(filter(None, (set(filter(kind.fullmatch, unmade - earlier)) for kind in kinds)), set[str]())
     left = _but(settings.targets, earlier | lost)
     if not lost or (settings.targets and not left):
         return

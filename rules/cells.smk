@@ -72,6 +72,29 @@ def weigh_params(cells_of):
     }
 
 
+def how_to_run(cells):
+    """Of each cell the job as JSON, the lock, the interpreter, and the code, for a job that runs cells of all stacks."""
+    return {
+        cell.path: {
+            "job": job_of(cell)[1],
+            "lock": lock_of(cell["stack"]),
+            "python": python_of(cell["stack"], alone=False),
+            "code": code_of_cell(cell),
+        }
+        for cell in cells
+    }
+
+
+def needs_of(cells):
+    """The data that some cells read."""
+    return list(dict.fromkeys(file for cell in cells for file in job_of(cell)[0]))
+
+
+def request_of_largest_mb(cells, attempt):
+    """The memory request of a job that runs some cells and decides between them."""
+    return max((request_mb(cell, attempt) for cell in cells), default=0) + experiment.memory.DRIVER_MB
+
+
 def request_mb(cell, attempt):
     """The memory request of a run."""
     return experiment.memory.request_mb(RUNS, cell, experiment_of(cell).memory_mb, attempt)
@@ -105,18 +128,24 @@ def corpus_of_tokens(name):
     return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
 
 
-def runs_to_collect(name):
-    """run.json of the runs of an experiment. Whatever their times, runs of other code are made again, and if one has
-    another content, all are collected again."""
-    stamps = outdated.stamps(stamped := f"{COLLECTED}/{name}.stamps.json")
+def runs_for(output, files):
+    """run.json of some runs, for a job that stamps in its last output all that it reads, and those that it makes itself.
+
+    Whatever their times, runs of other code are made again. If one has another content, or one that the job made itself
+    is gone or of other code, the job runs again.
+    """
+    stamps, kept, codes = outdated.stamps(made(output)[-1]), {*KEPT}, set()
     changed = outdated.changed(RUNS, stamps)
-    if changed or not os.path.exists(stamped):
-        workflow.dag.forcefiles.add(f"{COLLECTED}/{name}.runs.parquet")
-    files, kept = run_jsons(name), {*KEPT}
     for file in files:
         run = os.path.dirname(file.removeprefix(f"{RUNS}/"))
-        record, stamp = f"{run}/run.json", stamps.get(f"{run}/run.json")
+        record, stamp = f"{run}/run.json", stamps.pop(f"{run}/run.json", None)
         code = changed.get(record, stamp.code) if stamp else outdated.code_of(file)
-        if (code or record in changed) and run not in kept and code != code_of_cell(cell_of(run)):
-            workflow.dag.forcefiles.add(file)
-    return files
+        if run not in kept:
+            codes.add(code_of_cell(cell_of(run)))
+            if (code or record in changed) and code != code_of_cell(cell_of(run)):
+                workflow.dag.forcefiles.add(file)
+    made_files = [file for record in stamps for file in run_files(os.path.dirname(record))]
+    other_code = any(changed.get(record, stamp.code) not in codes for record, stamp in stamps.items())
+    if changed or other_code or not all(map(os.path.exists, made_files)):
+        workflow.dag.forcefiles.update(output)
+    return available(files)

@@ -8,8 +8,7 @@ import functools
 import gc
 import glob
 import hashlib
-import itertools
-import json
+import math
 import os
 import re
 import shlex
@@ -17,6 +16,7 @@ import sys
 from pathlib import Path
 
 from snakemake.common.configfile import load_configfile
+from snakemake.deployment.conda import CondaEnvFileSpec
 from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
@@ -100,26 +100,10 @@ def run_files(path):
     return [f"{RUNS}/{path}/{name}" for name in reversed(RUN_FILES)]
 
 
-def certain_runs(name):
-    """The runs of an experiment, without those that a budget may add."""
-    return [cell.path for cell in CONFIG.cells(name)]
-
-
-def asked_run_jsons(name):
-    """run.json of every requested run of an experiment, and of runs kept from before an upgrade."""
-    paths = [*certain_runs(name), *further_runs(name)]
-    paths += [path for path in KEPT if experiment.parse(path).experiment == name]
-    return [f"{RUNS}/{path}/run.json" for path in paths]
-
-
 def run_jsons(name):
-    """run.json of every run of an experiment, without lost ones."""
-    return available(asked_run_jsons(name))
-
-
-def lost_runs(name):
-    """run.json of the lost runs of an experiment."""
-    return [path for path in asked_run_jsons(name) if path in LOST] if LOST else []
+    """run.json of the certain runs of an experiment, and of those kept from before an upgrade."""
+    kept = [path for path in KEPT if experiment.parse(path).experiment == name]
+    return [f"{RUNS}/{path}/run.json" for path in [*(cell.path for cell in CONFIG.cells(name)), *kept]]
 
 
 def lock_of(stack):
@@ -138,10 +122,13 @@ def environment_of(stack):
     return [] if by_conda else f".stacks/{stack}/beyond-ram.lock"
 
 
-def python_of(stack):
-    """The interpreter of a stack, or of the job's conda environment."""
-    by_conda = CONDA and not variants.is_variant(stack)
-    return "python" if by_conda else f".stacks/{stack}/bin/python"
+def python_of(stack, alone=True):
+    """The interpreter of a stack, or of the conda environment of a job that has its stack alone."""
+    if not CONDA or variants.is_variant(stack):
+        return f".stacks/{stack}/bin/python"
+    if alone:
+        return "python"
+    return f"{CondaEnvFileSpec(f'{workflow.basedir}/envs/{stack}.yaml').get_conda_env(workflow).address}/bin/python"
 
 
 def experiment_of(cell):
@@ -212,4 +199,4 @@ def table(name):
 
 def rests_on(path):
     """Whether the report rests on a file, whichever parts it covers."""
-    return path.startswith((f"{RUNS}/", f"{COLLECTED}/")) or path in {*targets([])}
+    return path in FURTHER or path.startswith((f"{RUNS}/", f"{COLLECTED}/")) or path in {*targets([])}

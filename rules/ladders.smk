@@ -1,14 +1,27 @@
 """Version ladders: one package varies, everything else is locked; steps are bisected to two neighbouring releases.
 
-Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, rounds, table `ladders`, a figure. Always
-holds: a varied stack differs from its base only in this package and what it needs, and lists what moved; versions that
-cannot be locked are not run.
+Needs: a package index, runs of the named versions. Makes: locks of varied stacks, runs of the versions between, table
+`ladders`, a figure. Always holds: a varied stack differs from its base only in this package and what it needs, and lists
+what moved; versions that cannot be locked are not run; one job runs all versions between, and uses those on disk again.
 """
+
+LADDERS = CONFIG.running_ladders()
+OUTPUT_OF_LADDERS = *table("ladders"), f"{RESULTS}/ladders/stamps.json"
 
 
 wildcard_constraints:
     ladder="|".join(LADDERS) or "-",
     variant=r"[^/+]+\+[^/]+",
+
+
+def cells_of(ladder):
+    """The cells of a version ladder with its named versions."""
+    return [cell for version in ladder.versions for cell in ladder.cells(CONFIG.cells(ladder.experiment), version)]
+
+
+def named_cells():
+    """The cells of all version ladders with their named versions."""
+    return list(dict.fromkeys(cell for ladder in LADDERS.values() for cell in cells_of(ladder)))
 
 
 rule variant:
@@ -30,10 +43,10 @@ rule variant:
 
 rule releases:
     output:
-        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
+        f"{RESULTS}/ladders/{{ladder}}/releases.json",
     log:
-        f"{RESULTS}/logs/ladders/{{ladder}}/{{spec}}/releases.log",
-    priority: BEFORE_RUNS
+        f"{RESULTS}/logs/ladders/{{ladder}}/releases.log",
+    priority: BEFORE_RUNS + 1
     conda:
         "../envs/driver.yaml"
     params:
@@ -43,58 +56,28 @@ rule releases:
         "beyond-ram stack releases {params.package:q} {params.named:q} > {output:q} 2> {log:q}"
 
 
-checkpoint ladder_round:
+rule ladder:
     input:
-        releases=f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
-        runs=lambda w: (
-            ladder_runs(w.ladder, ladder_round(w.ladder, int(w.round) - 1)["versions"]) if int(w.round) else []
-        ),
-        rounds=lambda w: [f"{ladder_folder(w.ladder)}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
+        releases=[f"{RESULTS}/ladders/{name}/releases.json" for name in LADDERS],
+        runs=lambda w: runs_for(OUTPUT_OF_LADDERS, [f"{RUNS}/{cell.path}/run.json" for cell in named_cells()]),
+        reads=lambda w: needs_of(named_cells()),
     output:
-        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/round~{{round}}.json",
+        **dict(zip(("csv", "parquet", "stamps"), OUTPUT_OF_LADDERS)),
     log:
-        f"{RESULTS}/logs/ladders/{{ladder}}/{{spec}}/round~{{round}}.log",
+        f"{RESULTS}/logs/tables/ladders.log",
     priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
+    resources:
+        slots=ALL_SLOTS,
+        mem_mb=lambda w, attempt: request_of_largest_mb(named_cells(), attempt),
     params:
-        ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
-        code=lambda w: code_of("scripts/rounds/ladder.py"),
+        results=RESULTS,
+        ladders={name: ladder.model_dump(mode="json") for name, ladder in LADDERS.items()},
+        cells=lambda w: {name: how_to_run(cells_of(ladder)) for name, ladder in LADDERS.items()},
+        code=lambda w: code_of("scripts/ladder.py"),
     script:
-        "../scripts/rounds/ladder.py"
-
-
-rule ladder_steps:
-    input:
-        runs=lambda w: runs_of_ladder(w.ladder),
-        releases=lambda w: made([f"{RESULTS}/ladders/{w.ladder}/{w.spec}/releases.json"])[0],
-    output:
-        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.csv",
-        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.parquet",
-    log:
-        f"{RESULTS}/logs/ladders/{{ladder}}/{{spec}}/steps.log",
-    conda:
-        "../envs/driver.yaml"
-    params:
-        ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
-        code=lambda w: code_of("scripts/tables/ladder.py"),
-    script:
-        "../scripts/tables/ladder.py"
-
-
-rule ladders_table:
-    input:
-        steps=[f"{ladder_folder(name)}/steps.parquet" for name in LADDERS],
-    output:
-        table("ladders"),
-    log:
-        f"{RESULTS}/logs/tables/ladders.log",
-    conda:
-        "../envs/driver.yaml"
-    params:
-        code=lambda w: code_of("scripts/tables/ladders.py"),
-    script:
-        "../scripts/tables/ladders.py"
+        "../scripts/ladder.py"
 
 
 VARIED = [CONFIG.experiments[ladder.experiment] for ladder in LADDERS.values()]

@@ -4,7 +4,7 @@ Needs: collected runs, the chapters. Makes: tables/NAME, figures/NAME, and a tar
 of a table or figure are the parameters of its function, and all code that makes it.
 """
 
-# The runs of version ladders are known only after their rounds.
+# Its runs are no cells of an experiment.
 WITH_OWN_RULE = ["ladders"]
 
 
@@ -38,8 +38,6 @@ def made_from(kind, name):
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
         files["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
-        # Another budget is another file: Snakemake does not notice changes where an input waits for rounds.
-        files["budget"] = asked_of_budget(experiments)
     if "samples" in needs:
         files["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:

@@ -6,6 +6,11 @@ makes Snakemake's own report, with figures and captions.
 """
 
 REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
+# What a call with --keep-going does without, each kind if nothing of those before it is missing.
+KINDS_OF_LOST = [
+    re.compile(re.escape(f"{RESULTS}/") + kind)
+    for kind in ("runs/.*/run\\.json", "(ladders/|tables/ladders).*", "further\\.json", "(tables|figures)/.*")
+]
 
 
 onsuccess:
@@ -15,7 +20,7 @@ onsuccess:
 
 
 onerror:
-    lost.go_on(workflow, Path(SPECS, "lost.json"), RUNS, (f"{TABLES}/", f"{FIGURES}/"))
+    lost.go_on(workflow, Path(SPECS, "lost.json"), KINDS_OF_LOST)
     if not LOST:
         outdated.log_name(REPORT)
 

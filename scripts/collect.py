@@ -1,12 +1,16 @@
 """Collect the runs of an experiment from their folders."""
 
 from beyond_ram import collected, logs, outdated
+from beyond_ram.files import read_json
 
 
 def main(snakemake):
-    run_jsons, output = [*snakemake.input.run_jsons, *snakemake.params.lost], snakemake.output
+    runs, name, output = snakemake.params.runs, snakemake.wildcards.experiment, snakemake.output
+    listed = [run for file in snakemake.input.further for run in read_json(file, "runs")["runs"]]
+    further = [f"{runs}/{run}/run.json" for run in listed if run.startswith(f"{name}/")]
+    run_jsons = [*snakemake.input.run_jsons, *further, *snakemake.params.lost]
     collected.collect(run_jsons, output.runs, output.samples)
-    outdated.write_stamps(run_jsons, snakemake.params.runs, output.stamps)
+    outdated.write_stamps(run_jsons, runs, output.stamps)
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

@@ -1,82 +1,61 @@
-"""Rounds of the workflow: which runs get the rest of a budget, from the records so far."""
+"""Further repeats of the workflow: the cells of undecided planned questions, while a budget lasts."""
 
-import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from statistics import fmean
 
-import pandas as pd
-import psutil
-
-from ..analysis.frame import Key, Pairs, Questions, key
-from ..analysis.sequential import AT, Open, open_questions
-from ..analysis.session_spread import session_spread
+from ..analysis.frame import Key, key
+from ..analysis.sequential import AT, Open
 from ..experiment import Cell
-from ..metrics import Record
-from .blocks import Block, fitting
+from .blocks import Block, fitting, order
+from .cells import Run
+
+Runs = Mapping[Cell, Run]
 
 
-@dataclass(frozen=True)
-class Decided:
-    """The runs that a round requests."""
-
-    runs: tuple[Cell, ...]
-    """Empty if all is decided, or if nothing more fits."""
-    used_s: float
-    """Seconds of weighing so far in all calls, from the records."""
-    undecided: int
-    """Planned questions that are undecided."""
-
-
-def next_runs(
-    weighed: Mapping[Cell, Record],
-    table: pd.DataFrame,
+def further(
+    certain: Runs,
+    on_disk: Collection[Cell],
+    undecided: Callable[[Runs], list[Open]],
+    once: Callable[[Cell, int], Runs],
+    left_s: Callable[[], float],
     repeated: Collection[str],
-    pairs: Pairs,
-    questions: Questions,
-    budget_s: float,
-    shipped_spread: pd.DataFrame | None = None,
-) -> Decided:
-    """Further repeats for undecided questions that fit into the budget.
+    look: int,
+    seed: int,
+) -> Runs:
+    """Repeat the cells of undecided questions until all is decided, nothing more fits, or the last look is over.
 
-    `weighed` are the records of all runs so far, and `table` is table `runs` of them. `repeated` are the experiments
-    whose cells may be repeated. Questions that need the least time come first. A round continues to the next number of
-    repeats in `sequential.AT`. With `shipped_spread` (between sessions) the decisions equal those of the report.
+    Questions that need the least time come first, and their members run directly after one another. `certain` are the
+    first `look` repeats, and `repeated` the experiments whose cells may have more. Those of an earlier call, `on_disk`,
+    cost nothing and all count, each at the look that it was made for: so a call after a kill decides as one that was
+    not disturbed. `once` makes or reads a run, given the number of undecided questions, and returns it with its rerun.
     """
-    cells, times = dict[Key, Cell](), dict[Key, list[float]]()
-    for cell, record in weighed.items():
-        cells[key(record["cell"])] = cell
-        times.setdefault(key(record["cell"]), []).append(spent_s(record))
-    seconds_of = {cells[one]: fmean(spent) for one, spent in times.items()}
-    spread = None if shipped_spread is None else session_spread(table, pairs, shipped_spread)
-    undecided = open_questions(table, pairs, questions, spread)
-    asked = [one for one in undecided if {*one.cells} <= cells.keys() and one.line["experiment"] in repeated]
-    blocks = _blocks(asked, cells, seconds_of)
-    used_s = sum(map(sum, times.values()))
-    left_s, chosen = budget_s - used_s, list[Cell]()
-    repeat = max((cell.rep for cell in weighed if cell.experiment in repeated), default=AT[-1])
-    for number in range(repeat + 1, next((look for look in AT if look > repeat), repeat) + 1):
-        blocks = fitting(blocks, seconds_of.__getitem__, left_s)
-        members = dict.fromkeys(member for block in blocks for member in block.members)
-        left_s -= sum(seconds_of[member] for member in members)
-        chosen += [replace(member, rep=number) for member in members]
-    return Decided(tuple(chosen), used_s, len(undecided))
+    runs, blocks, costs_s = dict(certain), list[Block[Cell]](), dict[Cell, float]()
+    for number in range(look + 1, AT[-1] + 1):
+        if number - 1 in AT:
+            asked = undecided(runs)
+            blocks, costs_s = _blocks([one for one in asked if one.line["experiment"] in repeated], runs)
+        there = [cell for cell in on_disk if cell.rep == number]
+        free = dict.fromkeys((replace(cell, rep=1) for cell in there), 0.0)
+        blocks = fitting(blocks, (costs_s | free).__getitem__, left_s())
+        if not blocks and not any(cell.rep >= number for cell in on_disk):
+            break
+        for cell in [*(replace(member, rep=number) for member, _ in order(blocks, number, seed)), *there]:
+            if cell not in runs:
+                runs |= once(cell, len(asked))
+    return runs
 
 
-def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell, float]) -> list[Block[Cell]]:
-    """The cells of each question. Questions that need the least time come first."""
+def _blocks(asked: list[Open], runs: Runs) -> tuple[list[Block[Cell]], dict[Cell, float]]:
+    """The cells of each question, those that need the least time first, and the seconds of a run of each cell."""
+    cells, times = dict[Key, Cell](), dict[Cell, list[float]]()
+    for cell, (record, _) in runs.items():
+        cells[key(record["cell"])] = replace(cell, rep=1)
+        times.setdefault(replace(cell, rep=1), []).append(record["weighing_s"])
+    seconds_of = {cell: fmean(spent) for cell, spent in times.items()}
     blocks = dict[tuple[Cell, ...], float]()
     for one in asked:
-        members = tuple(cells[cell] for cell in one.cells)
-        blocks.setdefault(members, one.repeats * sum(seconds_of[member] for member in members))
-    return [Block(members[1].path, members) for members in sorted(blocks, key=blocks.__getitem__)]
-
-
-def spent_s(record: Record) -> float:
-    """Seconds that weighing a run took."""
-    return float(record["weighing_s"])
-
-
-def running_s() -> float:
-    """Seconds since this process started, including imports. A round's decision takes them from the budget."""
-    return time.time() - float(psutil.Process().create_time())
+        if {*one.cells} <= cells.keys():
+            members = tuple(cells[cell] for cell in one.cells)
+            blocks.setdefault(members, one.repeats * sum(seconds_of[member] for member in members))
+    return [Block(members[1].path, members) for members in sorted(blocks, key=blocks.__getitem__)], seconds_of

@@ -102,14 +102,18 @@ def _first_line(lock: Path, sign: str) -> str | None:
 def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     """The releases of a package that this Python can install, oldest first.
 
-    Final releases that are not yanked, plus the prereleases in `named`. Raises StackError.
+    Final releases that are not yanked, plus the releases in `named`. Raises StackError, also if it lacks one of these.
     """
     from . import index  # imports an HTTP client, which no run needs
 
     if not re.fullmatch(_PACKAGE, package):
         raise StackError(f"{package!r} is no name of a package")
     listed = [one for one in index.releases(package) if not one.missing]
-    return [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
+    found = [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
+    if unknown := [version for version in named if version not in found]:
+        others = f"it has {', '.join(found[-5:])} and {len(found[:-5])} before"
+        raise StackError(f"the index has no {package} {', '.join(unknown)}; {others}")
+    return found
 
 
 def _requirements(source: Path, replaced: Mapping[str, str], *, exact: bool) -> list[str]:

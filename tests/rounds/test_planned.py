@@ -1,15 +1,16 @@
-"""Runs that use the rest of a budget, by simulation."""
+"""Further repeats, by simulation."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.sequential import AT
+from beyond_ram.analysis.sequential import AT, Open, open_questions
 from beyond_ram.experiment import Cell
-from beyond_ram.rounds.planned import Decided, next_runs
+from beyond_ram.rounds.cells import Run
+from beyond_ram.rounds.planned import Runs, further
 
 PAIRS = [("old", "new")]
 QUESTIONS = [
@@ -19,40 +20,74 @@ SECONDS = {"cheap": 1.0, "dear": 5.0, "unasked": 1.0}
 Value = Callable[[Cell], float]
 
 
-def cells(repeats: int) -> list[Cell]:
-    combinations = itertools.product(SECONDS, ("old", "new"), range(1, repeats + 1))
+def cells(*repeats: int) -> list[Cell]:
+    combinations = itertools.product(SECONDS, ("old", "new"), repeats)
     return [Cell(name, (("stack", stack), ("num_files", 1)), rep) for name, stack, rep in combinations]
-
-
-def decided(runs: list[Cell], value: Value, budget_s: float) -> Decided:
-    records = {
-        run: {"cell": run.parameters(), "duration_s": 0.5, "weighing_s": SECONDS[run.experiment]} for run in runs
-    }
-    fields = {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": "", "run_failed": 0.0}
-    table = pd.DataFrame([run.parameters() | fields | {"tokens_per_cpu_s": value(run)} for run in runs])
-    return next_runs(records, table, [*SECONDS], PAIRS, QUESTIONS, budget_s)
 
 
 def noisy(seed: int = 1) -> Value:
     """The two stacks differ by 10 %, too little to show in two repeats with this noise."""
-    rng = np.random.default_rng(seed)
-    return lambda run: 1000 * (1.1 if run["stack"] == "new" else 1) * float(np.exp(0.15 * rng.normal()))
+
+    def value(run: Cell) -> float:
+        draw = np.random.default_rng([seed, *map(ord, run.path)])
+        return 1000 * (1.1 if run["stack"] == "new" else 1) * float(np.exp(0.15 * draw.normal()))
+
+    return value
+
+
+def decided(run: Cell) -> float:
+    return 1000.0 + (run["stack"] == "new") * 5000 + run.rep
+
+
+class Simulated:
+    """Runs that take fixed times."""
+
+    def __init__(self, value: Value, left_s: float) -> None:
+        self.value, self.left_s = value, left_s
+        self.order: list[Cell] = []
+
+    def run(self, cell: Cell) -> Run:
+        return {"cell": cell.parameters(), "weighing_s": SECONDS[cell.experiment]}, []
+
+    def once(self, cell: Cell, undecided: int) -> Runs:
+        assert undecided
+        self.order.append(cell)
+        self.left_s -= SECONDS[cell.experiment]
+        return {cell: self.run(cell)}
+
+    def undecided(self, runs: Runs) -> list[Open]:
+        fields = {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": "", "run_failed": 0}
+        lines = [run.parameters() | fields | {"tokens_per_cpu_s": self.value(run)} for run in runs]
+        return open_questions(pd.DataFrame(lines), PAIRS, QUESTIONS)
+
+    def further(self, on_disk: Collection[Cell] = (), repeated: Collection[str] = (*SECONDS,)) -> set[Cell]:
+        certain = {cell: self.run(cell) for cell in cells(1, 2)}
+        here = {cell: self.run(cell) for cell in on_disk}
+
+        def once(cell: Cell, undecided: int) -> Runs:
+            return {cell: here[cell]} if cell in here else self.once(cell, undecided)
+
+        made = further(certain, here, self.undecided, once, lambda: self.left_s, repeated, 2, seed=1)
+        assert {*certain} <= {*made}
+        return {*made} - {*certain}
 
 
 @pytest.mark.slow
-def test_only_the_cells_of_undecided_questions_are_repeated() -> None:
-    decision = decided(cells(2), noisy(), budget_s=1000)
-    assert decision.undecided == 2
-    assert decision.used_s == 2 * 2 * sum(SECONDS.values())
-    assert sorted({(run.experiment, run["stack"]) for run in decision.runs}) == [
-        (name, stack) for name in ("cheap", "dear") for stack in ("new", "old")
-    ]
-    assert {run.rep for run in decision.runs} == {3}
+def test_only_the_cells_of_undecided_questions_are_repeated_both_sides_in_a_row() -> None:
+    runs = Simulated(noisy(), left_s=1000)
+    made = runs.further()
+    assert {run.experiment for run in made} == {"cheap", "dear"}
+    assert len(runs.order) == len(made)
+    for first, second in zip(runs.order[::2], runs.order[1::2], strict=True):
+        assert (first.experiment, first.rep) == (second.experiment, second.rep)
+        assert first["stack"] != second["stack"]
+    last = {name: max(run.rep for run in made if run.experiment == name) for name in ("cheap", "dear")}
+    assert {*last.values()} <= {*AT}, "one stops at a look only"
+    assert {run.experiment for run in Simulated(noisy(), left_s=1000).further(repeated=["dear"])} == {"dear"}
 
 
 def test_nothing_follows_when_all_is_decided() -> None:
-    decision = decided(cells(2), lambda run: 1000.0 + (run["stack"] == "new") * 5000 + run.rep, budget_s=1000)
-    assert (decision.runs, decision.undecided) == ((), 0)
+    assert not Simulated(decided, left_s=1000).further()
 
 
 @pytest.mark.slow
@@ -60,28 +95,33 @@ def test_nothing_follows_when_all_is_decided() -> None:
     ("left_s", "names"), [(1.9, set()), (2.0, {"cheap"}), (11.9, {"cheap"}), (12.0, {"cheap", "dear"})]
 )
 def test_both_sides_of_a_question_fit_or_it_is_left_out(left_s: float, names: set[str]) -> None:
-    decision = decided(cells(2), noisy(), budget_s=28 + left_s)
-    assert {run.experiment for run in decision.runs} == names
-
-
-@pytest.mark.slow
-def test_a_round_goes_on_to_the_next_look_as_far_as_it_fits() -> None:
-    decision = decided(cells(4), noisy(3), budget_s=1000)
-    assert {run.rep for run in decision.runs} == {5, 6}
-    assert {run.rep for run in decided(cells(4), noisy(3), budget_s=56 + 12).runs} == {5}
-    assert not decided(cells(AT[-1]), lambda _: float(np.random.default_rng().normal(1000, 300)), 1e6).runs
+    made = Simulated(noisy(), left_s).further()
+    assert {run.experiment for run in made if run.rep == 3} == names
 
 
 @pytest.mark.slow
 def test_a_budget_is_used_and_not_exceeded() -> None:
-    value, runs, rounds = noisy(5), cells(2), 0
-    values: dict[Cell, float] = {}
+    for left_s in (30.0, 62.0):
+        runs = Simulated(lambda run: float(np.random.default_rng(run.rep).normal(1000, 300)), left_s)
+        runs.further()
+        assert 0 <= runs.left_s < 2 * SECONDS["dear"]
 
-    def fixed_value(run: Cell) -> float:
-        return values.setdefault(run, value(run))
 
-    while (decision := decided(runs, fixed_value, budget_s=90)).runs:
-        runs, rounds = [*runs, *decision.runs], rounds + 1
-    assert decision.used_s <= 90
-    assert rounds < len(AT)
-    assert not decision.undecided or decision.used_s > 90 - 2 * SECONDS["dear"]
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [1, 5, 8])
+def test_call_after_a_kill_makes_what_an_undisturbed_one_makes(kept: int) -> None:
+    undisturbed = Simulated(noisy(), left_s=1000)
+    made = undisturbed.further()
+    assert len(made) > kept
+    again = Simulated(noisy(), left_s=1000)
+    assert again.further(on_disk=undisturbed.order[:kept]) == made
+    assert {*again.order} == made - {*undisturbed.order[:kept]}
+
+
+@pytest.mark.slow
+def test_runs_on_disk_count_without_a_budget_and_when_all_is_decided() -> None:
+    on_disk = [run for run in cells(3, 4, 5) if run.experiment == "cheap"]
+    for value in (noisy(), decided):
+        runs = Simulated(value, left_s=-1)
+        assert runs.further(on_disk) == {*on_disk}
+        assert not runs.order

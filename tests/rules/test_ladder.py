@@ -1,6 +1,9 @@
-"""A version ladder has the versions of the present config, not of an earlier one."""
+"""A version ladder: its steps are bisected by one job, which uses again what is on disk."""
 
 import csv
+import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,50 +11,69 @@ import yaml
 
 from ..conftest import Run
 
-pytestmark = pytest.mark.slow
-NEIGHBOURS, LATER = ["0.20.2", "0.20.3"], ["0.20.3", "0.21.0"]
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
+RESULTS, TABLE = "results-varied", "results-varied/tables/ladders.csv"
+STEP = ("0.20.2", "0.20.3")
+SCRIPT = """
+import tokenizers
+later = [int(part) for part in tokenizers.__version__.split(".")] >= [0, 20, 3]
+held = bytearray(b"x" * (20_000_000 if later else 60_000_000))
+"""
 
 
-def config(clone: Path, versions: list[str]) -> str:
-    (clone / "varied.py").write_text("held = bytearray(b'x' * 2_000_000)\n")
+def words(clone: Path, *versions: str) -> tuple[str, ...]:
+    (clone / "varied.py").write_text(SCRIPT)
+    matrix = {"stack": ["tokenizers-alone"], "script": ["held"]}
+    ladder = {"experiment": "alone", "package": "tokenizers", "metrics": ["end_kept_bytes"], "versions": [*versions]}
     content = {
         "defaults": "none",
-        "results": "results-varied",
+        "results": RESULTS,
         "scripts": {"held": {"file": "varied.py"}},
-        "experiments": {
-            "alone": {
-                "workload": "script",
-                "repeats": 1,
-                "matrix": {"stack": ["tokenizers-alone"], "script": ["held"]},
-            }
-        },
-        "ladders": {
-            "words": {
-                "experiment": "alone",
-                "package": "tokenizers",
-                "metrics": ["end_kept_bytes"],
-                "versions": versions,
-            }
-        },
+        "experiments": {"alone": {"workload": "script", "repeats": 1, "matrix": matrix}},
+        "ladders": {"words": ladder},
     }
-    file = clone / "varied.yaml"
-    file.write_text(yaml.safe_dump(content))
-    return str(file)
+    (clone / "varied.yaml").write_text(yaml.safe_dump(content))
+    return ("snakemake", "--cores", "2", TABLE, "--configfile", str(clone / "varied.yaml"))
 
 
-@pytest.mark.end_to_end
-def test_only_a_ladder_of_other_versions_is_made_again(clone: Path, run_in: Run) -> None:
-    words = ("snakemake", "--cores", "2", "results-varied/tables/ladders.csv", "--configfile")
+def steps(clone: Path) -> list[tuple[str, str]]:
+    lines = csv.DictReader((clone / TABLE).read_text().splitlines())
+    return [(line["from_version"], line["to_version"]) for line in lines]
 
-    def versions() -> set[str]:
-        table = (clone / "results-varied" / "tables" / "ladders.csv").read_text().splitlines()
-        return {line[name] for line in csv.DictReader(table) for name in ("from_version", "to_version")}
 
-    first = run_in(*words, config(clone, NEIGHBOURS))
+def started(clone: Path) -> dict[str, float]:
+    """The start of the runs, by version."""
+    records = [json.loads(path.read_text()) for path in (clone / RESULTS / "runs").rglob("run.json")]
+    return {one["cell"]["stack"].rpartition("-")[2]: one["started_at"] for one in records}
+
+
+def test_ladder_from_an_unknown_version_to_a_lost_run(clone: Path, run_in: Run) -> None:
+    unknown = run_in(*words(clone, "0.20.0", "0.20.99"))
+    assert unknown.returncode != 0
+    assert "the index has no tokenizers 0.20.99; it has " in unknown.stderr
+    assert not (clone / RESULTS / "runs").exists()
+
+    call = words(clone, "0.20.0", "0.21.0")
+    first = run_in(*call)
     assert first.returncode == 0, first.stderr[-3000:]
-    assert versions() == set(NEIGHBOURS)
-    again = run_in(*words, config(clone, NEIGHBOURS))
+    assert STEP in steps(clone)
+    before = started(clone)
+    assert {*before} >= {"0.20.0", *STEP, "0.21.0"}
+    again = run_in(*call)
     assert "Nothing to be done" in again.stderr + again.stdout
-    changed = run_in(*words, config(clone, LATER))
-    assert changed.returncode == 0, changed.stderr[-3000:]
-    assert versions() == set(LATER)
+
+    shutil.rmtree(next((clone / RESULTS / "runs").rglob(f"stack~*-{STEP[0]}")))
+    plan = run_in(*call, "-n")
+    rules = {*re.findall(r"^(\w+) +\d+$", plan.stdout + plan.stderr, re.MULTILINE)}
+    assert rules == {"ladder", "total"}
+    done = run_in(*call)
+    assert done.returncode == 0, done.stderr[-3000:]
+    after = started(clone)
+    assert {version for version in before if after[version] != before[version]} == {STEP[0]}
+    assert STEP in steps(clone)
+
+    other = run_in(*words(clone, "0.20.1", "0.21.0"))
+    assert other.returncode == 0, other.stderr[-3000:]
+    assert STEP in steps(clone)
+    assert not [step for step in steps(clone) if "0.20.0" in step]
+    assert {version for version in after if started(clone)[version] != after[version]} == set()

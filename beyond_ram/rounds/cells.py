@@ -1,0 +1,80 @@
+"""Runs of the workflow's cells in one process: what is on disk is used again, all else is measured now."""
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..experiment import Cell, Job, records
+from ..files import DamagedError, end_of, write
+from ..metrics import Events, Record
+from ..run_files import COLUMNS, RUN_FILES
+from ..text import foreign
+from ..watch import machine, write_record
+from ..weighing import processes
+from ..weighing.cell import WeighingError
+
+Run = tuple[Record, Events]
+How = Mapping[str, str]
+"""How a cell is run: the `job` of one of its runs as JSON, `python`, `lock` and `code`."""
+
+
+def read(runs: Path, cell: Cell, code: str, since: float) -> Run | None:
+    """A run that is on disk, whole, of this code and lock, and not started before `since`; None without one."""
+    try:
+        record, events = records.run(runs / cell.path)
+        records.samples_table(runs / cell.path, record)
+    except DamagedError:
+        return None
+    same = record["provenance"].get("code_sha256") == code and (record.get("started_at") or since) >= since
+    return (record, events) if same else None
+
+
+def run(
+    results: Path, cell: Cell, how: Callable[[Cell], How], since: float, begin: Callable[[], None]
+) -> dict[Cell, Run]:
+    """A run, with its rerun if it is interrupted: from disk, or measured as by its rule; then `begin` is called first.
+
+    A program that fails is a result with its reason. Raises WeighingError if the run was ended from outside, or could
+    not begin.
+    """
+    states, runs = ("interrupted", "rerun"), results / "runs"
+    made = [cell.replace(cache=state) for state in states] if cell.get("cache") in states else [cell]
+    if not all(read(runs, one, how(one)["code"], since) for one in made):
+        begin()
+        _measure(results, [Job.model_validate_json(how(one)["job"]).but(path=one.path) for one in made], how(cell))
+    return {one: records.run(runs / one.path) for one in made}
+
+
+def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
+    path, runs = jobs[0].path, results / "runs"
+    log = results / "logs" / f"{path}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    missing = [runs / job.path / RUN_FILES[2] for job in jobs]
+    for record in missing:
+        record.unlink(missing_ok=True)
+    words = [sys.executable, "-m", "beyond_ram", "weigh", f"--runs={runs}", f"--work={results / 'private'}"]
+    words += [f"--{name}={how[name]}" for name in ("python", "lock", "code")]
+    words += [job.model_dump_json(exclude_defaults=True) for job in jobs]
+    status, _ = processes.run(["sh", "-c", f"exec {shlex.join(words)} 2> {shlex.quote(str(log))}"])
+    if status:
+        printed = [foreign(line) for line in end_of(log).splitlines()]
+        last = printed[-1] if printed else processes.ending(status)
+        if not last.startswith(f"beyond-ram: {path}: ") or "ended from outside" in last:
+            raise WeighingError(last)
+        own = [line for line in printed if line and not line.startswith(("beyond-ram: ", f"{path}: "))]
+        for record in missing:
+            if not record.exists():
+                _write_failed(record.parent, jobs[0].workload, [last, *own][-1], how["code"])
+
+
+def _write_failed(out: Path, workload: str, reason: str, code: str) -> None:
+    """Write the record of a program that failed before its work was done: a run without readings."""
+    out.mkdir(parents=True, exist_ok=True)
+    write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
+    write(out / RUN_FILES[1], "")
+    record: dict[str, Any] = dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
+    record |= {"outcome": "failed", "reason": reason, "completed_work": False, "workload": workload, "weighing_s": 0.0}
+    record |= {"cell": records.cell(out), "command": [], "work": {}, "peak": {}, "sampler": {}}
+    write_record(record | {"provenance": {"versions": {}, **machine.provenance({}), "code_sha256": code}}, out)

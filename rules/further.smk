@@ -1,0 +1,61 @@
+"""A budget of time: every cell twice, version ladders, then repeats of cells whose planned questions are undecided.
+
+Needs: runs, the runs of version ladders. Makes: further.json, which lists further repeats, and their folders. Always
+holds: without `budget_min` there are none; one job runs them all, and uses what is on disk again, so a call continues
+where another one ended.
+"""
+
+FURTHER = f"{RESULTS}/further.json", f"{RESULTS}/further.stamps.json"
+
+
+@functools.cache
+def within_budget():
+    """The experiments of the requested parts, which share the budget."""
+    names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
+    return list(dict.fromkeys(names)) if CONFIG.budget_min else []
+
+
+def repeated():
+    """The experiments whose cells get further repeats if a planned question needs them."""
+    return [name for name in within_budget() if CONFIG.experiments[name].repeats is None]
+
+
+@functools.cache
+def cells_to_repeat():
+    """The last certain repeat of each cell that may have further ones."""
+    return [cell for name in repeated() for cell in CONFIG.cells(name) if cell.rep == CONFIG.repeats]
+
+
+rule further:
+    input:
+        runs=lambda w: runs_for(
+            FURTHER, [file for name in within_budget() for file in run_jsons(name) if "@" not in file]
+        ),
+        ladders=lambda w: available(OUTPUT_OF_LADDERS[-1:] if LADDERS and (not parts() or "ladders" in parts()) else ()),
+        stacks=lambda w: [environment_of(cell["stack"]) or lock_of(cell["stack"]) for cell in cells_to_repeat()],
+        reads=lambda w: needs_of(cells_to_repeat()),
+        shipped_spread=outputs.SHIPPED_SPREAD,
+    output:
+        listed=FURTHER[0],
+        stamps=FURTHER[1],
+    log:
+        f"{RESULTS}/logs/further.log",
+    priority: BEFORE_RUNS
+    conda:
+        "../envs/driver.yaml"
+    resources:
+        slots=ALL_SLOTS,
+        mem_mb=lambda w, attempt: request_of_largest_mb(cells_to_repeat(), attempt),
+        # The last run may end after the budget.
+        runtime=60 + math.ceil(CONFIG.budget_min or 0),
+    params:
+        results=RESULTS,
+        cells=lambda w: how_to_run(cells_to_repeat()),
+        look=CONFIG.repeats,
+        repeated=lambda w: repeated(),
+        pairs=PAIRS,
+        questions=QUESTIONS,
+        budget_min=CONFIG.budget_min,
+        code=lambda w: code_of("scripts/further.py", others=[outputs.SHIPPED_SPREAD]),
+    script:
+        "../scripts/further.py"

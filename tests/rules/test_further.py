@@ -1,0 +1,297 @@
+"""Further repeats: one job makes them and uses again what is on disk; what is lost or changed is made again."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from .conftest import Snakemake
+
+pytestmark = pytest.mark.slow
+# What it holds follows from its argument and its repeat, so two sides differ after four repeats, and not before.
+SCRIPT = """
+import random, re, sys
+from helper import MB
+(rep,) = {*re.findall(r"rep~(\\d+)", open("/proc/self/cmdline").read())} or {"1"}
+noise = random.Random(sys.argv[1] + rep).gauss(0, 0.12)
+held = bytearray(b"x" * int(MB * 1e6 * (1.1 if sys.argv[1] == "b" else 1) * (1 + noise)))
+"""
+A_YEAR_S = 365 * 86400
+FIRST = "runs/noisy/stack~current/script~mine/arguments~none/side~a/rep~3"
+FURTHER = {("a", 3), ("a", 4), ("b", 3), ("b", 4)}
+
+
+@dataclass(frozen=True)
+class Place:
+    """The results of a question that two repeats leave open, a cell without a question, and one with one repeat."""
+
+    project: Path
+    snakemake: Snakemake
+    name: str
+
+    @property
+    def results(self) -> Path:
+        return self.project / f"results-{self.name}"
+
+    def configure(self, argument: str = "b", budget_min: float = 10, **more: Any) -> None:
+        matrix = {"stack": ["current"], "script": ["mine"]}
+        experiments = {
+            "noisy": {"matrix": {"side": ["a", "b"]}, "questions": [{"metric": "end_kept_bytes", "compare": "side"}]},
+            "unasked": {"matrix": {"side": ["c"]}},
+            "once": {"matrix": {"side": ["c"]}, "repeats": 1},
+        }
+        for one in experiments.values():
+            one |= {"workload": "script", "matrix": matrix | one["matrix"]}  # type: ignore[dict-item]
+        arguments = {"a": "a", "b": argument, "c": "c"}
+        scripts = {"mine": {"file": f"{self.name}/mine.py", "arguments": arguments}}
+        content = {"defaults": "none", "results": self.results.name, "budget_min": budget_min, "scripts": scripts}
+        (self.project / f"{self.name}.yaml").write_text(yaml.safe_dump(content | {"experiments": experiments} | more))
+
+    def words(self, *words: str) -> list[str]:
+        return [f"{self.results.name}/tables/runs.csv", *words, "--configfile", f"{self.name}.yaml"]
+
+    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return self.snakemake(*self.words(*words))
+
+    def planned(self) -> dict[str, int]:
+        done = self.call("-n")
+        assert done.returncode == 0, done.stderr[-3000:]
+        counts = re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
+        return {rule: int(count) for rule, count in counts}
+
+    def records(self) -> dict[tuple[str, str, int], dict[str, Any]]:
+        records = [json.loads(path.read_text()) for path in (self.results / "runs").rglob("run.json")]
+        cells = [record["cell"] for record in records]
+        return {(one["experiment"], one["side"], one["rep"]): of for one, of in zip(cells, records, strict=True)}
+
+    def listed(self) -> set[tuple[str, int]]:
+        """Side and repeat of the further runs."""
+        runs = json.loads((self.results / "further.json").read_text())["runs"]
+        return {(run.rpartition("side~")[2][0], int(run.rpartition("~")[2])) for run in runs}
+
+    def assert_right(self, further: set[tuple[str, int]] = FURTHER) -> None:
+        """The table has the further runs, all of the same code, as they are on disk; a call has nothing to do."""
+        assert self.listed() == further
+        table = pd.read_csv(self.results / "tables/runs.csv").set_index(["experiment", "side", "rep"])
+        certain = {("noisy", side, rep) for side in "ab" for rep in (1, 2)}
+        certain |= {("unasked", "c", 1), ("unasked", "c", 2), ("once", "c", 1)}
+        records = self.records()
+        assert {*table.index} == certain | {("noisy", *one) for one in further}
+        assert dict(table["started_at"].dropna()) == {
+            run: started for run in table.index if (started := records[run].get("started_at"))
+        }
+        assert table["code_sha256"].nunique() == 1
+        assert "Nothing to be done" in self.call().stderr
+
+
+def place_of(project: Path, snakemake: Snakemake, name: str) -> Place:
+    place = Place(project, snakemake, name)
+    (project / name).mkdir()
+    (project / name / "mine.py").write_text(SCRIPT)
+    (project / name / "helper.py").write_text("MB = 30\n")
+    place.configure()
+    return place
+
+
+@pytest.fixture(scope="module")
+def place(project: Path, current: None, snakemake: Snakemake) -> Place:
+    """A complete call."""
+    place = place_of(project, snakemake, "further")
+    assert place.planned() == {"weigh": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
+    done = place.call()
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(re.findall(r"further repeat \d: noisy, 1 undecided; .* of 10 min", done.stderr)) == len(FURTHER)
+    place.assert_right()
+    return place
+
+
+Change = Callable[[Place], AbstractContextManager[object]]
+
+
+def removed(name: str) -> Change:
+    @contextlib.contextmanager
+    def change(place: Place) -> Iterator[None]:
+        path = place.results / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        yield
+
+    return change
+
+
+def edited(name: str, before: str, after: str) -> Change:
+    """Edit a file of the project or the results while the block runs; it gets an old time."""
+
+    @contextlib.contextmanager
+    def change(place: Place) -> Iterator[None]:
+        file = next(folder / name for folder in (place.results, place.project) if (folder / name).exists())
+        text, status = file.read_text(), file.stat()
+        assert before in text
+        file.write_text(text.replace(before, after, 1))
+        os.utime(file, (status.st_atime - A_YEAR_S, status.st_mtime - A_YEAR_S))
+        yield
+        if not file.is_relative_to(place.results):
+            file.write_text(text)
+            os.utime(file, (status.st_atime, status.st_mtime))
+
+    return change
+
+
+def recorded(**fields: Any) -> Change:
+    """Change fields of the record of a further run."""
+
+    @contextlib.contextmanager
+    def change(place: Place) -> Iterator[None]:
+        file = place.results / FIRST / "run.json"
+        record = json.loads(file.read_text())
+        record["provenance"] |= fields.pop("provenance", {})
+        file.write_text(json.dumps(record | fields))
+        yield
+
+    return change
+
+
+@contextlib.contextmanager
+def configured(place: Place, **config: Any) -> Iterator[None]:
+    place.configure(**config)
+    yield
+    place.configure()
+
+
+@contextlib.contextmanager
+def restored(place: Place, at: Path) -> Iterator[None]:
+    """Restore the results after the block, and what Snakemake knows of them."""
+    folders = [place.results, place.project / ".snakemake/metadata"]
+    for folder in folders:
+        shutil.copytree(folder, at / folder.name)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            shutil.rmtree(folder)
+            shutil.copytree(at / folder.name, folder)
+
+
+# How each change is planned: whether certain runs are made again; and how many further runs the call makes again.
+CHANGES: dict[str, tuple[Change, int, int]] = {
+    "no run": (removed(FIRST), 0, 1),
+    "no record": (removed(f"{FIRST}/run.json"), 0, 1),
+    "no samples": (removed(f"{FIRST}/samples.csv"), 0, 1),
+    "cut events": (edited(f"{FIRST}/events.jsonl", '"event": "end"', '"event": "en'), 0, 1),
+    "older record": (recorded(started_at=1.0), 0, 1),
+    "another record": (recorded(weighing_s=7.0), 0, 0),
+    "other code": (recorded(provenance={"code_sha256": "0" * 64}), 0, 1),
+    "no list": (removed("further.json"), 0, 0),
+    "no stamps": (removed("further.stamps.json"), 0, 0),
+    "only the table": (removed("runs"), 7, 4),
+    "no certain run": (removed(FIRST.replace("rep~3", "rep~1")), 1, 0),
+    "module that the script imports": (edited("further/helper.py", "30", "31"), 7, 4),
+    "argument": (lambda place: configured(place, argument="b 1"), 2, 2),
+    "code of the rule": (edited("beyond_ram/rounds/planned.py", "def further(", "X = 1\n\n\ndef further("), 0, 0),
+}
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("change", CHANGES)
+def test_call_after_a_loss_or_change_is_right(place: Place, tmp_path: Path, change: str) -> None:
+    make, certain, again = CHANGES[change]
+    before = {run: record["started_at"] for run, record in place.records().items()}
+    with restored(place, tmp_path), make(place):
+        plan = place.planned()
+        assert (plan["further"], plan.get("weigh", 0)) == (1, certain)
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
+        place.assert_right()
+        after = {run: record["started_at"] for run, record in place.records().items()}
+        made = [run for run in after if after[run] != before[run]]
+        assert len([run for run in made if run[2] > 2]) == again
+        assert len(made) == again + certain
+
+
+def test_lost_or_changed_runs_are_planned(place: Place, tmp_path: Path) -> None:
+    for name in ("no samples", "other code", "another record"):
+        with restored(place, tmp_path / name), CHANGES[name][0](place):
+            assert set(place.planned()) == {"further", "collect", "table_runs", "total"}, name
+    assert "Nothing to be done" in place.call().stderr
+
+
+def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place: Place, tmp_path: Path) -> None:
+    """Their time is spent."""
+    with restored(place, tmp_path), configured(place, budget_min=0.1):
+        assert place.call().returncode == 0
+        place.assert_right()
+
+
+def killed(place: Place, runs: int) -> None:
+    """Begin a call, and kill it and all its processes once it has made some runs."""
+    command = [sys.executable, "-m", "snakemake", *place.words("--cores", "1")]
+    environment = os.environ | {"PYTHONPATH": str(place.project)}
+    call = subprocess.Popen(
+        command, cwd=place.project, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.monotonic() + 300
+    while len(place.records()) < runs:
+        assert call.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(call.pid, signal.SIGKILL)
+    call.wait()
+    assert place.call("--unlock").returncode == 0
+
+
+def test_call_after_a_kill_ends_as_an_undisturbed_one(project: Path, current: None, snakemake: Snakemake) -> None:
+    place = place_of(project, snakemake, "killed")
+    killed(place, runs=8)
+    before = place.records()
+    assert not (place.results / "further.json").exists()
+    done = place.call()
+    assert done.returncode == 0, done.stderr[-3000:]
+    place.assert_right()
+    after = place.records()
+    assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
+
+
+def test_program_that_fails_is_an_outcome_and_a_kill_is_none(
+    project: Path, current: None, snakemake: Snakemake
+) -> None:
+    place = place_of(project, snakemake, "failing")
+    script = project / "failing" / "mine.py"
+    script.write_text(f'{SCRIPT}assert (sys.argv[1], rep) != ("b", "3"), "no third time"\n')
+    done = place.call()
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert {("a", 3), ("b", 3), ("a", 4), ("b", 4)} <= place.listed()
+    place.assert_right(place.listed())
+    (line,) = [line for line in pd.read_csv(place.results / "tables/runs.csv").itertuples() if line.outcome == "failed"]
+    assert (line.side, line.rep, line.reason) == ("b", 3, "AssertionError: no third time")
+    script.write_text(f'{SCRIPT}import os\nos.kill(os.getpid(), 9 if (sys.argv[1], rep) == ("b", "3") else 0)\n')
+    done = place.call("--keep-going")
+    assert done.returncode != 0
+    assert "ended from outside, by SIGKILL" in done.stderr
+    assert "1 could not be made: results-failing/further.json" in done.stderr
+    assert len(pd.read_csv(place.results / "tables/runs.csv")) == 7, "certain runs alone"
+    script.write_text(SCRIPT)
+    assert place.call().returncode == 0
+    place.assert_right()
+
+
+def test_failing_cell_costs_no_further_runs_of_others(project: Path, current: None, snakemake: Snakemake) -> None:
+    place = place_of(project, snakemake, "going")
+    (project / "going" / "mine.py").write_text(f'{SCRIPT}assert sys.argv[1] != "c"\n')
+    done = place.call("--keep-going")
+    assert done.returncode != 0
+    assert place.listed() == FURTHER
+    table = pd.read_csv(place.results / "tables/runs.csv")
+    assert {*table["experiment"]} == {"noisy"}
