@@ -2,7 +2,6 @@
 
 import contextlib
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,16 +28,10 @@ def to_file(path: Path | str) -> Iterator[None]:
             raise SystemExit(1) from None  # Snakemake shows the log of a failed job
 
 
-def warn(text: str, end: str = "\n") -> None:
-    """Print a message on the terminal from a script whose output goes to its log. It overwrites the progress line,
-    if any."""
+def warn(text: str, *, passing: bool = False) -> None:
+    """Print a message on the terminal from a script whose output goes to its log. It overwrites the progress line, if
+    any, and is one itself if it is `passing`."""
     if sys.__stderr__:
-        begin = "\r\x1b[K" if sys.__stderr__.isatty() else ""
-        print(f"{begin}{plain(text, 500)}", end=end, file=sys.__stderr__, flush=True)
-
-
-def progress(text: str) -> None:
-    """Print what a script does, in its log and as the line of progress on the terminal."""
-    print(line := f"{time.strftime('%H:%M:%S')} {text}", flush=True)
-    redraws = bool(sys.__stderr__ and sys.__stderr__.isatty())
-    warn(text[:79] if redraws else line, end="" if redraws else "\n")
+        terminal = sys.__stderr__.isatty()
+        line = f"\r\x1b[K{plain(text, 500)}" if terminal else plain(text, 500)
+        print(line, end="" if terminal and passing else "\n", file=sys.__stderr__, flush=True)

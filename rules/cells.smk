@@ -62,27 +62,20 @@ WEIGH = (
 )
 
 
+def setting_of(cell, alone=True):
+    """The interpreter, the lock and the code of a run; `alone` in a job of its stack."""
+    return {"python": python_of(cell["stack"], alone), "lock": lock_of(cell["stack"]), "code": code_of_cell(cell)}
+
+
 def weigh_params(cells_of):
     """The params of a measuring rule; `cells_of` maps its wildcards to cells."""
-    return {
-        "python": lambda w: python_of(cells_of(w)[0]["stack"]),
-        "lock": lambda w: lock_of(cells_of(w)[0]["stack"]),
-        "jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)],
-        "code": lambda w: code_of_cell(cells_of(w)[0]),
-    }
+    of_setting = {name: lambda w, name=name: setting_of(cells_of(w)[0])[name] for name in ("python", "lock", "code")}
+    return of_setting | {"jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)]}
 
 
 def how_to_run(cells):
-    """Of each cell the job as JSON, the lock, the interpreter, and the code, for a job that runs cells of all stacks."""
-    return {
-        cell.path: {
-            "job": job_of(cell)[1],
-            "lock": lock_of(cell["stack"]),
-            "python": python_of(cell["stack"], alone=False),
-            "code": code_of_cell(cell),
-        }
-        for cell in cells
-    }
+    """The settings and jobs of cells, for a job that runs them all."""
+    return {cell.path: setting_of(cell, alone=False) | {"job": job_of(cell)[1]} for cell in cells}
 
 
 def needs_of(cells):

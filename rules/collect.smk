@@ -4,18 +4,15 @@ Needs: runs. Makes: collected/EXPERIMENT. Always holds: a run's folder is read o
 """
 
 
-def collected(name):
-    """Collected runs, their samples, and their stamps."""
-    return [f"{COLLECTED}/{name}.{kind}" for kind in ("runs.parquet", "samples.parquet", "stamps.json")]
-
-
 rule collect:
     input:
-        run_jsons=lambda w: runs_for(collected(w.experiment), run_jsons(w.experiment)),
+        run_jsons=lambda w: runs_for([f"{COLLECTED}/{w.experiment}.stamps.json"], run_jsons(w.experiment)),
         further=lambda w: available(FURTHER[:1]) if w.experiment in repeated() else [],
         code=closure("beyond_ram/collected.py", workflow.basedir),
     output:
-        **dict(zip(("runs", "samples", "stamps"), collected("{experiment}"))),
+        runs=f"{COLLECTED}/{{experiment}}.runs.parquet",
+        samples=f"{COLLECTED}/{{experiment}}.samples.parquet",
+        stamps=f"{COLLECTED}/{{experiment}}.stamps.json",
     log:
         f"{RESULTS}/logs/collected/{{experiment}}.log",
     wildcard_constraints:

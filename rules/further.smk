@@ -52,7 +52,6 @@ rule further:
         results=RESULTS,
         cells=lambda w: how_to_run(cells_to_repeat()),
         look=CONFIG.repeats,
-        repeated=lambda w: repeated(),
         pairs=PAIRS,
         questions=QUESTIONS,
         budget_min=CONFIG.budget_min,

@@ -14,14 +14,12 @@ wildcard_constraints:
     variant=r"[^/+]+\+[^/]+",
 
 
-def cells_of(ladder):
-    """The cells of a version ladder with its named versions."""
-    return [cell for version in ladder.versions for cell in ladder.cells(CONFIG.cells(ladder.experiment), version)]
-
-
+@functools.cache
 def named_cells():
     """The cells of all version ladders with their named versions."""
-    return list(dict.fromkeys(cell for ladder in LADDERS.values() for cell in cells_of(ladder)))
+    versions = [(ladder, version) for ladder in LADDERS.values() for version in ladder.versions]
+    cells = [cell for one, version in versions for cell in one.cells(CONFIG.cells(one.experiment), version)]
+    return list(dict.fromkeys(cells))
 
 
 rule variant:
@@ -74,7 +72,7 @@ rule ladder:
     params:
         results=RESULTS,
         ladders={name: ladder.model_dump(mode="json") for name, ladder in LADDERS.items()},
-        cells=lambda w: {name: how_to_run(cells_of(ladder)) for name, ladder in LADDERS.items()},
+        cells=lambda w: how_to_run(named_cells()),
         code=lambda w: code_of("scripts/ladder.py"),
     script:
         "../scripts/ladder.py"

@@ -49,15 +49,23 @@ def main(snakemake):
     def once(cell, number):
         def begin():
             used = f"{(spent_s + age_s()) / 60:.1f} of {params.budget_min:g} min"
-            logs.progress(f"further repeat {cell.rep}: {cell.experiment}, {number} undecided; {used}")
+            print(what := f"further repeat {cell.rep}: {cell.experiment}, {number} undecided; {used}")
+            logs.warn(what, passing=True)
 
         return cells.run(results, cell, how, since[cell.experiment, cell.axes], begin)
 
-    def left_s():
-        return 60 * params.budget_min - spent_s - age_s()
-
     seed = specs.order_seed(params.results)
-    made = further(certain, on_disk, undecided, once, left_s, params.repeated, params.look, seed)
+    repeated = {cell.experiment for cell in map(parse, params.cells)}
+    made = further(
+        certain,
+        on_disk,
+        undecided,
+        once,
+        lambda: 60 * params.budget_min - spent_s - age_s(),
+        repeated,
+        params.look,
+        seed,
+    )
     listed = sorted((cell for cell in made if cell not in certain), key=lambda cell: (cell.rep, cell.path))
     content = {
         "runs": [cell.path for cell in listed],

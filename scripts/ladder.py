@@ -22,18 +22,15 @@ def steps_of(name, asked, releases, runs, hows, results):
         in_order = sorted(runs, key=lambda cell: releases.index(parts_of(cell["stack"])[2]))
         table = of_versions([runs[cell] for cell in in_order])
         steps = ladders(name, asked["package"], asked["metrics"], table, releases, asked["versions"])
-        of_metrics = {metric: steps[steps["metric"] == metric] for metric in asked["metrics"] if asked["bisect"]}
-        more = {
-            version
-            for metric, of_metric in of_metrics.items()
-            for version in next_versions(of_metric, releases, infeasible(table, metric))
-        }
+        by_metric = [(steps[steps["metric"] == one], infeasible(table, one)) for one in asked["metrics"]]
+        named = (version for part, cannot in by_metric for version in next_versions(part, releases, cannot))
+        more = sorted({*named}) if asked["bisect"] else []
         if not more:
             return steps
-        first = [parse(path) for path in hows if parts_of(parse(path)["stack"])[2] == asked["versions"][0]]
+        first = [cell for cell in hows if parts_of(cell["stack"])[2] == asked["versions"][0]]
         for one in sorted(first, key=lambda cell: cell.rep):
             base, package, _ = parts_of(one["stack"])
-            stacks = [f"{base}+{package}-{version}" for version in sorted(more)]
+            stacks = [f"{base}+{package}-{version}" for version in more]
             block = Block(one.path, tuple(one.replace(stack=stack) for stack in stacks))
             for cell, _ in order([block], one.rep, specs.order_seed(results)):
                 runs |= run(name, cell, hows, one["stack"], since, Path(results))
@@ -45,10 +42,11 @@ def run(name, cell, hows, like, since, results):
 
     def how(one):
         places = {"lock": f".stacks/locks/{stack}.txt", "python": f".stacks/{stack}/bin/python"}
-        return hows[one.replace(stack=like).path] | places
+        return hows[one.replace(stack=like)] | places
 
     def begin():
-        logs.progress(f"ladder {name}: {stack}, {cell.experiment}, repeat {cell.rep}")
+        print(what := f"ladder {name}: {stack}, {cell.experiment}, repeat {cell.rep}")
+        logs.warn(what, passing=True)
         make_environment(stack)
 
     return cells.run(results, cell, how, since, begin)
@@ -67,10 +65,12 @@ def main(snakemake):
     read = dict(zip(files, tables.read_runs(files), strict=True))
     tables_of, all_runs = [], {}
     for (name, asked), releases in zip(params.ladders.items(), map(read_json, snakemake.input.releases), strict=True):
-        paths = {f"{runs}/{path}/run.json": parse(path) for path in params.cells[name]}
-        runs_of = {cell: read[file] for file, cell in paths.items() if file in read}
+        named = [(asked["experiment"], asked["package"], version) for version in asked["versions"]]
+        cells_of = {cell: (cell.experiment, *parts_of(cell["stack"])[1:]) for cell in map(parse, params.cells)}
+        hows = {cell: params.cells[cell.path] for cell, which in cells_of.items() if which in named}
+        runs_of = {cell: read[file] for cell in hows if (file := f"{runs}/{cell.path}/run.json") in read}
         if runs_of:  # else all were lost
-            steps = steps_of(name, asked, releases, runs_of, params.cells[name], params.results)
+            steps = steps_of(name, asked, releases, runs_of, hows, params.results)
             tables_of += [steps] if len(steps) else []  # without steps it has no types of columns to contribute
             all_runs |= runs_of
     table = pd.concat(tables_of) if tables_of else pd.DataFrame(columns=COLUMNS)

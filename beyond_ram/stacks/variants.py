@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import Specifier, SpecifierSet
 
 from ..files import write
-from ..text import NAME
+from ..text import NAME, first_of
 from .differences import canonical, pins
 from .locks import PRE, StackError, UnsolvableError, lock_of, resolve_near, takes_prereleases, text_of
 
@@ -111,8 +111,7 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     listed = [one for one in index.releases(package) if not one.missing]
     found = [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
     if unknown := [version for version in named if version not in found]:
-        others = f"it has {', '.join(found[-5:])} and {len(found[:-5])} before"
-        raise StackError(f"the index has no {package} {', '.join(unknown)}; {others}")
+        raise StackError(f"the index has no {package} {', '.join(unknown)}; it has {first_of(reversed(found), 5)}")
     return found
 
 
