@@ -40,6 +40,7 @@ def main(snakemake):
     ladders = [read_json(runs / run) for file in snakemake.input.ladders for run in read_json(file)]
     earlier = [*ladders, *(record for record, _ in [*certain.values(), *on_disk.values()])]
     spent_s = sum(record["weighing_s"] for record in earlier)
+    most_s = 60 * params.budget_min - spent_s
     spread = pd.read_csv(snakemake.input.shipped_spread)
 
     def undecided(so_far):
@@ -56,16 +57,7 @@ def main(snakemake):
 
     seed = specs.order_seed(params.results)
     repeated = {cell.experiment for cell in map(parse, params.cells)}
-    made = further(
-        certain,
-        on_disk,
-        undecided,
-        once,
-        lambda: 60 * params.budget_min - spent_s - age_s(),
-        repeated,
-        params.look,
-        seed,
-    )
+    made = further(certain, on_disk, undecided, once, lambda: most_s - age_s(), repeated, params.look, seed)
     listed = sorted((cell for cell in made if cell not in certain), key=lambda cell: (cell.rep, cell.path))
     content = {
         "runs": [cell.path for cell in listed],
