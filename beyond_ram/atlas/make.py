@@ -103,7 +103,7 @@ class Atlas:
         by_name = {case.name: case for case in bench.cases}
         blocks = [Block(name, tuple((name, label) for label in _labels(bench))) for name in by_name]
         for number in range(1, steps.RUNS + 1):
-            for (name, label), _ in rounds.order(blocks, number, _SEED):
+            for name, label in rounds.order(blocks, number, _SEED):
                 try:
                     runs[name].setdefault(label, []).append(bench.run(by_name[name], label, number))
                 except SpentError:

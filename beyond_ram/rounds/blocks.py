@@ -5,8 +5,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..decisions.rule import turns
-
 Member = TypeVar("Member", bound=Hashable)
 
 
@@ -18,23 +16,20 @@ class Block(Generic[Member]):
     members: tuple[Member, ...]
 
 
-def order(blocks: Sequence[Block[Member]], repeat: int, seed: int, *, drawn: bool = False) -> list[tuple[Member, int]]:
-    """The order of one round: each block has as many runs as members. A run is a member with its repeat.
+def order(blocks: Sequence[Block[Member]], repeat: int, seed: int) -> list[Member]:
+    """The order of one round, in which each member runs once.
 
     Blocks and their members are in random order. An even repeat of a block reverses the odd one before it, so that a
-    machine that slows down steadily favours no side. `drawn`: the order of the members is the same in all blocks and
-    drawn for several rounds at once, as the tests of `decisions` assume; so a member may run twice in a round.
+    machine that slows down steadily favours no side.
     """
     shuffled = sorted(blocks, key=lambda block: block.name)
     random.Random(f"{seed} {repeat}").shuffle(shuffled)
-    if drawn:
-        return [(block.members[at], n) for block in shuffled for at, n in turns(len(block.members), repeat, seed)]
     members: dict[Member, None] = {}
     for block in shuffled:
         own = list(block.members)
         random.Random(f"{seed} {block.name} {(repeat - 1) // 2}").shuffle(own)
         members |= dict.fromkeys(own if repeat % 2 else reversed(own))
-    return [(member, repeat) for member in members]
+    return [*members]
 
 
 def fitting(

@@ -40,7 +40,7 @@ def further(
         blocks = fitting(blocks, (costs_s | free).__getitem__, left_s())
         if not blocks and not any(cell.rep >= number for cell in on_disk):
             break
-        for cell in [*(replace(member, rep=number) for member, _ in order(blocks, number, seed)), *there]:
+        for cell in [*(replace(member, rep=number) for member in order(blocks, number, seed)), *there]:
             if cell not in runs:
                 runs |= once(cell, len(asked))
     return runs

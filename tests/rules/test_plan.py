@@ -92,3 +92,15 @@ def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
     ]
     assert needed
     assert min(needed) > runs[1] > runs[2] > 0
+
+
+def test_each_run_has_a_place_of_its_own_and_earlier_repeats_come_first(dry_run: DryRun) -> None:
+    jobs = [job.partition("\n\n")[0] for job in re.split(r"\n(?:local)?rule ", dry_run())]
+    places: dict[int, list[int]] = {}
+    for job in jobs:
+        repeat, place = re.search(r"/rep~(\d+)/run\.json", job), re.search(r"priority: (\d+)", job)
+        if repeat and place and "wildcards" in job:
+            places.setdefault(int(repeat[1]), []).append(int(place[1]))
+    assert len(places[1]) >= len(places[2]) > 10
+    assert all(len({*own}) == len(own) for own in places.values())
+    assert min(places[1]) > max(places[2])
