@@ -20,7 +20,7 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from .text import plain
 
-_MEASURING = ("weigh", "weigh_interrupted")
+_MEASURING = ("measure", "measure_interrupted")
 # Snakemake's messages that a user needs. Some thirty others only go to its log.
 _RELAYED = ("Nothing to be done", "Will exit after finishing", "Terminating processes", "Trying to restart", "Complete")
 # Its messages before every plan, which nobody needs.

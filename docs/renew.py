@@ -23,10 +23,10 @@ from cogapp import Cog
 
 from beyond_ram.analysis import session_spread
 from beyond_ram.files import write
+from beyond_ram.measure.processes import commit
 from beyond_ram.metrics import METRICS
 from beyond_ram.outputs import SHIPPED_SPREAD
 from beyond_ram.units import GB, MB
-from beyond_ram.weighing.processes import commit
 
 ROOT = measured.FOLDER.parents[1]
 SCHEMA = ROOT / "schemas" / "config.schema.json"
@@ -93,7 +93,7 @@ def take_gates(results: Path) -> None:
         gate = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
         asked = {side["side"]: side["asked"] for side in gate["requirements"]}
         of_runs.append(measured.read(folder / "runs.csv"))
-        lines += [_change(change, asked) | {"minutes": gate["weighing_s"] / 60} for change in gate["changes"]]
+        lines += [_change(change, asked) | {"minutes": gate["measuring_s"] / 60} for change in gate["changes"]]
     shown = pd.DataFrame(lines)
     shown = shown[shown["verdict"].isin(["worse", "better"])]
     shown.to_csv(_emptied("gate") / "changes.csv", index=False, lineterminator="\n")

@@ -1,7 +1,7 @@
 """What each recent release of the data stack's libraries costs in the cases of `cases/atlas`.
 
 Needs: the package index. Makes: the folder `atlas` of the results, with its tables and page. Always holds: asked for by
-name, no part of `all`; the command goes on from what it has run, so the job runs each time and weighs what is new.
+name, no part of `all`; the command goes on from what it has run, so the job runs each time and measures what is new.
 """
 
 

@@ -46,7 +46,7 @@ def code_in(name, of):
     return code_beside(*modules)
 
 
-def weigh_input(cell):
+def measure_input(cell):
     """The inputs of a run: its stack (the marker of its environment, or the lock) and its data."""
     made(run_files(cell.path))
     return {
@@ -55,9 +55,9 @@ def weigh_input(cell):
     }
 
 
-# The command of every measuring rule; weigh_params gives its params.
-WEIGH = (
-    f"beyond-ram weigh --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
+# The command of every measuring rule; measure_params gives its params.
+MEASURE = (
+    f"beyond-ram measure --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
     "--lock {params.lock:q} --code {params.code:q} {params.jobs:q} 2> {log:q}"
 )
 
@@ -67,7 +67,7 @@ def setting_of(cell, alone=True):
     return {"python": python_of(cell["stack"], alone), "lock": lock_of(cell["stack"]), "code": code_of_cell(cell)}
 
 
-def weigh_params(cells_of):
+def measure_params(cells_of):
     """The params of a measuring rule; `cells_of` maps its wildcards to cells."""
     of_setting = {name: lambda w, name=name: setting_of(cells_of(w)[0])[name] for name in ("python", "lock", "code")}
     return of_setting | {"jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)]}
@@ -97,8 +97,12 @@ def request_mb(cell, attempt):
 def places_of(repeat):
     """The place of each cell within a repeat: random, but cells of an experiment follow each other."""
     cells = {name: {(name, cell.axes): None for cell in CONFIG.cells(name)} for name in CONFIG.run()}
-    blocks = [rounds.Block(name, tuple(of)) for name, of in cells.items()]
-    return {cell: place for place, cell in enumerate(rounds.order(blocks, repeat, ORDER_SEED))}
+    for ladder in CONFIG.running_ladders().values():
+        of = CONFIG.cells(ladder.experiment)
+        varied = [cell for version in ladder.versions for cell in ladder.cells(of, version)]
+        cells.setdefault(ladder.experiment, {}).update(((cell.experiment, cell.axes), None) for cell in varied)
+    blocks = [order.Block(name, tuple(of)) for name, of in cells.items()]
+    return {cell: place for place, cell in enumerate(order.order(blocks, repeat, ORDER_SEED))}
 
 
 def in_turn(cell):

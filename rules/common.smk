@@ -21,10 +21,11 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, lost, outdated, outputs, rounds
+from beyond_ram import experiment, idle, lost, outdated, outputs
 from beyond_ram.closure import closure, digest
 from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
+from beyond_ram.measure import order
 from beyond_ram.run_files import RUN_FILES
 from beyond_ram.stacks import variants
 

@@ -11,9 +11,9 @@ wildcard_constraints:
     interrupted_tail=INTERRUPTED["tail"],
 
 
-rule weigh_interrupted:
+rule measure_interrupted:
     input:
-        unpack(lambda w: weigh_input(interrupted_cells(w)[0])),
+        unpack(lambda w: measure_input(interrupted_cells(w)[0])),
     output:
         run_files("{interrupted_head}/cache~interrupted/{interrupted_tail}"),
         run_files("{interrupted_head}/cache~rerun/{interrupted_tail}"),
@@ -26,9 +26,9 @@ rule weigh_interrupted:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(interrupted_cells(w)[0], attempt),
     params:
-        **weigh_params(interrupted_cells),
+        **measure_params(interrupted_cells),
     shell:
-        WEIGH
+        MEASURE
 
 
 OUTPUTS.add(

@@ -12,9 +12,9 @@ from beyond_ram.analysis.sequential import AT, open_questions
 from beyond_ram.analysis.session_spread import session_spread
 from beyond_ram.experiment import Cell, parse, specs
 from beyond_ram.files import read_json, write
-from beyond_ram.rounds import cells
-from beyond_ram.rounds.planned import further
-from beyond_ram.weighing.processes import age_s
+from beyond_ram.measure import cells
+from beyond_ram.measure.further import further
+from beyond_ram.measure.processes import age_s
 
 
 def main(snakemake):
@@ -39,7 +39,7 @@ def main(snakemake):
     }
     ladders = [read_json(runs / run) for file in snakemake.input.ladders for run in read_json(file)]
     earlier = [*ladders, *(record for record, _ in [*certain.values(), *on_disk.values()])]
-    spent_s = sum(record["weighing_s"] for record in earlier)
+    spent_s = sum(record["measuring_s"] for record in earlier)
     most_s = 60 * params.budget_min - spent_s
     spread = pd.read_csv(snakemake.input.shipped_spread)
 

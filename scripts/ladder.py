@@ -9,7 +9,8 @@ from beyond_ram import logs, outdated, tables
 from beyond_ram.analysis.ladders import COLUMNS, infeasible, ladders, next_versions, of_versions
 from beyond_ram.experiment import parse, specs
 from beyond_ram.files import read_json
-from beyond_ram.rounds import Block, cells, order
+from beyond_ram.measure import cells
+from beyond_ram.measure.order import Block, order
 from beyond_ram.stacks.variants import parts_of, vary
 from beyond_ram.stacks.venv import build
 

@@ -39,7 +39,7 @@ settings.register_profile("long", max_examples=2000)
 FOLDERS = ("slurm", "workloads", "rules")
 # Their tests wait more than they compute, so they start early, beside others that compute. A file of `tokenize` takes
 # half a minute, for which other processes would wait at the end.
-EARLY = ("weighing", "watch", "bisect", "atlas", "tokenize")
+EARLY = ("measuring", "watch", "bisect", "atlas", "tokenize")
 
 
 def scope_of(file: str) -> str:

@@ -62,7 +62,7 @@ def test_scripts_that_only_read_runs_do_not_import_the_watcher(root: Path, folde
     measuring = {root / "scripts/further.py", root / "scripts/ladder.py"}
     for script in {*(root / "scripts" / folder).glob("*.py")} - measuring:
         files = closure(script, root)
-        assert not [file for file in files if file.startswith(("beyond_ram/watch/", "beyond_ram/weighing/"))], script
+        assert not [file for file in files if file.startswith(("beyond_ram/watch/", "beyond_ram/measure/"))], script
 
 
 def test_file_that_cannot_be_parsed_has_no_imports(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from beyond_ram.collected import RUNS_AT_A_TIME, Runs, Samples, collect
 from beyond_ram.experiment import Cell, kept, records
 from beyond_ram.files import DamagedError
 
-from .experiment.test_records import CELL, LOCK, cut, weighed
+from .experiment.test_records import CELL, LOCK, cut, run_once
 from .scaled import Source, copies
 
 
@@ -32,7 +32,7 @@ def cells(count: int, experiment: str = "growth") -> list[Cell]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return weighed(tmp_path_factory.mktemp("source"), seconds=0.3)
+    return run_once(tmp_path_factory.mktemp("source"), seconds=0.3)
 
 
 def collect_into(folder: Path, run_jsons: list[Path], name: str = "made") -> tuple[Path, Path]:

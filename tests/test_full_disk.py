@@ -13,9 +13,9 @@ import pytest
 from beyond_ram import figures, pages, tables
 from beyond_ram.experiment import records
 from beyond_ram.files import DamagedError
-from beyond_ram.weighing import served
+from beyond_ram.measure import served
 
-from .weighing import hanging
+from .measure import hanging
 
 MB = 1 << 20
 
@@ -111,20 +111,20 @@ def test_tokens_json_is_not_written_on_a_full_disk(disk: Disk, root: Path, tmp_p
 @pytest.mark.parametrize("left_bytes", [0, *(pytest.param(one, marks=pytest.mark.end_to_end) for one in (4096, 8192))])
 def test_run_on_a_full_disk_is_not_readable(disk: Disk, tmp_path: Path, left_bytes: int) -> None:
     hanging.make(tmp_path)
-    command = hanging.weigh("weighed")
+    command = hanging.measure("measured")
     command[command.index("runs")] = str(disk.folder / "runs")
-    folder = disk.folder / "runs" / hanging.cell("weighed")
+    folder = disk.folder / "runs" / hanging.cell("measured")
 
-    def weigh() -> "subprocess.CompletedProcess[str]":
+    def measure() -> "subprocess.CompletedProcess[str]":
         return subprocess.run(command, cwd=tmp_path, env=hanging.environment(tmp_path), capture_output=True, text=True)
 
     disk.fill(left_bytes)
-    refused = weigh()
+    refused = measure()
     assert refused.returncode == 2, refused.stderr
     assert "Traceback" not in refused.stderr
     with pytest.raises(DamagedError):
         records.run(folder)
     disk.free()
-    assert weigh().returncode == 0
+    assert measure().returncode == 0
     records.run(folder)
     records.samples(folder)

@@ -1,4 +1,4 @@
-"""Threads of a run below Snakemake. weighing/test_ends_with_parent.py tests that it ends with Snakemake."""
+"""Threads of a run below Snakemake. measuring/test_ends_with_parent.py tests that it ends with Snakemake."""
 
 import json
 import os

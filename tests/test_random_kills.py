@@ -31,7 +31,7 @@ STACKS = ("corpora", "current", "stream-current")
 # A word that identifies the command line of a process. The workflow is the started process.
 KINDS = {
     "workflow": "",
-    "watcher": "beyond-ram\0weigh",
+    "watcher": "beyond-ram\0measure",
     "guard": "guard.main()",
     "workload": "scripts/workloads/",
     "endpoint": "beyond_ram.hub",

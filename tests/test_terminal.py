@@ -56,7 +56,7 @@ def console_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Console]:
         handler.setFormatter(DefaultFormatter())
         console = Console(handler, stream)
         console("Workflow has started!", LogEvent.WORKFLOW_STARTED)
-        console("stats", LogEvent.RUN_INFO, stats={"weigh": 3, "weigh_interrupted": 1, "total": 9})
+        console("stats", LogEvent.RUN_INFO, stats={"measure": 3, "measure_interrupted": 1, "total": 9})
         return console
 
     return make
@@ -71,10 +71,10 @@ def test_line_has_runs_experiment_and_time_left(
     console("", LogEvent.PROGRESS, done=1, total=9)
     console.job(1, "tokens", tokens="few")
     for number in (2, 3):
-        console.job(number, "weigh", run=f"growth/stack~current/rep~{number}")
+        console.job(number, "measure", run=f"growth/stack~current/rep~{number}")
         now[0] += 120
         console("", LogEvent.JOB_FINISHED, job_id=number)
-    console.job(4, "weigh_interrupted", interrupted_head="staircase/stack~current", interrupted_tail="rep~1")
+    console.job(4, "measure_interrupted", interrupted_head="staircase/stack~current", interrupted_tail="rep~1")
     assert console.lines == [
         "1 of 9 steps: tokens few",
         "measured 0 of 4 runs: growth",
@@ -85,7 +85,7 @@ def test_line_has_runs_experiment_and_time_left(
 
 def test_line_on_a_terminal_is_cut_and_wiped_before_a_message(console_of: Callable[..., Console]) -> None:
     console = console_of(redraws=True)
-    console.job(1, "weigh", run="long" * 99)
+    console.job(1, "measure", run="long" * 99)
     console("Nothing to be done")
     _, line, message = console.stream.getvalue().split("\r\x1b[K")
     assert len(line) == 39

@@ -78,7 +78,7 @@ def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path)
         call("atlas", "compare", str(root / "envs/june-2023.txt"), "newest")
         call("stack", "diff", "june-2023", "current")
         call("tokenize", "text", "--tokenizer", "case.py", "--out", "ids", status=2)
-    assert called == {*COMMANDS} - {"weigh", "make"}, "those that rules call"
+    assert called == {*COMMANDS} - {"measure", "make"}, "those that rules call"
     (step,) = json.loads((place / "results-bisect/bisect.json").read_text())["steps"]
     assert step["to_value"] - step["from_value"] > 30e6
     assert json.loads((place / "results-limit/limit.json").read_text())["completed_at_bytes"] > 60e6

@@ -177,10 +177,10 @@ def test_editing_a_lock_reruns_only_its_stack(results: Path, clone: Path, run_in
 @pytest.mark.parametrize(
     ("edited", "rerun", "untouched"),
     [
-        ("beyond_ram/analysis/growth.py", {"table_growth", "figure_growth_by_input"}, {"weigh", "table_shards"}),
-        ("scripts/figures/staircase.py", {"figure_staircase"}, {"weigh", "table_shards", "figure_memory_over_time"}),
-        ("scripts/workloads/pieces.py", {"weigh", "weigh_interrupted", "table_runs"}, {"corpus"}),
-        ("beyond_ram/watch/sampler.py", set(), {"weigh", "table_runs", "figure_memory_over_time", "report"}),
+        ("beyond_ram/analysis/growth.py", {"table_growth", "figure_growth_by_input"}, {"measure", "table_shards"}),
+        ("scripts/figures/staircase.py", {"figure_staircase"}, {"measure", "table_shards", "figure_memory_over_time"}),
+        ("scripts/workloads/pieces.py", {"measure", "measure_interrupted", "table_runs"}, {"corpus"}),
+        ("beyond_ram/watch/sampler.py", set(), {"measure", "table_runs", "figure_memory_over_time", "report"}),
     ],
 )
 def test_edited_file_reruns_only_its_outputs(

@@ -94,8 +94,8 @@ class _Cell:
 
     def pairs(self, versions: Sequence[str]) -> list[tuple[str, str]]:
         """The neighbouring pairs among some versions that have a value, in the order of releases."""
-        weighed = [v for v in self.releases if v in versions and v in self.sides and self.sides[v].values]
-        return list(itertools.pairwise(weighed))
+        measured = [v for v in self.releases if v in versions and v in self.sides and self.sides[v].values]
+        return list(itertools.pairwise(measured))
 
     def _between(self, before: str, after: str) -> Sequence[str]:
         return self.releases[self.releases.index(before) + 1 : self.releases.index(after)]

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..folders import remove
+from ..measure.cell import Setting
 from ..measure.plan import Member, Run
+from ..measure.scripts import cell_of, job_of, measure, read
 from ..stacks import scripts
 from ..stacks.index import Release
 from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..watch import WatchOptions
-from ..weighing.cell import Setting
-from ..weighing.scripts import cell_of, job_of, read, weigh
 from .cases import Case
 
 AGAIN = "@again"
@@ -51,8 +51,8 @@ class Bench:
     """The reason for each version that cannot be installed."""
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
     """By case and version, the last line of a failed run."""
-    weighed_runs: int = 0
-    """Number of runs that this call weighed."""
+    measured_runs: int = 0
+    """Number of runs that this call measured."""
 
     def __post_init__(self) -> None:
         self.release_locks = ReleaseLocks(self.library, self.cases[0].inline, self.out / "locks" / self.ground)
@@ -68,9 +68,9 @@ class Bench:
         self.release_locks.begin(self.releases, self.releases)
 
     def run(self, case: Case, label: str, number: int, experiment: str = "atlas") -> Run:
-        """A run of a case with a release, read from disk or weighed now. A label is a version, with or without AGAIN.
+        """A run of a case with a release, read from disk or measured now. A label is a version, with or without AGAIN.
 
-        Raises NotInstallableError, SpentError, WeighingError.
+        Raises NotInstallableError, SpentError, MeasuringError.
         """
         version = label.partition("@")[0]
         if not self.release_locks.path(version).is_file():
@@ -81,8 +81,8 @@ class Bench:
             self._build(version, label, experiment)
             self.check(f"{case.name} with {self.library} {label}")
             masked = [one.text for one in self.releases if one.text.count(".") > 1]
-            ended = weigh(setting, self.out / "runs", masked, WatchOptions(timeout_s=TIMEOUT_S))
-            self.weighed_runs += 1
+            ended = measure(setting, self.out / "runs", masked, WatchOptions(timeout_s=TIMEOUT_S))
+            self.measured_runs += 1
         if ended.reason:
             self.reasons[case.name, version] = _IN_OUT.sub("…", ended.reason.replace(str(self.out), "…"))
         return Run(Member(case.name, label), number, experiment, ended.outcome, ended.reason, ended.answer,

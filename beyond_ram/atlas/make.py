@@ -8,14 +8,13 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
-from .. import rounds
+from ..measure.cell import MeasuringError
+from ..measure.order import Block, order
 from ..measure.plan import Run
 from ..measure.screen import Step
-from ..rounds import Block
 from ..stacks import differences, index
 from ..stacks.index import Release
 from ..stacks.locks import StackError
-from ..weighing.cell import WeighingError
 from . import steps, tables
 from .bench import AGAIN, Bench, NotInstallableError, SpentError, median
 from .cases import Case
@@ -39,8 +38,8 @@ class Atlas:
     clock: Callable[[], float] = time.monotonic
     spent: bool = False
     """Whether the budget ran out."""
-    weighed_runs: int = 0
-    """Number of runs that this call weighed."""
+    measured_runs: int = 0
+    """Number of runs that this call measured."""
     trouble: list[str] = field(default_factory=list)
     """Failed locks and runs, each with its reason."""
     _began: float = 0.0
@@ -93,7 +92,7 @@ class Atlas:
         if not self.spent:
             bench.clear("atlas")
             bench.clear("confirm")
-        self.weighed_runs += bench.weighed_runs
+        self.measured_runs += bench.measured_runs
         newest = {release.text for release in newest_first[0]}
         for case in bench.cases:
             self._write(bench, case, runs[case.name], seen.get(case.name, []), newest)
@@ -103,14 +102,14 @@ class Atlas:
         by_name = {case.name: case for case in bench.cases}
         blocks = [Block(name, tuple((name, label) for label in _labels(bench))) for name in by_name]
         for number in range(1, steps.RUNS + 1):
-            for name, label in rounds.order(blocks, number, _SEED):
+            for name, label in order(blocks, number, _SEED):
                 try:
                     runs[name].setdefault(label, []).append(bench.run(by_name[name], label, number))
                 except SpentError:
                     self.spent = True
                 except NotInstallableError:
                     continue
-                except WeighingError as error:
+                except MeasuringError as error:
                     self.trouble.append(str(error))
         for of_case in runs.values():
             for label in [label for label, own in of_case.items() if not own]:
@@ -128,7 +127,7 @@ class Atlas:
             except SpentError:
                 self.spent = True
                 seen += steps.once(own)
-            except WeighingError as error:
+            except MeasuringError as error:
                 self.trouble.append(str(error))
                 seen += steps.once(own)
         return seen

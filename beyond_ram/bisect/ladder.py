@@ -8,9 +8,12 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from ..experiment import records
+from ..measure import integrity
 from ..measure.campaign import RUNS, Campaign
+from ..measure.cell import Setting
 from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Block, Member, Run
 from ..measure.screen import Step, word
+from ..measure.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, measure
 from ..measure.search import Search
 from ..stacks import index, scripts
 from ..stacks.index import Release
@@ -19,9 +22,6 @@ from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..watch import WatchOptions
-from ..weighing import integrity
-from ..weighing.cell import Setting
-from ..weighing.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, weigh
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Ladder:
             build(self.release_locks.lock(self.releases.release(version)).path, python.parents[1])
 
     def run(self, member: Member, number: int, block: str) -> Run:
-        """Run the script once with a release. Raises WeighingError, ValueError if it changed."""
+        """Run the script once with a release. Raises MeasuringError, ValueError if it changed."""
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         version = member.side
@@ -153,7 +153,7 @@ class Ladder:
         cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
         setting = Setting(job_of(cell, self.script, self.words), str(self.python(version)), self.locks[version].path,
                           self.out / "private")  # fmt: skip
-        ended = weigh(setting, self.out / RUNS, masked, limits)
+        ended = measure(setting, self.out / RUNS, masked, limits)
         return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
                    ended.ended_at, str(cell.path))  # fmt: skip
 

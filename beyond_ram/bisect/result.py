@@ -16,12 +16,12 @@ from ..analysis.changes import in_unit
 from ..analysis.rule import same_in_words
 from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Run
 from ..measure.screen import ANSWER, OUTCOME, Interval, Step
+from ..measure.scripts import missing_package
 from ..measure.search import Search
 from ..metrics import METRICS
 from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
-from ..weighing.scripts import missing_package
 from .ladder import Bisection, Ladder
 
 NAMES = {

@@ -32,7 +32,7 @@ COMMANDS = (
     "bump",
     "init",
     "completion",
-    "weigh",
+    "measure",
     "make",
 )
 # The extra that a command needs beyond `beyond-ram watch`, unless its module has EXTRA.

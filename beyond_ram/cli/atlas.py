@@ -71,15 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"not run: {line}", file=sys.stderr)
     print(
         "\n".join(
-            [*page.summary(out, folder), *_left(atlas.spent, atlas.weighed_runs), f"page: {arguments.out}/{page.PAGE}"]
+            [*page.summary(out, folder), *_left(atlas.spent, atlas.measured_runs), f"page: {arguments.out}/{page.PAGE}"]
         )
     )
     return 0
 
 
-def _left(spent: bool, weighed_runs: int) -> list[str]:
+def _left(spent: bool, measured_runs: int) -> list[str]:
     more = "; the budget is used up, the same command goes on" if spent else ""
-    return [f"{weighed_runs} runs in this call{more}"]
+    return [f"{measured_runs} runs in this call{more}"]
 
 
 def run_compare(arguments: argparse.Namespace) -> int:

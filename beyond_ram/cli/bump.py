@@ -41,13 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
     _run_workflow(arguments, "--dry-run", "--quiet", "all")  # a mistyped config or target must not renew the lock
     earlier = list(dict.fromkeys(str(parse(path)["stack"]) for path in kept.read(arguments.results)))
     earlier = [one for one in earlier if one.partition("@")[0] == name]
-    weighed = next(kept.runs_of(arguments.results, name, old), None) is not None
-    if not weighed and not earlier:
+    measured = next(kept.runs_of(arguments.results, name, old), None) is not None
+    if not measured and not earlier:
         print(f"no run of {name} yet: its present lock is run first", file=sys.stderr)
         _run_workflow(arguments)
-        weighed = True
+        measured = True
     baseline = earlier[-1] if earlier else None
-    if weighed:  # else an earlier call has renewed the lock, and its runs are missing
+    if measured:  # else an earlier call has renewed the lock, and its runs are missing
         baseline = stack.renew(name, lambda: upgrade(name, arguments.package), [arguments.results]) or baseline
     if baseline is None:
         print(f"{name} has no newer release, and no earlier lock to compare with")

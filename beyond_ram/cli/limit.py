@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     """The exit status: 0 with a limit, 2 without."""
     from ..experiment import records
     from ..measure.campaign import asked_anew
+    from ..measure.limit import measure_limit
+    from ..measure.scripts import apart
     from ..stacks import index
-    from ..weighing.limit import weigh_limit
-    from ..weighing.scripts import apart
 
     began = time.monotonic()
     script, words, inline = script_of(arguments)
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
         setting = setting_of("limit", script, words, inline, out, **job)
         left_s = 60 * arguments.budget - (time.monotonic() - began)  # the environment is built
-        weigh_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs", left_s)
+        measure_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs", left_s)
         record = records.record(out / "runs" / setting.job.path)
         limits: dict[str, Any] = record.get("limit", {})
         files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
@@ -123,6 +123,6 @@ def _cache_line(limits: dict[str, Any]) -> str:
 
 
 def _is_warm(from_cache_bytes: int | None, memory_bytes: float) -> bool:
-    from ..weighing.limit import TOLERANCE
+    from ..measure.limit import TOLERANCE
 
     return from_cache_bytes is not None and from_cache_bytes > max(_LITTLE_BYTES, TOLERANCE * memory_bytes)

@@ -11,8 +11,8 @@ from ..shipped import FILES
 from .options import limit, minutes, show
 
 if TYPE_CHECKING:
+    from ..measure.cell import Setting
     from ..stacks.inline import Inline
-    from ..weighing.cell import Setting
 
 BUDGET_MINUTES = 10.0
 
@@ -98,10 +98,10 @@ def question_of(command: str, script: Path, words: Sequence[str], inline: "Inlin
 
 def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", out: Path, **job: Any) -> "Setting":
     """The script's environment, built below `out`, and its job in an experiment of that name."""
+    from ..measure.cell import Setting
+    from ..measure.scripts import cell_of, job_of
     from ..stacks import scripts
     from ..stacks.venv import build
-    from ..weighing.cell import Setting
-    from ..weighing.scripts import cell_of, job_of
 
     show("building its environment")
     lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)

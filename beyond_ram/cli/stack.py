@@ -91,7 +91,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
     with contextlib.chdir(project()):
         add(arguments.name, arguments.requirements, prereleases=arguments.pre)
-    print(f"envs/{arguments.name}.txt is locked; name {arguments.name!r} under `stack` in a matrix to weigh it")
+    print(f"envs/{arguments.name}.txt is locked; name {arguments.name!r} under `stack` in a matrix to measure it")
     return 0
 
 

@@ -37,8 +37,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """The exit status."""
     from ..measure.campaign import asked_anew
+    from ..measure.why import explain
     from ..stacks import index
-    from ..weighing.why import explain
 
     script, words, inline = script_of(arguments)
     out = arguments.out.absolute()
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     """The result in short lines."""
     if error := result["error"]:
-        from ..weighing.scripts import missing_package
+        from ..measure.scripts import missing_package
 
         yield f"{name} failed: {error}{missing_package(error)}; what follows is of its end"
     yield f"{name}: {_mb(result['end_bytes'])} of heap at its end, {_mb(result['start_bytes'])} at its start"

@@ -1,4 +1,4 @@
-"""The job of a cell: the input of `beyond-ram weigh`, as JSON, without paths of the machine."""
+"""The job of a cell: the input of `beyond-ram measure`, as JSON, without paths of the machine."""
 
 from typing import Any, Literal
 

@@ -24,7 +24,7 @@ _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 # Fields of a cell's record that the record of a plain command does not have.
 _DEEPER: run_reading.Types = {
     "workload": (str,),
-    "weighing_s": (int, float),
+    "measuring_s": (int, float),
     "completed_work": (bool,),
     "work.ids_sha256": MAYBE_TEXT,
     "work.answer_sha256": MAYBE_TEXT,

@@ -16,7 +16,7 @@ from ..stacks.inline import read
 from ..stacks.locks import ENVS, has_package
 
 SETS = Path("config", "gate")
-NOT_WEIGHED = "a gate weighs whole runs only, and no search for a limit"
+NOT_MEASURED = "a gate measures whole runs only, and no search for a limit"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
             cells.append(cell)
     for cell in cells:
         if config.job(cell).find_limit or cell.get("cache", "cold") != "cold":
-            raise ConfigError(f"{cell.experiment}: {NOT_WEIGHED}")
+            raise ConfigError(f"{cell.experiment}: {NOT_MEASURED}")
     if not cells:
         raise ConfigError(
             f"no stack of these cells has {' or '.join(sorted(packages))}; name a config of your own with --cells"

@@ -17,12 +17,12 @@ from ..analysis.runs import runs as table_of
 from ..decisions.rule import LOOKS, fewest_for, turns
 from ..experiment import Cell, Config, records
 from ..files import end_of
+from ..measure import processes
 from ..measure.campaign import Campaign
 from ..measure.plan import COMPLETED, Block, Member, Run
+from ..measure.scripts import PATIENCE, PATIENCE_S
 from ..metrics.runs import FAILED
 from ..text import foreign, last_line
-from ..weighing import processes
-from ..weighing.scripts import PATIENCE, PATIENCE_S
 from .decided import Comparisons
 from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 
@@ -73,7 +73,7 @@ class Runs:
         job = job.but(timeout_s=min(filter(None, (job.timeout_s, patience_s, left_s))))
         log = results / "logs" / f"{cell.path}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        words = [sys.executable, "-m", "beyond_ram", "weigh", f"--runs={results / 'runs'}"]
+        words = [sys.executable, "-m", "beyond_ram", "measure", f"--runs={results / 'runs'}"]
         words += [f"--work={results / 'private'}", f"--python={stack.python}", f"--lock={stack.lock}"]
         words += [job.model_dump_json(exclude_defaults=True)]
         # The first run of a stack leaves its bytecode for the others, whatever the environment says.

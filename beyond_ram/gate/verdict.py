@@ -149,7 +149,7 @@ class Gate:
             "says_nothing": self.without,
             "smallest_leaks": [one.as_json() for one in self.smallest_leaks],
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
-            "weighing_s": round(self.used_s, 1),
+            "measuring_s": round(self.used_s, 1),
             "budget_s": self.budget_s,
             "seed": self.seed,
             "requirements": self.built,

@@ -1,1 +1,1 @@
-"""Campaigns: what is run (members, in blocks), until a policy has its answer or a budget is used up."""
+"""Measuring: one run, and campaigns of runs in blocks, until a policy has its answer or a budget is used up."""

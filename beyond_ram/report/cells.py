@@ -47,15 +47,15 @@ class Cells:
     of: dict[Key, Line] = field(default_factory=dict)
     """The line of each cell."""
 
-    def read(self, weighed: Runs, samples: Samples) -> None:
+    def read(self, measured: Runs, samples: Samples) -> None:
         """Read every run, one cell at a time. Raises DamagedError."""
         beside = {name: _by_cell(self.tables.get(name)) for name in (TEARDOWN, REQUESTS, VERDICTS, LIMITS)}
-        folders = weighed.folders
+        folders = measured.folders
         groups = [*_grouped(folders)]
-        most = bins(len(weighed))
+        most = bins(len(measured))
         pack: dict[str, str] = {}
         for number, (path, places) in enumerate(groups, 1):
-            read = ((place, *weighed[place]) for place in places)
+            read = ((place, *measured[place]) for place in places)
             runs = [Run(folders[place], record, samples.lists(place), events) for place, record, events in read]
             cell = runs[0].record["cell"]
             self.lines.append(self._line(path, cell, runs, len(self.packs)))

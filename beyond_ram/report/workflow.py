@@ -132,7 +132,7 @@ def report(
     tables: Tables,
     all_findings: Sequence[Finding],
     figures: Iterable[Drawn],
-    weighed: Runs,
+    measured: Runs,
     samples: Samples,
     left_out: Sequence[str],
     again: Again,
@@ -145,7 +145,7 @@ def report(
     runs = tables["runs"]
     settings = sections.settings(runs)
     cells = Cells(page, tables, settings, again.run)
-    cells.read(weighed, samples)
+    cells.read(measured, samples)
     shown, empty = _figures(figures, runs)
     pages_of.write(
         "workflow.html.jinja",

@@ -79,7 +79,7 @@ class _Following:
 
     def run(self) -> dict[str, Any]:
         missing, counting = self.missing, Counting(around=self.around)
-        weighing = Instrument(self.options, self.delivery, counting)
+        measuring = Instrument(self.options, self.delivery, counting)
         began_s = time.monotonic()
         command = _words(self.first)
         what = "the environment of what is followed"
@@ -87,18 +87,18 @@ class _Following:
         counting.sharing = missing.attempt("shared pages", Sharing, None)
         raw_events, at = self._events(environment)
         try:
-            weighing.begin(began_s, self.tree, raw_events, {"pid": self.first, "attached": True})
-            if weighing.reader:
-                weighing.reader.at = at
+            measuring.begin(began_s, self.tree, raw_events, {"pid": self.first, "attached": True})
+            if measuring.reader:
+                measuring.reader.at = at
             count, age_s = len(self.tree.living), self.tree.age_s()
             self._note_unreadable()
             self.options.on_begin()
-            outcome = self._follow(weighing, began_s)
+            outcome = self._follow(measuring, began_s)
             if outcome == DETACHED:
-                weighing.look(self.first)  # events until now
+                measuring.look(self.first)  # events until now
             duration_s = time.monotonic() - began_s
-            weighing.finish(duration_s, None)
-            elsewhere = weighing.deliver()
+            measuring.finish(duration_s, None)
+            elsewhere = measuring.deliver()
             kills = missing.attempt("the group around", self.around.kills, None) if self.around else None
             facts = record.Outcome(
                 command=command,
@@ -107,17 +107,17 @@ class _Following:
                 ended_by=outcome,
                 killed_for_memory=bool(kills),
                 duration_s=duration_s,
-                sampler_cpu_s=weighing.spent_s(),
+                sampler_cpu_s=measuring.spent_s(),
                 no_group=None if self.target.group else "it is not alone in one",
                 resident=self.resident,
                 attached=True,
             )
-            content = record.make(facts, weighing)
+            content = record.make(facts, measuring)
             content |= {"exit_status": None, "signal": None, "completed_work": False if outcome == DETACHED else None}
             with missing.step("run.json"):
                 content["attached"] = self._attached(content, count, age_s)
         finally:
-            weighing.close()
+            measuring.close()
             if self.around:
                 with missing.step("tidying up"):
                     self.around.meter.close()
@@ -149,7 +149,7 @@ class _Following:
                 except OSError:
                     continue
 
-    def _follow(self, weighing: Instrument, began_s: float) -> str:
+    def _follow(self, measuring: Instrument, began_s: float) -> str:
         """Sample until the target has ended, or a signal or the time limit stops it. Returns the outcome."""
         empty_s, due = math.inf, time.monotonic()
         read_limit_s = due
@@ -160,7 +160,7 @@ class _Following:
                 return DETACHED
             if now < due:
                 continue
-            weighing.look(self.first)
+            measuring.look(self.first)
             if self.around and self.around.limit_bytes is None and now >= read_limit_s:
                 self.around.read_limit()  # a scheduler sets it after it has made the group
                 read_limit_s = now + _EMPTY_S
@@ -171,7 +171,7 @@ class _Following:
                 self.tree.doubt()
                 if self._is_over(now - empty_s):
                     return ENDED
-            due = now + min(weighing.interval_s(), _EMPTY_S)
+            due = now + min(measuring.interval_s(), _EMPTY_S)
 
     def _is_over(self, empty_for_s: float) -> bool:
         if "pids" in self.target.asked:

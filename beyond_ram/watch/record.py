@@ -55,11 +55,11 @@ class Outcome:
     """Attached to a running program, whose resources are known only from the tree."""
 
 
-def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
+def make(outcome: Outcome, measuring: Instrument) -> dict[str, Any]:
     """The record of a run. Parts that fail stay empty, with a note in `missing`."""
-    sampler, log, missing = weighing.sampler, weighing.log, weighing.missing
-    interval_ms, inputs, counting = weighing.options.interval_ms, weighing.options.inputs, weighing.counting
-    content = _initial(outcome, weighing)
+    sampler, log, missing = measuring.sampler, measuring.log, measuring.missing
+    interval_ms, inputs, counting = measuring.options.interval_ms, measuring.options.inputs, measuring.counting
+    content = _initial(outcome, measuring)
     parts: list[Callable[[], dict[str, Any]]] = [
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
@@ -67,7 +67,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         lambda: {"peak": content["peak"] | _kept(sampler, counting, outcome)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
-        lambda: {"growth": _growth(weighing)},
+        lambda: {"growth": _growth(measuring)},
         lambda: {"pressure": sampler.pressure.record() if sampler and sampler.pressure else None},
         lambda: _used(outcome, sampler),
     ]
@@ -90,7 +90,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     return content
 
 
-def _initial(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
+def _initial(outcome: Outcome, measuring: Instrument) -> dict[str, Any]:
     """The record with the facts that cannot fail, and empty values for the measurements."""
     status = outcome.returncode
     return {
@@ -117,8 +117,8 @@ def _initial(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         "left_running": outcome.left_running,
         "stopped_by": list(outcome.stopped_by),
         "refused_bytes": outcome.refused_bytes,
-        "sampler": {"interval_ms": weighing.options.interval_ms, "samples": 0},
-        "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
+        "sampler": {"interval_ms": measuring.options.interval_ms, "samples": 0},
+        "started_at": None if measuring.started_at is None else round(measuring.started_at, 3),
         "duration_s": outcome.duration_s,
         "cpu_s": None,
     }
@@ -161,9 +161,9 @@ def _sampling(outcome: Outcome, sampler: Sampler | None, interval_ms: int) -> di
     }
 
 
-def _growth(weighing: Instrument) -> dict[str, Any] | None:
-    growth = weighing.sampler.trend.growth() if weighing.sampler else None
-    return growth.record(weighing.ceiling()) if growth else None
+def _growth(measuring: Instrument) -> dict[str, Any] | None:
+    growth = measuring.sampler.trend.growth() if measuring.sampler else None
+    return growth.record(measuring.ceiling()) if growth else None
 
 
 def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def watch(command: Sequence[str], out: Path | None, options: WatchOptions | None
         run.delivery.make_scratch()
         run.make_group()
         run.look_around()
-        content = run.weigh(mask)
+        content = run.measure(mask)
     return content  # noqa: RET504 (for mypy, the stack might swallow an error)
 
 
@@ -187,13 +187,13 @@ class _Run:
             if self.options.memory_limit_bytes is not None:
                 raise LimitError(f"no memory limit can be set here: {self.no_group}") from None
 
-    def weigh(self, mask: frozenset[int]) -> dict[str, Any]:
+    def measure(self, mask: frozenset[int]) -> dict[str, Any]:
         """Run the command, measure it, deliver the files, and return the record."""
         options, missing = self.options, self.missing
         raw_events = missing.attempt("events", self._events_file, None)
         environment = self._environment(raw_events)
-        weighing = Instrument(options, self.delivery, self.counting, options.on_event)
-        weighing.shows = True
+        measuring = Instrument(options, self.delivery, self.counting, options.on_event)
+        measuring.shows = True
         left: list[dict[str, Any]] = []
         errors = missing.attempt("the end of standard error", Errors, None)
         running = Command(self._order(environment, mask), missing)
@@ -203,11 +203,11 @@ class _Run:
                 self.no_group, self.counting.group = f"the command could not join it: {running.no_group}", None
             with missing.step("samples and events"):
                 tree = None if running.guard_pid is None else Tree(running.guard_pid, self.reader)
-                weighing.begin(running.began_s, tree, raw_events, {"pid": running.pid})
-            self._follow(running, weighing, raw_events)
+                measuring.begin(running.began_s, tree, raw_events, {"pid": running.pid})
+            self._follow(running, measuring, raw_events)
             duration_s = missing.attempt("duration", lambda: time.monotonic() - running.began_s, 0.0)
             with missing.step("samples and events"):
-                left = weighing.finish(duration_s, running.returncode)
+                left = measuring.finish(duration_s, running.returncode)
             killed = self._killed_for_memory()
             killed = killed or (self.counting.group is None and self._killed_around(running.returncode))
             if self.ended_by is None and options.memory_limit_bytes is not None and self._killed_at_limit():
@@ -217,10 +217,10 @@ class _Run:
             if self.stopped_by and options.follow and left and not running.returncode:
                 self.ended_by = self.ended_by or "detached"
             running.leave()
-            elsewhere = weighing.deliver()
+            elsewhere = measuring.deliver()
         finally:
             running.close()
-            weighing.close()
+            measuring.close()
         outcome = record.Outcome(
             command=self.command,
             environment=environment,
@@ -231,7 +231,7 @@ class _Run:
             killed_for_memory=killed,
             memory_limit_bytes=options.memory_limit_bytes,
             duration_s=duration_s,
-            sampler_cpu_s=weighing.spent_s(),
+            sampler_cpu_s=measuring.spent_s(),
             left_running=left,
             stopped_by=self.stopped_by,
             refused_bytes=missing.attempt("the end of standard error", errors.refused_bytes, None)
@@ -241,7 +241,7 @@ class _Run:
             resident=self.resident,
             reports_work=options.reports_work,
         )
-        return record.make(outcome, weighing) | elsewhere
+        return record.make(outcome, measuring) | elsewhere
 
     def _order(self, environment: Mapping[str, str], mask: frozenset[int]) -> Order:
         options, group = self.options, self.counting.group
@@ -288,7 +288,7 @@ class _Run:
         kills = around and self.missing.attempt("the group around", around.kills, None)
         return bool(around and kills and (around.alone or status))
 
-    def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
+    def _follow(self, running: Command, measuring: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends: read events, pass signals on, enforce the limits."""
         waiting: Waiting | PlainWaiting = PlainWaiting(PASSED_ON)
         if running.replies >= 0:  # without a guard nothing sends messages
@@ -298,7 +298,7 @@ class _Run:
         try:
             while not self._is_over(running):
                 try:
-                    due = self._turn(running, weighing, waiting, due)
+                    due = self._turn(running, measuring, waiting, due)
                 except Exception as error:
                     running.raise_fatal()
                     self.missing.note("supervision", error)
@@ -315,9 +315,9 @@ class _Run:
         to_the_last = (self.options.follow and not self.stopped_by) or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 
-    def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
+    def _turn(self, running: Command, measuring: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
         """Wait, handle what arrived, and sample when due. Returns the monotonic time of the next sample."""
-        message, signalled, arrived = waiting.until(due, min(due, weighing.ignore_events_until_s()))
+        message, signalled, arrived = waiting.until(due, min(due, measuring.ignore_events_until_s()))
         while signalled and (pending := waiting.signal()):
             number, by_process = pending
             self._note_stop(number)
@@ -334,9 +334,9 @@ class _Run:
         if not arrived and now < due:
             return due
         with self.missing.step("samples and events"):
-            weighing.look(running.pid)
+            measuring.look(running.pid)
         self._keep_limits(running, now)
-        return now + weighing.interval_s()
+        return now + measuring.interval_s()
 
     def _note_stop(self, number: int) -> None:
         ignored = signal.getsignal(number) == signal.SIG_IGN  # as below nohup

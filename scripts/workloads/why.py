@@ -297,7 +297,7 @@ class Ladder:
             for _, part in sorted(parts, key=lambda one: -one[0]):
                 self.peel(part, own, depth + 1)
         parts.clear()
-        self.weigh(place.name, place.kind, place.empty, reach, text, also)
+        self.measure(place.name, place.kind, place.empty, reach, text, also)
 
     def sharing(self, value, reach):
         """The places that were emptied and gave nothing back, because this value holds most of the same."""
@@ -305,7 +305,7 @@ class Ladder:
         around = stops().union(*(self.shared[name][0] for name in also))
         return also if also and Reach(value, around).bytes < reach.bytes / 2 else []
 
-    def weigh(self, name, kind, empty, reach, text, also, tidy=release.tidy):
+    def measure(self, name, kind, empty, reach, text, also, tidy=release.tidy):
         """Empty a place, and note who held the same, and whether more came back than its objects."""
         given = self.step(name, kind, empty, tidy, type=text, objects_bytes=round(reach.bytes))
         if not reach.plain and given < max(self.floor, reach.bytes / 2) and tidy is release.tidy:
@@ -511,7 +511,7 @@ def libraries(ladder, imports_bytes):
         if reach.bytes >= _LARGE_BYTES:
             ladder.peel(place)
         else:
-            ladder.weigh(place.name, place.kind, place.empty, reach, "lru_cache", [], release.trim)
+            ladder.measure(place.name, place.kind, place.empty, reach, "lru_cache", [], release.trim)
     by_value = globals_of_libraries()
     around, sized = stops() | set(by_value), []
     for number, places in by_value.items():
@@ -548,7 +548,7 @@ def _release(ladder, reach, place, places, tidy):
     value = place.get()
     text, also = describe(value), ladder.sharing(value, reach)
     del value
-    ladder.weigh(place.name, place.kind, emptying(places), reach, text, also, tidy)
+    ladder.measure(place.name, place.kind, emptying(places), reach, text, also, tidy)
 
 
 # What no step shows.

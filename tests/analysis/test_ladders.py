@@ -46,44 +46,44 @@ def ladder_and_next(
 
 def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     truth = {version: [100.0, 101.0, 99.0] if version < "1.4" else [5.0, 5.1, 4.9] for version in RELEASES}
-    weighed = {"1.0", "1.6"}
+    measured = {"1.0", "1.6"}
     for _ in range(4):
-        ladder, more = ladder_and_next({version: truth[version] for version in RELEASES if version in weighed})
-        weighed |= set(more)
+        ladder, more = ladder_and_next({version: truth[version] for version in RELEASES if version in measured})
+        measured |= set(more)
     assert more == []
     steps = ladder[ladder["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.4"]]
     assert steps["neighbours"].all()
     assert steps["low"].item() < 0.05 < steps["high"].item()
-    assert len(weighed) < len(RELEASES)
+    assert len(measured) < len(RELEASES)
 
 
 def test_step_survives_the_bisection_that_it_started() -> None:
     """REVIEW.md 3.10: 414 to 423 and 519 MB, n = 2, "worse" alone; after bisecting "nothing differs"."""
-    weighed = {"1.0": [414.0, 423.0], "1.6": [519.0, 519.5]}
-    ladder, more = ladder_and_next(weighed, first=["1.0", "1.6"])
+    measured = {"1.0": [414.0, 423.0], "1.6": [519.0, 519.5]}
+    ladder, more = ladder_and_next(measured, first=["1.0", "1.6"])
     assert ladder["significant"].tolist() == [True]
     low, high = ladder["low"].item(), ladder["high"].item()
     truth = {"1.3": [455.0, 505.0], "1.1": [416.0, 424.0], "1.2": [440.0, 500.0], "1.4": [460.0, 520.0]}
     truth["1.5"] = [470.0, 519.0]
     for _ in range(4):
-        weighed |= {version: truth[version] for version in more}
-        ladder, more = ladder_and_next(weighed, first=["1.0", "1.6"])
+        measured |= {version: truth[version] for version in more}
+        ladder, more = ladder_and_next(measured, first=["1.0", "1.6"])
         if not more:
             break
         (step,) = ladder[ladder["significant"]].to_dict("records")
         assert (step["whole"], step["from_version"], step["to_version"]) == (True, "1.0", "1.6")
         assert (step["low"], step["high"]) == (low, high), "decided before bisecting, by its own runs"
     assert ladder["significant"].any()
-    assert len(weighed) > 3, "the search goes on in the largest part"
+    assert len(measured) > 3, "the search goes on in the largest part"
     (finding,) = explaining._version_steps({"ladders": ladder})
     assert "1.0" in finding.title
     assert "1.6" in finding.title
 
 
 def test_bisection_narrows_a_step_at_the_same_level() -> None:
-    weighed = {"1.0": [100.0, 101.0, 99.0], "1.6": [5.0, 5.1, 4.9], "1.3": [100.5, 99.5, 101.0]}
-    ladder, _ = ladder_and_next(weighed, first=["1.0", "1.6"])
+    measured = {"1.0": [100.0, 101.0, 99.0], "1.6": [5.0, 5.1, 4.9], "1.3": [100.5, 99.5, 101.0]}
+    ladder, _ = ladder_and_next(measured, first=["1.0", "1.6"])
     assert ladder[ladder["significant"]][["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.6"]]
     assert not ladder["whole"].any()
 
@@ -120,10 +120,10 @@ def test_infeasible_version_without_a_step_has_its_own_line() -> None:
 
 def test_two_steps_are_both_found() -> None:
     truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
-    weighed = {"1.0", "1.3", "1.6"}
+    measured = {"1.0", "1.3", "1.6"}
     for _ in range(4):
-        ladder, more = ladder_and_next({version: truth[version] for version in RELEASES if version in weighed})
-        weighed |= set(more)
+        ladder, more = ladder_and_next({version: truth[version] for version in RELEASES if version in measured})
+        measured |= set(more)
     steps = ladder[ladder["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.1"], ["1.4", "1.5"]]
 

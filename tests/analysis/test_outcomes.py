@@ -11,7 +11,7 @@ from beyond_ram.analysis.decide import side
 from beyond_ram.analysis.outcomes import COUNTS, counted, of_how_many, outcome, tally
 from beyond_ram.collected import Runs, collect
 
-from ..experiment.test_records import CELL, weighed
+from ..experiment.test_records import CELL, run_once
 from ..metrics.test_registry import KEPT
 
 
@@ -133,7 +133,7 @@ def test_no_line_has_more_runs_than_finished(path: Path) -> None:
 
 @pytest.mark.slow
 def test_new_table_counts_runs_without_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    weighed(tmp_path)
+    run_once(tmp_path)
     absent = type(CELL)(CELL.experiment, CELL.axes, 2)
     paths = [tmp_path / cell.path / "run.json" for cell in (CELL, absent)]
     tomorrow = type("m", (), {"tomorrow": staticmethod(lambda: pd.DataFrame([CELL.parameters() | {"new": 1.0}]))})

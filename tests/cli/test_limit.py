@@ -17,7 +17,7 @@ READS_MANY = "import os, sys\nfor one in os.scandir(sys.argv[1]): open(one.path,
 
 
 def search_in_large_steps(monkeypatch):
-    monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 0.5)
+    monkeypatch.setattr("beyond_ram.measure.limit.TOLERANCE", 0.5)
 
 
 def cached(*paths):
@@ -77,7 +77,7 @@ def test_limit_of_a_script_holds_for_a_cold_page_cache(tmp_path, monkeypatch, ca
 def test_limit_is_called_warm_where_what_was_read_could_not_be_named(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     search_in_large_steps(monkeypatch)
-    monkeypatch.setattr("beyond_ram.weighing.files_read.FilesRead.outside", lambda self, folder: [])
+    monkeypatch.setattr("beyond_ram.measure.files_read.FilesRead.outside", lambda self, folder: [])
     (tmp_path / "rows").mkdir()
     cached(*(tmp_path / "rows" / f"{number}.bin" for number in range(2)))
     (tmp_path / "case.py").write_text(READS_MANY)

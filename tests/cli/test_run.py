@@ -72,7 +72,9 @@ def test_dry_run_works_from_another_folder(tmp_path: Path, run_in: Run) -> None:
     done = run_in(*snakemake(["tokenize", "--configfile", "mine.yaml", "--dry-run"], tmp_path, ROOT), cwd=ROOT)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     assert f"{tmp_path}/results-mine/runs/growth/" in done.stdout + done.stderr
-    assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("weigh")} == {("weigh", "2")}
+    assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("measure")} == {
+        ("measure", "2")
+    }
 
 
 def test_stack_command_uses_the_project_from_any_folder(

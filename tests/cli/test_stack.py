@@ -10,7 +10,7 @@ import pytest
 from beyond_ram.cli import compare, main, stack
 
 from ..conftest import ROOT
-from ..experiment.test_records import weighed
+from ..experiment.test_records import run_once
 from .test_compare import write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -41,7 +41,7 @@ def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def write_run_of_lock(results: Path, name: str, lock: bytes) -> None:
     """Write a run of a stack that was measured with a lock."""
-    folder = weighed(results / "runs", seconds=0)
+    folder = run_once(results / "runs", seconds=0)
     record_text = (folder / "run.json").read_text().replace('"current"', f'"{name}"')
     digest = hashlib.sha256(lock).hexdigest()
     record_text = re.sub(r'"lock_sha256": "\w+"', f'"lock_sha256": "{digest}"', record_text)

@@ -115,7 +115,7 @@ class Programs:
 
     def high_water_mark(self, spec: dict[str, Any]) -> int:
         """Return VmHWM of preparing a corpus, in bytes. A child would inherit ru_maxrss."""
-        command = [*self.program(spec, "weighed"), "--out", str(self.work / "weighed")]
+        command = [*self.program(spec, "measured"), "--out", str(self.work / "measured")]
         code = (
             "import os, runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0])\n"
             "os._exit = sys.exit  # the reading comes between the program and the end\n"
@@ -125,7 +125,7 @@ class Programs:
         )
         done = self.run([*command[:-7], "-c", code, *command[-7:]])
         assert done.returncode == 0, done.stderr
-        shutil.rmtree(self.work / "weighed")
+        shutil.rmtree(self.work / "measured")
         return int(done.stdout) * 1024
 
     def refused(self, spec: dict[str, Any], **env: str) -> str:

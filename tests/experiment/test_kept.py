@@ -7,7 +7,7 @@ import pytest
 
 from beyond_ram.experiment import ConfigError, kept
 
-from .test_records import LOCK, LOCK_SHA256, weighed
+from .test_records import LOCK, LOCK_SHA256, run_once
 
 OTHER = b"datasets==5.1.0\n"
 
@@ -16,7 +16,7 @@ def results(folder: Path) -> Path:
     """A results folder with one run of stack `current`, measured with LOCK."""
     (folder / "runs").mkdir(parents=True)
     (folder / ".beyond-ram-results").touch()
-    weighed(folder / "runs", seconds=0)
+    run_once(folder / "runs", seconds=0)
     return folder
 
 
@@ -43,7 +43,7 @@ def upgrades(folder: Path) -> list[str]:
     names = []
     for number in (1, 2, 3, 1):
         lock = LOCK + b"# %d\n" % number
-        run = weighed(folder / "runs", seconds=0)
+        run = run_once(folder / "runs", seconds=0)
         record = (run / "run.json").read_text()
         (run / "run.json").write_text(record.replace(LOCK_SHA256, hashlib.sha256(lock).hexdigest()))
         (run / "requests.csv").touch()

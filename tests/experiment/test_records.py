@@ -20,7 +20,7 @@ LOCK_SHA256 = hashlib.sha256(LOCK).hexdigest()
 CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
 
 
-def weighed(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str, int] | None = None) -> Path:
+def run_once(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str, int] | None = None) -> Path:
     """The folder of a real run of a real command."""
     folder = runs / cell.path
     record = watch([sys.executable, "-c", f"import time; time.sleep({seconds})"], folder)
@@ -103,7 +103,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = weighed(tmp_path_factory.mktemp("runs"))
+    folder = run_once(tmp_path_factory.mktemp("runs"))
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -173,7 +173,7 @@ def test_a_phase_may_hold_a_comma_and_quotes(folder: Path) -> None:
 def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damaged = weighed(tmp_path / "runs", parse(CELL.path.replace("num_files~2", "num_files~4")), seconds=0)
+    damaged = run_once(tmp_path / "runs", parse(CELL.path.replace("num_files~2", "num_files~4")), seconds=0)
     cut(damaged / "run.json")
     name, moved = kept.keep(tmp_path, "current", LOCK)
     assert name == f"current@{LOCK_SHA256[:8]}"

@@ -55,5 +55,5 @@ def test_all_cells_of_an_own_file_are_chosen(root: Path, tmp_path: Path) -> None
         "experiments:\n  mine: {workload: script, find_limit: true, matrix: {stack: [current], script: [own]}}\n"
         "scripts:\n  own: {file: own.py}\n"
     )
-    with pytest.raises(ValueError, match="mine: a gate weighs whole runs only"):
+    with pytest.raises(ValueError, match="mine: a gate measures whole runs only"):
         choose(["mine.yaml"], [], tmp_path / "out", root, tmp_path)

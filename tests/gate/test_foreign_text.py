@@ -51,7 +51,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         log.write_text(f"first\n{LINES[request.param]}\n\x1b[0m\n")
         return 1, ""
 
-    monkeypatch.setattr("beyond_ram.weighing.processes.run", failing)
+    monkeypatch.setattr("beyond_ram.measure.processes.run", failing)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     sides: Any = {("base", side): SimpleNamespace(stack=f"base.{side}", python="x", lock="y") for side in SIDES}
     cells, campaign = [Cell("cell", (("stack", "base"),), 1)], Campaign(tmp_path, 1)

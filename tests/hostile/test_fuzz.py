@@ -24,11 +24,11 @@ from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell, ConfigError, Job, kept, memory, merge, records
 from beyond_ram.files import DamagedError
 from beyond_ram.gate import cells
+from beyond_ram.measure import cell as measuring
+from beyond_ram.measure import served
 from beyond_ram.stacks import differences, locks, torch, variants
 from beyond_ram.stacks.locks import StackError
 from beyond_ram.watch import watch, write_record
-from beyond_ram.weighing import cell as weighing
-from beyond_ram.weighing import served
 
 from ..conftest import ROOT
 from . import spoiled
@@ -226,8 +226,8 @@ def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
     if path.name == "tokens.json":
         job = job.but(corpus=None, tokens=folder, limit_percent=50)
     with allow_one_line_error(path):
-        weighing._inputs(job)
-        assert weighing._limit_bytes(job) is None or job.tokens
+        measuring._inputs(job)
+        assert measuring._limit_bytes(job) is None or job.tokens
 
 
 @FUZZED

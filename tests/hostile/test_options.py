@@ -16,7 +16,7 @@ from beyond_ram.cli import project as projects
 from beyond_ram.cli import stack
 
 from ..conftest import ROOT
-from ..experiment.test_records import LOCK, weighed
+from ..experiment.test_records import LOCK, run_once
 
 
 def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
@@ -41,12 +41,12 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, project / name)
     (project / "envs" / "latin.txt").write_bytes(b"numpy==1.0\n# caf\xe9\n")
     (project / "envs" / "latin.in").write_text("numpy\n")
-    weighed(here / "results" / "runs")
+    run_once(here / "results" / "runs")
     (here / "results" / ".beyond-ram-results").touch()
-    weighed(here / "cut" / "runs")
+    run_once(here / "cut" / "runs")
     cut = next((here / "cut").rglob("run.json"))
     cut.write_bytes(cut.read_bytes()[:300])
-    other = weighed(here / "moved" / "runs")
+    other = run_once(here / "moved" / "runs")
     other.rename(other.with_name("rep~2"))
     for name, content in {"list": "[]", "text": "{", "shape": '{"current@0": [7]}', "out": '{"../x@0": []}'}.items():
         (here / f"kept-{name}").mkdir()
@@ -123,7 +123,7 @@ FILES = {
 BISECT = "bisect train.py --package idna --good 3.6 --bad 3.7"
 FIT = "fit --memory 1G --vary a=1,2 "
 TOKENIZE = "tokenize file --tokenizer tokenizer.json --out ids "
-WEIGH = "weigh --runs runs --work work --python python --lock {lock} "
+MEASURE = "measure --runs runs --work work --python python --lock {lock} "
 GATE = "gate --baseline datasets==5.0.0 --candidate datasets==5.2.0 "
 JOB = {"path": "growth/stack~current/rep~1", "workload": "tokenize", "program": "x.py"}
 # Faults of config files.
@@ -362,12 +362,12 @@ CASES: dict[str, str] = {
     f"{TOKENIZE} --stack nothing": "there is no stack 'nothing'",
     f"{TOKENIZE} --stack ../config": "there is no stack '../config'",
     f"{TOKENIZE} --stack ''": "there is no stack ''",
-    f"{WEIGH} nothing": "JOB: no job in JSON",
-    f"{WEIGH} '[]'": "JOB: no job in JSON",
-    f"{WEIGH} '{{}}'": "JOB: .*path",
-    f"{WEIGH} '{json.dumps(JOB | {'else': 1})}'": "JOB: .*else",
-    f"{WEIGH} '{json.dumps(JOB | {'path': '../../x'})}'": "\\.\\./\\.\\./x: not a run's folder",
-    f"{WEIGH} '{json.dumps(JOB | {'interval_ms': 'soon'})}'": "JOB: .*interval_ms",
+    f"{MEASURE} nothing": "JOB: no job in JSON",
+    f"{MEASURE} '[]'": "JOB: no job in JSON",
+    f"{MEASURE} '{{}}'": "JOB: .*path",
+    f"{MEASURE} '{json.dumps(JOB | {'else': 1})}'": "JOB: .*else",
+    f"{MEASURE} '{json.dumps(JOB | {'path': '../../x'})}'": "\\.\\./\\.\\./x: not a run's folder",
+    f"{MEASURE} '{json.dumps(JOB | {'interval_ms': 'soon'})}'": "JOB: .*interval_ms",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from beyond_ram import cli
 from beyond_ram.experiment import kept
 
 from ..experiment.test_kept import results, upgrades
-from ..experiment.test_records import LOCK, weighed
+from ..experiment.test_records import LOCK, run_once
 from .test_options import listing
 
 
@@ -18,7 +18,7 @@ def sealed(small_disk: Path) -> Path:
     """Results with runs and kept runs, on a read-only file system."""
     folder = results(small_disk / "results")
     upgrades(folder)
-    weighed(folder / "runs", seconds=0)
+    run_once(folder / "runs", seconds=0)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     return folder
 

@@ -78,7 +78,7 @@ def test_no_archive_is_unpacked() -> None:
 
 
 # The two scripts that a shell runs: one is constant, every word of the other is quoted.
-SHELLS = {"beyond_ram/weighing/processes.py", "beyond_ram/gate/schedule.py"}
+SHELLS = {"beyond_ram/measure/processes.py", "beyond_ram/gate/schedule.py"}
 
 
 @pytest.mark.slow

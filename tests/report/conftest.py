@@ -14,7 +14,7 @@ from beyond_ram import collected, outputs, tables
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell
 
-from ..experiment.test_records import weighed
+from ..experiment.test_records import run_once
 
 AXES = {"stack": "current", "corpus": "binaries", "mode": "basic", "shards": 1, "batch_size": 100}
 AXES |= {"writer_batch_size": 100, "num_proc": 0, "cache": "cold"}
@@ -92,16 +92,16 @@ def figure(folder: Path, name: str) -> SimpleNamespace:
 
 
 @pytest.fixture(scope="session")
-def weighed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    runs = tmp_path_factory.mktemp("weighed")
+def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("measured")
     for number in (1, 2):
         cell = Cell("growth", tuple({**AXES, "num_files": number}.items()), 1)
-        weighed(runs, cell, work={"bytes_in": number * 10_000_000})
+        run_once(runs, cell, work={"bytes_in": number * 10_000_000})
     return runs
 
 
 @pytest.fixture
-def tokenised(weighed_once: Path, tmp_path: Path) -> list[Path]:
+def tokenised(measured_once: Path, tmp_path: Path) -> list[Path]:
     """run.json of two runs with different inputs that seem to have tokenised; a copy that a test may damage."""
-    shutil.copytree(weighed_once, tmp_path / "runs")
+    shutil.copytree(measured_once, tmp_path / "runs")
     return sorted((tmp_path / "runs").rglob("run.json"))

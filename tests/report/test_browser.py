@@ -19,7 +19,7 @@ from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell
 from beyond_ram.report import page as page_module
 
-from ..experiment.test_records import weighed
+from ..experiment.test_records import run_once
 from ..scaled import Source, copies
 from .conftest import AXES, Script, figure
 
@@ -59,7 +59,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
         for number in (1, 2):
             for rep in (1, 2):
                 cell = Cell("growth", tuple({**AXES, "stack": stack, "num_files": number}.items()), rep)
-                paths.append(weighed(folder / "runs", cell, seconds, {"bytes_in": number * 10_000_000}) / "run.json")
+                paths.append(run_once(folder / "runs", cell, seconds, {"bytes_in": number * 10_000_000}) / "run.json")
     records = tables.read_runs(paths)
     for record, _ in records:
         record["reason"] = PLANTED
@@ -207,11 +207,11 @@ def test_filter_leaves_only_the_chosen_stack(desktop: Any) -> None:
 
 @pytest.mark.end_to_end
 def test_table_of_many_cells_is_unpacked_when_shown(
-    tmp_path: Path, report: Script, opened: Opened, weighed_once: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, report: Script, opened: Opened, measured_once: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first view does not contain its lines; they are filtered and linked as in small tables."""
     monkeypatch.setattr(page_module, "MANY_LINES", 100)
-    sources = [Source(path.parent) for path in weighed_once.rglob("run.json")]
+    sources = [Source(path.parent) for path in measured_once.rglob("run.json")]
     axes = [AXES | {"stack": stack, "num_files": number} for stack in ("june-2023", "current") for number in range(60)]
     cells = [Cell("growth", tuple(fields.items()), 1) for fields in axes]
     report(tmp_path, copies(sources, tmp_path / "runs", cells), {})

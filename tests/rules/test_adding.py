@@ -1,4 +1,4 @@
-"""Runs stay valid when a loader, or a table with a figure is added: none is weighed again."""
+"""Runs stay valid when a loader, or a table with a figure is added: none is measured again."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_table_and_its_figure_are_made_of_existing_runs(project: Path, snakemake
         done = snakemake("results-highest/figures/highest.svg", "--logger-beyond-ram-all-lines", *words)
         assert done.returncode == 0, done.stderr[-3000:]
         assert "rule table_highest:" in done.stderr
-        assert "rule weigh:" not in done.stderr
+        assert "rule measure:" not in done.stderr
         assert (project / "results-highest/figures/highest.png").stat().st_size > 1000
     finally:
         chapters.write_text(before)
@@ -92,7 +92,7 @@ def test_loader_keeps_the_runs_of_others(project: Path, snakemake: Snakemake, tm
     added.write_text((added.parent / "memmap_batched.py").read_text())
     try:
         planned = call(["memmap_batched", "added"], "--dry-run")
-        jobs = re.findall(r"^rule weigh:\n +input: .*\n +output: (\S+),?", planned, re.MULTILINE)
+        jobs = re.findall(r"^rule measure:\n +input: .*\n +output: (\S+),?", planned, re.MULTILINE)
         assert len(jobs) == 1, planned[-3000:]
         assert "loader~added" in jobs[0]
         call(["memmap_batched", "added"])

@@ -111,7 +111,7 @@ def place_of(project: Path, snakemake: Snakemake, name: str) -> Place:
 def place(project: Path, current: None, snakemake: Snakemake) -> Place:
     """A complete call."""
     place = place_of(project, snakemake, "further")
-    assert place.planned() == {"weigh": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
+    assert place.planned() == {"measure": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
     done = place.call()
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(re.findall(r"further repeat \d: noisy, 1 undecided; .* of 10 min", done.stderr)) == len(FURTHER)
@@ -195,7 +195,7 @@ CHANGES: dict[str, tuple[Change, int, int]] = {
     "no samples": (removed(f"{FIRST}/samples.csv"), 0, 1),
     "cut events": (edited(f"{FIRST}/events.jsonl", '"event": "end"', '"event": "en'), 0, 1),
     "older record": (recorded(started_at=1.0), 0, 1),
-    "another record": (recorded(weighing_s=7.0), 0, 0),
+    "another record": (recorded(measuring_s=7.0), 0, 0),
     "other code": (recorded(provenance={"code_sha256": "0" * 64}), 0, 1),
     "no list": (removed("further.json"), 0, 0),
     "no stamps": (removed("further.stamps.json"), 0, 0),
@@ -203,7 +203,7 @@ CHANGES: dict[str, tuple[Change, int, int]] = {
     "no certain run": (removed(FIRST.replace("rep~3", "rep~1")), 1, 0),
     "module that the script imports": (edited("further/helper.py", "1.00", "1.03"), 7, 4),
     "argument": (lambda place: configured(place, argument="b 1"), 2, 2),
-    "code of the rule": (edited("beyond_ram/rounds/planned.py", "def further(", "X = 1\n\n\ndef further("), 0, 0),
+    "code of the rule": (edited("beyond_ram/measure/further.py", "def further(", "X = 1\n\n\ndef further("), 0, 0),
 }
 
 
@@ -214,7 +214,7 @@ def test_call_after_a_loss_or_change_is_right(place: Place, tmp_path: Path, chan
     before = {run: record["started_at"] for run, record in place.records().items()}
     with restored(place, tmp_path), make(place):
         plan = place.planned()
-        assert (plan["further"], plan.get("weigh", 0)) == (1, certain)
+        assert (plan["further"], plan.get("measure", 0)) == (1, certain)
         done = place.call()
         assert done.returncode == 0, done.stderr[-3000:]
         place.assert_right()

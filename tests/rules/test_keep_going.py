@@ -90,7 +90,7 @@ def test_failed_run_and_the_same_call_again_in_a_terminal(
     brief = (results / "summary.txt").read_text().splitlines()
     assert [line for line in screen_lines(output) if line][1:-1] == brief, "the line of progress disappears"
     log = logs(project)[-1].read_text()
-    assert "rule weigh:" in log, "the log has what the terminal omits"
+    assert "rule measure:" in log, "the log has what the terminal omits"
     assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", log, re.MULTILINE) == [BAD]
     assert len(lines(project)) == 4
     assert BAD not in (results / "summary.txt").read_text()

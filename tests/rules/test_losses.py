@@ -194,7 +194,7 @@ def other_argument(place: Place) -> Iterator[None]:
 
 FROM_TABLES = {"table_runs", "report"}
 FROM_RUNS = {"collect", "table_owners", "figure_who_holds_it", *FROM_TABLES}
-FROM_SCRIPT = {"weigh", *FROM_RUNS}
+FROM_SCRIPT = {"measure", *FROM_RUNS}
 FIGURE = {"figure_who_holds_it", "report"}
 ALL = {"stack", *FROM_SCRIPT}
 CHANGES: dict[str, tuple[Change, set[str]]] = {
@@ -281,7 +281,7 @@ def test_run_of_other_code_is_noticed_without_the_records_of_snakemake(
         collected = tmp_path / "copied/collected"
         shutil.rmtree(collected) if without == "collected" else (collected / "own.stamps.json").unlink()
     with edited("helper.py", "first", "second")(place):
-        assert "weigh" in place.planned("--config", f"results={tmp_path / 'copied'}"), "other results"
+        assert "measure" in place.planned("--config", f"results={tmp_path / 'copied'}"), "other results"
 
 
 @pytest.mark.parametrize("program", ["snakemake", pytest.param("beyond-ram", marks=pytest.mark.end_to_end)])

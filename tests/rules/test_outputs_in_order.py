@@ -14,7 +14,7 @@ def test_record_of_a_run_is_removed_before_its_other_files(project: Path, snakem
     """Snakemake removes outputs in their order: a kill in between leaves no record of a run that lacks a file."""
     config = write_config(project / "two.yaml", "results-two", tiny=[1, 2])
     done = snakemake("-n", "results-two/collected/tiny.runs.parquet", "--forceall", "--configfile", str(config))
-    assert "rule weigh:" in done.stdout
+    assert "rule measure:" in done.stdout
     assert "This was a dry-run" in done.stdout
     outputs = re.findall(r"output: (results-two/runs/.*)", done.stdout + done.stderr)
     assert len(outputs) == 2

@@ -32,7 +32,7 @@ def test_own_rows_and_loaders_are_inputs_of_their_jobs(project: Path, snakemake:
     output = done.stdout + done.stderr
     inputs = dict(re.findall(r"^rule (\w+):\n +input: (.*)$", output, re.MULTILINE))
     assert str(rows) in inputs["tokens"].split(", ")
-    commands = re.findall(r"^Shell command: (beyond-ram weigh .*)$", output, re.MULTILINE)
+    commands = re.findall(r"^Shell command: (beyond-ram measure .*)$", output, re.MULTILINE)
     jobs = [Job.model_validate_json(next(word for word in shlex.split(c) if word.startswith("{"))) for c in commands]
     job_of = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}  # type: ignore[index]
     dataset = "results-mine/tokens/mine"
@@ -42,5 +42,5 @@ def test_own_rows_and_loaders_are_inputs_of_their_jobs(project: Path, snakemake:
         ("apart", None, str(other)),
     ):
         assert (job_of[loader].tokens, job_of[loader].reads) == (tokens, (reads,))
-    planned = re.findall(r"^rule weigh:\n +input: (.*)$", output, re.MULTILINE)
+    planned = re.findall(r"^rule measure:\n +input: (.*)$", output, re.MULTILINE)
     assert sum(str(other) in line.split(", ") for line in planned) == 1

@@ -160,7 +160,7 @@ def test_hostile_config_makes_single_commands_with_whole_paths(
         assert all(HOSTILE in word for word in words if "R&D" in word or ("PWNED" in word and ".py" not in word)), (
             command
         )
-    assert {"beyond-ram make", "beyond-ram weigh", "beyond-ram stack"} <= programs
+    assert {"beyond-ram make", "beyond-ram measure", "beyond-ram stack"} <= programs
     assert {"d&a ta", "a'b; touch PWNED.py"} <= all_words
 
 

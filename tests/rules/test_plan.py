@@ -59,7 +59,7 @@ def test_part_plans_only_its_own_jobs(planned: Planned, part: str, tables: set[s
     jobs = planned(part)
     assert tables <= set(jobs)
     assert not others & set(jobs)
-    assert jobs["weigh"] > 1
+    assert jobs["measure"] > 1
     assert "report" not in jobs
 
 
@@ -68,14 +68,14 @@ def test_part_plans_only_its_own_jobs(planned: Planned, part: str, tables: set[s
 def test_every_shipped_config_has_a_plan(planned: Planned, config: str) -> None:
     jobs = planned("--configfile", config, config=FEWER.get(config, ()))
     assert jobs["report"] == 1
-    assert jobs["weigh"] > 1
+    assert jobs["measure"] > 1
 
 
 def test_report_covers_the_part_that_is_named_with_it(planned: Planned) -> None:
     jobs = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(jobs)
     assert not {"figure_memory_over_time", "tokens", "repository"} & set(jobs)
-    assert jobs["weigh"] == 1
+    assert jobs["measure"] == 1
 
 
 def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:

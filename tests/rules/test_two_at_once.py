@@ -45,7 +45,7 @@ def start(project: Path, words: list[str]) -> "subprocess.Popen[str]":
     )
 
 
-def wait_until_it_weighs(project: Path, process: "subprocess.Popen[str]") -> None:
+def wait_until_it_measures(project: Path, process: "subprocess.Popen[str]") -> None:
     deadline = time.monotonic() + 60
     while not (project / "results-at-once" / "private").is_dir():
         assert process.poll() is None, process.communicate()[1][-3000:]
@@ -57,7 +57,7 @@ def test_second_workflow_is_refused_until_the_first_is_killed(
     project: Path, words: list[str], snakemake: Snakemake
 ) -> None:
     first = start(project, words)
-    wait_until_it_weighs(project, first)
+    wait_until_it_measures(project, first)
     second = snakemake(*words)
     assert second.returncode != 0
     assert "Directory cannot be locked" in second.stderr

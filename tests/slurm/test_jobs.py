@@ -151,11 +151,11 @@ def test_commands_of_the_page_work_in_a_script(one_node: Slurm, tmp_path: Path) 
     [beside] = blocks_with(
         "srun python", {"follower=$!": "follower=$!; sleep 1", "wait $follower": "wait $follower; echo status $?"}
     )
-    job = submit(one_node, tmp_path, f"srun {behind.replace('weighed-$SLURM_JOB_ID', 'task')}", beside)
+    job = submit(one_node, tmp_path, f"srun {behind.replace('measured-$SLURM_JOB_ID', 'task')}", beside)
     wait_until_ended(one_node, job)
     output = (tmp_path / "job.out").read_text()
     assert record(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
-    run_record = record(tmp_path / f"weighed-{job}")
+    run_record = record(tmp_path / f"measured-{job}")
     assert run_record["outcome"] == "detached"
     assert 120e6 < run_record["peak"]["anon_bytes"] < 200e6
     assert "status 0" in output

@@ -1,6 +1,6 @@
 """A real Slurm ends a measurement in each of its phases: no process or partial run is left, and a retry completes.
 
-tests/weighing/test_ends_with_parent.py tests the same with signals.
+tests/measure/test_ends_with_parent.py tests the same with signals.
 """
 
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from beyond_ram.experiment import records
 
-from ..weighing.hanging import PHASES, cell, environment, logs, make, weigh
+from ..measure.hanging import PHASES, cell, environment, logs, make, measure
 from .conftest import Slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
@@ -25,7 +25,7 @@ ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_F
 def submit(slurm: Slurm, folder: Path) -> str:
     """Submit a job with simultaneous steps, one for each phase, and return its id."""
     steps = [
-        f"srun --overlap -n1 --mem={STEP_MB} {shlex.join(weigh(phase))} 2> {phase}.log; echo $? > {phase}.status"
+        f"srun --overlap -n1 --mem={STEP_MB} {shlex.join(measure(phase))} 2> {phase}.log; echo $? > {phase}.status"
         for phase in PHASES
     ]
     script = f"export PATH={shlex.quote(environment(folder)['PATH'])} PYTHONPATH={environment(folder)['PYTHONPATH']}\n"

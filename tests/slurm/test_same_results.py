@@ -72,12 +72,12 @@ def test_slurm_gives_the_same_results_and_retries_a_killed_job(one_node: Slurm, 
     assert len(local_cells) == 4
     # The killed process was in a group below the job's, so Slurm reports a failed job, and the kernel gives the reason.
     assert "by SIGKILL, killed for want of memory" in run.output, "no job was killed for memory"
-    jobs = [(job["JobState"] == "COMPLETED", "scarce" in job["Comment"]) for job in run.jobs_of("weigh")]
+    jobs = [(job["JobState"] == "COMPLETED", "scarce" in job["Comment"]) for job in run.jobs_of("measure")]
     assert sorted(jobs) == [(False, True), (True, False), (True, True)]
-    assert [job["JobState"] for job in run.jobs_of("weigh_interrupted")] == ["COMPLETED"]
+    assert [job["JobState"] for job in run.jobs_of("measure_interrupted")] == ["COMPLETED"]
     shutil.rmtree(clone / "results-slurm/runs/growth")
     again = one_node.snakemake(*config(clone, "results-slurm"), cwd=clone, timeout=600)
-    assert [len(again.jobs_of(rule)) for rule in ("weigh", "weigh_interrupted", "collect", "table_runs")] == [
+    assert [len(again.jobs_of(rule)) for rule in ("measure", "measure_interrupted", "collect", "table_runs")] == [
         1,
         0,
         1,

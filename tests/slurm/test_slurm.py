@@ -20,13 +20,13 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 OUT_OF_MEMORY = "0:125"
 
 
-# The profile gives rules with the names of the measuring ones a node of their own. `weigh` needs more memory than its
+# The profile gives rules with the names of the measuring ones a node of their own. `measure` needs more memory than its
 # first attempt gets.
 WORKFLOW = f"""
 localrules: all, ordinary_jobs_are_running
 
 rule all:
-    input: "ordinary.0", "ordinary.1", "weighed", "interrupted"
+    input: "ordinary.0", "ordinary.1", "measured", "interrupted"
 
 rule ordinary:
     output: "ordinary.{{number}}"
@@ -38,13 +38,13 @@ rule ordinary_jobs_are_running:
     output: "running"
     shell: "for i in $(seq 100); do [ $(squeue -h -t R | wc -l) = 2 ] && break; sleep 0.2; done; touch {{output}}"
 
-rule weigh:
+rule measure:
     input: "running"
-    output: "weighed"
+    output: "measured"
     resources: mem_mb=lambda wildcards, attempt: 500 * 2 ** (attempt - 1), slots=100
     shell: "echo {{resources.mem_mb}} $SLURM_JOB_ID >> attempts; {sys.executable} eat.py && touch {{output}}"
 
-rule weigh_interrupted:
+rule measure_interrupted:
     input: "running"
     output: "interrupted"
     resources: mem_mb=400, slots=100
@@ -67,7 +67,7 @@ def run(one_node: Slurm, folder: Path) -> Run:
 
 @pytest.mark.end_to_end
 def test_terminal_shows_failures_and_retries_only(run: Run) -> None:
-    assert "Error in rule weigh" in run.output
+    assert "Error in rule measure" in run.output
     assert "Trying to restart job" in run.output
     assert re.search(r"external_jobid: \d+", run.output)
     assert run.output.splitlines()[-1].startswith("Complete log")
@@ -88,8 +88,8 @@ def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
 
 @pytest.mark.end_to_end
 def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> None:
-    killed, finished = run.jobs_of("weigh")
-    assert (folder / "weighed").exists()
+    killed, finished = run.jobs_of("measure")
+    assert (folder / "measured").exists()
     # Each attempt is a new job: inside the first, its limit would also hold for the retry.
     attempts = [line.split() for line in (folder / "attempts").read_text().splitlines()]
     assert attempts == [["500", killed["JobId"]], ["1000", finished["JobId"]]]
@@ -105,7 +105,7 @@ def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> N
 @pytest.mark.end_to_end
 def test_measuring_jobs_run_alone_on_a_node(run: Run) -> None:
     ordinary = run.jobs_of("ordinary")
-    measuring = run.jobs_of("weigh") + run.jobs_of("weigh_interrupted")
+    measuring = run.jobs_of("measure") + run.jobs_of("measure_interrupted")
     assert (len(ordinary), len(measuring)) == (2, 3)
     assert overlap(*ordinary)
     for job, other in itertools.product(measuring, run.jobs):
@@ -114,7 +114,7 @@ def test_measuring_jobs_run_alone_on_a_node(run: Run) -> None:
         assert job["OverSubscribe"] == "NO"
         # All cores of the machine, but only the requested memory.
         assert int(job["NumCPUs"]) > int(ordinary[0]["NumCPUs"])
-    assert all("mem=400M" in job["TRES"] for job in run.jobs_of("weigh_interrupted"))
+    assert all("mem=400M" in job["TRES"] for job in run.jobs_of("measure_interrupted"))
 
 
 def test_nothing_listens_beyond_loopback(slurm: Slurm, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ SHORT = """
 rule all:
     input: expand("{kind}/{number}/run.json", kind=config["kind"], number=range(int(config["cells"])))
 
-rule weigh:
+rule measure:
     output: "{kind}/{number}/run.json", "{kind}/{number}/node"
     resources: slots=100, mem_mb=500
     shell:
@@ -135,7 +135,7 @@ def events(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Events:
         moments["back_at"] = now()
         slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
         # At once, before the cell on node 2 ends.
-        until((clone / "results-nodes" / "private").exists, "the cell on node 2 that is being weighed")
+        until((clone / "results-nodes" / "private").exists, "the cell on node 2 that is being measured")
         assert on("node2") == moments["lost"], "its cell has ended before it was lost"
         slurm.cluster("lose", "node2", "--jobs")
 
@@ -157,11 +157,11 @@ def test_workflow_finishes_despite_the_lost_node(events: Events, clone: Path) ->
 
 
 def test_job_of_a_lost_node_is_submitted_again(events: Events, slurm: Slurm) -> None:
-    states = [(job["JobId"] == events.lost, job["JobState"]) for job in events.run.jobs_of("weigh")]
+    states = [(job["JobId"] == events.lost, job["JobState"]) for job in events.run.jobs_of("measure")]
     assert sorted(states) == [(False, "COMPLETED")] * 4 + [(True, "NODE_FAIL")]
     (lost,) = accounts(slurm, "-j", events.lost)
     assert (lost.state, lost.node) == ("NODE_FAIL", "node2"), "Slurm requeued it too"
-    again = events.run.jobs_of("weigh")[-1]
+    again = events.run.jobs_of("measure")[-1]
     assert (again["ExcNodeList"], again["NodeList"]) == ("node2", "node1")
 
 
@@ -176,7 +176,7 @@ def test_drained_node_finishes_its_job_and_gets_no_other(events: Events, slurm: 
 
 def test_no_two_cells_run_on_a_node_at_once(events: Events, clone: Path) -> None:
     cells = []
-    for job in events.run.jobs_of("weigh"):
+    for job in events.run.jobs_of("measure"):
         if job["JobId"] == events.lost:
             continue
         (number,) = (part for part in job["Comment"].split("_") if part.startswith("files~"))
@@ -190,8 +190,8 @@ def test_no_two_cells_run_on_a_node_at_once(events: Events, clone: Path) -> None
 @pytest.mark.parametrize(
     ("kind", "cells", "options", "jobs"),
     [
-        ("groups", 4, ("--groups", "weigh=cells", "--group-components", "cells=2"), 2),
-        ("arrays", 2, ("--slurm-array-jobs=weigh",), 2),
+        ("groups", 4, ("--groups", "measure=cells", "--group-components", "cells=2"), 2),
+        ("arrays", 2, ("--slurm-array-jobs=measure",), 2),
     ],
 )
 def test_cells_of_groups_and_arrays_run_alone(

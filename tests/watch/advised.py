@@ -27,9 +27,9 @@ import yaml
 import beyond_ram
 from beyond_ram import experiment
 from beyond_ram.advice import Advice, advise
+from beyond_ram.measure.cell import Setting
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import cases
-from beyond_ram.weighing.cell import Setting
 
 PROGRAMS = Path(__file__).with_name("programs")
 ROOT = Path(__file__).parents[2]
@@ -271,7 +271,7 @@ def _watcher() -> list[str]:
     return [python(), "-c", program]
 
 
-def weighed(one: Program, situation: str, folder: Path) -> dict[str, Any]:
+def run_once(one: Program, situation: str, folder: Path) -> dict[str, Any]:
     """Run a program under the watcher without a limit, and return the record."""
     user = None if "root" in situation else NOBODY
     out = folder / "out"
@@ -302,8 +302,8 @@ def _ready(one: Program, folder: Path) -> Iterator[tuple[list[str], dict[str, st
     if one.cell is None:
         yield _placed(one, folder), {}
         return
-    from beyond_ram.weighing import served
-    from beyond_ram.weighing.cell import command, prepare
+    from beyond_ram.measure import served
+    from beyond_ram.measure.cell import command, prepare
 
     work = Path(tempfile.mkdtemp(dir=folder))
     setting = replace(one.cell, work=work)
@@ -343,7 +343,7 @@ def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None
 
 def judged(one: Program, situation: str, folder: Path, smallest_bytes: int | None = None) -> dict[str, Any]:
     """Return the request, whether it was enough, and the smallest limit, which may be known from another situation."""
-    record = weighed(one, situation, folder)
+    record = run_once(one, situation, folder)
     asked: Advice = advise(record)
     user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]
     enough = completes(one, asked.ask_bytes, folder, user, duration_s)

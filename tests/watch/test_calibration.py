@@ -14,12 +14,12 @@ PR_SET_THP_DISABLE = 41
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_reading_is_within_tolerance(case: cases.Case) -> None:
-    result = calibration.weigh(case)
+    result = calibration.measure(case)
     if result.not_run:
         pytest.skip(f"not run: {result.not_run}")
     assert len(result.checks) > 1
     if not result.ok:  # other programs may disturb one reading, but not two
-        result = calibration.weigh(case)
+        result = calibration.measure(case)
     assert result.ok, "\n" + "\n".join(calibration.lines(result))
 
 
@@ -31,7 +31,7 @@ def test_machine_without_huge_pages_does_not_run_their_case() -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
     try:
-        result = calibration.weigh(case)
+        result = calibration.measure(case)
     finally:
         libc.prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0)
     assert result.ok
@@ -43,7 +43,7 @@ def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) ->
     unknown = Result("two", [Check("anonymous grows", 200e6, None, 1e6, "why")])
     monkeypatch.setattr(calibration, "CASES", CASES[:2])
     for bad in (off, unknown):
-        monkeypatch.setattr(calibration, "weigh", lambda case, bad=bad: bad)
+        monkeypatch.setattr(calibration, "measure", lambda case, bad=bad: bad)
         output = io.StringIO()
         assert calibration.self_test(output) == 1
         assert "NO" in output.getvalue()
@@ -51,7 +51,7 @@ def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_case_that_is_not_run_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "CASES", CASES[:1])
-    monkeypatch.setattr(calibration, "weigh", lambda case: Result(case.name, [], "no swap here"))
+    monkeypatch.setattr(calibration, "measure", lambda case: Result(case.name, [], "no swap here"))
     output = io.StringIO()
     assert calibration.self_test(output) == 0
     assert "not run, no swap here" in output.getvalue()

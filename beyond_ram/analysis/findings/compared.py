@@ -221,13 +221,13 @@ def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFram
     by_result = dict(iter(confirmed.groupby("result")))
     if len(by_result) == 2:
         better, worse = (_metrics(by_result[result]) for result in _CONFIRMED)
-        return Advice("weigh", (after,), before, scope.conditions, better, worse)
+        return Advice("measure", (after,), before, scope.conditions, better, worse)
     result = str(next(iter(by_result)))
     other: Result = "worse" if result == "better" else "better"
     pointing = tuple(dict.fromkeys(effect.metric for effect in _likely(group)[other]))
     choice, instead = (after, before) if result == "better" else (before, after)
     if pointing:
-        return Advice("weigh", (choice,), instead, scope.conditions, better=_metrics(confirmed), unconfirmed=pointing)
+        return Advice("measure", (choice,), instead, scope.conditions, better=_metrics(confirmed), unconfirmed=pointing)
     return Advice("use", (choice,), instead, scope.conditions, better=_metrics(confirmed))
 
 

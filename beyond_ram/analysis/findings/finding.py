@@ -67,7 +67,7 @@ class Scope:
 class Advice:
     """A recommendation."""
 
-    do: Literal["use", "weigh", "request", "drop"]
+    do: Literal["use", "measure", "request", "drop"]
     choose: tuple[str, ...] = ()
     instead_of: str = ""
     conditions: tuple[str, ...] = ()

@@ -469,7 +469,7 @@ def _advice(finding: Finding) -> str:
     advice = finding.advice
     if advice is None:
         return ""
-    sentences = {"use": _use, "weigh": _weigh, "request": _request, "drop": _drop}[advice.do](finding, advice)
+    sentences = {"use": _use, "measure": _measure, "request": _request, "drop": _drop}[advice.do](finding, advice)
     facts = finding.facts
     if others := facts.get("also_better", ()):
         verb = "is" if len(others) == 1 else "are"
@@ -530,7 +530,7 @@ def _measured_where(finding: Finding) -> str:
     return ""
 
 
-def _weigh(finding: Finding, advice: Advice) -> str:
+def _measure(finding: Finding, advice: Advice) -> str:
     where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
     sides = f"{advice.choose[0]}, compared with {advice.instead_of}{where},"
     forward = advice.choose[0] == finding.subject

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from .cases import CASES, Check, Result, weigh
+from .cases import CASES, Check, Result, measure
 
-__all__ = ["CASES", "Check", "Result", "self_test", "weigh"]
+__all__ = ["CASES", "Check", "Result", "measure", "self_test"]
 
 
 def self_test(out: TextIO = sys.stdout) -> int:
@@ -14,7 +14,7 @@ def self_test(out: TextIO = sys.stdout) -> int:
     failed = not_run = 0
     print(f"{'':40}{'truth':>12}{'reading':>12}{'error':>10}  within", file=out)
     for case in CASES:
-        result = weigh(case)
+        result = measure(case)
         failed += not result.ok
         not_run += result.not_run is not None
         for line in lines(result):

@@ -51,7 +51,7 @@ class Check:
 
 @dataclass
 class Run:
-    """A weighed calibration program."""
+    """A measured calibration program."""
 
     record: dict[str, Any]
     events: list[dict[str, Any]]
@@ -99,7 +99,7 @@ class Result:
         return all(check.within for check in self.checks)
 
 
-def weigh(case: Case, interval_ms: int = 20) -> Result:
+def measure(case: Case, interval_ms: int = 20) -> Result:
     """Run one calibration program under the watcher and compare its readings with the truth."""
     if reason := case.not_run():
         return Result(case.name, [], reason)

@@ -48,7 +48,7 @@ def in_scope(own: Own, limit_bytes: int | None) -> Group:
     name = f"{new_name('command')}.scope"
     pid = str(os.getpid())
     properties = ["PIDs", "au", "1", pid, "Delegate", "b", "true", "CollectMode", "s", "inactive-or-failed"]
-    properties += ["Description", "s", "A command that beyond-ram weighs"]
+    properties += ["Description", "s", "A command that beyond-ram measures"]
     count = 4
     slices = [part for part in own.folder.parts if part.endswith(".slice")]
     if not user and slices:  # keep its limits

@@ -56,7 +56,7 @@ def test_difference_is_one_finding_with_all_metrics_and_counts() -> None:
     assert finding.strength > 2
 
 
-@pytest.mark.parametrize(("rates", "do"), [([100, 101, 102], "use"), ([85, 94, 82], "weigh")])
+@pytest.mark.parametrize(("rates", "do"), [([100, 101, 102], "use"), ([85, 94, 82], "measure")])
 def test_unconfirmed_metric_in_the_other_direction_is_weighed(rates: list[float], do: str) -> None:
     sizes = {"old": [300, 302, 301], "new": [100, 101, 100.5]}
     speed = {"old": [100, 104, 101], "new": rates}
@@ -70,7 +70,7 @@ def test_unconfirmed_metric_in_the_other_direction_is_weighed(rates: list[float]
     (finding,) = differences(*lines)
     assert finding.advice is not None
     assert (finding.advice.do, finding.advice.choose, finding.advice.instead_of) == (do, ("new",), "old")
-    assert finding.advice.unconfirmed == ((SPEED,) if do == "weigh" else ())
+    assert finding.advice.unconfirmed == ((SPEED,) if do == "measure" else ())
 
 
 @pytest.mark.parametrize("faster", [0, 1])
@@ -240,7 +240,7 @@ def test_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
     many = [line | {"num_files": 9} for line in (*runs("new", [300, 301, 300]), *runs("old", [100, 101, 100.5]))]
     (finding,) = differences(few, many)
     assert finding.advice is not None
-    assert finding.advice.do == "weigh"
+    assert finding.advice.do == "measure"
     assert finding.facts["mixed"][GROWTH, "better"].conditions == ("4 files",)
     assert finding.facts["mixed"][GROWTH, "worse"].conditions == ("9 files",)
     better, worse = finding.action.split("worse in")
@@ -336,7 +336,7 @@ def test_trade_off_names_the_experiment_that_got_worse() -> None:
     slow = [line for group in rates([100, 101, 102], [50, 51, 52], experiment="slower") for line in group]
     (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in slow])
     assert finding.advice is not None
-    assert (finding.advice.do, finding.scope.experiment) == ("weigh", "leaner")
+    assert (finding.advice.do, finding.scope.experiment) == ("measure", "leaner")
     assert "experiment slower" in finding.action.split("worse in")[1]
 
 

@@ -105,8 +105,8 @@ def _programs() -> Iterator[tuple[str, list[str]]]:
 def case_programs_complete_under_the_advised_limit() -> dict[str, object]:
     """Each program completes in a group whose limit is exactly the advised request."""
     chosen = [program for program in _programs() if "ADVICE" in os.environ or program[0] in SUBSET]
-    with made("weighed") as weighed, made("asked") as limited, ThreadPoolExecutor(3) as pool:
-        results = list(pool.map(lambda program: _run_under_advised_limit(weighed, limited, *program), chosen))
+    with made("measured") as measured, made("asked") as limited, ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda program: _run_under_advised_limit(measured, limited, *program), chosen))
     for name, ask_bytes, status, kills in results:
         print(f"{name}: {ask_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
     assert len(results) >= (30 if "ADVICE" in os.environ else len(SUBSET))
@@ -115,10 +115,10 @@ def case_programs_complete_under_the_advised_limit() -> dict[str, object]:
 
 
 def _run_under_advised_limit(
-    weighed: Path, limited_parent: Path, name: str, words: Sequence[str]
+    measured: Path, limited_parent: Path, name: str, words: Sequence[str]
 ) -> tuple[str, int, int, int]:
     own, limited = (
-        weighed / name.replace(" ", "-").replace("/", "-"),
+        measured / name.replace(" ", "-").replace("/", "-"),
         limited_parent / name.replace(" ", "-").replace("/", "-"),
     )
     folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
@@ -142,7 +142,7 @@ def _run_under_advised_limit(
 
 def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
     """Compare the workflow's search, with `beyond-ram watch` as its probe, with groups made by plain files."""
-    from beyond_ram.weighing import limit as search
+    from beyond_ram.measure import limit as search
 
     words = [*common.PYTHON, f"held = bytearray({60 * MB})"]
     record = watch("--", *words).record | {"limit": {}}

@@ -58,12 +58,12 @@ def case_group_with_a_limit_is_not_left() -> None:
             assert len(refused.stderr.splitlines()) == 1
             assert "memory.max" in refused.stderr
             assert "mkdir" in refused.stderr, "the line lacks the command that would help"
-            weighed = watch("--", *holds(60 * MB), group=group)
-            around = weighed.record["peak"]["around"]
-            assert weighed.status == 0
+            measured = watch("--", *holds(60 * MB), group=group)
+            around = measured.record["peak"]["around"]
+            assert measured.status == 0
             assert around["limit_bytes"] == 200 << 20
             assert around["peak_bytes"] > 60 * MB
-            assert "limit of 210 MB" in weighed.stderr
+            assert "limit of 210 MB" in measured.stderr
             killed = watch("--", *holds(300 * MB), group=group)
             assert killed.record["killed_for_memory"]
             assert killed.record["outcome"] == "failed"

@@ -77,11 +77,11 @@ def case_step_of_a_user() -> None:
     refused = watch("--memory-limit", "150M", "--", "true", prefix=_step(200, _worker()))
     assert refused.status == 2
     assert "sbatch --mem" in refused.stderr
-    weighed = watch("--", *holds(60 * MB), prefix=_step(200, _worker()))
-    around = weighed.record["peak"]["around"]
-    assert (weighed.status, around["limit_bytes"]) == (0, 200 << 20)
+    measured = watch("--", *holds(60 * MB), prefix=_step(200, _worker()))
+    around = measured.record["peak"]["around"]
+    assert (measured.status, around["limit_bytes"]) == (0, 200 << 20)
     assert around["peak_bytes"] > 60 * MB
-    assert weighed.record["pressure"]["of"] != "machine"
+    assert measured.record["pressure"]["of"] != "machine"
     killed = watch("--", *holds(300 * MB), prefix=_step(200, _worker()))
     assert killed.record["killed_for_memory"], killed.record
 

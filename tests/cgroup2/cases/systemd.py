@@ -84,9 +84,9 @@ def case_user_without_a_manager_is_refused() -> None:
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
     assert refused.stderr.startswith(REFUSED)
     assert "loginctl enable-linger" in refused.stderr
-    weighed = watch("--", *holds(40 * MB), prefix=prefix)
-    assert weighed.status == 0
-    assert weighed.record["peak"]["around"]["version"] == 2, "the own group was not read"
+    measured = watch("--", *holds(40 * MB), prefix=prefix)
+    assert measured.status == 0
+    assert measured.record["peak"]["around"]["version"] == 2, "the own group was not read"
     linger("nobodys")
     assert watch("--memory-limit", "150M", "--", "true", prefix=prefix).mechanism == USERS, (
         "the advised command did not help"
@@ -174,12 +174,12 @@ def case_container_with_a_read_only_group() -> None:
         assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
         assert "Read-only file system" in refused.stderr
         assert "docker run --memory" in refused.stderr
-        weighed = watch("--", *holds(60 * MB), prefix=prefix)
-        around = weighed.record["peak"]["around"]
-        assert (weighed.status, around["version"], around["limit_bytes"]) == (0, 2, 200 << 20)
+        measured = watch("--", *holds(60 * MB), prefix=prefix)
+        around = measured.record["peak"]["around"]
+        assert (measured.status, around["version"], around["limit_bytes"]) == (0, 2, 200 << 20)
         assert around["peak_bytes"] > 60 * MB
-        assert weighed.record["peak"]["kept"]["basis"] == "around"
-        assert weighed.record["pressure"]["of"] != "machine"
+        assert measured.record["peak"]["kept"]["basis"] == "around"
+        assert measured.record["pressure"]["of"] != "machine"
         killed = watch("--", *holds(300 * MB), prefix=prefix)
         assert killed.record["killed_for_memory"]
         assert killed.record["peak"]["around"]["kills"] == 1
@@ -188,9 +188,9 @@ def case_container_with_a_read_only_group() -> None:
 def case_container_with_the_tree_of_its_host() -> None:
     """/proc/self/cgroup has `/`, and the mount there is not the own group."""
     with _pod(memory_max="400M") as group:
-        weighed = watch("--", *holds(50 * MB), prefix=_container(group, "host's"))
-        around = weighed.record["peak"]["around"]
-        assert weighed.status == 0
+        measured = watch("--", *holds(50 * MB), prefix=_container(group, "host's"))
+        around = measured.record["peak"]["around"]
+        assert measured.status == 0
         assert around is None or around["limit_bytes"] == 400 << 20
 
 
@@ -198,8 +198,8 @@ def case_pod_limit_around_a_container() -> None:
     """The pod's limit kills, not the container's: the container has a kill without an `oom` event."""
     with _pod(memory_max="300M", memory_swap_max="0") as group:
         (group.parent / "memory.max").write_text("120M")
-        weighed = watch("--", *holds(200 * MB), prefix=_container(group, "read-only"))
-        assert weighed.record["killed_for_memory"]
+        measured = watch("--", *holds(200 * MB), prefix=_container(group, "read-only"))
+        assert measured.record["killed_for_memory"]
         limited = watch("--memory-limit", "250M", "--", *holds(200 * MB), prefix=_container(group, "writable"))
         assert limited.record["killed_for_memory"]
         assert limited.record["outcome"] == "failed", "it was blamed on the wrong limit"

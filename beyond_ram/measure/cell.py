@@ -1,4 +1,4 @@
-"""Weigh one cell: private folder, cache state, watched workload, record."""
+"""Measure one cell: private folder, cache state, watched workload, record."""
 
 import json
 import re
@@ -32,8 +32,8 @@ _STAYED = 0.05
 _CORPUS_FILE = re.compile(r"files/[0-9]+\.jsonl")
 
 
-class WeighingError(RuntimeError):
-    """A cell could not be weighed. The message is one line."""
+class MeasuringError(RuntimeError):
+    """A cell could not be measured. The message is one line."""
 
 
 @dataclass(frozen=True)
@@ -47,33 +47,33 @@ class Setting:
     work: Path
     """Folder for private work folders. It is on the file system that is measured."""
     began: float = field(default_factory=time.monotonic)
-    """Start of the weighing, on the clock of `time.monotonic`."""
+    """Start of the measuring, on the clock of `time.monotonic`."""
     code: str | None = None
     """Digest of the cell's code and lock."""
     reads: tuple[Path, ...] = ()
     """Files and folders that it reads beside its input. They are evicted like it."""
 
 
-def weigh(setting: Setting, runs: Path) -> None:
-    """Weigh one run and write its folder below `runs`. A warm run follows a complete run in the same private folder.
+def measure(setting: Setting, runs: Path) -> None:
+    """Measure one run and write its folder below `runs`. A warm run follows a complete run in the same private folder.
 
-    Raises WeighingError if the run failed.
+    Raises MeasuringError if the run failed.
     """
     job = setting.job
     with private_folder(setting.work, job.path) as work:
         prepare(setting, work)
         out = runs / job.path
         if job.limit_mb:
-            record = again_until_done(lambda: weighed(setting, work, out), out)
+            record = again_until_done(lambda: run_once(setting, work, out), out)
         else:
-            record = _weighed_served(setting, work, out, job.served) if job.served else weighed(setting, work, out)
+            record = _measured_served(setting, work, out, job.served) if job.served else run_once(setting, work, out)
         finish(setting, work, out, record)
 
 
-def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> dict[str, Any]:
-    """Weigh a run together with its endpoint. Add its requests to the record and write requests.csv."""
+def _measured_served(setting: Setting, work: Path, out: Path, spec: Served) -> dict[str, Any]:
+    """Measure a run together with its endpoint. Add its requests to the record and write requests.csv."""
     if cannot_be(setting.lock):
-        return weighed(setting, work, out)
+        return run_once(setting, work, out)
     if spec.storage == "s3" and not has_package(setting.lock, "moto"):
         return _not_run(command(setting, work), out, "this stack has no S3 server: its lock lacks moto")
     xet, repository = spec.conditions.get("xet") == "yes", Path(spec.repository)
@@ -83,9 +83,9 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
         repository = served.copied(repository, work / "served")
     try:
         with served.serving(spec, repository, work, setting.python) as endpoint:
-            record = weighed(setting, work, out, WatchOptions(environment=endpoint.environment, needed=endpoint.lives))
+            record = run_once(setting, work, out, WatchOptions(environment=endpoint.environment, needed=endpoint.lives))
     except served.ServingError as reason:
-        raise WeighingError(f"{setting.job.path}: {reason}") from None
+        raise MeasuringError(f"{setting.job.path}: {reason}") from None
     # The endpoint logs a request after answering it, so the log is complete only when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
     if endpoint.log and record["outcome"] != "not_applicable":
@@ -108,7 +108,7 @@ def prepare(setting: Setting, work: Path) -> None:
         status, output = processes.run(command(setting, work))
         sys.stderr.write(output.decode(errors="replace"))
         if status:
-            raise WeighingError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
+            raise MeasuringError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
 
 
 def command(setting: Setting, work: Path) -> list[str]:
@@ -122,7 +122,7 @@ def command(setting: Setting, work: Path) -> list[str]:
     return [setting.python, job.program, *inputs, "--work-dir", str(work), *job.arguments]
 
 
-def weighed(setting: Setting, work: Path, out: Path, how: WatchOptions | None = None) -> dict[str, Any]:
+def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None = None) -> dict[str, Any]:
     """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first.
 
     `how` adds to the options that the job has, or replaces its limits.
@@ -228,7 +228,7 @@ def finish(
 ) -> None:
     """Complete the record with the cell, the lock and the results of the checks, call `last`, and write the record.
 
-    Raises WeighingError if the run failed, DamagedError if one of its files is incomplete.
+    Raises MeasuringError if the run failed, DamagedError if one of its files is incomplete.
     """
     job = setting.job
     check_end(job, record)
@@ -242,13 +242,13 @@ def finish(
     elif record["completed_work"] and job.checked:
         status, output = processes.run([*command(setting, work), "--check"])
         if status:
-            raise WeighingError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
+            raise MeasuringError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
         record["work"] |= json.loads(output)
     elif record["outcome"] == "failed" and not record["completed_work"]:
         how = f"status {record['exit_status']}, signal {record['signal']}"
         if record.get("killed_for_memory"):
             how += _NO_ROOM
-        raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
+        raise MeasuringError(f"{job.path}: failed with {how}, before its work was done")
     record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
     record["provenance"] |= {
@@ -262,21 +262,21 @@ def finish(
     last()
     # Includes time outside the measurement: start of the driver, input, earlier runs, probes, checks. The budget counts
     # it.
-    record["weighing_s"] = round(time.monotonic() - setting.began, 3)
+    record["measuring_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     records.run(out)
     records.samples(out)
 
 
 def check_end(job: Job, record: dict[str, Any]) -> None:
-    """Raise WeighingError unless the run ended by itself, at its limit, or because we stopped it on purpose.
+    """Raise MeasuringError unless the run ended by itself, at its limit, or because we stopped it on purpose.
 
     This also holds after the work is done, because the teardown is measured too.
     """
     killed = record["signal"] == "SIGKILL" and record["outcome"] == "failed"  # no program ends like this by itself
     if killed or record["signal"] in _EXTERNAL_SIGNALS:
         why = _NO_ROOM if record["killed_for_memory"] else ""
-        raise WeighingError(f"{job.path}: ended from outside, by {record['signal']}{why}")
+        raise MeasuringError(f"{job.path}: ended from outside, by {record['signal']}{why}")
 
 
 def _event_reason(out: Path, name: str) -> str | None:

@@ -12,9 +12,9 @@ import pytest
 from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.scripts import Script
+from beyond_ram.measure.cell import Setting
+from beyond_ram.measure.limit import TOLERANCE, measure_limit, next_limit
 from beyond_ram.watch import groups
-from beyond_ram.weighing.cell import Setting
-from beyond_ram.weighing.limit import TOLERANCE, next_limit, weigh_limit
 
 from ..watch.conftest import needs_group
 
@@ -28,7 +28,7 @@ sum(mapped[at] for at in range(0, len(mapped), mmap.PAGESIZE))
 """
 
 
-def weigh(folder: Path, text: str = "", speed_share: float | None = None) -> dict[str, Any]:
+def measure(folder: Path, text: str = "", speed_share: float | None = None) -> dict[str, Any]:
     """The record of a script's search."""
     (folder / "own.py").write_text(text)
     script = Script.model_construct(**{**Script(file="own.py").model_dump(), "file": str(folder / "own.py")})
@@ -38,7 +38,7 @@ def weigh(folder: Path, text: str = "", speed_share: float | None = None) -> dic
     (cell,) = experiment.cells("limits")
     job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))  # type: ignore[arg-type]
     job = job.but(program=str(ROOT / job.program))
-    weigh_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
+    measure_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
     record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
     return record
 
@@ -61,7 +61,7 @@ def test_search_takes_few_runs_where_the_guess_is_right(needed: float, most: int
 @pytest.mark.cgroup
 @needs_group
 def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path: Path) -> None:
-    record = weigh(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
+    record = measure(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
     limit, line = record["limit"], limits([(record, [])]).iloc[0]
     # Just below what it needs, a program may also wait for its own code without end.
     assert line["ended_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * line["ended_at_bytes"]
@@ -80,7 +80,7 @@ def test_without_a_group_the_limit_is_not_run(tmp_path: Path, monkeypatch: pytes
         raise groups.GroupError("the memory controller is not delegated to us")
 
     monkeypatch.setattr(groups, "make", none)
-    record = weigh(tmp_path)
+    record = measure(tmp_path)
     assert record["limit"]["not_run"] == "no memory limit can be set here: the memory controller is not delegated to us"
     line = limits([(record, [])]).iloc[0]
     assert line["completed_at_bytes"] is None
@@ -94,8 +94,8 @@ def test_slow_run_is_timed_out_not_killed(tmp_path: Path, monkeypatch: pytest.Mo
         measured = {"duration_s": 1.0, "major_faults": 0, "completed_work": outcome == "completed"}
         return measured | {"limit_bytes": limit_bytes, "outcome": outcome}
 
-    monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
-    limit = weigh(tmp_path)["limit"]
+    monkeypatch.setattr("beyond_ram.measure.limit._probe", probe)
+    limit = measure(tmp_path)["limit"]
     assert (limit["killed_at_bytes"] or 0) < 20 * MB < limit["timed_out_at_bytes"] < 40 * MB
     assert limit["timed_out_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["timed_out_at_bytes"]
 
@@ -112,8 +112,8 @@ def test_speed_is_decided_from_noisy_pairs(tmp_path: Path, monkeypatch: pytest.M
         measured = {"duration_s": work_s, "work_s": work_s, "waited_s": None, "major_faults": 0, "outcome": outcome}
         return measured | {"limit_bytes": limit_bytes, "completed_work": outcome == "completed"}
 
-    monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
-    record = weigh(tmp_path, speed_share=0.9)
+    monkeypatch.setattr("beyond_ram.measure.limit._probe", probe)
+    record = measure(tmp_path, speed_share=0.9)
     limit = record["limit"]
     assert limit["speed_kept_at_bytes"] >= limit["completed_at_bytes"]
     if kept_from_mb == 20:
@@ -135,10 +135,10 @@ def test_mapped_files_need_no_room_below_a_limit(tmp_path: Path, monkeypatch: py
 
     A busy machine does not make a run three times slower than the previous one.
     """
-    monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
-    monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 0.3)
+    monkeypatch.setattr("beyond_ram.measure.limit._LEAD", 1)
+    monkeypatch.setattr("beyond_ram.measure.limit.TOLERANCE", 0.3)
     (tmp_path / "file").write_bytes(bytes(60 * MB))
-    record = weigh(tmp_path, MAPPING.format(file=str(tmp_path / "file")), speed_share=0.3)
+    record = measure(tmp_path, MAPPING.format(file=str(tmp_path / "file")), speed_share=0.3)
     limit = record["limit"]
     assert limit["completed_at_bytes"] < 50 * MB < 60 * MB < record["peak"]["rss_bytes"]
     assert limits([(record, [])]).iloc[0]["error_rss"] > 0.5

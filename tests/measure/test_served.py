@@ -18,9 +18,9 @@ import pytest
 
 from beyond_ram.experiment import ConfigError, Job, Served, load
 from beyond_ram.hub import Hub
+from beyond_ram.measure import served
+from beyond_ram.measure.cell import MeasuringError, Setting, measure
 from beyond_ram.watch import GuardError, procfs
-from beyond_ram.weighing import served
-from beyond_ram.weighing.cell import Setting, WeighingError, weigh
 
 from ..conftest import ROOT, interpreter
 from ..repositories.test_webdataset import TARS, repository
@@ -247,8 +247,8 @@ def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) ->
 
     thread = threading.Thread(target=kill)
     thread.start()
-    with pytest.raises((WeighingError, GuardError), match=message):
-        weigh(setting, tmp_path / "runs")
+    with pytest.raises((MeasuringError, GuardError), match=message):
+        measure(setting, tmp_path / "runs")
     assert time.monotonic() - killed[0] < 10
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from beyond_ram.weighing.files_read import FilesRead
+from beyond_ram.measure.files_read import FilesRead
 
 # A child of the process has one file open and one mapped, says so, and waits.
 PROGRAM = """

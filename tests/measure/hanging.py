@@ -10,7 +10,7 @@ from beyond_ram.watch import procfs
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "envs" / "current.txt"
 # Run unmeasured for the caches, measure, check; then ask git for the commit and write the record.
-PHASES = ("first", "weighed", "check", "record")
+PHASES = ("first", "measured", "check", "record")
 # If the file `hang` exists: sleep, with a child in another session, both ignoring SIGTERM; or, if it says `eat`, take
 # memory.
 _STOP = """
@@ -30,7 +30,7 @@ import events
 {_STOP}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 phase = "check" if "--check" in sys.argv else "first"
-phase = "weighed" if "BEYOND_RAM_EVENTS" in os.environ else phase
+phase = "measured" if "BEYOND_RAM_EVENTS" in os.environ else phase
 # This fails in a folder that another run used.
 (pathlib.Path(given["--work-dir"]) / phase).touch(exist_ok=False)
 if phase == given["--case"] and (pathlib.Path.cwd() / "hang").exists():
@@ -65,11 +65,11 @@ def cell(phase: str) -> str:
     return f"guarded/stack~current/case~{phase}/cache~warm/rep~1"
 
 
-def weigh(phase: str) -> list[str]:
+def measure(phase: str) -> list[str]:
     """Return the command, which must run in the folder."""
     job = Job(path=cell(phase), workload="soak", program="program.py", arguments=("--case", phase))
     job = job.but(warmed=True, page_cache="kept", checked=True)
-    command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--python", sys.executable]
+    command = ["beyond-ram", "measure", "--runs", "runs", "--work", "private", "--python", sys.executable]
     return [*command, "--lock", str(LOCK), job.model_dump_json(exclude_defaults=True)]
 
 

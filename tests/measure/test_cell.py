@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import Job
+from beyond_ram.measure import limit as probing
+from beyond_ram.measure.cell import MeasuringError, Setting, measure
+from beyond_ram.measure.interruption import measure_interrupted
+from beyond_ram.measure.limit import measure_limit
 from beyond_ram.watch.pagecache import evict, residency
-from beyond_ram.weighing import limit as probing
-from beyond_ram.weighing.cell import Setting, WeighingError, weigh
-from beyond_ram.weighing.interruption import weigh_interrupted
-from beyond_ram.weighing.limit import weigh_limit
 
 from ..watch.conftest import needs_group
 
@@ -99,8 +99,8 @@ def test_run_killed_from_outside_is_no_result(
 ) -> None:
     """Also after its work, because the teardown is measured too."""
     thread = end(tmp_path / "pid", number)
-    with pytest.raises(WeighingError, match=f"{path_of('cold')}: ended from outside, by {number.name}"):
-        weigh(setting(stops), tmp_path / "runs")
+    with pytest.raises(MeasuringError, match=f"{path_of('cold')}: ended from outside, by {number.name}"):
+        measure(setting(stops), tmp_path / "runs")
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))
     assert not (tmp_path / "private").exists(), "its private folder is left"
@@ -119,7 +119,7 @@ def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(
     cell = setting("never")
     with rows.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         assert not stays or mapped.find(b"\0" * 999) < 0  # the kernel evicts no page that is mapped
-        weigh(replace(cell, job=cell.job.but(reads=(str(rows),))), tmp_path / "runs")
+        measure(replace(cell, job=cell.job.but(reads=(str(rows),))), tmp_path / "runs")
     notes = [note["why"] for note in record_of(tmp_path)["missing"] if note["what"] == "a cold page cache"]
     assert bool(notes) == stays
 
@@ -129,7 +129,7 @@ def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(
 def test_run_that_fails_after_its_work_is_a_result(
     setting: Callable[..., Setting], tmp_path: Path, stops: str, status: int | None, number: str | None
 ) -> None:
-    weigh(setting(stops), tmp_path / "runs")
+    measure(setting(stops), tmp_path / "runs")
     record = record_of(tmp_path)
     assert [record[key] for key in ("outcome", "completed_work", "exit_status", "signal")] == [
         "failed",
@@ -143,21 +143,21 @@ def test_run_that_fails_after_its_work_is_a_result(
 def test_run_that_ends_before_its_work_has_failed_whatever_its_status(
     setting: Callable[..., Setting], tmp_path: Path
 ) -> None:
-    with pytest.raises(WeighingError, match="before its work was done"):
-        weigh(setting("halfway"), tmp_path / "runs")
+    with pytest.raises(MeasuringError, match="before its work was done"):
+        measure(setting("halfway"), tmp_path / "runs")
 
 
 @pytest.mark.slow
 def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting: Callable[..., Setting], tmp_path: Path) -> None:
     both = [setting("after", cache, interrupted=True) for cache in ("interrupted", "rerun")]
     thread = end(tmp_path / "pid", signal.SIGKILL)
-    with pytest.raises(WeighingError, match=f"{path_of('rerun')}: ended from outside, by SIGKILL"):
-        weigh_interrupted(*both, tmp_path / "runs")
+    with pytest.raises(MeasuringError, match=f"{path_of('rerun')}: ended from outside, by SIGKILL"):
+        measure_interrupted(*both, tmp_path / "runs")
     thread.join()
     assert record_of(tmp_path, "interrupted")["outcome"] == "interrupted_on_purpose"
     assert not (tmp_path / "runs" / path_of("rerun") / "run.json").exists()
     both = [setting("nowhere", cache, interrupted=True) for cache in ("interrupted", "rerun")]
-    weigh_interrupted(*both, tmp_path / "runs")
+    measure_interrupted(*both, tmp_path / "runs")
     assert record_of(tmp_path, "rerun")["outcome"] == "completed"
 
 
@@ -177,7 +177,7 @@ def test_probe_killed_from_outside_ends_the_limit_search(
     once = probing._probe
     monkeypatch.setattr(probing, "_probe", probe)
     thread = end(tmp_path / "pid", number)
-    with pytest.raises(WeighingError, match=f"ended from outside, by {number.name}"):
-        weigh_limit(setting("nowhere"), tmp_path / "runs")
+    with pytest.raises(MeasuringError, match=f"ended from outside, by {number.name}"):
+        measure_limit(setting("nowhere"), tmp_path / "runs")
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))

@@ -7,8 +7,8 @@ from statistics import fmean
 from ..analysis.frame import Key, key
 from ..analysis.sequential import AT, Open
 from ..experiment import Cell
-from .blocks import Block, fitting, order
 from .cells import Run
+from .order import Block, fitting, order
 
 Runs = Mapping[Cell, Run]
 
@@ -51,7 +51,7 @@ def _blocks(asked: list[Open], runs: Runs) -> tuple[list[Block[Cell]], dict[Cell
     cells, times = dict[Key, Cell](), dict[Cell, list[float]]()
     for cell, (record, _) in runs.items():
         cells[key(record["cell"])] = replace(cell, rep=1)
-        times.setdefault(replace(cell, rep=1), []).append(record["weighing_s"])
+        times.setdefault(replace(cell, rep=1), []).append(record["measuring_s"])
     seconds_of = {cell: fmean(spent) for cell, spent in times.items()}
     blocks = dict[tuple[Cell, ...], float]()
     for one in asked:

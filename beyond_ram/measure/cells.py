@@ -12,8 +12,8 @@ from ..metrics import Events, Record
 from ..run_files import COLUMNS, RUN_FILES
 from ..text import foreign
 from ..watch import machine, write_record
-from ..weighing import processes
-from ..weighing.cell import WeighingError
+from . import processes
+from .cell import MeasuringError
 
 Run = tuple[Record, Events]
 How = Mapping[str, str]
@@ -36,7 +36,7 @@ def run(
 ) -> dict[Cell, Run]:
     """A run, with its rerun if it is interrupted: from disk, or measured as by its rule; then `begin` is called first.
 
-    A program that fails is a result with its reason. Raises WeighingError if the run was ended from outside, or could
+    A program that fails is a result with its reason. Raises MeasuringError if the run was ended from outside, or could
     not begin.
     """
     states, runs = ("interrupted", "rerun"), results / "runs"
@@ -54,7 +54,7 @@ def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
     missing = [runs / job.path / RUN_FILES[2] for job in jobs]
     for record in missing:
         record.unlink(missing_ok=True)
-    words = [sys.executable, "-m", "beyond_ram", "weigh", f"--runs={runs}", f"--work={results / 'private'}"]
+    words = [sys.executable, "-m", "beyond_ram", "measure", f"--runs={runs}", f"--work={results / 'private'}"]
     words += [f"--{name}={how[name]}" for name in ("python", "lock", "code")]
     words += [job.model_dump_json(exclude_defaults=True) for job in jobs]
     status, _ = processes.run(["sh", "-c", f"exec {shlex.join(words)} 2> {shlex.quote(str(log))}"])
@@ -62,7 +62,7 @@ def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
         printed = [foreign(line) for line in end_of(log).splitlines()]
         last = printed[-1] if printed else processes.ending(status)
         if not last.startswith(f"beyond-ram: {path}: ") or "ended from outside" in last:
-            raise WeighingError(last)
+            raise MeasuringError(last)
         own = [line for line in printed if line and not line.startswith(("beyond-ram: ", f"{path}: "))]
         for record in missing:
             if not record.exists():
@@ -75,6 +75,6 @@ def _write_failed(out: Path, workload: str, reason: str, code: str) -> None:
     write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
     write(out / RUN_FILES[1], "")
     record: dict[str, Any] = dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
-    record |= {"outcome": "failed", "reason": reason, "completed_work": False, "workload": workload, "weighing_s": 0.0}
+    record |= {"outcome": "failed", "reason": reason, "completed_work": False, "workload": workload, "measuring_s": 0.0}
     record |= {"cell": records.cell(out), "command": [], "work": {}, "peak": {}, "sampler": {}}
     write_record(record | {"provenance": {"versions": {}, **machine.provenance({}), "code_sha256": code}}, out)

@@ -1,4 +1,4 @@
-"""`beyond-ram weigh`: measure one cell, as called by the rules."""
+"""`beyond-ram measure`: measure one cell, as called by the rules."""
 
 import argparse
 import signal
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("weigh", help="measure one cell of an experiment (called by rules)")
+    parser = commands.add_parser("measure", help="measure one cell of an experiment (called by rules)")
     parser.add_argument("--runs", type=Path, required=True, help="folder for all runs")
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--python", required=True, help="interpreter of the stack")
@@ -25,12 +25,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from ..measure.cell import Setting, measure
+    from ..measure.interruption import measure_interrupted
+    from ..measure.limit import measure_limit
+    from ..measure.processes import age_s
+    from ..measure.why import add_why
     from ..parent_process import end_with_snakemake, restore_threads
-    from ..weighing.cell import Setting, weigh
-    from ..weighing.interruption import weigh_interrupted
-    from ..weighing.limit import weigh_limit
-    from ..weighing.processes import age_s
-    from ..weighing.why import add_why
 
     # If the user ends the run, delete the private folder too.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -43,12 +43,12 @@ def run(arguments: argparse.Namespace) -> int:
         Setting(job, arguments.python, arguments.lock, arguments.work, began=began, code=arguments.code) for job in jobs
     ]
     if len(settings) == 1:
-        (weigh_limit if jobs[0].find_limit else weigh)(settings[0], arguments.runs)
+        (measure_limit if jobs[0].find_limit else measure)(settings[0], arguments.runs)
         if jobs[0].why:
             add_why(settings[0], arguments.runs)
     else:
         interrupted, rerun = settings
-        weigh_interrupted(interrupted, rerun, arguments.runs)
+        measure_interrupted(interrupted, rerun, arguments.runs)
     return 0
 
 

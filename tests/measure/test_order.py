@@ -2,7 +2,7 @@
 
 import itertools
 
-from beyond_ram.rounds import Block, fitting, order
+from beyond_ram.measure.order import Block, fitting, order
 
 BLOCKS = [Block(name, (f"{name}1", f"{name}2", f"{name}3")) for name in "abcdefgh"]
 

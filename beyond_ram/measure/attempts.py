@@ -14,7 +14,7 @@ _POINTS = 300
 _READINGS = ("rss_bytes", "anon_bytes", "kept_bytes")
 
 
-def again_until_done(weighed: Callable[[], dict[str, Any]], out: Path) -> dict[str, Any]:
+def again_until_done(run_once: Callable[[], dict[str, Any]], out: Path) -> dict[str, Any]:
     """Run a command until it completes. Return the last record with all `attempts`, each as `attempt`
     describes it.
 
@@ -23,7 +23,7 @@ def again_until_done(weighed: Callable[[], dict[str, Any]], out: Path) -> dict[s
     """
     attempts: list[dict[str, Any]] = []
     while True:
-        record = weighed()
+        record = run_once()
         if record["outcome"] == "not_applicable":
             return record
         attempts.append(attempt(record, out))

@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.experiment import Job, Served
 from beyond_ram.files import DamagedError
-from beyond_ram.weighing import integrity
+from beyond_ram.measure import integrity
 
 from . import hanging
 
@@ -22,7 +22,7 @@ def test_broken_interpreter_gets_one_line(tmp_path: Path, kind: str) -> None:
     if kind != "gone":
         python.write_bytes({"empty": b"", "no program": b"\x7fELF garbage", "fails": b"#!/bin/sh\nexit 3\n"}[kind])
         python.chmod(0o755)
-    command = hanging.weigh("weighed")
+    command = hanging.measure("measured")
     command[command.index("--python") + 1] = "stack/bin/python"
     done = subprocess.run(command, cwd=tmp_path, env=hanging.environment(tmp_path), capture_output=True, text=True)
     assert done.returncode == 2

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import Job
-from beyond_ram.weighing import randomised
-from beyond_ram.weighing.cell import Setting, weigh
+from beyond_ram.measure import randomised
+from beyond_ram.measure.cell import Setting, measure
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"""
@@ -43,11 +43,11 @@ def test_each_run_draws_a_seed_and_records_it(tmp_path: Path) -> None:
             program=str(tmp_path / "program.py"),
             arguments=("--tell", str(environment_file)),
         )
-        weigh(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
+        measure(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
         records.append(json.loads((tmp_path / "runs" / path / "run.json").read_text()))
         drawn = records[-1]["provenance"]["randomised"]
         assert json.loads(environment_file.read_text()) == randomised.environment(drawn["seed"])
         assert drawn["padding_bytes"] == len(randomised.environment(drawn["seed"])["BEYOND_RAM_PADDING"])
-        assert records[-1]["weighing_s"] >= records[-1]["duration_s"]
+        assert records[-1]["measuring_s"] >= records[-1]["duration_s"]
     seeds = [record["provenance"]["randomised"]["seed"] for record in records]
     assert seeds[0] != seeds[1]

@@ -9,8 +9,8 @@ import pytest
 
 from beyond_ram.experiment import Job
 from beyond_ram.experiment.records import run as read_run
-from beyond_ram.weighing.attempts import MOST, again_until_done
-from beyond_ram.weighing.cell import Setting, weigh
+from beyond_ram.measure.attempts import MOST, again_until_done
+from beyond_ram.measure.cell import Setting, measure
 
 from ..watch.conftest import needs_group
 
@@ -39,7 +39,7 @@ def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path: Pa
     (tmp_path / "program.py").write_text(PROGRAM)
     path = "limited/stack~current/case~flat/cache~cold/rep~1"
     job = Job(path=path, workload="soak", program=str(tmp_path / "program.py"), limit_mb=LIMIT_MB)
-    weigh(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
+    measure(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
     record, _ = read_run(tmp_path / "runs" / path)
     attempts = record["attempts"]
     assert [one["outcome"] for one in attempts] == ["killed_at_limit", "completed"]
@@ -53,7 +53,7 @@ def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path: Pa
         assert max(point["rss_bytes"] for point in one["course"]) == one["peak_bytes"]
 
 
-def _weighed(folder: Path, outcome: str, shards: int) -> dict[str, Any]:
+def _measured(folder: Path, outcome: str, shards: int) -> dict[str, Any]:
     """The record and files of a start that finished some shards."""
     (folder / "samples.csv").write_text("t_s,rss_bytes,anon_bytes\n0,5,3\n1,9,4\n")
     events = [{"t_s": 0.5, "event": "shard", "shard": n, "from_cache": False, "rows": 1, "tokenizer_calls": 0,
@@ -78,5 +78,5 @@ def test_starts_end_when_the_next_would_be_the_same(
     outcomes: list[tuple[str, int]], starts: int, tmp_path: Path
 ) -> None:
     coming = iter(outcomes)
-    record = again_until_done(lambda: _weighed(tmp_path, *next(coming)), tmp_path)
+    record = again_until_done(lambda: _measured(tmp_path, *next(coming)), tmp_path)
     assert [one["outcome"] for one in record["attempts"]] == [outcome for outcome, _ in outcomes[:starts]]

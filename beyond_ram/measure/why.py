@@ -13,7 +13,7 @@ from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..text import foreign
 from ..watch import WatchOptions, write_record
-from .cell import Setting, WeighingError, check_end, weighed
+from .cell import MeasuringError, Setting, check_end, run_once
 from .private import private_folder
 from .scripts import ERRORS, apart, failure, reason_of
 
@@ -26,14 +26,14 @@ _MEMRAY = {"PYTHONMALLOC": "malloc"}
 _PATIENCE, _PATIENCE_S = 10, 300
 
 
-class EndedEarlyError(WeighingError):
+class EndedEarlyError(MeasuringError):
     """The script ended before what it holds could be released."""
 
 
 def add_why(setting: Setting, runs: Path) -> None:
     """Run a cell's script once more, and put what holds its memory at its end into the record of its run.
 
-    Nothing is done for a run that did not finish its work. Raises WeighingError where the run was ended from outside.
+    Nothing is done for a run that did not finish its work. Raises MeasuringError where the run was ended from outside.
     """
     out = runs / setting.job.path
     record = records.record(out)
@@ -44,7 +44,7 @@ def add_why(setting: Setting, runs: Path) -> None:
             record["why"] = explain(setting, folder, _PATIENCE * record["duration_s"] + _PATIENCE_S)
         except EndedEarlyError as reason:
             record["why"] = {"not_run": str(reason)}
-    record["weighing_s"] = round(time.monotonic() - setting.began, 3)
+    record["measuring_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
 
 
@@ -54,7 +54,7 @@ def explain(
     """Run the script and release what it holds at its end; the result of the program, with the peak of the run.
 
     With memray in its environment a second run gives the call sites of what stayed. Raises EndedEarlyError where a run
-    has no result, WeighingError where it was ended from outside.
+    has no result, MeasuringError where it was ended from outside.
     """
     show("running the script, and releasing what it holds")
     result = _explained(setting, out / "run", timeout_s)
@@ -69,7 +69,7 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
     setting = apart(Setting(job, setting.python, setting.lock, setting.work))
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, job.path) as work:
-        record = weighed(setting, work, out, WatchOptions(timeout_s=timeout_s, environment=_MEMRAY if memray else {}))
+        record = run_once(setting, work, out, WatchOptions(timeout_s=timeout_s, environment=_MEMRAY if memray else {}))
         errors = end_of(work / ERRORS)
         write(out / "stderr.txt", errors)
         write_record(record, out)

@@ -10,9 +10,9 @@ wildcard_constraints:
     run=experiment.run_pattern(CONFIG.run()),
 
 
-rule weigh:
+rule measure:
     input:
-        unpack(lambda w: weigh_input(cell_of(w.run))),
+        unpack(lambda w: measure_input(cell_of(w.run))),
     output:
         run_files("{run}"),
     log:
@@ -24,6 +24,6 @@ rule weigh:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(cell_of(w.run), attempt),
     params:
-        **weigh_params(lambda w: [cell_of(w.run)]),
+        **measure_params(lambda w: [cell_of(w.run)]),
     shell:
-        WEIGH
+        MEASURE

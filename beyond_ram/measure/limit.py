@@ -13,7 +13,7 @@ from ..experiment import records
 from ..files import end_of
 from ..metrics.limits import ENDED_AT, ended_at
 from ..watch import LimitError, WatchOptions
-from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
+from .cell import MeasuringError, Setting, check_end, finish, prepare, run_once
 from .files_read import FilesRead
 from .private import private_folder
 from .scripts import ERRORS, failure
@@ -33,23 +33,23 @@ _LEAD, _PAIRS = 3, 9
 _TOO_SLOW = 3
 
 
-def weigh_limit(setting: Setting, runs: Path, budget_s: float = math.inf) -> None:
-    """Weigh a run without a limit, then search the smallest limit, and write both into run.json.
+def measure_limit(setting: Setting, runs: Path, budget_s: float = math.inf) -> None:
+    """Measure a run without a limit, then search the smallest limit, and write both into run.json.
 
     No run under a limit begins that would, as long as the one without, end after `budget_s`; `out_of_budget` says so.
 
     Every probe starts fresh: a private folder, prepared input, none of it in the page cache, nor of the other files
     that the run without a limit was seen to read. (The kernel does not charge a probe for pages that another process
-    has read.) Raises WeighingError if the run without a limit failed, or if a run was ended from outside.
+    has read.) Raises MeasuringError if the run without a limit failed, or if a run was ended from outside.
     """
     out, ends_at = runs / setting.job.path, time.monotonic() + budget_s
     with private_folder(setting.work, setting.job.path) as work:
         prepare(setting, work)
         files_read = FilesRead()
-        record = weighed(setting, work, out, WatchOptions(on_event=files_read.at_event, needed=files_read.look))
+        record = run_once(setting, work, out, WatchOptions(on_event=files_read.at_event, needed=files_read.look))
         check_end(setting.job, record)
         if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
-            raise WeighingError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
+            raise MeasuringError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
         setting = replace(setting, reads=(*setting.reads, *files_read.outside(setting.work)))
         if record["outcome"] != "not_applicable":
             advised = advise(record)
@@ -136,7 +136,7 @@ def _keeps_speed(
             pair[side] = _probe(setting, side, timeout_s)
         free, limited = pair[None], pair[limit_bytes]
         if not free["completed_work"]:
-            raise WeighingError(f"{setting.job.path}: a run without a limit ended without its work: {free['outcome']}")
+            raise MeasuringError(f"{setting.job.path}: a run without a limit ended without its work: {free['outcome']}")
         kept = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
         lead += 1 if kept else -1
         probes.append(
@@ -175,7 +175,7 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
         private_folder(setting.work, f"probe/{setting.job.path}") as out,
     ):
         prepare(setting, work)
-        record = weighed(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
+        record = run_once(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
         done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
     done = "done" if record["completed_work"] else "not done"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from beyond_ram.weighing.remedies import REMEDIES
+from beyond_ram.measure.remedies import REMEDIES
 
 
 def test_every_remedy_is_in_the_docs(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""Start helper processes (not the watched one) below a guard, so that they end with the weighing."""
+"""Start helper processes (not the watched one) below a guard, so that they end with the measuring."""
 
 import contextlib
 import math

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..watch import WatchOptions
-from .cell import Setting, WeighingError, finish, prepare, weighed
+from .cell import MeasuringError, Setting, finish, prepare, run_once
 from .private import private_folder
 
 
-def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
-    """Weigh a cold run that is killed after `stop_after` shards, then the same command in the same folder.
+def measure_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
+    """Measure a cold run that is killed after `stop_after` shards, then the same command in the same folder.
 
-    Raises WeighingError if the run ended before the kill, survived it, or if the second run failed.
+    Raises MeasuringError if the run ended before the kill, survived it, or if the second run failed.
     """
     path, stop_after = interrupted.job.path, interrupted.job.stop_after
     with private_folder(interrupted.work, path) as work:
@@ -28,9 +28,9 @@ def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
                 os.killpg(pid, signal.SIGKILL)
 
         prepare(interrupted, work)
-        record = weighed(interrupted, work, runs / path, WatchOptions(new_session=True, on_event=kill_in_time))
+        record = run_once(interrupted, work, runs / path, WatchOptions(new_session=True, on_event=kill_in_time))
         if record["signal"] != "SIGKILL" or shards_done != stop_after:
-            raise WeighingError(
+            raise MeasuringError(
                 f"{path}: to be killed after {stop_after} shards, it ended after {shards_done} "
                 f"with status {record['exit_status']}, signal {record['signal']}"
             )
@@ -38,7 +38,7 @@ def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
         record["outcome"] = "interrupted_on_purpose"
         finish(interrupted, work, runs / path, record)
         out, rerun = runs / rerun.job.path, replace(rerun, began=time.monotonic())
-        finish(rerun, work, out, weighed(rerun, work, out))
+        finish(rerun, work, out, run_once(rerun, work, out))
 
 
 def _assert_group_is_dead(group: int, path: str) -> None:
@@ -49,4 +49,4 @@ def _assert_group_is_dead(group: int, path: str) -> None:
         except ProcessLookupError:
             return
         time.sleep(0.01)
-    raise WeighingError(f"{path}: process group {group} outlived its kill")
+    raise MeasuringError(f"{path}: process group {group} outlived its kill")

@@ -9,8 +9,8 @@ import pytest
 
 from beyond_ram.analysis.sequential import AT, Open, open_questions
 from beyond_ram.experiment import Cell
-from beyond_ram.rounds.cells import Run
-from beyond_ram.rounds.planned import Runs, further
+from beyond_ram.measure.cells import Run
+from beyond_ram.measure.further import Runs, further
 
 PAIRS = [("old", "new")]
 QUESTIONS = [
@@ -47,7 +47,7 @@ class Simulated:
         self.order: list[Cell] = []
 
     def run(self, cell: Cell) -> Run:
-        return {"cell": cell.parameters(), "weighing_s": SECONDS[cell.experiment]}, []
+        return {"cell": cell.parameters(), "measuring_s": SECONDS[cell.experiment]}, []
 
     def once(self, cell: Cell, undecided: int) -> Runs:
         assert undecided

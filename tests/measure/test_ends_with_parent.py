@@ -14,7 +14,7 @@ import pytest
 
 from beyond_ram.experiment import records
 
-from .hanging import PHASES, began_at, below, cell, environment, living, logs, make, weigh
+from .hanging import PHASES, began_at, below, cell, environment, living, logs, make, measure
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ SNAKEFILE = """
 rule all:
     input: expand("runs/guarded/stack~current/case~{{phase}}/cache~warm/rep~1/run.json", phase={phases})
 
-rule weigh:
+rule measure:
     output: "runs/guarded/stack~current/case~{{phase}}/cache~warm/rep~1/run.json"
     log: "{{phase}}.log"
     shell: {command!r}
@@ -32,7 +32,7 @@ rule weigh:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     make(tmp_path)
-    command = shlex.join(weigh("PHASE")).replace("{", "{{").replace("}", "}}").replace("PHASE", "{wildcards.phase}")
+    command = shlex.join(measure("PHASE")).replace("{", "{{").replace("}", "}}").replace("PHASE", "{wildcards.phase}")
     (tmp_path / "Snakefile").write_text(SNAKEFILE.format(phases=list(PHASES), command=f"{command} 2> {{log}}"))
     return tmp_path
 
@@ -87,10 +87,10 @@ def test_every_phase_ends_with_a_killed_snakemake_and_reruns(
 
 def test_second_measurement_is_refused_with_the_first_ones_pid(folder: Path, processes: dict[int, bytes]) -> None:
     (folder / "hang").write_text("sleep")
-    first = subprocess.Popen(weigh("first"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
+    first = subprocess.Popen(measure("first"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "first.reached").exists, 60, "the first was not reached")
     processes |= below(first.pid)
-    second = subprocess.run(weigh("first"), env=environment(folder), cwd=folder, capture_output=True, text=True)
+    second = subprocess.run(measure("first"), env=environment(folder), cwd=folder, capture_output=True, text=True)
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
     assert f"process {first.pid}" in second.stderr
@@ -104,13 +104,13 @@ def test_second_measurement_is_refused_with_the_first_ones_pid(folder: Path, pro
 
 def test_lock_of_a_killed_measurement_is_released(folder: Path, processes: dict[int, bytes]) -> None:
     (folder / "hang").write_text("sleep")
-    first = subprocess.Popen(weigh("check"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
+    first = subprocess.Popen(measure("check"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "check.reached").exists, 60, "the check was not reached")
     processes |= below(first.pid)
     first.kill()
     first.wait()
     (folder / "hang").unlink()
-    second = subprocess.run(weigh("check"), env=environment(folder), cwd=folder, capture_output=True, text=True)
+    second = subprocess.run(measure("check"), env=environment(folder), cwd=folder, capture_output=True, text=True)
     assert second.returncode == 0, second.stderr
     assert not living(processes)
 
@@ -120,19 +120,19 @@ def test_endpoint_ends_with_its_killed_measurement(tmp_path: Path, processes: di
     code = """
 import pathlib, sys, time
 from beyond_ram.experiment import Served
-from beyond_ram.weighing.served import serving
+from beyond_ram.measure.served import serving
 here = pathlib.Path.cwd()
 with serving(Served(repository="repository"), here / "repository", here, sys.executable) as served:
     print(served.environment["HF_ENDPOINT"], flush=True)
     time.sleep(100)
 """
-    weighing = subprocess.Popen(
+    measuring = subprocess.Popen(
         [sys.executable, "-c", code], env=environment(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
-    assert weighing.stdout
-    host, _, port = weighing.stdout.readline().strip().removeprefix("http://").partition(":")
-    processes |= below(weighing.pid)
+    assert measuring.stdout
+    host, _, port = measuring.stdout.readline().strip().removeprefix("http://").partition(":")
+    processes |= below(measuring.pid)
     with socket.create_connection((host, int(port))):  # an open connection does not keep the server alive
-        weighing.kill()
-        weighing.communicate()
+        measuring.kill()
+        measuring.communicate()
         until(lambda: not living(processes), 60, f"left running: {living(processes)}")

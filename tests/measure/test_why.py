@@ -11,8 +11,8 @@ from beyond_ram.analysis.holders import holders
 from beyond_ram.experiment import records
 from beyond_ram.experiment.scripts import Script
 from beyond_ram.experiment.workloads.script import ScriptExperiment
-from beyond_ram.weighing.cell import Setting, weigh
-from beyond_ram.weighing.why import add_why
+from beyond_ram.measure.cell import Setting, measure
+from beyond_ram.measure.why import add_why
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def record_with_why(folder: Path, text: str) -> dict[str, Any]:
     assert job.why and not other.why
     job = job.but(program=str(ROOT / job.program))
     setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private")
-    weigh(setting, folder / "runs")
+    measure(setting, folder / "runs")
     before = (folder / "runs" / job.path / "samples.csv").read_bytes()
     add_why(setting, folder / "runs")
     assert (folder / "runs" / job.path / "samples.csv").read_bytes() == before, "the first run was replaced"

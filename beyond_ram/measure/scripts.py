@@ -18,7 +18,7 @@ from ..stacks.locks import lock_sha256
 from ..text import last_line
 from ..watch import WatchOptions, write_record
 from . import integrity, processes
-from .cell import Setting, WeighingError, check_end, command, weighed
+from .cell import MeasuringError, Setting, check_end, command, run_once
 from .private import private_folder
 
 # A run may take this many times as long as the longest that completed, and some seconds more.
@@ -63,16 +63,16 @@ def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
                arguments=arguments(str(script), list(words)), **options)  # fmt: skip
 
 
-def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), how: WatchOptions | None = None) -> Ended:
-    """Weigh a run and write its folder below `runs`. A failed run is a result too.
+def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: WatchOptions | None = None) -> Ended:
+    """Measure a run and write its folder below `runs`. A failed run is a result too.
 
-    Versions in `masked` count as equal when answers are compared. Raises WeighingError if the run was ended from
+    Versions in `masked` count as equal when answers are compared. Raises MeasuringError if the run was ended from
     outside.
     """
     out = runs / setting.job.path
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, setting.job.path) as work:
-        record = weighed(apart(setting), work, out, how)
+        record = run_once(apart(setting), work, out, how)
         check_end(setting.job, record)
         write(out / "stderr.txt", end_of(work / ERRORS))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
@@ -127,7 +127,7 @@ def apart(setting: Setting) -> Setting:
 def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, Any]:
     status, output = processes.run([*command(setting, work), "--check", *(f"--mask={one}" for one in masked)])
     if status:
-        raise WeighingError(f"{setting.job.path}: its answer could not be read: {processes.ending(status)}")
+        raise MeasuringError(f"{setting.job.path}: its answer could not be read: {processes.ending(status)}")
     return dict(json.loads(output))
 
 

@@ -12,7 +12,7 @@ import pytest
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.events import faults
 from beyond_ram.hub import Conditions, Hub
-from beyond_ram.weighing.cell import Setting, weigh
+from beyond_ram.measure.cell import Setting, measure
 
 from ..conftest import interpreter
 from ..repositories.test_parquet import make
@@ -32,7 +32,7 @@ def make_repository(root: Path, tmp_path: Path) -> Path:
     return tmp_path / "n"
 
 
-def weigh_stream(
+def measure_stream(
     root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: Any
 ) -> tuple[dict[str, Any], Path]:
     matrix = AXES | {axis: [value] for axis, value in axes.items()}
@@ -42,7 +42,7 @@ def weigh_stream(
     repository = tmp_path / "n" if endpoint else make_repository(root, tmp_path)
     job = experiment.job(cell, SimpleNamespace(of=lambda *_: str(repository)))  # type: ignore[arg-type]
     job = job.but(program=str(root / job.program))
-    weigh(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
+    measure(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
     out = tmp_path / "runs" / cell.path
     events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
     assert not [fault for event in events for fault in faults(event)]
@@ -51,7 +51,7 @@ def weigh_stream(
 
 def test_two_workers_get_every_row_despite_faults_and_redirects(root: Path, python: Path, tmp_path: Path) -> None:
     shuffled = {"shuffle_buffer": 10, "input_shards": 3, "epochs": 2}
-    record, out = weigh_stream(root, python, tmp_path, redirect="yes", fault="drop-every-4", **shuffled)
+    record, out = measure_stream(root, python, tmp_path, redirect="yes", fault="drop-every-4", **shuffled)
     work = record["work"]
     assert record["outcome"] == "completed"
     assert work["rows"] == 600
@@ -80,7 +80,7 @@ def test_two_workers_get_every_row_despite_faults_and_redirects(root: Path, pyth
 
 @pytest.mark.end_to_end
 def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path) -> None:
-    record, _ = weigh_stream(root, python, tmp_path, mode="download", workers=0, xet="yes")
+    record, _ = measure_stream(root, python, tmp_path, mode="download", workers=0, xet="yes")
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_delivered"], work["rows_missing"], work["rows_wrong"]) == (300, 0, 0)
@@ -97,7 +97,7 @@ def test_killed_run_resumes_from_another_hub(
     """No row is lost, and no file of the run has one of the tokens."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     with Hub(make_repository(root, tmp_path), conditions=Conditions(redirect=True)) as hub:
-        record, out = weigh_stream(root, python, tmp_path, endpoint=hub.url, mode="resume", workers=0)
+        record, out = measure_stream(root, python, tmp_path, endpoint=hub.url, mode="resume", workers=0)
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
@@ -113,7 +113,7 @@ def test_workers_read_another_hub_and_write_no_token(
     """A request without the relay's token gets status 401."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     with Hub(make_repository(root, tmp_path)) as hub:
-        record, out = weigh_stream(root, python, tmp_path, endpoint=hub.url, start=start)
+        record, out = measure_stream(root, python, tmp_path, endpoint=hub.url, start=start)
         assert hub.requests, "the other Hub got no request"
     work = record["work"]
     assert record["outcome"] == "completed"

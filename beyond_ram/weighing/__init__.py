@@ -1,1 +1,0 @@
-"""Weigh one cell: private folder, cache state, watched workload, interruption, record."""
