@@ -49,7 +49,7 @@ rule further:
         # The last run may end after the budget.
         runtime=60 + math.ceil(CONFIG.budget_min or 0),
     params:
-        results=RESULTS,
+        results=lambda w: RESULTS,
         cells=lambda w: how_to_run(cells_to_repeat()),
         look=CONFIG.repeats,
         pairs=PAIRS,

@@ -70,7 +70,7 @@ rule ladder:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_of_largest_mb(named_cells(), attempt),
     params:
-        results=RESULTS,
+        results=lambda w: RESULTS,
         ladders={name: ladder.model_dump(mode="json") for name, ladder in LADDERS.items()},
         cells=lambda w: how_to_run(named_cells()),
         code=lambda w: code_of("scripts/ladder.py"),
