@@ -93,14 +93,41 @@ def request_mb(cell, attempt):
     return experiment.memory.request_mb(RUNS, cell, experiment_of(cell).memory_mb, attempt)
 
 
+LADDERS = CONFIG.running_ladders()
+
+
+@functools.cache
+def named_cells():
+    """The cells of all version ladders with their named versions."""
+    versions = [(ladder, version) for ladder in LADDERS.values() for version in ladder.versions]
+    cells = [cell for one, version in versions for cell in one.cells(CONFIG.cells(one.experiment), version)]
+    return list(dict.fromkeys(cells))
+
+
+@functools.cache
+def within_budget():
+    """The experiments of the requested parts, which share the budget."""
+    names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
+    return list(dict.fromkeys(names)) if CONFIG.budget_min else []
+
+
+def repeated():
+    """The experiments whose cells get further repeats if a planned question needs them."""
+    return [name for name in within_budget() if CONFIG.experiments[name].repeats is None]
+
+
+@functools.cache
+def cells_to_repeat():
+    """The last certain repeat of each cell that may have further ones."""
+    return [cell for name in repeated() for cell in CONFIG.cells(name) if cell.rep == CONFIG.repeats]
+
+
 @functools.cache
 def places_of(repeat):
     """The place of each cell within a repeat: random, but cells of an experiment follow each other."""
     cells = {name: {(name, cell.axes): None for cell in CONFIG.cells(name)} for name in CONFIG.run()}
-    for ladder in CONFIG.running_ladders().values():
-        of = CONFIG.cells(ladder.experiment)
-        varied = [cell for version in ladder.versions for cell in ladder.cells(of, version)]
-        cells.setdefault(ladder.experiment, {}).update(((cell.experiment, cell.axes), None) for cell in varied)
+    for cell in named_cells():
+        cells[cell.experiment][cell.experiment, cell.axes] = None
     blocks = [order.Block(name, tuple(of)) for name, of in cells.items()]
     return {cell: place for place, cell in enumerate(order.order(blocks, repeat, ORDER_SEED))}
 

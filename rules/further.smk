@@ -8,24 +8,6 @@ where another one ended.
 FURTHER = f"{RESULTS}/further.json", f"{RESULTS}/further.stamps.json"
 
 
-@functools.cache
-def within_budget():
-    """The experiments of the requested parts, which share the budget."""
-    names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
-    return list(dict.fromkeys(names)) if CONFIG.budget_min else []
-
-
-def repeated():
-    """The experiments whose cells get further repeats if a planned question needs them."""
-    return [name for name in within_budget() if CONFIG.experiments[name].repeats is None]
-
-
-@functools.cache
-def cells_to_repeat():
-    """The last certain repeat of each cell that may have further ones."""
-    return [cell for name in repeated() for cell in CONFIG.cells(name) if cell.rep == CONFIG.repeats]
-
-
 rule further:
     input:
         runs=lambda w: runs_for(

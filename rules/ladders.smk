@@ -5,21 +5,12 @@ Needs: a package index, runs of the named versions. Makes: locks of varied stack
 what moved; versions that cannot be locked are not run; one job runs all versions between, and uses those on disk again.
 """
 
-LADDERS = CONFIG.running_ladders()
 OUTPUT_OF_LADDERS = *table("ladders"), f"{RESULTS}/ladders/stamps.json"
 
 
 wildcard_constraints:
     ladder="|".join(LADDERS) or "-",
     variant=r"[^/+]+\+[^/]+",
-
-
-@functools.cache
-def named_cells():
-    """The cells of all version ladders with their named versions."""
-    versions = [(ladder, version) for ladder in LADDERS.values() for version in ladder.versions]
-    cells = [cell for one, version in versions for cell in one.cells(CONFIG.cells(one.experiment), version)]
-    return list(dict.fromkeys(cells))
 
 
 rule variant:
