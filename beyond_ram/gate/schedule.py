@@ -134,8 +134,8 @@ class GatePolicy:
 
     def next(self, runs: Sequence[Run]) -> list[Block]:
         """The next blocks: a round of each open cell, in random order."""
-        if not runs:
-            return self._first()
+        if first := self._first(runs):
+            return first
         look = next((look for look in LOOKS if look > self._looked), LOOKS[-1])
         while self._open and look > self._looked and all(self._rounds(runs, name) >= look for name in self._open):
             self._look(runs, look)
@@ -144,11 +144,14 @@ class GatePolicy:
         random.Random(f"{self.seed} {len(runs)}").shuffle(waiting)
         return [self._round(runs, name) for name in waiting]
 
-    def _first(self) -> list[Block]:
+    def _first(self, runs: Sequence[Run]) -> list[Block]:
         """A run of both sides of each stack that is not measured, so that its files are in the page cache."""
-        first = {str(cell["stack"]): name for name, cell in reversed(self.cases.items())}
-        blocks = [Block("first run", tuple(Member(name, f"{side}{_FIRST}") for side in SIDES), must=True)
-                  for name in first.values()]  # fmt: skip
+        first, ran = (
+            {str(cell["stack"]): name for name, cell in reversed(self.cases.items())},
+            {run.member for run in runs},
+        )
+        both = [tuple(Member(name, f"{side}{_FIRST}") for side in SIDES) for name in first.values()]
+        blocks = [Block("first run", members, must=True) for members in both if not ran.issuperset(members)]
         random.Random(self.seed).shuffle(blocks)
         return blocks
 

@@ -138,3 +138,11 @@ def test_gate_ends_if_a_side_is_not_applicable(budget_s: float) -> None:
     result, runs = gate(value, budget_s)
     assert max(repeat for _, _, repeat in runs.done) <= 4
     assert result.comparisons.empty
+
+
+def test_first_runs_that_an_earlier_call_did_not_make_come_first() -> None:
+    cells = [FIRST, SECOND.replace(stack="other")]
+    blocks = GatePolicy(cells, lambda runs: pd.DataFrame(), 1).next([])
+    assert len(blocks) == 2
+    runs = [Run(member, 1, blocks[0].name, "completed") for member in blocks[0].members]
+    assert GatePolicy(cells, lambda runs: pd.DataFrame(), 1).next(runs) == blocks[1:]
