@@ -273,8 +273,12 @@ def is_exiting(stat: bytes) -> bool:
 
 
 def same_memory(pid: int, other: int) -> bool:
-    """Whether two processes have one address space, as between vfork and exec; False if the kernel does not tell."""
-    return _KCMP is not None and _libc.syscall(_KCMP, pid, other, _KCMP_VM, 0, 0) == 0
+    """Whether two processes have one address space, as between vfork and exec; False if the kernel does not tell.
+
+    Two whose main threads have ended have none there, which the kernel calls the same.
+    """
+    same = _KCMP is not None and _libc.syscall(_KCMP, pid, other, _KCMP_VM, 0, 0) == 0
+    return same and bool(memory_lines(read(pid, "status") or b""))
 
 
 def children(pid: int, unlisted: set[int] | None = None) -> list[int]:

@@ -165,9 +165,9 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
 
 
 _COUNTED_BY = {
-    advice.GROUP: "counted by its control group",
+    advice.GROUP: "by its group, without page cache",
     advice.AROUND: "as sampled in the job's control group; shorter spikes are not in it",
-    advice.TREE: "as sampled: PSS and the net rise of shared memory; shorter spikes, pipes, sockets, ramfs not in it",
+    advice.TREE: "as sampled: PSS, net rise of shared memory; no shorter spikes, kernel memory, ramfs, secret memory",
     advice.MARKS: "from the high-water marks of its processes, without kernel memory",
     advice.RSS: "all of RSS, because its kinds are unknown",
 }

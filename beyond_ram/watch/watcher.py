@@ -14,13 +14,14 @@ import math
 import os
 import signal
 import stat
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import mask_secrets
+from .. import advice, mask_secrets
 from ..run_files import RUN_FILES
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
 from .command import Command, Order
@@ -92,6 +93,7 @@ def watch(command: Sequence[str], out: Path | None, options: WatchOptions | None
             stack.callback(run.quietly, signal.pthread_sigmask, signal.SIG_SETMASK, mask)
         if step.failed:
             run.handle_signals()
+        run.notice_stops()
         run.look_at_inputs()
         stack.callback(run.delivery.clean_up)
         run.delivery.make_scratch()
@@ -150,6 +152,14 @@ class _Run:
                 if signal.getsignal(number) != signal.SIG_IGN:
                     before = signal.signal(number, lambda number, _: self.recorded_signals.append(number))
                     self.stack.callback(self.quietly, signal.signal, number, before)
+
+    def notice_stops(self) -> None:
+        """Note it if this process was stopped, however shortly: the signal that ends a stop is seen."""
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGCONT) == signal.SIG_DFL:
+            why = "this process was stopped, and read nothing meanwhile"
+            with self.missing.step("signals"):
+                signal.signal(signal.SIGCONT, lambda *_: self.missing.note(advice.UNSEEN, why))
+                self.stack.callback(self.quietly, signal.signal, signal.SIGCONT, signal.SIG_DFL)
 
     def look_at_inputs(self) -> None:
         """Read the page cache of the inputs. Raises OSError for a missing or non-regular file."""

@@ -206,6 +206,48 @@ def test_container_of_the_command_is_no_namespace_of_others(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+def test_processes_whose_main_threads_have_ended_do_not_share_their_parents_memory(watched: Watch) -> None:
+    program = """
+import ctypes, os, platform, signal, threading, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+number, libc = {'x86_64': 60, 'aarch64': 93}[platform.machine()], ctypes.CDLL(None)
+def leader_ends(work):
+    threading.Thread(target=work).start()
+    time.sleep(0.1)
+    libc.syscall(number, 0)
+def child():
+    time.sleep(0.1)
+    held = bytearray(b'x' * 100_000_000)
+    time.sleep(0.8)
+    os._exit(0)
+def parent():
+    time.sleep(0.3)
+    if os.fork() == 0:
+        threading.Thread(target=child).start()
+        libc.syscall(number, 0)
+    time.sleep(1.5)
+    os._exit(0)
+leader_ends(parent)
+"""
+    record = watched(program)
+    assert record["peak"]["anon_bytes"] > 100 * MB
+    assert weak(record)[1] == "above"
+
+
+@pytest.mark.slow
+def test_shortest_stop_of_the_watcher_is_named(tmp_path: Path) -> None:
+    program = """
+import os, signal, time
+time.sleep(0.1)
+watcher = int(open('/proc/%d/stat' % os.getppid()).read().rpartition(')')[2].split()[1])
+os.kill(watcher, signal.SIGSTOP); time.sleep(0.05); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
+"""
+    record = run_in(tmp_path, [], program)
+    assert "was stopped" in named(record) and weak(record) == (True, "unknown")
+
+
+@pytest.mark.slow
 def test_time_without_readings_is_named(tmp_path: Path) -> None:
     program = """
 import os, signal, time
