@@ -5,9 +5,9 @@ from beyond_ram.files import read_json
 
 
 def main(snakemake):
-    runs, name, output = snakemake.params.runs, snakemake.wildcards.experiment, snakemake.output
+    runs, output = snakemake.params.runs, snakemake.output
     listed = [run for file in snakemake.input.further for run in read_json(file, "runs")["runs"]]
-    further = [f"{runs}/{run}/run.json" for run in listed if run.startswith(f"{name}/")]
+    further = [f"{runs}/{run}/run.json" for run in listed if run.startswith(f"{snakemake.wildcards.experiment}/")]
     run_jsons = [*snakemake.input.run_jsons, *further, *snakemake.params.lost]
     collected.collect(run_jsons, output.runs, output.samples)
     outdated.write_stamps(run_jsons, runs, output.stamps)

@@ -33,7 +33,7 @@ def steps_of(name, asked, releases, runs, hows, results):
             base, package, _ = parts_of(one["stack"])
             stacks = [f"{base}+{package}-{version}" for version in more]
             block = Block(one.path, tuple(one.replace(stack=stack) for stack in stacks))
-            for cell, _ in order([block], one.rep, specs.order_seed(results)):
+            for cell in order([block], one.rep, specs.order_seed(results)):
                 runs |= run(name, cell, hows, one["stack"], since, Path(results))
 
 

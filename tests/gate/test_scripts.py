@@ -33,7 +33,7 @@ def test_script_that_needs_more_memory_is_worse_and_the_same_command_goes_on(tmp
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
-        assert main(["gate", *words, "--budget", "0.15", "--out", "out"]) == 2
+        assert main(["gate", *words, "--budget", "0.01", "--out", "out"]) == 2
         first = (tmp_path / "out/blocks.jsonl").read_bytes()
         assert main(["gate", *words, "--budget", "1", "--out", "out"]) == 1
         blocks = (tmp_path / "out/blocks.jsonl").read_bytes()

@@ -77,8 +77,8 @@ def test_no_archive_is_unpacked() -> None:
         assert called.rpartition(".")[2] not in UNPACKS, f"{name}:{call.lineno}"
 
 
-# The two scripts that a shell runs: one is constant, every word of the other is quoted.
-SHELLS = {"beyond_ram/measure/processes.py", "beyond_ram/gate/schedule.py"}
+# The scripts that a shell runs: one is constant, every word of the others is quoted.
+SHELLS = {"beyond_ram/measure/processes.py", "beyond_ram/measure/cells.py", "beyond_ram/gate/schedule.py"}
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_no_shell_runs_a_users_text() -> None:
             assert name in SHELLS, f"{name}:{call.lineno}"
 
 
-def test_scripts_of_the_two_shells_are_constant_or_quoted() -> None:
+def test_scripts_of_the_shells_are_constant_or_quoted() -> None:
     for name in SHELLS:
         tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
         for node in ast.walk(tree):

@@ -20,12 +20,12 @@ def test_cut_samples_are_not_collected(tokenised: list[Path], script: Script, sp
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
     files = {name: str(folder / f"made.{name}") for name in ("runs", "samples", "stamps")}
     outputs, params = SimpleNamespace(**files), SimpleNamespace(lost=[], runs=str(folder / "runs"))
-    script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)])
+    script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)], further=[])
     for path in files.values():
         Path(path).unlink()
     spoil(samples)  # type: ignore[operator]
     with pytest.raises(SystemExit, match=str(samples)):
-        script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)])
+        script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)], further=[])
     assert not list(folder.glob("*made*"))
     assert (folder / "log").read_text().startswith(f"{samples}: ")
     assert (folder / "log").read_text().count("\n") == 1
@@ -73,7 +73,7 @@ def test_no_figure_is_drawn_from_cut_collected_files(tokenised: list[Path], root
 def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path, path: str) -> None:
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
-        f"rule collect:\n    input: run_jsons={[str(path) for path in tokenised]}\n"
+        f"rule collect:\n    input: run_jsons={[str(path) for path in tokenised]}, further=[]\n"
         "    output: runs='runs.parquet', samples='samples.parquet', stamps='stamps.json'\n"
         f"    log: 'runs.log'\n    params: lost=[], runs='runs'\n    script: {str(root / 'scripts/collect.py')!r}\n"
     )
