@@ -155,9 +155,10 @@ class _Run:
 
     def notice_stops(self) -> None:
         """Note it if this process was stopped, however shortly: the signal that ends a stop is seen."""
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGCONT) == signal.SIG_DFL:
-            why = "this process was stopped, and read nothing meanwhile"
-            with self.missing.step("signals"):
+        why = "this process was stopped, and read nothing meanwhile"
+        with self.missing.step("signals"):
+            ours = threading.current_thread() is threading.main_thread()
+            if ours and signal.getsignal(signal.SIGCONT) == signal.SIG_DFL:
                 signal.signal(signal.SIGCONT, lambda *_: self.missing.note(advice.UNSEEN, why))
                 self.stack.callback(self.quietly, signal.signal, signal.SIGCONT, signal.SIG_DFL)
 
