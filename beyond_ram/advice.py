@@ -185,8 +185,10 @@ def _unseen(record: Mapping[str, Any]) -> str:
 
 
 def between_bytes(peak: Mapping[str, Any]) -> int:
-    """Upper bound of what was kept beyond the peak, between two readings or before an exec, by the page faults and by
-    the largest RSS of one process, which outlives exec."""
+    """How many bytes the peak may have missed, at most: between two readings, or before an exec.
+
+    Page faults bound it, and so does the largest RSS of one process, which `exec` does not set back.
+    """
     kept, marks, lost = peak.get("kept") or {}, peak.get("hwm_bytes") or {}, 0
     counted, reaped = kept.get("kept_bytes", 0), marks.get("reaped_bytes", 0)
     largest = max((one["hwm_bytes"] for one in marks.get("processes", [])), default=0)

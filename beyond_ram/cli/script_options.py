@@ -91,8 +91,10 @@ def same_script(command: str, script: Path, words: Sequence[str]) -> dict[str, A
 
 def question_of(command: str, script: Path, words: Sequence[str], inline: "Inline", **more: Any) -> dict[str, Any]:
     """The question of a command whose runs go on: all that they depend on."""
-    digest = sha256(script.read_bytes()).hexdigest()
-    of = {"script_sha256": digest, "requirements": inline.requirements, "stack": inline.kept}
+    from .. import mask_secrets
+
+    digest, requirements = sha256(script.read_bytes()).hexdigest(), [*map(mask_secrets.in_text, inline.requirements)]
+    of = {"script_sha256": digest, "requirements": requirements, "stack": inline.kept}
     return same_script(command, script, words) | of | more
 
 

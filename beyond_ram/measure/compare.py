@@ -70,7 +70,7 @@ def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, Metric]) -> 
 def steps(
     pair: Pair, runs: Sequence[Run], metrics: Mapping[str, Metric], decisions: Mapping[str, Decision]
 ) -> list[Step]:
-    """What is decided to differ between the sides of a pair; a step for each metric."""
+    """The steps between the sides of a pair, one for each metric that changed."""
     changed = {name: one for name, one in decisions.items() if one.result in ("better", "worse")}
     names = {name.partition(" ")[0]: name for name in reversed(changed)}
     columns = _columns(pair, runs, metrics) if changed else {}

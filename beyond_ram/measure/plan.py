@@ -10,7 +10,7 @@ COMPLETED, NOT_INSTALLABLE = "completed", "not installable"
 
 @dataclass(frozen=True, order=True)
 class Member:
-    """A way to run (a lock, a release, a limit) of what is run (a script, a cell)."""
+    """A case (a script, a cell) and a side of it (a lock, a release)."""
 
     case: str
     side: str

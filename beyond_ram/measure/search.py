@@ -146,7 +146,8 @@ class Search:
     @functools.cached_property
     def _behind_ends(self) -> list[Interval]:
         """Where a step is most likely in what the ends differ in."""
-        return [self._all.split(step.interval.metric) for pair in self.ends for step in self.steps_of(pair)]
+        metrics = [step.interval.metric for pair in self.ends for step in self.steps_of(pair)]
+        return [self._all.split(metric) for metric in metrics if len(self._all.tested(metric)) > 1]
 
     @functools.cached_property
     def late_pairs(self) -> list[Pair]:
@@ -199,7 +200,7 @@ class Search:
         return [run for run in self.runs if run.block == pair.name]
 
     def steps_of(self, pair: Pair) -> list[Step]:
-        """What is decided to differ between the sides of a pair; a step for each metric."""
+        """The steps between the sides of a pair, one for each metric that changed."""
         return steps(pair, self._fresh(pair), self.metrics, self.decisions(pair))
 
     # The answer.

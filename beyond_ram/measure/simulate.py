@@ -118,7 +118,7 @@ def rates(case: Case, campaigns: int) -> dict[str, str | float]:
 
 @dataclass(frozen=True)
 class Searched:
-    """Sides in a row with the same noise; the memory of the second half is so many `times`, and fails so often."""
+    """Ordered sides with one noise. The second half takes `times` the memory; `fails` has the rates of both halves."""
 
     sides: int
     name: str

@@ -100,7 +100,7 @@ class Sampler:
         self._open_counting(counting or Counting())
         self._writers: list[tuple[int, str]] = []
         self.written: set[str] = set()
-        """What was done to memory groups by processes of the tree."""
+        """Changes that processes of the tree made to memory groups."""
         self._last_pids: set[int] = set()
         self.copying: Copying | None = None
         """None if nothing counts each page once."""

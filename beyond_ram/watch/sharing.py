@@ -125,8 +125,10 @@ class Sample:
         return Twice(anon, shmem)
 
     def ended_between(self, before: "Sample") -> int:
-        """Upper bound of what was given back since `before` by processes that ended, and before an exec or a reset of a
-        mark: a page for each fault that no other process had, and a huge one for as many as the machine got."""
+        """How many bytes were given back unseen since `before`, at most: by an ended process, an exec, or a reset mark.
+
+        A page for each fault that no other process had, and a huge page for each that the machine got.
+        """
         unseen, huge_bytes = self.faults - before.faults, _HUGE_BYTES * (self.huge_faults - before.huge_faults)
         replaced = 0
         for pid, held in self.processes.items():

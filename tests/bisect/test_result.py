@@ -6,11 +6,13 @@ from typing import Any
 
 from beyond_ram.bisect.ladder import Bisection
 from beyond_ram.bisect.result import Result, moved
+from beyond_ram.cli.script_options import question_of
 from beyond_ram.decisions.rule import Metric
 from beyond_ram.measure.campaign import Campaign
 from beyond_ram.measure.plan import Member, Run
 from beyond_ram.measure.screen import OUTCOME, Interval, Step
 from beyond_ram.measure.search import Search
+from beyond_ram.stacks.inline import Inline
 from tests.test_mask_secrets import PLANTED
 
 RELEASES: Any = SimpleNamespace(
@@ -51,6 +53,13 @@ def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> 
     assert PLANTED not in text
     assert text.count("beyond-ram why mem.py --args") == 4
     assert text.count("python mem.py --token '***' --rows 5") == 2 and "\nrows = 5\n" in text
+
+
+def test_question_of_a_campaign_has_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "mem.py").touch()
+    inline = Inline((f"p @ https://me:{PLANTED}@host/p-1-py3-none-any.whl",))
+    question = question_of("bisect", tmp_path / "mem.py", ["--token", PLANTED], inline)
+    assert PLANTED not in str(question)
 
 
 def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path: Path) -> None:

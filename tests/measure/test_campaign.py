@@ -15,7 +15,7 @@ A, B = Member("case", "a"), Member("case", "b")
 
 
 class Rounds:
-    """A policy: so many rounds of a block of two."""
+    """A policy that runs both members in each of some rounds."""
 
     def __init__(self, rounds: int, *, must: bool = False) -> None:
         self.rounds, self.must = rounds, must

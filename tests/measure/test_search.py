@@ -163,3 +163,13 @@ def test_steps_are_found(case: Searched) -> None:
     line = search_rates(case, 25)
     assert line["false"] == 0
     assert line["found"] >= (0.55 if case.fails == (0, 0.5) else 0.95)
+
+
+def test_ends_that_differ_in_what_the_screen_never_read_are_no_crash() -> None:
+    def once(member: Member, number: int, block: str) -> Run:
+        run = Fake(kept=lambda n: (150 if n else 100) * MB)(member, number, block)
+        return Run(member, number, block, COMPLETED, "", "a", run.values if block.startswith("ends") else {})
+
+    policy = search(once, 5)
+    assert not policy.steps()
+    assert "kept" in {one.metric for one in policy.open()}
