@@ -26,7 +26,7 @@ def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
 
 def table_function(name: str) -> Callable[..., pd.DataFrame]:
     """The function that makes table NAME."""
-    module = importlib.import_module(f"beyond_ram.analysis.{outputs.MODULES.get(name, name)}")
+    module = importlib.import_module(f"beyond_ram.analysis.{name}")
     function: Callable[..., pd.DataFrame] = getattr(module, name)
     return function
 

@@ -20,8 +20,6 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 GENERAL = "report"
 # Parameters that are not tables.
 RUNS, SETTINGS = ("records", "samples"), ("pairs", "questions", "locks", "shipped_spread")
-# Tables whose module has another name.
-MODULES = {"verdicts": "causes"}
 Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 
@@ -160,7 +158,7 @@ class Outputs:
 
 def source(kind: Kind, name: str) -> str:
     """The file of the function that makes a table or figure, relative to the root."""
-    return f"{TABLES}/{MODULES.get(name, name)}.py" if kind == "table" else f"{FIGURES}/{name}.py"
+    return f"{TABLES}/{name}.py" if kind == "table" else f"{FIGURES}/{name}.py"
 
 
 def parameters(path: Path, function: str) -> list[str]:

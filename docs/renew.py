@@ -48,12 +48,12 @@ class Set:
 SETS = {
     "default": Set(
         "uv run snakemake --cores 4",
-        ("comparisons", "growth", "ladders", "limits", "loaders", "streaming", "verdicts"),
+        ("comparisons", "growth", "ladders", "limits", "loaders", "streaming", "holders"),
         ("growth_by_input", "attempts", "loading_limit"),
     ),
     "tokenizers": Set(
         "uv run snakemake tokenize limit scripts --cores 4 --configfile config/tokenizers.yaml",
-        ("growth", "reported", "verdicts"),
+        ("growth", "reported"),
     ),
     "quoted": Set(
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",

@@ -1,7 +1,7 @@
-"""Why memory grew: owners that released it, repeated work, remedies, the cause for every cell, and holders of scripts.
+"""Why memory grew: what holds it at the end, the same work again, remedies.
 
-Needs: runs, each of which ends with a teardown. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, `holders`,
-four figures. Always holds: causes follow only the rules in docs/explain.md.
+Needs: runs. Makes: tables `holders` and `regrowth`, two figures. Always holds: causes follow only the rules in
+docs/explain.md.
 """
 
 
@@ -15,9 +15,8 @@ OUTPUTS.add(
     "Explanation",
     covers=lambda one: one.workload in ("tokenize", "soak") and not one.find_limit and not limited(one),
     over=lambda one: not limited(one),
-    tables={"owners": always, "verdicts": always, "regrowth": repeats_work, "remedies": varies("remedy")},
+    tables={"regrowth": repeats_work},
     figures={
-        "who_holds_it": Figure("Who holds the memory"),
         "memory_by_epoch": Figure(
             "The same work again and again",
             repeats_work,
@@ -29,6 +28,6 @@ OUTPUTS.add(
 OUTPUTS.add(
     "explain",
     "Explanation",
-    covers=lambda one: getattr(one, "why", False),
+    covers=lambda one: one.why,
     tables=["holders"],
 )

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beyond_ram import tables
-from beyond_ram.analysis.causes import verdicts
+from beyond_ram.analysis.regrowth import regrowth
 from beyond_ram.analysis.runs import runs as table_runs
 from beyond_ram.collected import RUNS_AT_A_TIME, Runs, Samples, collect
 from beyond_ram.experiment import Cell, kept, records
@@ -129,7 +129,7 @@ def cpu_s(work: Callable[[], Any]) -> float:
 @pytest.mark.slow
 def test_time_is_linear_and_memory_constant_in_the_number_of_runs(tmp_path: Path, source: Path) -> None:
     """100 and 1,000 runs of 1,000 samples."""
-    cpu_times: dict[str, list[float]] = {"collect": [], "runs": [], "verdicts": []}
+    cpu_times: dict[str, list[float]] = {"collect": [], "runs": [], "regrowth": []}
     peaks = []
     for count in (100, 1000):
         run_jsons = copies([Source(source, 1000)], tmp_path / str(count), cells(count))
@@ -138,7 +138,7 @@ def test_time_is_linear_and_memory_constant_in_the_number_of_runs(tmp_path: Path
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         runs = Runs(files[:1])
         cpu_times["runs"].append(cpu_s(lambda: table_runs(runs)))  # noqa: B023
-        cpu_times["verdicts"].append(cpu_s(lambda: verdicts(runs)))  # noqa: B023
+        cpu_times["regrowth"].append(cpu_s(lambda: regrowth(runs)))  # noqa: B023
     # A quadratic step would take a hundred times the time.
     assert {step: few * 25 > many for step, (few, many) in cpu_times.items()} == dict.fromkeys(cpu_times, True), (
         cpu_times

@@ -10,7 +10,6 @@ from beyond_ram.experiment import load
 from beyond_ram.outputs import (
     FIGURES,
     GENERAL,
-    MODULES,
     RUNS,
     SETTINGS,
     TABLES,
@@ -69,8 +68,8 @@ def test_part_uses_its_own_experiments(root: Path) -> None:
 
 def test_table_with_a_condition_needs_a_matching_experiment(root: Path) -> None:
     planned = outputs(root, load=LOAD)
-    planned.add("load", "Remedies", always, tables={"remedies": varies("remedy"), "owners": always})
-    assert planned.tables(["load"], general=False) == ["loaders", "owners"]
+    planned.add("load", "Remedies", always, tables={"regrowth": varies("epochs"), "holders": always})
+    assert planned.tables(["load"], general=False) == ["loaders", "holders"]
 
 
 def test_comparing_figure_needs_an_axis_that_varies(root: Path) -> None:
@@ -82,8 +81,8 @@ def test_comparing_figure_needs_an_axis_that_varies(root: Path) -> None:
 
 def test_inputs_of_a_table_are_its_functions_parameters(root: Path, tmp_path: Path) -> None:
     assert outputs(root, scan=SCAN).needs("table", "limits") == ["records"]
-    (tmp_path / "t.py").write_text("def t(records, owners=None, *, level=0.05): ...")
-    assert parameters(tmp_path / "t.py", "t") == ["records", "owners"]
+    (tmp_path / "t.py").write_text("def t(records, holders=None, *, level=0.05): ...")
+    assert parameters(tmp_path / "t.py", "t") == ["records", "holders"]
     with pytest.raises(ValueError, match="has no function 'u'"):
         parameters(tmp_path / "t.py", "u")
 
@@ -93,8 +92,7 @@ def test_parameters_of_tables_and_figures_are_known_inputs() -> None:
     """Otherwise a parameter that is a setting would be None when the workflow calls the function."""
     repository = Path(__file__).parents[1]
     chapters = "".join(path.read_text() for path in (repository / "rules").glob("*.smk"))
-    table_of = {module: table for table, module in MODULES.items()}
-    modules = {path: table_of.get(path.stem, path.stem) for path in (repository / TABLES).glob("*.py")}
+    modules = {path: path.stem for path in (repository / TABLES).glob("*.py")}
     makers = [(path, table) for path, table in modules.items() if f'"{table}"' in chapters]
     makers += [(path, "plot") for path in (repository / FIGURES).glob("*.py")]
     needs = {}

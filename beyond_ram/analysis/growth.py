@@ -15,12 +15,11 @@ from scipy import optimize
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from ..metrics import Events, Record
-from ..metrics.base import last
+from ..metrics.base import last, readings
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, result_of, strength
 from .frame import Cell, Pairs, against, axes, same_but_for, where
 from .noise import NO_SPREAD, Spread, spreads_of
-from .owners import readings
 from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
 Run = tuple[Record, Events]

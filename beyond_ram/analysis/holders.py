@@ -1,34 +1,55 @@
-"""Table `holders`: what holds the memory of a script at its end."""
+"""Table `holders`: what holds the memory of a program at its end, and the cause of its growth.
 
-from collections.abc import Iterator
-from typing import Any
+docs/explain.md has the rules of causes.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import pandas as pd
 
-from ..metrics import Record, Records
+from ..metrics import Events, Record, Records
+from ..metrics.base import readings
+from .frame import key
+from .regrowth import regrowth
+from .thresholds import GROWN_BYTES
 
-COLUMNS = ["experiment", "stack", "holder", "kind", "released_bytes", "share", "not_run"]
+Cause = Literal["flat", "page-cache", "retained", "held", "leak", "undecided"]
+COLUMNS = ["experiment", "stack", "holder", "kind", "released_bytes", "share", "cause", "owner", "not_run"]
 IMPORTS, STAYED = "imports", "stayed"
 """Kinds of memory that no step released: used by imports, and the rest."""
+# The share of the growth that a cause must explain; the least share of a holder that is named.
+_CARRIES, _NAMED = 2 / 3, 0.2
+_ALLOCATED = ("malloc_bytes_more", "python_bytes_more", "arrow_bytes_more")
 
 
 def holders(records: Records) -> pd.DataFrame:
-    """One line per holder of each script run that was repeated to find holders. Largest first, then what stayed.
+    """One line per holder of each run that was repeated to find holders. Largest first, then what stayed.
 
-    `released_bytes` add up to the heap at the end minus the heap at the start; `share` is a share of that. If the
-    script ended early, nothing could be released: then `not_run` is the reason and the line has no numbers.
+    `released_bytes` add up to the heap at the end minus the heap at the start; `share` is a share of that. `cause` and
+    `owner` are the same on all lines of a run. If the program ended early, nothing could be released: then `not_run` is
+    the reason and the line has no numbers.
     """
-    lines = [line for record, _ in records if "why" in record for line in _lines(record)]
+    again = {key(line): line["regrowth"] for line in regrowth(records).to_dict("records")}
+    lines = [
+        line
+        for record, events in records
+        if "why" in record
+        for line in _lines(record, events, again.get(key(record["cell"]), ""))
+    ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _lines(record: Record) -> Iterator[dict[str, Any]]:
+def _lines(record: Record, events: Events, repeated: str) -> Iterator[dict[str, Any]]:
     why, cell = record["why"], record["cell"]
     if "not_run" in why:
         yield {**cell, "holder": "", "kind": "", "not_run": why["not_run"]}
         return
-    growth = why["end_bytes"] - why["start_bytes"]
-    imports = max(0, min(why["imports_bytes"], why["stayed_bytes"]))
+    growth, imports = why["end_bytes"] - why["start_bytes"], imports_of(why)
+    marks = [readings(events, name)[-1:] for name in ("imported", "work")]
+    file = marks[1][0]["tree"]["file_bytes"] - marks[0][0]["tree"]["file_bytes"] if all(marks) else 0
+    cause, owner = cause_of(why, file, repeated)
     steps = sorted(why["steps"], key=lambda step: (step["kind"] == "others", -step["released_bytes"]))
     stayed = [(IMPORTS, imports), (STAYED, why["stayed_bytes"] - imports)]
     for step in [*steps, *({"holder": kind, "kind": kind, "released_bytes": size} for kind, size in stayed)]:
@@ -42,5 +63,42 @@ def _lines(record: Record) -> Iterator[dict[str, Any]]:
             "objects_bytes": step.get("objects_bytes"),
             "fragments": bool(step.get("fragments")),
             "also_held_by": ", ".join(step.get("also_held_by", [])),
+            "cause": cause,
+            "owner": owner,
             "not_run": "",
         }
+
+
+def imports_of(why: Mapping[str, Any]) -> int:
+    """The memory that imports took and no step gave back."""
+    return max(0, min(int(why["imports_bytes"]), int(why["stayed_bytes"])))
+
+
+def cause_of(why: Mapping[str, Any], file_bytes: float = 0, repeated: str = "") -> tuple[Cause, str]:
+    """The cause of the growth since the imports, and what holds it or keeps it unused.
+
+    `file_bytes` is the growth of mapped files, `repeated` what table `regrowth` says of the same work again.
+    """
+    imports = imports_of(why)
+    grown, stayed = why["end_bytes"] - why["start_bytes"] - imports, why["stayed_bytes"] - imports
+    if grown < GROWN_BYTES:
+        return ("page-cache", "mapped files") if file_bytes >= GROWN_BYTES else ("flat", "")
+    named = [step for step in why["steps"] if step["kind"] != "others"]
+    kinds: dict[Cause, list[Any]] = {
+        "retained": [step for step in named if step["kind"] == "allocator"],
+        "held": [step for step in named if step["kind"] != "allocator"],
+    }
+    for cause, steps in kinds.items():
+        if sum(step["released_bytes"] for step in steps) >= _CARRIES * grown:
+            steps.sort(key=lambda step: -step["released_bytes"])
+            sums = itertools.accumulate(step["released_bytes"] for step in steps)
+            largest = steps[: 1 + next(place for place, size in enumerate(sums) if size > grown / 2)]
+            if largest[-1]["released_bytes"] >= _NAMED * grown:
+                return cause, " and ".join(step["holder"].removesuffix(", unused") for step in largest)
+    if stayed < _CARRIES * grown:
+        return "undecided", ""
+    # Another malloc than glibc's does not say what it has in use.
+    if _ALLOCATED[0] in why and sum(why[name] for name in _ALLOCATED) < stayed / 3:
+        return "retained", "allocator (fragments)"
+    causes: dict[str, Cause] = {"grows": "leak", "levels off": "held"}
+    return (causes[repeated], "what no step gave back") if repeated in causes else ("undecided", "")

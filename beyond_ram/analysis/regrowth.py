@@ -10,9 +10,9 @@ import pandas as pd
 from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
 from ..metrics import Events, Record, Records
+from ..metrics.base import readings
 from .decide import AT_LEAST, LEVEL
 from .outcomes import by_cell
-from .owners import readings
 from .results import FEW, NOISY
 from .thresholds import EPOCH_BYTES, EPOCH_SHARE
 

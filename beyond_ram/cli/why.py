@@ -52,15 +52,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
     """The result in short lines."""
+    from ..analysis.holders import cause_of
+
     if error := result["error"]:
         from ..measure.scripts import missing_package
 
         yield f"{name} failed: {error}{missing_package(error)}; what follows is of its end"
     yield f"{name}: {_mb(result['end_bytes'])} of heap at its end, {_mb(result['start_bytes'])} at its start"
+    cause, owner = cause_of(result)
+    yield f"cause of the growth since the imports: {cause}" + (f", by {owner}" if owner else "")
     steps = sorted(result["steps"], key=lambda step: (step["kind"] == "others", -step["released_bytes"]))
     for step in steps:
         yield f"{_mb(step['released_bytes']):>10}  {_holder(step)}"
-    yield from _stayed(result)
+    yield from _stayed(result, cause)
     if result["threads"]:
         yield f"other threads ran on: {result['threads']}; less than {_mb(result['floor_bytes'])} is not named"
     for one in result["processes"]:
@@ -103,7 +107,7 @@ def _holder(step: dict[str, Any]) -> str:
     return text
 
 
-def _stayed(result: dict[str, Any]) -> Iterator[str]:
+def _stayed(result: dict[str, Any], cause: str) -> Iterator[str]:
     """The memory that no step released, and its likely owner."""
     stayed = result["stayed_bytes"]
     imports = min(result["imports_bytes"], stayed)
@@ -112,10 +116,12 @@ def _stayed(result: dict[str, Any]) -> Iterator[str]:
     if early := result.get("ended_early"):
         yield f"{'':>10}  not all was released: emptying a library ended the process ({early})"
     elif stayed - imports >= max(_MUCH_BYTES, _MUCH * (result["end_bytes"] - result["start_bytes"])):
-        more = [f"{title} {_mb(result[key])}" for title, key in _COUNTS.items() if result[key] >= result["floor_bytes"]]
+        counts = {title: result[key] for title, key in _COUNTS.items() if key in result}
+        more = [f"{title} {_mb(size)}" for title, size in counts.items() if size >= result["floor_bytes"]]
         yield f"{'':>10}  no released name held the rest; in use since the start: {', '.join(more) or 'unknown'}"
         hint = "" if result["sites"] else "; `--with memray` names the lines"
-        yield f"{'':>10}  a leak, or native code that keeps it{hint}"
+        rest = "free, but in pages that are used" if cause == "retained" else "a leak, or native code that keeps it"
+        yield f"{'':>10}  {rest}{hint}"
 
 
 def _mb(size: float) -> str:

@@ -32,7 +32,6 @@ class Event:
 
 # Fields of `events.own_memory`; empty without /proc.
 MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
-_ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
 _ACCOUNT = ("rows_delivered", "rows_per_worker")
 # Known if rows have numbers, or if the number of rows is known.
 _CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong", "rows_identified_by", "labels_checked")
@@ -49,9 +48,6 @@ FIELDS: Mapping[str, Field] = {
     "anon_bytes": Field(_COUNT, "bytes", "anonymous memory of the process"),
     "file_bytes": Field(_COUNT, "bytes", "file memory of the process"),
     "shmem_bytes": Field(_COUNT, "bytes", "shared memory of the process"),
-    "heap": Field(_MAP, "bytes", "memory that malloc has handed out, and that it keeps unused"),
-    "arrow_bytes": Field((*_COUNT, *_MAYBE), "bytes", "memory that Arrow's pool has handed out"),
-    "python_blocks": Field(_COUNT, "blocks", "blocks that Python's allocator has handed out"),
     "phase": Field(_TEXT, "", "name of the phase that begins"),
     "versions": Field(_MAP, "", "versions of packages, by name"),
     "clock_s": Field(_NUMBER, "s", "monotonic clock, which ties the endpoint's log to the run's times"),
@@ -93,8 +89,6 @@ FIELDS: Mapping[str, Field] = {
     "kind": Field(_TEXT, "", "how rows are read without a loader"),
     "worker": Field(_COUNT, "", "number of the worker"),
     "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
-    "rung": Field(_COUNT, "", "step of the teardown, from 0"),
-    "owner": Field(_TEXT, "", "released owner"),
     "label": Field(_TEXT, "", "name of the number"),
     "value": Field((*_NUMBER, *_MAYBE), "", "the number"),
     "unit": Field(_TEXT, "", "its unit"),
@@ -109,7 +103,7 @@ EVENTS: Mapping[str, Event] = {
     "end": Event("the command has ended; from the watcher", ("exit_status",)),
     "phase": Event("a phase begins, and the one before it ends", ("phase",)),
     "provenance": Event("versions of the packages that run", ("versions",), ("clock_s",)),
-    "imported": Event("the imports are done", (), (*MEMORY, *_ALLOCATED)),
+    "imported": Event("the imports are done", (), MEMORY),
     "baseline": Event("all is ready for the work", (), (*MEMORY, "opened_s", "pickled_bytes", "encoder")),
     "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), MEMORY),
     "progress": Event("tokenisation: input done so far, before the next batch", ("bytes_in",), MEMORY),
@@ -155,7 +149,6 @@ EVENTS: Mapping[str, Event] = {
         ),
     ),
     "imports": Event("what a script imported, after its work", ("modules", "modules_from_elsewhere")),
-    "released": Event("a step of the teardown is done", ("rung", "owner"), _ALLOCATED),
     "not_applicable": Event("the cell cannot run here", ("reason",)),
     "gave_up": Event("the program gave up", ("reason",)),
 }

@@ -252,7 +252,7 @@ def _script_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
             for value in named if key == "formats" else [named] if named else ():
                 if value not in known:
                     yield where("scripts", script, key) + _none(key.removesuffix("s"), value, known)
-        if own.repository and (config.run()[name].find_limit or getattr(config.run()[name], "why", False)):
+        if own.repository and (config.run()[name].find_limit or config.run()[name].why):
             yield where("experiments", name) + f"find_limit and why: not with script {script!r}, which has a repository"
         for axis in ("arguments", "side"):
             for words in getattr(matrix, axis):

@@ -271,7 +271,7 @@ def finish(
 def check_end(job: Job, record: dict[str, Any]) -> None:
     """Raise MeasuringError unless the run ended by itself, at its limit, or because we stopped it on purpose.
 
-    This also holds after the work is done, because the teardown is measured too.
+    This also holds after the work is done.
     """
     killed = record["signal"] == "SIGKILL" and record["outcome"] == "failed"  # no program ends like this by itself
     if killed or record["signal"] in _EXTERNAL_SIGNALS:

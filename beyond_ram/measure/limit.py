@@ -185,7 +185,7 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},
-        # Until the work was done; excludes the teardown and later measurements.
+        # Until the work was done; excludes later measurements.
         "work_s": done_s[-1] if done_s else record["duration_s"],
         "waited_s": (record.get("pressure") or {}).get("some_s"),
         "major_faults": record["faults"]["major"],

@@ -1,13 +1,13 @@
-"""Why a script holds memory at its end: a run of its own, in which what it holds is released. It is never compared."""
+"""What holds the memory of a program at its end: a run of its own, in which that is released. It is never compared."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..experiment import records
-from ..experiment.workloads.base import PROGRAMS
-from ..experiment.workloads.script import WHY_PROGRAM
+from ..experiment import Job, records
+from ..experiment.workloads.base import PROGRAMS, WHY_PROGRAM
+from ..experiment.workloads.script import ScriptExperiment, arguments
 from ..files import end_of, read_json, write
 from ..shipped import FILES
 from ..stacks.locks import has_package
@@ -19,7 +19,7 @@ from .scripts import ERRORS, apart, failure, reason_of
 
 _PROGRAM = str(FILES / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
-_RESULT, _LAST = "why.json", "malloc_bytes_more"
+_RESULT, _LAST = "why.json", "sites"
 # memray sees each object only where Python takes it from malloc.
 _MEMRAY = {"PYTHONMALLOC": "malloc"}
 # Releasing takes longer than the run: many times as long as it at most, and some minutes.
@@ -31,7 +31,7 @@ class EndedEarlyError(MeasuringError):
 
 
 def add_why(setting: Setting, runs: Path) -> None:
-    """Run a cell's script once more, and put what holds its memory at its end into the record of its run.
+    """Run a cell's program once more, and put what holds its memory at its end into the record of its run.
 
     Nothing is done for a run that did not finish its work. Raises MeasuringError where the run was ended from outside.
     """
@@ -65,7 +65,7 @@ def explain(
 
 
 def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = False) -> dict[str, Any]:
-    job = setting.job.but(program=_PROGRAM, arguments=(*setting.job.arguments, *(["--memray"] if memray else [])))
+    job = setting.job.but(program=_PROGRAM, arguments=(*_script(setting.job), *(["--memray"] if memray else [])))
     setting = apart(Setting(job, setting.python, setting.lock, setting.work))
     out.mkdir(parents=True, exist_ok=True)
     with private_folder(setting.work, job.path) as work:
@@ -84,6 +84,12 @@ def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = Fal
         result["ended_early"] = _ending(record)
     # The heap at the end is read from inside, maybe after the last sample.
     return result | {"peak_bytes": max(record["peak"]["anon_bytes"], result["end_bytes"])}
+
+
+def _script(job: Job) -> tuple[str, ...]:
+    """The file to run as a script, and its arguments. A program of ours also takes a work folder."""
+    own = job.workload == ScriptExperiment.name()
+    return job.arguments if own else arguments(job.program, [*job.arguments, "--work-dir", "work"])
 
 
 def _ending(record: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The registry of metrics for all tables, figures, causes and comparisons.
+"""The registry of metrics for all tables, figures and comparisons.
 
 It has the measured columns of all tables, from the module of each subject, and the meaning of all other columns.
 """
@@ -51,17 +51,14 @@ IDENTIFYING: Mapping[str, str] = {
     "version_": "version of a package, read inside the stack's interpreter",
     "shard": "number of the shard",
     "from_cache": "whether the shard came from the cache",
-    "rung": "number of the step of the teardown",
-    "owner": "what the step released, or what holds the memory",
-    "verdict": "the cause of memory growth: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`; in table "
-    "`changes` the result of a comparison: `better`, `worse`, `same`, `undecided`",
-    "result": "of a comparison: `better`, `worse`, `same`, `undecided`; of a remedy also `not run`",
+    "cause": "of memory growth: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`",
+    "owner": "what holds the memory, or keeps it unused",
+    "verdict": "as `result`",
+    "result": "of a comparison: `better`, `worse`, `same`, `undecided`",
     "reason": "why there is no result, or only a part of it; why a comparison is undecided: too few "
     "repeats, too noisy, may be below the threshold; `likely better` and `likely worse`: over 10 %, the same sign in "
     "every pair, not confirmed; of a gate also what `same` may have missed",
     "confirmed": "whether the sides differ at the corrected level, however little",
-    "sentence": "the cause in a sentence",
-    "evidence": "the numbers behind it",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
     "file_shape": "the same for file memory",
     "readings_of": "the fitted readings: `documents` within the runs of largest input, "

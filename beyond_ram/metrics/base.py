@@ -68,6 +68,11 @@ CPU = "CPU clocks of all processes of the run; excludes kernel threads"
 SIZES = "file sizes of the file system"
 
 
+def readings(events: Events, name: str) -> list[Event]:
+    """The events of a name that include a reading of the process tree."""
+    return [event for event in events if event["event"] == name and "anon_bytes" in event.get("tree", {})]
+
+
 def last(events: Events, name: str) -> Event:
     """Return the last event of a name; empty if there is none."""
     return next((event for event in reversed(events) if event["event"] == name), {})

@@ -1,11 +1,10 @@
-"""Columns of analysis: slopes, shards, owners, regrowth, remedies, steps between versions."""
+"""Columns of analysis: slopes, shards, holders, regrowth, steps between versions."""
 
 from .base import EXACT, MARK, Column
 
 _FIT = "scipy.stats.linregress"
 _DECIDED = "with a 95 % interval of this comparison alone: see docs/method.md"
-_OWNERS = "read from outside at each step of the teardown; memory released by a step was held by its owner alone"
-_HOLDERS = "read by the script's own process after each step of a run that is never compared"
+_HOLDERS = "read by the program's own process after each step of a run that is never compared"
 _SHARD = "tree at the mark `shard`"
 
 COLUMNS: list[Column] = [
@@ -51,12 +50,6 @@ COLUMNS: list[Column] = [
     Column("rss_bytes", "RSS after the shard", "bytes", ("shards",), _SHARD, MARK, direction="lower"),
     Column("anon_bytes", "Anonymous memory after the shard", "bytes", ("shards",), _SHARD, MARK, direction="lower"),
     Column("file_bytes", "File memory after the shard", "bytes", ("shards",), _SHARD, MARK),
-    Column("anon_released_bytes", "Anonymous memory released", "bytes", ("owners",),
-        "tree before the step minus tree after it; for the residue, what remains above the imports", _OWNERS),
-    Column("file_released_bytes", "File memory released", "bytes", ("owners",),
-        "tree before the step minus tree after it; for the residue, what remains above the imports", _OWNERS),
-    Column("share", "Share of the growth", "share", ("owners",),
-        "anon_released_bytes / anon_grown_bytes; those of a run add up to 1", _OWNERS),
     Column("released_bytes", "Memory released", "bytes", ("holders",),
         "anonymous memory before the step minus that after it; for `imports` and `stayed`, what no step released",
         _HOLDERS),
@@ -67,11 +60,6 @@ COLUMNS: list[Column] = [
         "an estimate; native memory is missing if an object does not count it"),
     Column("fragments", "Whether pages were kept in use", "yes or no", ("holders",),
         "released_bytes over three times objects_bytes, all objects Python's own", "by the estimate of the sizes"),
-    Column("anon_grown_bytes", "Heap growth", "bytes", ("owners", "verdicts"),
-        "from the mark `imported` to the first reading of the teardown; median of a cell, with "
-        "the 95 % interval of the mean", MARK, direction="lower"),
-    Column("imported_anon_bytes", "Anonymous memory after the imports", "bytes", ("verdicts",),
-        "tree at the mark `imported`, median of the runs", MARK),
     Column("epochs_read", "Epochs with a reading", "epochs", ("regrowth",),
         "marks `epoch` of the run with the fewest", EXACT),
     Column("epoch_input_bytes", "Input of an epoch", "bytes", ("regrowth",),
@@ -83,17 +71,11 @@ COLUMNS: list[Column] = [
         "with its 95 % interval over runs (Student's t, with a scatter of at least one page of memory); "
         "none for one run, whose readings depend on each other",
         direction="lower"),
-    Column("without", "Without the remedy", "the metric's", ("remedies",),
-        "mean of the cell's runs without it; geometric mean for a ratio",
-        "as the metric"),
-    Column("with", "With the remedy", "the metric's", ("remedies",),
-        "mean of the cell's runs with it; geometric mean for a ratio",
-        "as the metric"),
     Column("from_value", "Before the step", "the metric's", ("ladders",), "median of the runs of from_version",
         "as the metric"),
     Column("to_value", "After the step", "the metric's", ("ladders",), "median of the runs of to_version",
         "as the metric"),
-    Column("ratio", "Ratio", "ratio", ("remedies", "ladders"),
+    Column("ratio", "Ratio", "ratio", ("ladders",),
         "geometric mean of the second over that of the first; `low` and `high` its interval. If a value is too "
         "small for a ratio, 1 + difference / first, whose interval may reach below 0", _DECIDED,
         names=("ratio", "low", "high")),

@@ -30,8 +30,7 @@ FAILED = "run_failed"
 """Runs that did not finish have only this metric."""
 _AT_WORK = "tree at the mark `work`"
 _GROWN = (
-    "mark `work` minus mark `imported` (causes: the first reading of the teardown); `baseline` if that is missing; "
-    "each page once: of several processes, their PSS"
+    "mark `work` minus mark `imported`; `baseline` if that is missing; each page once: of several processes, their PSS"
 )
 _LARGEST = "largest sum over the tree"
 _KEPT_WITNESS = "exact by the memory group; without one from PSS and page faults, unknown if no sample saw 2 % of it"

@@ -25,7 +25,7 @@ TOGETHER = 25
 """Number of cells compressed together. Similar pages compress well."""
 _DRAWN, _LEAST, _MOST = 50_000, 20, 100
 # Tables whose lines are on a cell's page.
-TEARDOWN, REQUESTS, VERDICTS, LIMITS = "owners", "streaming", "verdicts", "limits"
+HOLDERS, REQUESTS, LIMITS = "holders", "streaming", "limits"
 
 
 def bins(runs: int) -> int:
@@ -49,7 +49,7 @@ class Cells:
 
     def read(self, measured: Runs, samples: Samples) -> None:
         """Read every run, one cell at a time. Raises DamagedError."""
-        beside = {name: _by_cell(self.tables.get(name)) for name in (TEARDOWN, REQUESTS, VERDICTS, LIMITS)}
+        beside = {name: _by_cell(self.tables.get(name)) for name in (HOLDERS, REQUESTS, LIMITS)}
         folders = measured.folders
         groups = [*_grouped(folders)]
         most = bins(len(measured))
@@ -103,8 +103,7 @@ class Cells:
             title=" · ".join(named(cell["experiment"], cell["stack"], self.words(cell))),
             axes=axes,
             runs=shown,
-            verdicts=beside[VERDICTS],
-            teardown=sorted(beside[TEARDOWN], key=lambda line: (line["rep"], line["rung"])),
+            holders=beside[HOLDERS],
             requests=[_requests(line) for line in beside[REQUESTS]],
             limits=beside[LIMITS],
         )

@@ -122,6 +122,7 @@ def holders(table: pd.DataFrame) -> Iterator[Line]:
         lines = group.to_dict("records")
         yield {
             "title": ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))]),
+            "cause": ": ".join(filter(_is_set, (lines[0]["cause"], lines[0]["owner"]))),
             "not_run": lines[0]["not_run"],
             "lines": [_holder(line) for line in lines] if not lines[0]["not_run"] else [],
             "tags": tags([cell]),

@@ -12,7 +12,7 @@ PANEL = ["corpus", "mode"]
 MOST_LINES = 12
 
 
-def plot(records, samples, growth, verdicts):
+def plot(records, samples, growth, holders=None):
     if growth.empty:
         return "no cell of this config has enough readings of memory against text"
     growth = growth[growth["cache"] == "cold"]
@@ -36,7 +36,7 @@ def plot(records, samples, growth, verdicts):
             for line in lines_of(lines)
         ]
         title = corpus if growth["mode"].nunique() == 1 else f"{corpus}, {mode}"
-        causes = [cause(verdicts, line) for line in lines_of(lines)]
+        causes = ["" if holders is None else cause(holders, line) for line in lines_of(lines)]
         sentences.append(answer(title, lines_of(lines), heaps, causes))
         axes.set_title(title)
         axes.set_xlabel("text done (MB)")
@@ -79,14 +79,14 @@ def size(count):
 CAUSES = {"held": "the {} held most of it", "retained": "most of it is free memory that the {} keeps"}
 
 
-def cause(verdicts, line):
-    """What held the growth of one line, by the teardown of its runs; empty if that is undecided."""
-    same = [axis for axis in axes_of(pd.DataFrame([line])) if axis in verdicts and axis != "num_files"]
-    own = verdicts[(verdicts[same] == [line[axis] for axis in same]).all(axis=1)] if len(verdicts) else verdicts
+def cause(holders, line):
+    """What held the growth of one line; empty if that is undecided, or was not looked for."""
+    same = [axis for axis in axes_of(pd.DataFrame([line])) if axis in holders and axis != "num_files"]
+    own = holders[(holders[same] == [line[axis] for axis in same]).all(axis=1)] if len(holders) else holders
     if own.empty:
         return ""
     largest = own.sort_values("num_files").iloc[-1]
-    return CAUSES.get(largest["verdict"], "").format(largest["owner"])
+    return CAUSES.get(largest["cause"], "").format(largest["owner"])
 
 
 def kept(line, heap, cause):

@@ -4,8 +4,8 @@ import pandas as pd
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
-from beyond_ram.analysis.owners import readings
 from beyond_ram.analysis.thresholds import EPOCH_BYTES, EPOCH_SHARE
+from beyond_ram.metrics.base import readings
 from beyond_ram.units import MB
 
 MOST_LINES = 12

@@ -1,19 +1,25 @@
 """Effect of each remedy on growth, peak and speed, with its interval."""
 
 import numpy as np
+import pandas as pd
 
 from beyond_ram import figures
-from beyond_ram.analysis.remedies import SHOWN
+from beyond_ram.analysis.comparisons import of, ratio_of
 from beyond_ram.metrics import METRICS
 
+SHOWN = ("grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s")
 TICKS = (0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 5, 10, 20)
 # An interval from two scattered repeats may span thousands, so it ends at the panel's edge.
 WIDEST = (0.04, 25)
 
 
-def plot(remedies):
+def plot(comparisons):
+    remedies = of(comparisons, "remedy")
+    remedies = remedies[remedies["metric"].isin(SHOWN)]
     if remedies.empty:
         return "no experiment of this config varies the remedy"
+    ratios = [ratio_of(line) for line in remedies.to_dict("records")]
+    remedies = remedies.assign(**pd.DataFrame(ratios, index=remedies.index))
     first = remedies[remedies["metric"] == SHOWN[0]]
     order = first.groupby("remedy")["ratio"].min().sort_values(na_position="last").index.tolist()
     subjects = figures.subject_order(remedies)
@@ -25,8 +31,6 @@ def plot(remedies):
         mine = remedies[remedies["metric"] == metric]
         axes.axvline(1, color="#555555", linewidth=1)
         draw_ratios(axes, mine, subjects, order)
-        for row in mine[mine["result"] == "not run"].drop_duplicates("remedy").itertuples():
-            axes.annotate("not run", (0.02, order.index(row.remedy)), xycoords=("axes fraction", "data"), va="center")
         axes.set_xscale("log")
         shown = remedies[["ratio", "low", "high"]].stack()
         axes.set_xlim(max(min(0.9 * shown.min(), 0.7), WIDEST[0]), min(max(1.1 * shown.max(), 1.4), WIDEST[1]))

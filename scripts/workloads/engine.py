@@ -13,7 +13,6 @@ from pathlib import Path
 
 import events
 import progress
-import release
 
 ENGINE = Path(__file__).resolve().parents[2] / "beyond_ram" / "tokenize" / "engine"
 KINDS = ("anon_bytes", "file_bytes", "shmem_bytes", "rss_bytes")
@@ -55,7 +54,7 @@ def reporting(run_class, encoder, bytes_in, bytes_of_files):
 
 
 def tokenize(args, chosen, result, packages):
-    """Run the workload in this mode. Returns the objects that it keeps at its end, by owner."""
+    """Run the workload in this mode. It keeps nothing at its end."""
     events.phase("import")
     sys.path.append(str(ENGINE))  # last, so that it hides none of the program's own modules
     try:
@@ -64,7 +63,7 @@ def tokenize(args, chosen, result, packages):
         import xxhash  # noqa: F401
     except ImportError as error:
         events.not_applicable(f"this stack has no {error.name}")
-    release.imported(packages)
+    events.imported(packages)
     events.phase("load tokenizer")
     files = [args.corpus / entry["path"] for entry in chosen]
     bytes_in, bytes_of_files = sum(entry["text_bytes"] for entry in chosen), sum(file.stat().st_size for file in files)
@@ -83,7 +82,6 @@ def tokenize(args, chosen, result, packages):
     events.mark("shard", **made, cache_bytes_written=written, **memory_of(["self"]))
     result.write_text(json.dumps({"engine": str(out / "tokens"), "dtype": dtype}))
     events.mark("work", rows=rows, bytes_in=bytes_in, **memory_of(["self"]))
-    return {"engine": []}
 
 
 def check(result):

@@ -68,6 +68,12 @@ def phase(name):
     return emit("phase", phase=name)
 
 
+def imported(packages, **fields):
+    """Emit the end of the imports: the versions of some packages, and the memory before the work."""
+    emit("provenance", versions=versions(packages), **fields)
+    mark("imported", **own_memory())
+
+
 def number(label, value, unit, better="neither", exact=False):
     """Report a number of this run; one with a better direction is compared."""
     emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
@@ -106,9 +112,12 @@ def lacking(error):
 
 
 def run(program):
-    """Call a measured program. A cell is not applicable if its stack lacks an import of the program."""
+    """Call a measured program. Returns what it holds at its end, by name.
+
+    A cell is not applicable if its stack lacks an import of the program.
+    """
     try:
-        program()
+        return program() or {}
     except ImportError as error:
         if os.environ.get(VARIABLE) and (reason := lacking(error)):
             not_applicable(reason)

@@ -16,7 +16,6 @@ import zlib
 from pathlib import Path
 
 import events
-import release
 from account import Account, of_run
 
 STILL_S = 0.3
@@ -395,7 +394,7 @@ def stored_bytes(folder):
 
 
 def load(args):
-    """Deliver every epoch. Returns the objects kept at the end, by owner."""
+    """Deliver every epoch."""
     events.phase("import")
     import loaders.how as how_module
     import torch
@@ -406,7 +405,7 @@ def load(args):
     rows = Rows(args.tokens_dir) if args.tokens_dir else None
     module = module_of(args)
     folder = args.data or args.tokens_dir / module.FORMAT
-    release.imported(LIBRARIES)
+    events.imported(LIBRARIES)
     pinning = args.pin_memory == "yes"
     if pinning and not torch.accelerator.is_available():
         events.not_applicable("pin_memory does nothing here: there is no accelerator")
@@ -436,7 +435,6 @@ def load(args):
     if rows and not args.limit_percent and args.epochs > 1:  # they are only compared with a warm rate
         events.phase("read ceilings")
         read_ceilings(rows, args, account, ways_of(args.order, module.SHUFFLE))
-    return {"loader": [loader, how], "account": [account]}
 
 
 def pickled_bytes(args, how):
@@ -449,13 +447,12 @@ def pickled_bytes(args, how):
 def main():
     args = arguments()
     try:
-        held = load(args)
+        load(args)
     except Exception as error:  # an error of a loader is a result: one line in the record
         if not (isinstance(error, ImportError) and events.lacking(error)):
             words = " ".join(f"{type(error).__name__}: {error}".split())
             events.emit("gave_up", reason=words[:500])
         raise
-    release.teardown(held)
 
 
 if __name__ == "__main__":

@@ -142,12 +142,11 @@ def joins(character):
 
 
 def tokenize(args, chosen, documents, result, packages):
-    """Run the workload `tokenize` in mode `flat`. Returns the objects that it keeps at its end, by owner."""
+    """Run the workload `tokenize` in mode `flat`. Returns the objects that it keeps at its end, by name."""
     events.phase("import")
     import pyarrow
-    import release
 
-    release.imported(packages)
+    events.imported(packages)
     events.phase("load tokenizer")
     large_blocks_go_back()
     try:
@@ -173,4 +172,4 @@ def tokenize(args, chosen, documents, result, packages):
     events.mark("shard", **made, cache_bytes_written=path.stat().st_size, **events.own_memory())
     result.write_text(json.dumps([str(path)]))
     events.mark("work", rows=rows, bytes_in=bytes_in, **events.own_memory())
-    return {"tokenizer": [encoder]}
+    return {"tokenizer": encoder}

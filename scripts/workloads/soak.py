@@ -37,8 +37,6 @@ def texts(files):
 class Tokenizing:
     """A tokenizer from `tokenizers` or from `transformers`."""
 
-    owner = "tokenizer"
-
     def __init__(self, args, files):
         self.args, self.files = args, files
         self.folder = args.corpus / "tokenizer"
@@ -86,8 +84,6 @@ class Tokenizing:
 
 class Reading:
     """A dataset of the corpus, read row by row."""
-
-    owner = "dataset"
 
     def __init__(self, args, files):
         import datasets
@@ -140,10 +136,9 @@ def work(args):
         import transformers  # noqa: F401
     else:
         import tokenizers  # noqa: F401
-    events.emit("provenance", versions=events.versions(PACKAGES))
+    events.imported(PACKAGES)
     if (args.between == "reopen") != (args.subject == "dataset") and args.between != "nothing":
         events.not_applicable(f"{args.between} means nothing to {args.subject}")
-    events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("open")
     chosen = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))["files"][: args.num_files]
     files = [str(args.corpus / entry["path"]) for entry in chosen]
@@ -159,14 +154,14 @@ def work(args):
     bytes_in = args.epochs * sum(entry["text_bytes"] for entry in chosen)
     counted = {"tokens": units} if args.subject != "dataset" else {}
     events.mark("work", rows=args.epochs * len(chosen), bytes_in=bytes_in, **counted)
-    return {subject.owner: [subject]}
+    return {"subject": subject}
 
 
 def main():
     args = events.arguments(__doc__, corpus=Path, num_files=int, subject=str, between=str, epochs=int)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    release.teardown(work(args))
+    return work(args)
 
 
 if __name__ == "__main__":
-    events.run(main)
+    globals().update(events.run(main))  # names at the end, for why.py

@@ -22,7 +22,6 @@ import traceback
 import zlib
 
 import events
-import release
 from account import Account, of_run
 
 PACKAGES = [
@@ -258,10 +257,9 @@ def work(args):
     if args.until_row is not None:
         killed(args, opened(args))
     # The clock at the watcher's time, to place the endpoint's log on this run's time axis.
-    events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
+    events.imported(PACKAGES, clock_s=time.monotonic())
     if args.mode == "s3" and "s3fs" not in events.versions(["s3fs"]):
         events.not_applicable("this stack has no s3fs")
-    events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("resolve")
     began = time.monotonic()
     try:
@@ -270,7 +268,6 @@ def work(args):
         gave_up(error)
     # The pause at the mark is not part of the time to the first batch.
     began += events.mark("resolved", duration_s=round(time.monotonic() - began, 6), **events.own_memory())
-    loader = None
     if args.mode == "resume":
         accounts = resumed(args, data)
     else:
@@ -281,13 +278,12 @@ def work(args):
     if accounts[-1].bytes is not None:
         totals["bytes_in"] = sum(account.bytes for account in accounts)
     events.mark("work", rows=sum(account.delivered for account in accounts), **totals)
-    return {"loader": [loader], "dataset": [data]}
 
 
 def main():
     args = arguments()
     args.work_dir.mkdir(parents=True, exist_ok=True)
-    release.teardown(work(args))
+    work(args)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def print_memory(title):
 
 
 def tokenize(args):
-    """Do the work. Returns the objects kept at the end by owner, in release order."""
+    """Do the work. Returns the objects kept at the end, by name."""
     manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
     chosen = manifest["files"][: args.num_files]
     if args.num_files and len(chosen) < args.num_files:
@@ -138,7 +138,7 @@ def by_map(args, chosen, result_file):
     else:
         import tokenizers  # noqa: F401
     datasets.disable_progress_bar() if hasattr(datasets, "disable_progress_bar") else datasets.disable_progress_bars()
-    release.imported(PACKAGES)
+    events.imported(PACKAGES)
     bytes_in = sum(entry["text_bytes"] for entry in chosen)
     events.phase("load tokenizer")
     folder = args.tokenizer or args.corpus / "tokenizer"
@@ -279,8 +279,8 @@ def main():
         sys.exit(f"{tokenizer}: no folder with a tokenizer; prepare it first, or name another with --tokenizer")
     args.work_dir.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    check(args) if args.check else release.teardown(tokenize(args))
+    return check(args) if args.check else tokenize(args)
 
 
 if __name__ == "__main__":
-    events.run(main)
+    globals().update(events.run(main))  # names at the end, for why.py

@@ -1,4 +1,4 @@
-"""Why a script holds memory at its end: it runs as in script.py, then what it holds is released, step by step.
+"""What holds a script's memory at its end: it runs as in script.py, then what it holds is released, step by step.
 
 Each step is followed by `release.tidy()` and a reading of anonymous memory: what a step gave back is the drop, and what
 no step gave back stays. The steps: unused memory of allocators, cycles, locals of the function that the script ends
@@ -555,12 +555,12 @@ def _release(ladder, reach, place, places, tidy):
 
 
 def allocators():
-    """What allocators have handed out: malloc, Python's own for small objects, Arrow's default pool."""
-    return {
-        "malloc_bytes": release.heap().get("in_use_bytes", 0),
-        "python_bytes": python_heap(),
-        "arrow_bytes": release.arrow_pool() or 0,
-    }
+    """What allocators have handed out: malloc, Python's own for small objects, Arrow's default pool.
+
+    Another malloc than glibc's does not say.
+    """
+    malloc = {"malloc_bytes": heap["in_use_bytes"]} if (heap := release.heap()) else {}
+    return {**malloc, "python_bytes": python_heap(), "arrow_bytes": release.arrow_pool() or 0}
 
 
 def python_heap():
@@ -750,7 +750,7 @@ class Run:
         ladder.write(**about)
         libraries(ladder, self.imports.grown_bytes)
         now = allocators()
-        more = {f"{name}_more": now[name] - ladder.heap[name] for name in now}
+        more = {f"{name}_more": now[name] - ladder.heap[name] for name in now if name in ladder.heap}
         ladder.write(**more, sites=self.sites.read() if self.sites else {})
 
     def aliases(self, names, own):

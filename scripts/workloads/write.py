@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import events
-import release
 
 
 def write(args):
@@ -14,7 +13,7 @@ def write(args):
 
     module, rows = importlib.import_module(f"formats.{args.format}"), Rows(args.tokens_dir)
     args.out.mkdir(exist_ok=True)
-    release.imported([])
+    events.imported([])
     began, cpu_s = time.monotonic(), time.process_time()
     module.write(rows, args.out)
     stored = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())

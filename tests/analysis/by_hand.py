@@ -110,16 +110,6 @@ def streamed(
     return record, events
 
 
-def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str, Any]]:
-    """Events of a teardown: 100 MB after the imports, then `start_mb`, then each step's size."""
-    marks: list[dict[str, Any]] = [{"t_s": 0, "event": "imported", "tree": tree(100 * MB, 10 * MB)}]
-    for step, (owner, anon_mb) in enumerate([("nothing", start_mb), *steps]):
-        marks.append(
-            {"t_s": step + 1, "event": "released", "rung": step, "owner": owner, "tree": tree(anon_mb * MB, 10 * MB)}
-        )
-    return marks
-
-
 def scripted(side: str, rep: int = 1, **numbers: float) -> Run:
     """A run of a script that reports numbers of which fewer are better."""
     cell = {"experiment": "x", "stack": "s", "script": "own", "arguments": "none", "side": side, "rep": rep}

@@ -48,7 +48,7 @@ _SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
 _RUNS_OF = {"streaming": "stream", "shards": "tokenize"}
 # Text columns that state no result.
-_PLAIN = {*COUNTS, "run", "reason", "source", "evidence", "metric", "axis", "before", "after", "ladder"}
+_PLAIN = {*COUNTS, "run", "reason", "source", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "loader_kind", "shuffle"}
 _PLAIN |= {
     "from_cache",
@@ -221,11 +221,9 @@ def only(data: Study, *repeats: int) -> Study:
 def _needs() -> dict[str, list[str]]:
     """Tables of the chapters, with the inputs of each."""
     needs_by_table = {}
-    table_of = {module: table for table, module in outputs.MODULES.items()}
     for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
-        table = table_of.get(path.stem, path.stem)
         try:
-            needs_by_table[table] = outputs.parameters(path, table)
+            needs_by_table[path.stem] = outputs.parameters(path, path.stem)
         except ValueError:
             continue
     available = {*outputs.RUNS, *outputs.SETTINGS, *needs_by_table}

@@ -119,15 +119,15 @@ def test_growth_names_its_cause_and_its_difference_only_where_they_are_decided()
 
 def test_cause_is_that_of_the_largest_input_of_the_same_setting() -> None:
     columns = {"experiment": "e", "stack": "s", "corpus": "c"}
-    verdicts = pd.DataFrame([
-        columns | {"num_files": 2, "verdict": "retained", "owner": "allocator"},
-        columns | {"num_files": 44, "verdict": "held", "owner": "tokenizer"},
-        columns | {"num_files": 80, "stack": "t", "verdict": "retained", "owner": "allocator"},
+    holders = pd.DataFrame([
+        columns | {"num_files": 2, "cause": "retained", "owner": "allocator"},
+        columns | {"num_files": 44, "cause": "held", "owner": "tokenizer"},
+        columns | {"num_files": 80, "stack": "t", "cause": "retained", "owner": "allocator"},
     ])  # fmt: skip
     cause = module("growth_by_input")["cause"]
-    assert cause(verdicts, columns) == "the tokenizer held most of it"
-    assert cause(verdicts, columns | {"stack": "u"}) == ""
-    assert cause(verdicts.assign(verdict="undecided"), columns) == ""
+    assert cause(holders, columns) == "the tokenizer held most of it"
+    assert cause(holders, columns | {"stack": "u"}) == ""
+    assert cause(holders.assign(cause="undecided"), columns) == ""
 
 
 def started(*ends: str, cached: int = 0) -> dict[str, Any]:

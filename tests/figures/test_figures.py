@@ -137,55 +137,12 @@ def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path:
 
 def test_stack_without_known_effects_is_drawn_beside_others(root: Path) -> None:
     script = root / "scripts/figures/what_helps.py"
-    remedies = tables_for(root, script, lines=True)["remedies"].astype({"stack": "str"})
-    silent = remedies.assign(stack="other", ratio=float("nan"), low=float("nan"), high=float("nan"), effect="not run")
-    drawn = plotted(script, {"remedies": pd.concat([remedies, silent.assign(reason="not here")])})
+    compared = tables_for(root, script, lines=True)["comparisons"].astype({"stack": "str"})
+    unknown = dict.fromkeys(("baseline", "candidate", "ratio", "difference", "low", "high"), float("nan"))
+    silent = compared.assign(stack="other", result="undecided", **unknown)
+    drawn = plotted(script, {"comparisons": pd.concat([compared, silent])})
     assert not isinstance(drawn, str)
     plt.close(drawn[0])
-
-
-def test_bar_has_the_verdict_of_the_largest_input(root: Path, tmp_path: Path) -> None:
-    cells = [{"experiment": "e", "stack": "s", "num_files": files, "workers": float("nan")} for files in (1, 9)]
-    cells += [{"experiment": "forked", "stack": "s", "num_files": 1, "workers": 4}]
-    owned = {"rep": 1, "rung": 1, "owner": "tokenizer"}
-    owned |= {"anon_released_bytes": 9e6, "anon_grown_bytes": 9e6, "share": 1.0}
-    verdicts = [("small", ""), ("held", "tokenizer"), ("x", "")]
-    judged = [cell | {"verdict": v, "owner": o} for cell, (v, o) in zip(cells, verdicts, strict=True)]
-    drawn = plotted(
-        root / "scripts/figures/who_holds_it.py",
-        {"owners": pd.DataFrame([cell | owned for cell in cells]), "verdicts": pd.DataFrame(judged)},
-    )
-    assert not isinstance(drawn, str)
-    drawn[0].savefig(tmp_path / "f.svg")
-    svg = (tmp_path / "f.svg").read_text()
-    plt.close(drawn[0])
-    assert "held: tokenizer" in svg
-    assert "small" not in svg
-    assert "forked" not in svg
-
-
-def owned(owner: str, rep: int, mb: float, grown: float) -> dict[str, Any]:
-    released = {"owner": owner, "rep": rep, "rung": 1, "anon_released_bytes": mb * 1e6, "share": mb / grown}
-    return {"experiment": "e", "stack": "s", "num_files": 1, "anon_grown_bytes": grown * 1e6, **released}
-
-
-def test_residue_is_labelled_as_not_released(root: Path, tmp_path: Path) -> None:
-    lines = [
-        owned(owner, rep, mb * rep, 100 * rep) for rep in (1, 2, 3) for owner, mb in (("list", 30), ("residue", 70))
-    ]
-    judged = {"experiment": "e", "stack": "s", "num_files": 1, "verdict": "undecided", "owner": ""}
-    drawn = plotted(
-        root / "scripts/figures/who_holds_it.py",
-        {"owners": pd.DataFrame(lines), "verdicts": pd.DataFrame([judged])},
-    )
-    assert not isinstance(drawn, str)
-    drawn[0].savefig(tmp_path / "f.svg")
-    svg = (tmp_path / "f.svg").read_text()
-    plt.close(drawn[0])
-    assert "not released: residue" in svg
-    assert "released with: residue" not in svg
-    assert "undecided (n = 3)" in svg
-    assert "grew by 200 MB, and 70% were not released" in " ".join(drawn[1].split())
 
 
 @pytest.mark.parametrize("inches", [1, 2, 3, 3.6])

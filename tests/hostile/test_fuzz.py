@@ -75,7 +75,6 @@ mark("epoch", epoch=0, duration_s=0.1, cpu_s=0.1, rows_delivered=9, rows_per_wor
 mark("shard", shard=0, from_cache=False, rows=9, tokenizer_calls=1, cache_bytes_written=9)
 mark("samples", samples=9, samples_twice=0, samples_wrong=0, payload_bytes=9, duration_s=0.1, median_sample_s=0.1)
 mark("work", rows=9, bytes_in=99, tokens=9, duration_s=0.1, cpu_s=0.1)
-mark("released", rung=0, owner="dataset", arrow_bytes=1)
 """
 CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
 REQUEST: dict[str, Any] = {

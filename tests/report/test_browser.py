@@ -69,12 +69,10 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
     drawing, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], "o", label=PLANTED)
     figures.save(drawing, "Two points.", svg=files.svg, png=files.png, caption_file=files.caption)
-    verdict = {"experiment": "growth", "stack": "june-2023", "verdict": "held", "owner": "tokenizer", "n": 2}
-    verdict |= {"sentence": PLANTED, "evidence": "none"}
-    verdict |= dict.fromkeys(("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high"), 9e8)
-    verdict |= {"imported_anon_bytes": 9e7}
-    verdicts = pd.DataFrame([verdict, verdict | {"stack": "current", "verdict": "undecided"}])
-    extra = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "verdicts": verdicts}
+    holder = {"experiment": "growth", "stack": "june-2023", "holder": PLANTED, "kind": "name", "type": "list of 9"}
+    holder |= {"released_bytes": 9e8, "share": 0.9, "objects_bytes": 9e8, "fragments": False, "also_held_by": ""}
+    holders = pd.DataFrame([holder | {"cause": "held", "owner": PLANTED, "not_run": ""}])
+    extra = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "holders": holders}
     differ = {"before": "june-2023", "after": "current", "package": "fsspec", "from_version": "1", "to_version": "2"}
     extra |= {"stack_differences": pd.DataFrame([differ | {"requested": False}])}
     report(folder, paths, extra, svg=[files.svg], figures=[("One figure", "A chapter", ["growth"])])

@@ -98,11 +98,16 @@ def test_planted_text_in_the_report(
             record["provenance"] |= dict.fromkeys(("kernel", "commit", "transparent_hugepage", "lock_sha256"), planted)
             record["provenance"]["versions"] = {"python": planted}
             record |= {"reason": planted, "outcome": "failed", "completed_work": False}
-        verdict = {"experiment": "growth", "stack": "current", "verdict": "held", "owner": planted, "sentence": planted}
-        verdict |= {"evidence": planted, "n": 2} | dict.fromkeys(
-            ("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high", "imported_anon_bytes"), 9e7
-        )
-        extra = {"runs": runs(records), "verdicts": pd.DataFrame([verdict])}
+        holder = {"experiment": "growth", "stack": "current", "holder": planted, "kind": planted, "type": planted}
+        holder |= {
+            "released_bytes": 9e7,
+            "share": 0.9,
+            "objects_bytes": 9e7,
+            "fragments": False,
+            "also_held_by": planted,
+        }
+        holder |= {"cause": "held", "owner": planted, "not_run": ""}
+        extra = {"runs": runs(records), "holders": pd.DataFrame([holder])}
         shown = [(planted[:500], planted[:500], ["growth"])]
         return report(tmp_path, tokenised, extra, svg=[drawing_files.svg], figures=shown, left_out=[planted[:500]])
 
@@ -139,8 +144,7 @@ def test_planted_text_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Ru
     def cell(planted: str) -> str:
         view = run_of_page.view(planted_in(run, planted), planted, tmp_path / "page.html")
         named = {"title": planted, "axes": [(planted, planted)], "requests": [], "limits": []}
-        verdict = [{"verdict": planted, "sentence": planted, "evidence": planted}]
-        return page_of.render("cell.html.jinja", runs=[view], verdicts=verdict, teardown=[], **named)
+        return page_of.render("cell.html.jinja", runs=[view], holders=[{"cause": planted, "owner": planted}], **named)
 
     (plain, length), made = without(harmless, "cell", cell), cell(PLANTED[kind])
     page = Structure(made)

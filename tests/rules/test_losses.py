@@ -193,9 +193,9 @@ def other_argument(place: Place) -> Iterator[None]:
 
 
 FROM_TABLES = {"table_runs", "report"}
-FROM_RUNS = {"collect", "table_owners", "figure_who_holds_it", *FROM_TABLES}
+FROM_RUNS = {"collect", "table_reported", "figure_reported", *FROM_TABLES}
 FROM_SCRIPT = {"measure", *FROM_RUNS}
-FIGURE = {"figure_who_holds_it", "report"}
+FIGURE = {"figure_reported", "report"}
 ALL = {"stack", *FROM_SCRIPT}
 CHANGES: dict[str, tuple[Change, set[str]]] = {
     "script": (edited("mine.py", "print(", "print('edited', "), FROM_SCRIPT),
@@ -217,12 +217,12 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
     "samples of a run": (other_samples, FROM_RUNS),
     "no table": (removed("tables/runs.parquet"), FROM_TABLES),
     "no tables and figures": (removed("tables", "figures"), FROM_RUNS - {"collect"}),
-    "no caption": (removed("figures/who_holds_it.rst"), FIGURE),
+    "no caption": (removed("figures/reported.rst"), FIGURE),
     "code of a table": (
-        edited("beyond_ram/analysis/owners.py", "def owners(", "X = 1\n\n\ndef owners("),
-        {"table_owners", *FIGURE},
+        edited("beyond_ram/analysis/reported.py", "def reported(", "X = 1\n\n\ndef reported("),
+        {"table_reported", *FIGURE},
     ),
-    "code of a figure": (edited("scripts/figures/who_holds_it.py", "def plot(", "X = 1\n\n\ndef plot("), FIGURE),
+    "code of a figure": (edited("scripts/figures/reported.py", "def plot(", "X = 1\n\n\ndef plot("), FIGURE),
     "template of the report": (
         edited("beyond_ram/report/templates/base.html.jinja", "</title>", " again</title>"),
         {"report"},

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from beyond_ram.analysis.holders import cause_of
+
 PROGRAM = Path(__file__).parents[2] / "scripts/workloads/why.py"
 MB = 1_000_000
 HELD = 60 * MB
@@ -249,6 +251,7 @@ def test_only_the_planted_holder_is_named(tmp_path, name):
     assert list(steps) == [holder], result
     assert steps[holder]["kind"] == kind
     assert abs(steps[holder]["released_bytes"] - HELD) < CLOSE
+    assert cause_of(result) == ("retained" if kind == "allocator" else "held", holder.removesuffix(", unused"))
     total = sum(step["released_bytes"] for step in result["steps"])
     assert result["start_bytes"] + total + result["stayed_bytes"] == result["end_bytes"]
 
@@ -267,6 +270,7 @@ def test_lost_native_memory_stays_and_has_no_holder(tmp_path):
     )
     assert [step["holder"] for step in result["steps"]] == ["others"]
     assert abs(result["stayed_bytes"] - HELD) < CLOSE and abs(result["malloc_bytes_more"] - HELD) < CLOSE
+    assert cause_of(result) == ("undecided", "")
 
 
 def test_objects_kept_by_native_code_stay(tmp_path):
@@ -280,6 +284,25 @@ def test_objects_kept_by_native_code_stay(tmp_path):
     )
     assert [step["holder"] for step in result["steps"]] == ["others"]
     assert result["stayed_bytes"] > HELD - CLOSE and result["python_bytes_more"] > HELD - CLOSE
+
+
+def test_pages_that_malloc_cannot_return_are_fragments(tmp_path):
+    result = why(
+        tmp_path,
+        """
+        import ctypes
+        library = ctypes.CDLL(None)
+        library.malloc.restype = ctypes.c_void_p
+        library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+        library.free.argtypes = [ctypes.c_void_p]
+        blocks = [library.malloc(500) for _ in range(120_000)]
+        for block in blocks: library.memset(block, 1, 500)
+        for number, block in enumerate(blocks):
+            if number % 8: library.free(block)
+        del blocks, block
+        """,
+    )
+    assert cause_of(result) == ("retained", "allocator (fragments)")
 
 
 @pytest.mark.slow

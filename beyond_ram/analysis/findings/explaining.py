@@ -1,7 +1,6 @@
-"""Findings about growth: its size, its owners, its remedies, and the needed memory."""
+"""Findings about growth: its size, repeated work, releases, and the needed memory."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,7 +10,7 @@ from ...experiment import AXES
 from ...metrics import METRICS
 from ...units import GB, MB
 from ..decide import AT_LEAST, strength
-from ..frame import cells, describe, varied
+from ..frame import cells, describe
 from ..growth import in_words, missing_mb
 from ..thresholds import EPOCH_BYTES, GROWN_BYTES, SHARE
 from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
@@ -93,70 +92,6 @@ def _surely_grows(line: Line) -> float:
     start = line["anon_intercept_mb"]
     low, high = (line[f"anon_slope_mb_per_gb_{end}"] * line["bytes_in_max"] / GB for end in ("low", "high"))
     return strength(low, high, max(start, 0.0), GROWN_BYTES / MB, as_ratio=False)
-
-
-@reads("verdicts")
-def _owners(tables: Tables) -> Iterator[Finding]:
-    """For each stack, the cell that grew most among those whose cause is known."""
-    table = tables["verdicts"]
-    explained = table[table["verdict"].isin(["held", "leak", "retained"])]
-    for stack, group in explained.groupby("stack", sort=False):
-        line = max(lines_of(group), key=lambda line: line["anon_grown_bytes"])
-        same = lines_of(group[group["verdict"].eq(line["verdict"]) & group["owner"].eq(line["owner"])])
-        of_stack = table[table["stack"] == stack].fillna({"owner": ""})
-        of_experiment = table[table["experiment"] == line["experiment"]]
-        conditions = describe(line, (axis for axis in varied(of_experiment) if axis not in ("experiment", "stack")))
-        ends = (line["anon_grown_bytes_low"], line["anon_grown_bytes_high"], line["imported_anon_bytes"])
-        yield Finding(
-            kind="owner",
-            subject=str(stack),
-            scope=Scope(str(line["experiment"]), tuple(conditions), failed=failed(line)),
-            facts={
-                "cause": str(line["verdict"]),
-                "owner": str(line["owner"]),
-                "sentence": str(line["sentence"]),
-                "evidence": str(line["evidence"]),
-                "n": int(line["n"]),
-                "cells": Counter((str(one["verdict"]), str(one["owner"])) for one in lines_of(of_stack)),
-            },
-            # The figure leaves out cells with worker processes.
-            figure="" if line.get("workers", 0) > 0 else "who_holds_it",
-            strength=math.exp(strength(*ends, as_ratio=False)),
-            bars=(_bar("after the imports", line["imported_anon_bytes"]), _bar("growth", line["anon_grown_bytes"])),
-            seen=tuple(same),
-            cause=("owner", str(line["verdict"]), str(line["owner"])),
-        )
-
-
-@reads("remedies")
-def _no_effect(tables: Tables) -> Iterator[Finding]:
-    """Remedies that did not change heap growth in any cell of the stack in which they were tried."""
-    remedies = tables["remedies"]
-    growth = remedies[(remedies["metric"] == "grown_anon_bytes") & remedies["result"].ne("not run")]
-    for stack, group in growth.groupby("stack", sort=False):
-        tried = {str(name): lines_of(lines) for name, lines in group.groupby("remedy", sort=False)}
-        idle = {name: lines for name, lines in tried.items() if all(one["result"] == "same" for one in lines)}
-        if not idle:
-            continue
-        effects = [
-            Effect(
-                "grown_anon_bytes", line["without"], line["with"], line["ratio"], low=line["low"], high=line["high"],
-                n=int(line["n"]), conditions=(name,),
-            )
-            for name, lines in idle.items()
-            for line in lines
-        ]  # fmt: skip
-        yield Finding(
-            kind="no effect",
-            subject=str(stack),
-            effects=tuple(effects),
-            scope=Scope(str(group["experiment"].iloc[0])),
-            advice=Advice("drop", tuple(idle)),
-            facts={"tried": len(tried)},
-            strength=1.0,
-            figure="what_helps",
-            seen=tuple(line for lines in idle.values() for line in lines),
-        )
 
 
 def _bar(label: str, size_bytes: float) -> Bar:
@@ -320,4 +255,4 @@ def _speed(group: pd.DataFrame) -> dict[str, tuple[float, float] | int] | None:
     return {**ends, "pairs": int(kept["speed_pairs"].sum())}
 
 
-SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _no_effect, _regrowth)
+SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _regrowth)

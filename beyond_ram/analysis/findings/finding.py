@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 Kind = Literal[
-    "difference", "no regression", "growth", "growth difference", "owner", "no effect", "regrowth", "version step",
+    "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
     "limit", "read ceiling", "readahead", "rows", "gives up", "faults", "listing", "outcomes",
 ]  # fmt: skip
 
@@ -67,7 +67,7 @@ class Scope:
 class Advice:
     """A recommendation."""
 
-    do: Literal["use", "measure", "request", "drop"]
+    do: Literal["use", "measure", "request"]
     choose: tuple[str, ...] = ()
     instead_of: str = ""
     conditions: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from ...units import MB, amount, digits
 from ..decide import LIKELY_SHARE
 from ..growth import in_words, text_read
 from ..ladders import effect_in_words
-from ..thresholds import ABSURD, LEAST, SHARE
+from ..thresholds import ABSURD, SHARE
 from .finding import Advice, Effect, Finding, Kind, Scope
 
 
@@ -269,44 +269,6 @@ def _beyond(line: Mapping[str, Any]) -> str:
     return f"A gigabyte would be {times:,.0f} times the largest input and was not measured." if times > 1 else ""
 
 
-_OWNED = {
-    "held": "{} held most of the growth",
-    "leak": "{} grew with every epoch",
-    "retained": "most of the growth is unused memory, kept by {}",
-}
-_CAUSES = {"held": "{} held it", "retained": "{} kept it unused", "leak": "{} leaked", "flat": "no growth"}
-
-
-def _owner(finding: Finding) -> Sentences:
-    facts, conditions = finding.facts, finding.scope.conditions
-    repeats = "one run" if facts["n"] == 1 else f"each of {facts['n']} runs"
-    counts = [f"{_CAUSES.get(cause, cause).format(owner)} in {n}" for (cause, owner), n in facts["cells"].items()]
-    return (
-        f"{finding.subject}, experiment {finding.scope.experiment}: "
-        f"{_OWNED[facts['cause']].format(facts['owner'])}, in {repeats}",
-        f"{_capital(', '.join([f'experiment {finding.scope.experiment}', *conditions]))}: {facts['sentence']}",
-        f"Cells of this stack: {', '.join(counts)}." if sum(facts["cells"].values()) > 1 else "",
-        f"Evidence: {facts['evidence']}.",
-    )
-
-
-def _no_effect(finding: Finding) -> Sentences:
-    remedies = list(dict.fromkeys(effect.conditions[0] for effect in finding.effects))
-    ratios = [f"{effect.conditions[0]} {_growth_ratio(effect)}" for effect in finding.effects]
-    return (
-        f"{finding.subject}: no effect on heap growth by {', '.join(remedies)}",
-        f"Growth with the remedy over growth without, where the whole 95 % interval lies within {SHARE:.0%} or "
-        f"{LEAST['bytes'] / MB:,.0f} MB of no effect: {'; '.join(ratios)}.",
-        f"Remedies tried: {finding.facts['tried']}.",
-    )
-
-
-def _growth_ratio(effect: Effect) -> str:
-    if math.isnan(effect.low):
-        return f"on {effect.baseline / MB:,.1f} MB (n = {effect.n})"
-    return f"{effect.ratio:.2f} ({effect.low:.2f} to {effect.high:.2f}, n = {effect.n})"
-
-
 def _regrowth(finding: Finding) -> Sentences:
     line = finding.facts["line"]
     slope, low, high = (line[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
@@ -448,8 +410,6 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "no regression": _no_regression,
     "growth": _growth,
     "growth difference": _growth_difference,
-    "owner": _owner,
-    "no effect": _no_effect,
     "regrowth": _regrowth,
     "version step": _version_step,
     "limit": _limit,
@@ -469,7 +429,7 @@ def _advice(finding: Finding) -> str:
     advice = finding.advice
     if advice is None:
         return ""
-    sentences = {"use": _use, "measure": _measure, "request": _request, "drop": _drop}[advice.do](finding, advice)
+    sentences = {"use": _use, "measure": _measure, "request": _request}[advice.do](finding, advice)
     facts = finding.facts
     if others := facts.get("also_better", ()):
         verb = "is" if len(others) == 1 else "are"
@@ -579,8 +539,3 @@ def _request(finding: Finding, advice: Advice) -> str:
     in_mb = f"{facts['request_bytes'][1] / MB:,.0f} MB"
     limit = f"{facts['completed_bytes'] / MB:,.0f} MB"
     return f"Request {advice.choose[0]}, which is {in_mb}; it ran under a limit of {limit}."
-
-
-def _drop(finding: Finding, advice: Advice) -> str:
-    verb = "does" if len(advice.choose) == 1 else "do"
-    return f"Leave out {', '.join(advice.choose)}: {verb} not change this growth."

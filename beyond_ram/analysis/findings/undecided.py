@@ -7,6 +7,7 @@ from typing import Literal
 import pandas as pd
 
 from ..decide import LIKELY_SHARE
+from ..frame import cells
 from ..outcomes import AS_ASKED
 from ..results import FAMILIES, FEW, LIKELY
 from .finding import Tables
@@ -27,7 +28,7 @@ class Undecided:
 
 def count(tables: Tables) -> list[Undecided]:
     """The undecided questions of the tables; empty if all are decided."""
-    sources = {"comparisons": _comparisons, "verdicts": _causes, "runs": _runs}
+    sources = {"comparisons": _comparisons, "holders": _causes, "runs": _runs}
     counts = [one for name, source in sources.items() if len(tables.get(name, ())) for one in source(tables[name])]
     return [one for one in counts if one.count]
 
@@ -51,7 +52,8 @@ def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
 
 
 def _causes(table: pd.DataFrame) -> Iterator[Undecided]:
-    yield Undecided("causes", int((table["verdict"] == "undecided").sum()), len(table))
+    causes = [group["cause"].iloc[0] for _, group in cells(table)]
+    yield Undecided("causes", causes.count("undecided"), len(causes))
 
 
 def _runs(table: pd.DataFrame) -> Iterator[Undecided]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from ...text import NAME
 from ..corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
@@ -29,6 +29,8 @@ Counts = Values[NonNegativeInt]
 
 
 PROGRAMS = "scripts/workloads"
+WHY_PROGRAM = "why.py"
+"""Runs a program as a script, and releases what it holds at its end."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,8 @@ class Experiment(Strict):
 
     PROGRAM: ClassVar[str]
     CHECKED: ClassVar[bool] = False
+    NAMES_HELD: ClassVar[bool] = False
+    """Whether its program keeps what it holds at its end under names, which `why` needs."""
 
     matrix: Matrix
     workload: str
@@ -215,10 +219,23 @@ class Experiment(Strict):
         "its speed, with at least three pairs of runs. null: no such search.",
     )
 
+    why: bool = Field(
+        False,
+        description="Also find what holds the memory of each cell at its end (table `holders`), in one more run, which "
+        "is never compared ([docs/scripts.md](scripts.md#what-holds-its-memory)). Not of cells with a limit, or with "
+        "something in map's cache; of workloads `tokenize`, `soak` and `script`.",
+    )
+
+    @model_validator(mode="after")
+    def _names_what_it_holds(self) -> "Experiment":
+        if self.why and not self.NAMES_HELD:
+            raise ValueError(f"why: not of workload {self.workload}")
+        return self
+
     @property
     def programs(self) -> list[str]:
         """The programs of its runs."""
-        return [self.PROGRAM]
+        return [self.PROGRAM, *([WHY_PROGRAM] if self.why else [])]
 
     def cells(self, name: str, repeats: int = 1) -> list[Cell]:
         """Every cell of the matrix with its repeats: `repeats`, unless the config sets them."""
@@ -241,6 +258,7 @@ class Experiment(Strict):
             interval_ms=self.interval_ms,
             find_limit=self.find_limit,
             limit_speed_share=self.limit_speed_share if self.find_limit else None,
+            why=self.why and cell.rep == 1 and cell.get("cache", "cold") == "cold" and not cell.get("limit_mb"),
         )
 
     @classmethod

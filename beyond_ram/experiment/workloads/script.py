@@ -11,8 +11,6 @@ from ..paths import Cell
 from .base import Axis, Compared, Experiment, Matrix, Name, Names, Places, Values
 
 NO_ARGUMENTS = "none"
-WHY_PROGRAM = "why.py"
-"""Runs a script and releases what it holds at its end."""
 
 
 class ScriptMatrix(Matrix):
@@ -37,18 +35,10 @@ class ScriptExperiment(Experiment):
 
     PROGRAM = "script.py"
     CHECKED = True
+    NAMES_HELD = True
 
     workload: Literal["script"]
-    why: bool = Field(
-        False,
-        description="Also find what holds the memory of each cell at its end (table `holders`), in one more run, which "
-        "is never compared ([docs/scripts.md](scripts.md#what-holds-its-memory)).",
-    )
     matrix: ScriptMatrix = Field(description="The axes; every combination is a cell.")
-
-    @property
-    def programs(self) -> list[str]:
-        return [*super().programs, *([WHY_PROGRAM] if self.why else [])]
 
     def job(self, cell: Cell, places: Places) -> Job:
         script = places.scripts[str(cell["script"])]
@@ -69,4 +59,4 @@ class ScriptExperiment(Experiment):
             conditions = script.model_dump(include={"latency_ms", "bandwidth_mb_per_s", "redirect"})
             served = Served(repository=places.of("repositories", script.repository), conditions=conditions)
             job = job.but(served=served)
-        return job.but(why=self.why and cell.rep == 1)
+        return job

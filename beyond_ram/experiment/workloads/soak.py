@@ -33,6 +33,7 @@ class SoakExperiment(Experiment):
     """The same work, repeated in one process: a warm-up levels off, a leak does not."""
 
     PROGRAM = "soak.py"
+    NAMES_HELD = True
 
     workload: Literal["soak"]
     matrix: SoakMatrix = Field(description="The axes; every combination is a cell.")

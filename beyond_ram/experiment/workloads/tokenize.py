@@ -101,6 +101,7 @@ class TokenizeExperiment(Experiment):
 
     PROGRAM = "tokenize_corpus.py"
     CHECKED = True
+    NAMES_HELD = True
     ENGINE: ClassVar = ("beyond_ram/tokenize/engine/run.py", "beyond_ram/tokenize/engine/worker.py")
     """Files that mode `engine` runs in the stack's interpreter."""
 

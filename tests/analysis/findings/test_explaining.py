@@ -35,7 +35,7 @@ def against(stack: str, middle: float = math.nan, half: float = math.nan, streng
 
 
 def test_no_lines_are_no_findings() -> None:
-    assert findings_of(growth=[], verdicts=[], remedies=[], regrowth=[], ladders=[], limits=[]) == []
+    assert findings_of(growth=[], regrowth=[], ladders=[], limits=[]) == []
 
 
 def test_stacks_are_compared_in_pairs_by_document() -> None:
@@ -64,59 +64,6 @@ def test_undecided_growth_has_no_strength() -> None:
     too_short = [finding.strength for finding in explaining._growth({"growth": table.assign(bytes_in_max=4e6)})]
     assert too_short == [1, 1], "a rate needs more text"
     assert shorter[0] < old.strength, "the strength is for the measured input"
-
-
-def judged(owner: str, mb: float, verdict: str = "held", n: int = 3, low: float = math.nan) -> dict[str, object]:
-    ends = {"anon_grown_bytes_low": low * MB, "anon_grown_bytes_high": 2 * mb * MB, "imported_anon_bytes": 100 * MB}
-    line = {"verdict": verdict, "sentence": "s", "evidence": "e", "owner": owner, "n": n}
-    return line | {"anon_grown_bytes": mb * MB} | ends
-
-
-def test_cell_that_grew_most_stands_for_its_stack() -> None:
-    lines = [judged("list", 20), judged("cache", 200, low=100), judged("", 900, "undecided")]
-    (finding,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
-    assert (finding.subject, finding.facts["cause"], finding.facts["owner"], finding.facts["n"]) == (
-        "new",
-        "held",
-        "cache",
-        3,
-    )
-    assert finding.facts["cells"] == {("held", "list"): 1, ("held", "cache"): 1, ("undecided", ""): 1}
-    assert len(finding.seen) == 1, "cells with another owner are left out"
-    assert finding.strength == pytest.approx(2), "at least 100 MB on top of 100 MB after the imports"
-
-
-def test_owner_found_in_one_run_has_no_strength() -> None:
-    table = pd.DataFrame([CELL | judged("cache", 2000, n=1) | {"asked": 3, "failed": 2}])
-    (finding,) = explaining._owners({"verdicts": table})
-    assert (finding.facts["n"], finding.scope.failed) == (1, 2)
-    assert finding.strength == 1
-
-
-def test_wild_growth_has_no_strength() -> None:
-    (finding,) = explaining._owners({"verdicts": pd.DataFrame([CELL | judged("cache", 2000, n=2, low=-9000)])})
-    assert finding.strength == 1
-
-
-def test_remedies_without_effect_are_one_finding() -> None:
-    shared = {"metric": "grown_anon_bytes", "without": 100 * MB, "with": 10 * MB, "n": 4}
-    results = {"good": (0.5, "better"), "best": (0.1, "better"), "idle": (1.0, "same"), "bad": (2.0, "worse")}
-    lines = [
-        shared | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "result": result}
-        for name, (ratio, result) in results.items()
-    ]
-    (finding,) = findings_of(remedies=lines)
-    assert finding.advice is not None
-    assert (finding.kind, finding.advice.do, finding.advice.choose) == ("no effect", "drop", ("idle",))
-    assert (finding.facts["tried"], finding.effects[0].conditions) == (4, ("idle",))
-    elsewhere = [lines[2] | {"result": "better", "num_files": 9}]
-    assert findings_of(remedies=[*lines, *elsewhere]) == [], "it has an effect in another cell"
-
-
-@pytest.mark.parametrize("result", ["better", "worse", "undecided", "not run"])
-def test_only_a_remedy_with_the_same_growth_is_without_effect(result: str) -> None:
-    line = {"metric": "grown_anon_bytes", "without": 1e8, "n": 1, "remedy": "x", "ratio": 1.0, "low": 1.0, "high": 1.0}
-    assert findings_of(remedies=[line | {"result": result}]) == []
 
 
 REPEATED = {

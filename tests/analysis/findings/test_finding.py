@@ -44,10 +44,10 @@ def test_undecided_results_are_counted() -> None:
             "detectable": [1.0, 1.5, 9.0, None],
         }
     )
-    verdicts = pd.DataFrame({"verdict": ["held", "undecided"]})
+    holders = pd.DataFrame({"experiment": "e", "stack": ["a", "a", "b"], "cause": ["held", "held", "undecided"]})
     runs = pd.DataFrame({"outcome": ["completed", "failed", "not_applicable"], "completed_work": [True, False, False]})
     runs = runs.assign(experiment=["a", "a", "pinned"], reason=["", "late", "there is no accelerator"])
-    counts = count({"comparisons": comparisons, "verdicts": verdicts, "runs": runs})
+    counts = count({"comparisons": comparisons, "holders": holders, "runs": runs})
     assert [(one.kind, one.count, one.total) for one in counts] == [
         ("planned", 1, 2),
         ("exploratory", 1, 1),
@@ -61,4 +61,4 @@ def test_undecided_results_are_counted() -> None:
     assert "there is no accelerator" in counts[-1].reasons[0]
     assert len(undecided({"comparisons": comparisons})) == 4
     assert count({}) == []
-    assert count({"verdicts": verdicts.head(1)}) == []
+    assert count({"holders": holders.head(1)}) == []
