@@ -172,10 +172,9 @@ def subject_order(table: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(ordered.sort_values(["rank", "newer"], kind="stable")["subject"]))
 
 
-def cell_labels(table: pd.DataFrame, like: pd.DataFrame | None = None) -> "pd.Series[str]":
-    """Name each line's cell: the stack, and the axes that differ within its experiment in `like`."""
-    like = table if like is None else like
-    varied = {experiment: frame.varied(group) for experiment, group in like.groupby("experiment")}
+def cell_labels(table: pd.DataFrame) -> "pd.Series[str]":
+    """Name each line's cell: the stack, and the axes that differ within its experiment."""
+    varied = {experiment: frame.varied(group) for experiment, group in table.groupby("experiment")}
     return table.apply(lambda line: _label(line, varied.get(line["experiment"], [])), axis=1).astype(str)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from . import outputs, tables
+from . import tables
 from .analysis.outcomes import counted
 from .collected import Runs, Samples
 

@@ -51,6 +51,10 @@ SETS = {
         ("comparisons", "growth", "ladders", "limits", "loaders", "streaming", "holders"),
         ("growth_by_input", "attempts", "loading_limit"),
     ),
+    "holders": Set(
+        "uv run snakemake explain --cores 2 --config 'only=[growth]' budget_min=null",
+        ("holders",),
+    ),
     "tokenizers": Set(
         "uv run snakemake tokenize limit scripts --cores 4 --configfile config/tokenizers.yaml",
         ("growth", "reported"),

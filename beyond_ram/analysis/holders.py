@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from ..experiment import AXES
 from ..metrics import Events, Record, Records
 from ..metrics.base import readings
 from .frame import key
+from .growth import SIZE
 from .regrowth import regrowth
 from .thresholds import GROWN_BYTES
 
@@ -102,3 +104,18 @@ def cause_of(why: Mapping[str, Any], file_bytes: float = 0, repeated: str = "") 
         return "retained", "allocator (fragments)"
     causes: dict[str, Cause] = {"grows": "leak", "levels off": "held"}
     return (causes[repeated], "what no step gave back") if repeated in causes else ("undecided", "")
+
+
+_IN_WORDS = {"held": "the {} held most of it", "retained": "most of it is free memory that the {} keeps"}
+
+
+def cause_in_words(holders: pd.DataFrame | None, line: Mapping[str, Any]) -> str:
+    """What held the growth of a line of table `growth`, with the largest input; empty if that is not known."""
+    if holders is None or holders.empty:
+        return ""
+    same = [axis for axis in ("experiment", *AXES) if axis in holders and axis != SIZE and pd.notna(line.get(axis))]
+    own = holders[(holders[same] == [line[axis] for axis in same]).all(axis=1)]
+    if own.empty:
+        return ""
+    largest = own.sort_values(SIZE).iloc[-1]
+    return _IN_WORDS.get(largest["cause"], "").format(largest["owner"])

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,92 +32,57 @@ COLUMNS = [
 ]
 
 
-@dataclass(frozen=True)
-class Slope:
-    """Growth of anonymous memory in one run: in bytes per epoch over the later epochs, and in the first. None if
-    unknown."""
-
-    epochs: int
-    first_bytes: float | None
-    slope_bytes: float | None
-
-
-@dataclass(frozen=True)
-class Regrowth:
-    """For a cell: the mean slope of its runs in bytes per epoch, with its 95 % interval; NaN with one run."""
-
-    shape: Literal["levels off", "grows", "undecided"]
-    reason: str = ""
-    """Why it is undecided."""
-    slope_bytes: float = math.nan
-    low_bytes: float = math.nan
-    high_bytes: float = math.nan
-    n: int = 0
-
-
-def fit(events: Events) -> Slope:
-    """The slope of anonymous memory against epochs, by least squares. The first half is left out as warm-up.
+def slope_of(sizes: Sequence[float]) -> float:
+    """Growth per epoch of one run by least squares, over the later half of its epochs; NaN if there are too few.
 
     It has no interval, because readings of one run depend on each other.
     """
-    sizes = [event["tree"]["anon_bytes"] for event in readings(events, "epoch")]
-    imported = readings(events, "imported")
-    first = sizes[0] - imported[-1]["tree"]["anon_bytes"] if sizes and imported else None
     later = sizes[len(sizes) // 2 :]
     if len(later) < LATER:
-        return Slope(len(sizes), first, None)
+        return math.nan
     (variance, together), _ = np.cov(range(len(later)), later, bias=True)
-    slope = float(together / variance)
-    return Slope(len(sizes), first, slope)
+    return float(together / variance)
 
 
-def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
+def over(slopes: Sequence[float], epoch_input_bytes: float) -> dict[str, Any]:
     """Decide growth over the runs of a cell. Runs are independent of each other; epochs of a run are not.
 
-    `grows` if the interval of the mean slope is above the threshold, `levels off` if it is below.
+    `grows` if the interval of the mean slope is above the threshold, `levels off` if it is below. There is no interval
+    with one run.
     """
-    slopes = np.array([run.slope_bytes for run in runs if run.slope_bytes is not None])
-    if not len(slopes):
-        return Regrowth("undecided", "too few epochs")
-    mean = float(slopes.mean())
-    if len(slopes) < AT_LEAST:
-        return Regrowth("undecided", FEW, mean, n=len(slopes))
-    scatter = max(float(slopes.std(ddof=1)), _PAGE)
-    half = float(stdtrit(len(slopes) - 1, (1 + LEVEL) / 2)) * scatter / math.sqrt(len(slopes))
+    known = np.array([slope for slope in slopes if not math.isnan(slope)])
+    mean, half, n = (float(known.mean()) if len(known) else math.nan), math.nan, len(known)
+    if n >= AT_LEAST:
+        scatter = max(float(known.std(ddof=1)), _PAGE)
+        half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * scatter / math.sqrt(n)
     matters = max(EPOCH_BYTES, EPOCH_SHARE * epoch_input_bytes)
-    ends = (mean, mean - half, mean + half, len(slopes))
-    if mean - half > matters:
-        return Regrowth("grows", "", *ends)
-    return Regrowth("levels off", "", *ends) if mean + half < matters else Regrowth("undecided", NOISY, *ends)
+    shape = "grows" if mean - half > matters else "levels off" if mean + half < matters else "undecided"
+    reason = "" if shape != "undecided" else "too few epochs" if not n else FEW if n < AT_LEAST else NOISY
+    ends = {"slope_bytes": mean, "slope_bytes_low": mean - half, "slope_bytes_high": mean + half}
+    return ends | {"n": len(slopes), "regrowth": shape, "reason": reason}
 
 
 def regrowth(records: Records) -> pd.DataFrame:
     """One line per cell that has epochs, over its `n` runs that finished their work. Slopes in bytes per epoch."""
     finished = (
-        (record, (epoch_input_bytes(record, events), growth))
+        (record, (sizes, _first(sizes, events), epoch_input_bytes(record, events)))
         for record, events in records
-        if (growth := fit(events)).epochs and record["completed_work"]
+        if (sizes := [event["tree"]["anon_bytes"] for event in readings(events, "epoch")]) and record["completed_work"]
     )
-    lines = []
-    for cell, runs in by_cell(finished):
-        size = runs[0][0]
-        decided = over([growth for _, growth in runs], size)
-        firsts = [growth.first_bytes for _, growth in runs if growth.first_bytes is not None]
-        lines.append(
-            {
-                **cell,
-                "epochs_read": min(growth.epochs for _, growth in runs),
-                "epoch_input_bytes": size,
-                "first_epoch_bytes": float(np.mean(firsts)) if firsts else math.nan,
-                "slope_bytes": decided.slope_bytes,
-                "slope_bytes_low": decided.low_bytes,
-                "slope_bytes_high": decided.high_bytes,
-                "n": len(runs),
-                "regrowth": decided.shape,
-                "reason": decided.reason,
-            }
-        )
+    lines = [
+        cell
+        | {"epochs_read": min(len(sizes) for sizes, *_ in runs), "epoch_input_bytes": runs[0][2]}
+        | {"first_epoch_bytes": float(pd.Series([first for _, first, _ in runs]).mean())}
+        | over([slope_of(sizes) for sizes, *_ in runs], runs[0][2])
+        for cell, runs in by_cell(finished)
+    ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _first(sizes: Sequence[float], events: Events) -> float:
+    """Growth in the first epoch; NaN if unknown."""
+    imported = readings(events, "imported")
+    return sizes[0] - imported[-1]["tree"]["anon_bytes"] if imported else math.nan
 
 
 def epoch_input_bytes(record: Record, events: Events) -> float:

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         },
         "experiments": {
             "growth": {
-                "workload": "tokenize", "repeats": 3,
+                "workload": "tokenize", "repeats": 3, "why": True,
                 "matrix": {"stack": [arguments.stack], "corpus": ["mine"], "num_files": sizes, "batch_size": [100]},
             }
         },

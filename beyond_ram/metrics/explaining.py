@@ -2,7 +2,6 @@
 
 from .base import EXACT, MARK, Column
 
-_FIT = "scipy.stats.linregress"
 _DECIDED = "with a 95 % interval of this comparison alone: see docs/method.md"
 _HOLDERS = "read by the program's own process after each step of a run that is never compared"
 _SHARD = "tree at the mark `shard`"
@@ -67,7 +66,7 @@ COLUMNS: list[Column] = [
     Column("first_epoch_bytes", "Growth in the first epoch", "bytes", ("regrowth",),
         "anonymous memory after it minus that at the mark `imported`, mean of the runs", MARK, direction="lower"),
     Column("slope_bytes", "Growth per epoch", "bytes", ("regrowth",),
-        f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT}), mean of runs",
+        "least-squares slope of anonymous memory over the later half of the epochs, mean of runs",
         "with its 95 % interval over runs (Student's t, with a scatter of at least one page of memory); "
         "none for one run, whose readings depend on each other",
         direction="lower"),

@@ -1,6 +1,6 @@
 """Why a command needed its memory: sentences, each with its own condition on the readings.
 
-Readings from outside cannot show which objects keep the memory inside a process; `snakemake explain` can, by releasing
+Readings from outside cannot show which objects keep the memory inside a process; `beyond-ram why` can, by releasing
 them.
 """
 

@@ -7,6 +7,7 @@ from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 from beyond_ram.analysis.growth import fitted as fit_of
 from beyond_ram.analysis.growth import missing_mb, read_closely
+from beyond_ram.analysis.holders import cause_in_words
 
 PANEL = ["corpus", "mode"]
 MOST_LINES = 12
@@ -36,7 +37,7 @@ def plot(records, samples, growth, holders=None):
             for line in lines_of(lines)
         ]
         title = corpus if growth["mode"].nunique() == 1 else f"{corpus}, {mode}"
-        causes = ["" if holders is None else cause(holders, line) for line in lines_of(lines)]
+        causes = [cause_in_words(holders, line) for line in lines_of(lines)]
         sentences.append(answer(title, lines_of(lines), heaps, causes))
         axes.set_title(title)
         axes.set_xlabel("text done (MB)")
@@ -74,19 +75,6 @@ def size(count):
         if count < figures.MB / 1000
         else f"{figures.two_digits(count / figures.MB)} MB"
     )
-
-
-CAUSES = {"held": "the {} held most of it", "retained": "most of it is free memory that the {} keeps"}
-
-
-def cause(holders, line):
-    """What held the growth of one line; empty if that is undecided, or was not looked for."""
-    same = [axis for axis in axes_of(pd.DataFrame([line])) if axis in holders and axis != "num_files"]
-    own = holders[(holders[same] == [line[axis] for axis in same]).all(axis=1)] if len(holders) else holders
-    if own.empty:
-        return ""
-    largest = own.sort_values("num_files").iloc[-1]
-    return CAUSES.get(largest["cause"], "").format(largest["owner"])
 
 
 def kept(line, heap, cause):

@@ -53,16 +53,8 @@ _DATA = _SCALARS | {tuple, frozenset, *_CONTAINERS}
 _PLAIN = _DATA | {types.FunctionType, types.MethodType, types.CellType, types.MappingProxyType, property, staticmethod,
                   classmethod, functools.partial, type(functools.cache(len)), weakref.ref}  # fmt: skip
 _NO_DATA = (types.ModuleType, type, types.FrameType, types.CodeType)
-_MODULE_NAMES = {
-    "__name__",
-    "__doc__",
-    "__package__",
-    "__loader__",
-    "__spec__",
-    "__file__",
-    "__cached__",
-    "__builtins__",
-}
+_MODULE_NAMES = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__cached__",
+                 "__builtins__"}  # fmt: skip
 # The rest of the run needs these modules.
 _NEEDED = {"__main__", "__mp_main__", "sys", "builtins", "os", "posix", "io", "_io", "gc", "json", "ctypes", "_ctypes",
            "types", "collections", "threading", "_thread", "codecs", "encodings", "time", "importlib", "zipimport",

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from beyond_ram.analysis.holders import cause_of, holders
+from beyond_ram.analysis.holders import cause_in_words, cause_of, holders
 
 from .by_hand import MB, Event, tree
 
@@ -67,3 +68,15 @@ def test_leak_needs_every_run_of_its_cell() -> None:
     assert set(holders(runs[:1])["cause"]) == {"undecided"}
     assert holders(runs)["released_bytes"].sum() == explained["why"]["end_bytes"] - explained["why"]["start_bytes"]
     assert holders(runs[1:]).empty
+
+
+def test_cause_is_that_of_the_largest_input_of_the_same_setting() -> None:
+    columns = {"experiment": "e", "stack": "s", "corpus": "c"}
+    table = pd.DataFrame([
+        columns | {"num_files": 2, "cause": "retained", "owner": "allocator"},
+        columns | {"num_files": 44, "cause": "held", "owner": "tokenizer"},
+        columns | {"num_files": 80, "stack": "t", "cause": "retained", "owner": "allocator"},
+    ])  # fmt: skip
+    assert cause_in_words(table, columns) == "the tokenizer held most of it"
+    assert cause_in_words(table, columns | {"stack": "u"}) == ""
+    assert cause_in_words(table.assign(cause="undecided"), columns) == cause_in_words(None, columns) == ""

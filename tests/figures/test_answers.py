@@ -117,19 +117,6 @@ def test_growth_names_its_cause_and_its_difference_only_where_they_are_decided()
     assert "grew" not in growing("straight", bytes_in_max=2 * MB), "too little text for a rate"
 
 
-def test_cause_is_that_of_the_largest_input_of_the_same_setting() -> None:
-    columns = {"experiment": "e", "stack": "s", "corpus": "c"}
-    holders = pd.DataFrame([
-        columns | {"num_files": 2, "cause": "retained", "owner": "allocator"},
-        columns | {"num_files": 44, "cause": "held", "owner": "tokenizer"},
-        columns | {"num_files": 80, "stack": "t", "cause": "retained", "owner": "allocator"},
-    ])  # fmt: skip
-    cause = module("growth_by_input")["cause"]
-    assert cause(holders, columns) == "the tokenizer held most of it"
-    assert cause(holders, columns | {"stack": "u"}) == ""
-    assert cause(holders.assign(cause="undecided"), columns) == ""
-
-
 def started(*ends: str, cached: int = 0) -> dict[str, Any]:
     shards = [{"t_s": n, "from_cache": n < cached, "rss_bytes": (90 if n < cached else 400) * MB} for n in range(4)]
     attempts = [{"outcome": end, "shards": shards} for end in ends]

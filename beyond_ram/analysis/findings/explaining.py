@@ -12,6 +12,7 @@ from ...units import GB, MB
 from ..decide import AT_LEAST, strength
 from ..frame import cells, describe
 from ..growth import in_words, missing_mb
+from ..holders import cause_in_words
 from ..thresholds import EPOCH_BYTES, GROWN_BYTES, SHARE
 from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
 
@@ -38,6 +39,7 @@ def _growth(tables: Tables) -> Iterator[Finding]:
         better = line["difference_result"] == "better"
         stacks = (str(line["stack"]), str(line["against"]))
         choice, instead = stacks if better else stacks[::-1]
+        worse = lines[other] if better else line
         yield Finding(
             kind="growth difference",
             subject=stacks[0],
@@ -45,7 +47,7 @@ def _growth(tables: Tables) -> Iterator[Finding]:
             effects=(effect,),
             scope=_where(line),
             advice=Advice("use", (choice,), instead, better=("anon_slope_mb_per_gb",)),
-            facts={"lines": (lines[other], line)},
+            facts={"lines": (lines[other], line), "cause": _cause(tables, worse), "worse": worse["stack"]},
             figure="growth_by_input",
             strength=math.exp(line["difference_strength"]),
             bars=(_slope(lines[other]), _slope(line)),
@@ -58,12 +60,17 @@ def _growth(tables: Tables) -> Iterator[Finding]:
                 kind="growth",
                 subject=str(line["stack"]),
                 scope=_where(line),
-                facts={"line": line},
+                facts={"line": line, "cause": _cause(tables, line)},
                 figure="growth_by_input",
                 strength=math.exp(_surely_grows(line)),
                 seen=(line,),
                 cause=("growth", str(line["stack"]), str(line["anon_shape"])),
             )
+
+
+def _cause(tables: Tables, line: Line) -> str:
+    """What held the memory of a line that grows, in words; empty if that is not known."""
+    return cause_in_words(tables.get("holders"), line) if line["anon_shape"] in ("straight", "grows") else ""
 
 
 def _where(line: Line) -> Scope:

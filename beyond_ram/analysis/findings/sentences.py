@@ -244,9 +244,10 @@ def _growth_difference(finding: Finding) -> Sentences:
     (effect,) = finding.effects
     other, line = finding.facts["lines"]
     more = "less" if effect.difference < 0 else "more"
+    cause = f"; with {finding.facts['worse']}, {finding.facts['cause']}" if finding.facts["cause"] else ""
     return (
         f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} anonymous memory per MB of text than "
-        f"{finding.baseline}, {text_read(line)}",
+        f"{finding.baseline}, {text_read(line)}{cause}",
         f"{_capital(', '.join(finding.scope.conditions))}: {effect.difference:+,.3g} MB per MB of text "
         f"(95 % {effect.low:+,.3g} to {effect.high:+,.3g}), paired by document over all readings of the runs.",
         f"{finding.baseline} {in_words(other)}; {finding.subject} {in_words(line)}.",
@@ -255,9 +256,9 @@ def _growth_difference(finding: Finding) -> Sentences:
 
 
 def _growth(finding: Finding) -> Sentences:
-    line = finding.facts["line"]
+    line, cause = finding.facts["line"], finding.facts["cause"]
     return (
-        f"{finding.subject}: anonymous memory {in_words(line, short=True)}",
+        f"{finding.subject}: anonymous memory {in_words(line, short=True)}{'; ' if cause else ''}{cause}",
         f"{_capital(', '.join(finding.scope.conditions))}: anonymous memory, imports included, {in_words(line)}.",
         _beyond(line),
     )
