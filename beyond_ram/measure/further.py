@@ -51,7 +51,9 @@ def _blocks(asked: list[Open], runs: Runs) -> tuple[list[Block[Cell]], dict[Cell
     cells, times = dict[Key, Cell](), dict[Cell, list[float]]()
     for cell, (record, _) in runs.items():
         cells[key(record["cell"])] = replace(cell, rep=1)
-        times.setdefault(replace(cell, rep=1), []).append(record["measuring_s"])
+        # A further repeat is not explained again.
+        alone = record["measuring_s"] - record.get("why", {}).get("measuring_s", 0)
+        times.setdefault(replace(cell, rep=1), []).append(alone)
     seconds_of = {cell: fmean(spent) for cell, spent in times.items()}
     blocks = dict[tuple[Cell, ...], float]()
     for one in asked:

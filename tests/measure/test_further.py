@@ -47,7 +47,10 @@ class Simulated:
         self.order: list[Cell] = []
 
     def run(self, cell: Cell) -> Run:
-        return {"cell": cell.parameters(), "measuring_s": SECONDS[cell.experiment]}, []
+        """The first run of a cell is explained too, which no further one is."""
+        explained = {"measuring_s": 50.0} if cell.rep == 1 else {}
+        took_s = SECONDS[cell.experiment] + explained.get("measuring_s", 0)
+        return {"cell": cell.parameters(), "measuring_s": took_s, "why": explained}, []
 
     def once(self, cell: Cell, undecided: int) -> Runs:
         assert undecided

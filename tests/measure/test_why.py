@@ -33,7 +33,9 @@ def record_with_why(folder: Path, text: str) -> dict[str, Any]:
     add_why(setting, folder / "runs")
     assert (folder / "runs" / job.path / "samples.csv").read_bytes() == before, "the first run was replaced"
     assert not (folder / "private").exists()
-    return dict(records.record(folder / "runs" / job.path))
+    record = dict(records.record(folder / "runs" / job.path))
+    assert 0 < record["why"]["measuring_s"] < record["measuring_s"]
+    return record
 
 
 @pytest.mark.slow
