@@ -52,7 +52,7 @@ SETS = {
         ("growth_by_input", "attempts", "loading_limit"),
     ),
     "holders": Set(
-        "uv run snakemake explain --cores 2 --config 'only=[growth]' budget_min=0.1",
+        "uv run snakemake --cores 2 --config 'only=[growth]' budget_min=0.1",
         ("holders",),
     ),
     "tokenizers": Set(
