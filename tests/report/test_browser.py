@@ -24,7 +24,7 @@ from ..scaled import Source, copies
 from .conftest import AXES, Script, figure
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-VIEWS = ("overview", "findings", "figures", "changes", "cells", "provenance")
+VIEWS = ("overview", "findings", "figures", "holders", "changes", "cells", "provenance")
 SIZES = {"desktop": (1280, 800), "phone": (360, 740)}
 PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 # Unexpected layout shifts, as browsers count them.
@@ -71,8 +71,19 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
     figures.save(drawing, "Two points.", svg=files.svg, png=files.png, caption_file=files.caption)
     holder = {"experiment": "growth", "stack": "june-2023", "holder": PLANTED, "kind": "name", "type": "list of 9"}
     holder |= {"released_bytes": 9e8, "share": 0.9, "objects_bytes": 9e8, "fragments": False, "also_held_by": ""}
-    holders = pd.DataFrame([holder | {"cause": "held", "owner": PLANTED, "not_run": ""}])
+    holder |= {"cause": "held", "owner": PLANTED, "not_run": ""}
+    holders = pd.DataFrame([holder, holder | {"stack": "current", "cause": "undecided", "owner": ""}])
+    limit = {
+        "experiment": "growth",
+        "stack": "june-2023",
+        "ended": PLANTED,
+        "nearest_predictor": PLANTED,
+        "time_ratio": 1.0,
+    }
+    limit |= {"completed_at_bytes": 5e8, "ended_at_bytes": 4e8, "ask_bytes": 6e8, "peak_rss_bytes": 9e8}
+    limits = pd.DataFrame([limit | {"rep": rep} for rep in (1, 2)])
     extra = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "holders": holders}
+    extra |= {"limits": limits}
     differ = {"before": "june-2023", "after": "current", "package": "fsspec", "from_version": "1", "to_version": "2"}
     extra |= {"stack_differences": pd.DataFrame([differ | {"requested": False}])}
     report(folder, paths, extra, svg=[files.svg], figures=[("One figure", "A chapter", ["growth"])])
@@ -168,7 +179,7 @@ def test_report_opens_on_the_strongest_findings(page_file: Path, opened: Opened)
     page = opened(page_file)
     assert page.locator(".view:visible").count() == 1
     shown = page.locator("#overview").inner_text()
-    assert re.search(r"june-2023, experiment \w+: .*tokenizer", shown)
+    assert re.search(r"growth, june-2023: .*RSS reads", shown)
     assert "undecided in 1 of 2 settings" in shown.partition("Undecided")[2]
     assert not re.search(r"\b(?:cells?|stacks?|ladders?)\b", page.locator("body").inner_text(), re.IGNORECASE)
     for view in (*VIEWS, "cell"):
@@ -197,10 +208,10 @@ def test_filter_leaves_only_the_chosen_stack(desktop: Any) -> None:
     assert page.locator("#cells tbody tr:visible td:nth-child(2)").all_inner_texts() == ["current"] * 2
     assert page.locator("#shown").inner_text() == "2 of 4 shown"
     go(page, "findings")
-    assert not page.get_by_text("tokenizer held most").locator("visible=true").count()
+    assert not page.get_by_text("RSS reads").locator("visible=true").count()
     assert "shown" in page.locator("#shown").inner_text()
     page.click("#filters [type=reset]")
-    page.wait_for_selector("#findings h2:has-text('tokenizer held most')")
+    page.wait_for_selector("#findings h2:has-text('RSS reads')")
 
 
 @pytest.mark.end_to_end

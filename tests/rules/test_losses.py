@@ -192,8 +192,8 @@ def other_argument(place: Place) -> Iterator[None]:
         place.configure("b")
 
 
-FROM_TABLES = {"table_runs", "report"}
-FROM_RUNS = {"collect", "table_reported", "figure_reported", *FROM_TABLES}
+FROM_TABLES = {"table_runs", "table_reported", "figure_reported", "report"}
+FROM_RUNS = {"collect", *FROM_TABLES}
 FROM_SCRIPT = {"measure", *FROM_RUNS}
 FIGURE = {"figure_reported", "report"}
 ALL = {"stack", *FROM_SCRIPT}
@@ -216,7 +216,7 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
     "older record without collected runs": (older_record_alone, FROM_RUNS),
     "samples of a run": (other_samples, FROM_RUNS),
     "no table": (removed("tables/runs.parquet"), FROM_TABLES),
-    "no tables and figures": (removed("tables", "figures"), FROM_RUNS - {"collect"}),
+    "no tables and figures": (removed("tables", "figures"), FROM_TABLES),
     "no caption": (removed("figures/reported.rst"), FIGURE),
     "code of a table": (
         edited("beyond_ram/analysis/reported.py", "def reported(", "X = 1\n\n\ndef reported("),
