@@ -154,7 +154,7 @@ def work(args):
     bytes_in = args.epochs * sum(entry["text_bytes"] for entry in chosen)
     counted = {"tokens": units} if args.subject != "dataset" else {}
     events.mark("work", rows=args.epochs * len(chosen), bytes_in=bytes_in, **counted)
-    return {"subject": subject}
+    return {"dataset" if args.subject == "dataset" else "tokenizer": subject}
 
 
 def main():
