@@ -105,8 +105,6 @@ IDENTIFYING: Mapping[str, str] = {
     "axis": "the axis on which the two sides differ",
     "before": "the baseline's value on it",
     "after": "the candidate's",
-    "spread_of": "where the spread of a metric between sessions is from: `shipped`, or `own history`",
-    "sessions": "how many sessions ran the same cells, at most",
     "family": "`planned`: a question that its experiment is there for; `exploratory`: any other comparison",
     "paired": "whether repeats were paired by time",
     "exact": "whether all repeats gave the same value",

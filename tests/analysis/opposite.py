@@ -248,7 +248,7 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
         inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
-            "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
+            "session_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
         }
         arguments = {need: inputs[need] if need in inputs else tables[need] for need in pending.pop(name)}
         tables[name] = counted(making.table_function(name)(**arguments), requested)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from beyond_ram import collected, experiment, tables
 from beyond_ram.analysis.runs import runs
-from beyond_ram.experiment import Cell, ConfigError, Job, kept, memory, merge, records
+from beyond_ram.experiment import Cell, ConfigError, Job, memory, merge, records
 from beyond_ram.files import DamagedError
 from beyond_ram.gate import cells
 from beyond_ram.measure import cell as measuring
@@ -171,23 +171,6 @@ def test_samples(sound: Path, data: st.DataObject) -> None:
     path = sound / "samples.csv"
     with holding(path, data.draw(spoiled.bytes_of(path.read_bytes()))), allow_one_line_error(path):
         read_all(sound)
-
-
-KEPT = {"current@01234567": ["growth/stack~current@01234567/num_files~2/rep~1"], "other@89abcdef": []}
-
-
-@FUZZED
-@given(data=st.data())
-def test_kept_json(tmp_path: Path, data: st.DataObject) -> None:
-    (tmp_path / ".beyond-ram-results").touch()
-    path = tmp_path / kept.FILE
-    path.write_bytes(data.draw(spoiled.json_of(KEPT)))
-    with allow_one_line_error(path):
-        for folder in kept.read(tmp_path):  # as in rules/common.smk: an input of every table
-            assert Path(os.path.normpath(tmp_path / "runs" / folder)).is_relative_to(tmp_path / "runs")
-            assert experiment.parse(folder).path == folder
-        kept.locks(tmp_path)
-        assert set(kept.prune(tmp_path, 1)) <= set(json.loads(path.read_bytes()) | KEPT)
 
 
 @FUZZED

@@ -48,9 +48,6 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cut.write_bytes(cut.read_bytes()[:300])
     other = run_once(here / "moved" / "runs")
     other.rename(other.with_name("rep~2"))
-    for name, content in {"list": "[]", "text": "{", "shape": '{"current@0": [7]}', "out": '{"../x@0": []}'}.items():
-        (here / f"kept-{name}").mkdir()
-        (here / f"kept-{name}" / "kept.json").write_text(content)
     (here / "foreign").mkdir()
     (here / "foreign" / "precious.txt").write_text("precious")
     (here / "file").write_text("here")
@@ -301,29 +298,16 @@ CASES: dict[str, str] = {
     "stack add -- mine 'numpy --hash=sha256:00'": "is no requirement",
     "stack upgrade nothing": "nothing.txt: no such stack",
     "stack upgrade ../config": "'../config' names no stack",
-    "stack upgrade current --results nothing": "nothing: no results folder",
-    "stack upgrade current --results foreign": "foreign: no results folder",
-    "stack upgrade current --results kept-list": "kept-list/kept.json: not a map",
-    "stack upgrade current --results kept-text": "kept-text/kept.json: no JSON, or cut",
-    "stack upgrade current": "results: no runs of stack current with the lock that it has now",
-    "stack upgrade current --no-results --results x": "not allowed with argument",
-    "stack upgrade current numpyy --no-results": "current.txt has no package 'numpyy'; did you mean 'numpy'",
-    "stack upgrade latin --no-results": "latin.txt: not UTF-8, at byte 16",
-    "stack pin current datasets --no-results": "'datasets' pins nothing",
-    "stack pin current 'datasets>=1' --no-results": "'datasets>=1' pins nothing",
-    "stack pin current 'datasets==1 ; x' --no-results": "pins nothing",
-    "stack pin current datasetz==1 --no-results": "has no package 'datasetz'; did you mean 'datasets'",
+    "stack upgrade current numpyy": "current.txt has no package 'numpyy'; did you mean 'numpy'",
+    "stack upgrade latin": "latin.txt: not UTF-8, at byte 16",
+    "stack pin current datasets": "'datasets' pins nothing",
+    "stack pin current 'datasets>=1'": "'datasets>=1' pins nothing",
+    "stack pin current 'datasets==1 ; x'": "pins nothing",
+    "stack pin current datasetz==1": "has no package 'datasetz'; did you mean 'datasets'",
     "stack diff current nothing": "nothing.txt: no such stack",
     "stack diff current latin": "latin.txt: not UTF-8",
     "stack diff current ../config": "'../config' names no stack",
-    "stack diff current current@0123": "current@0123.txt: no such stack",
     "stack diff current current+numpy-0": "no such stack",
-    "stack prune --keep -1": "argument --keep",
-    "stack prune --keep many": "argument --keep: 'many' is no number of locks",
-    "stack prune --results nothing": "nothing: no results folder",
-    "stack prune --results foreign": "foreign: no results folder",
-    "stack prune --results kept-shape": "kept-shape/kept.json: 7 is not a run's folder",
-    "stack prune --results kept-out": "kept-out/kept.json: '../x@0' is not the NAME@LOCK",
     "stack vary current lock.new": "'current' is no variant",
     "stack vary nothing+numpy-1.0 lock.new": "nothing.in: no such stack",
     "stack vary 'current+numpy-1.0;x' lock.new": "is no variant",
