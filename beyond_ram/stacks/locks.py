@@ -216,14 +216,14 @@ def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
     source, lock = envs / f"{name}.in", lock_of(name, envs)
     for package in packages:
         _require_package(name, package, envs)
-    requirements, before = source.read_bytes() if source.exists() else b"", lock.read_bytes()
+    requirements, before = text_of(source) if source.exists() else "", text_of(lock)
     compile_lock(name, envs, upgrade=packages)
     return _keep(name, requirements, before, envs)
 
 
-def _keep(name: str, requirements: bytes, before: bytes, envs: Path) -> bool:
+def _keep(name: str, requirements: str, before: str, envs: Path) -> bool:
     """Keep a lock as stack NAME-before if the present one is another. Returns whether it is."""
-    if changed := (envs / f"{name}.txt").read_bytes() != before:
+    if changed := text_of(envs / f"{name}.txt") != before:
         write(envs / f"{name}{BEFORE}.in", requirements)
         write(envs / f"{name}{BEFORE}.txt", before)
         _write_conda(f"{name}{BEFORE}", envs)
@@ -238,7 +238,7 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
     match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
     if not match:
         raise StackError(f"{requirement!r} pins nothing: it has to be PACKAGE==VERSION, with one exact version")
-    before = lock_of(name, envs).read_bytes()
+    before = text_of(lock_of(name, envs))
     _require_package(name, match[1], envs)
     source = envs / f"{name}.in"
     if not source.exists():
@@ -250,7 +250,7 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
     except BaseException:
         write(source, text)
         raise
-    return _keep(name, text.encode(), before, envs)
+    return _keep(name, text, before, envs)
 
 
 def _asking(text: str, package: str, version: str) -> str:
