@@ -27,7 +27,6 @@ from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
 from beyond_ram.experiment import AXES, WORKLOADS
-from beyond_ram.metrics import derive
 from beyond_ram.stacks.variants import is_variant, parts_of
 
 from .by_hand import Run
@@ -171,19 +170,11 @@ def absent() -> Study:
         base_events = [
             event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in base_events
         ]
-        base_events = _at_ceiling(base, base_events)
         stack = str(cell["stack"])
         for name in (stack, *(candidates[stack] for _ in range(stack in candidates))):
             stack_record = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
             runs += [repeated((stack_record, base_events), rep, place, NOISE) for rep in (1, 2, 3)]
     return Study(runs)
-
-
-def _at_ceiling(record: Mapping[str, Any], events: list[Any]) -> list[Any]:
-    """Events in which every way to read without a loader has the rate of the loader."""
-    rate = derive(dict(record), events).get("rows_per_cpu_s_warm")
-    read = "read_ceiling" if rate else None
-    return [event | {"cpu_s": event["rows"] / rate} if event["event"] == read else event for event in events]
 
 
 def exchanged(data: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:

@@ -360,24 +360,6 @@ def _limit(finding: Finding) -> Sentences:
     )
 
 
-def _read_ceiling(finding: Finding) -> Sentences:
-    share, low, high = finding.facts["share"]
-    return (
-        f"{finding.subject} reaches {share:.0%} of the fastest read without a loader ({finding.scope.conditions[0]}; "
-        f"{finding.facts['note']})",
-        f"Rows per CPU-second from the page cache, compared with {finding.baseline} without a loader: {share:.0%} "
-        f"(95 % {low:.0%} to {high:.0%}, n = {finding.facts['n']}), {_CEILING[finding.facts['result']]}.",
-    )
-
-
-_CEILING = {
-    "better": "faster, so there is a faster way to read than those tried",
-    "same": "the same",
-    "worse": "slower",
-    "undecided": "undecided",
-}
-
-
 def _readahead(finding: Finding) -> Sentences:
     facts, (order, workers) = finding.facts, finding.scope.conditions
     return (
@@ -453,7 +435,6 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "regrowth": _regrowth,
     "version step": _version_step,
     "limit": _limit,
-    "read ceiling": _read_ceiling,
     "readahead": _readahead,
     "rows": _rows,
     "outcomes": _outcomes,
