@@ -101,7 +101,7 @@ class Compared:
     """
 
     figure: str
-    """The figure that shows it."""
+    """The figure that shows it; empty: none."""
     baseline: Value | None = None
     along: tuple[str, ...] = ()
     """Axes that may differ with it, as `start` does with `workers`."""
