@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ..metrics import METRICS
 from ..text import did_you_mean, first_of
 from . import inputs, tokens
-from .corpora import AnyCorpus, FilesCorpus
+from .corpora import FilesCorpus
 from .model import Config
 from .places import NOT_ECHOED, results_fault
 from .workloads.script import NO_ARGUMENTS
@@ -162,8 +162,8 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 yield where(*key, "corpus") + _none("corpus", corpus, config.corpora)
                 continue
             needed = max(getattr(matrix, "num_files", (0,)))
-            if too_few := _too_few_files(config.corpora[corpus], needed):
-                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {too_few}"
+            if (count := config.corpora[corpus].file_count()) and count < needed:
+                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {count}"
         yield from _question_faults(config, name, where)
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
@@ -315,19 +315,6 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
         formats = tokens.names_in(tokens.FORMATS, root)
         if not own.data and own.format not in formats:
             yield where("loaders", name, "format") + _none("format", own.format, formats)
-
-
-def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
-    """The number of files of a corpus if it is known to be below the request; else None."""
-    if not isinstance(corpus, FilesCorpus):
-        count = corpus.file_count()
-        return str(count) if count and count < needed else None
-    if inputs.corpus(corpus):
-        return None
-    count = inputs.files_at_most(corpus, needed)
-    if count is None or count >= needed:
-        return None
-    return f"{count}, of {corpus.documents_per_file:,} document{'s' * (corpus.documents_per_file > 1)} each"
 
 
 def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str:

@@ -88,7 +88,7 @@ REQUEST: dict[str, Any] = {
 WORK = {
     "rows": 9, "tokens": 9, "ids_sha256": "0" * 64, "requests": {"data": {"main": 4}}, "requests_failed": 0,
     "bytes_received": 9, "in_flight_max": 1, "rows_per_worker": {"0": 9},
-    "endpoint": {"run": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1}, "epochs": [{"cpu_s": 0.1}]},
+    "endpoint": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1},
 }  # fmt: skip
 LIMIT = {"ask_bytes": 9, "completed_at_bytes": 9, "probes": [{"limit_bytes": 9, "outcome": "completed", "cpu_s": 0.1}]}
 # Events of a run, to whose clock the requests are tied.
@@ -228,7 +228,7 @@ STACK_FILES: dict[str, Callable[[Path, str], object]] = {
     "pins": lambda folder, name: locks.has_package(locks.lock_of(name, folder), "numpy"),
     "reason": lambda folder, name: variants.reason(locks.lock_of(name, folder)),
     "moved": lambda folder, name: variants.moved(locks.lock_of(name, folder)),
-    "between": lambda folder, name: differences.packages_in_words(locks.between(name, "other", folder.parent, folder)),
+    "between": lambda folder, name: differences.packages_in_words(locks.between(name, "other", folder.parent)),
     "torch": lambda folder, name: torch.split(torch.left_bare(locks.text_of(locks.lock_of(name, folder)))),
 }
 LOCK = f"# moved: numpy 1 to 2\nnumpy==2.0 \\\n    --hash=sha256:{'0' * 64}\ntorch==2.13.0\ntriton==3.0\n"
