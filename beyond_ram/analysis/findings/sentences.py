@@ -343,17 +343,11 @@ def _limit(finding: Finding) -> Sentences:
     probes = f", {facts['probes']} runs under limits" if facts["probes"] else ""
     bisections = "one bisection" if facts["n"] == 1 else f"{facts['n']} bisections"
     once = " (one run of each)" if facts["n"] == 1 else ""
-    speed = ""
-    if facts["speed"]:
-        kept = _range(facts["speed"]["speed_kept_at_bytes"], scale=MB)
-        share = _range(facts["speed"]["speed_share"], ".0%")
-        speed = f"It keeps {share} of its speed from {kept} MB on ({facts['speed']['pairs']} pairs of runs)."
     return (
         f"{finding.scope.experiment}, {finding.subject}: {facts['ended']} at {small}, ran at {completed}; RSS reads "
         f"{rss} MB",
         f"Found by {bisections}{probes}.",
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
-        speed,
         f"Closest readings of a run without a limit: {'; '.join(facts['nearest'])}.",
         f"From a run without a limit `beyond-ram watch` requests {_range(facts['request_bytes'], scale=MB)} MB: the "
         "memory kept at the peak, with a reserve.",

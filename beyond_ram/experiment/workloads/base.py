@@ -209,11 +209,6 @@ class Experiment(Strict):
     find_limit: bool = Field(
         False, description="Search for the smallest memory limit under which each cell completes, to 3 %."
     )
-    limit_speed_share: Annotated[float, Field(gt=0, lt=1), AS_NUMBER] | None = Field(
-        0.9,
-        description="With `find_limit`: also search for the smallest limit under which each cell keeps this share of "
-        "its speed, with at least three pairs of runs. null: no such search.",
-    )
 
     @property
     def programs(self) -> list[str]:
@@ -240,7 +235,6 @@ class Experiment(Strict):
             timeout_s=self.timeout_s,
             interval_ms=self.interval_ms,
             find_limit=self.find_limit,
-            limit_speed_share=self.limit_speed_share if self.find_limit else None,
         )
 
     @classmethod
