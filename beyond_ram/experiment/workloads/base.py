@@ -192,12 +192,6 @@ class Experiment(Strict):
         description="Runs per cell; default: 1. With `budget_min` the default is 2, and more for cells that a planned "
         "question needs.",
     )
-    interval_ms: Annotated[int, Field(ge=1, le=60_000), AS_NUMBER] = Field(
-        5,
-        description="Sampling interval in milliseconds; a fifth of it while memory peaks. At 5 on a busy machine, the "
-        "sampled peak was at most 2.3 % below the kernel's high-water mark, 0.4 % in the median (n = 77), and "
-        "sampling took 2 to 5 % of a core. The mark is recorded too.",
-    )
     memory_mb: PositiveInt = Field(4000, description="Memory request in megabytes until a run has measured the need.")
     timeout_s: PositiveInt | None = Field(
         None, description="Seconds after which a run is stopped and recorded as timed out; default: no limit."
@@ -233,7 +227,6 @@ class Experiment(Strict):
             tokens=places.of("tokens", cell["tokens"]) if cell.get("tokens", "none") != "none" else None,
             checked=self.CHECKED,
             timeout_s=self.timeout_s,
-            interval_ms=self.interval_ms,
             find_limit=self.find_limit,
         )
 
