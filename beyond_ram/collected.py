@@ -86,7 +86,7 @@ class _Writer:
 
 
 class Runs(Sequence[RunFiles]):
-    """Records and events of the runs in some files, in order. Runs kept from older locks come last.
+    """Records and events of the runs in some files, in order.
 
     Planned runs without a record are only counted, in `outcomes`. Runs are read again each time, a few row groups at a
     time, because ten thousand of them take a gigabyte. Raises DamagedError if a file is not such a file.
@@ -95,12 +95,11 @@ class Runs(Sequence[RunFiles]):
     def __init__(self, files: Iterable[Path | str]) -> None:
         self._files = list(files)
         outcomes = list(map(_outcomes, self._files))
-        lines = [
+        self._asked = [
             (run, json.loads(outcome), file, number)
             for file, table in enumerate(outcomes)
             for number, (run, outcome) in enumerate(zip(*(column.to_pylist() for column in table), strict=True))
         ]
-        self._asked = sorted(lines, key=lambda line: "@" in line[1].get("stack", ""))
         self._lines = [line for line in self._asked if line[1]["outcome"] != records.NO_RECORD]
         self._group = functools.lru_cache(maxsize=16)(self._read_group)
 

@@ -165,11 +165,9 @@ def subjects(table: pd.DataFrame) -> "pd.Series[str]":
 
 
 def subject_order(table: pd.DataFrame) -> list[str]:
-    """Return the subjects in the order of the config, with a stack's kept locks right before the stack."""
-    base = table["stack"].str.partition("@")[0]
-    rank = {stack: place for place, stack in enumerate(dict.fromkeys(base))}
-    ordered = table.assign(subject=subjects(table), rank=base.map(rank), newer=~table["stack"].str.contains("@"))
-    return list(dict.fromkeys(ordered.sort_values(["rank", "newer"], kind="stable")["subject"]))
+    """Return the subjects in the order of the config."""
+    ordered = table.assign(subject=subjects(table), rank=pd.factorize(table["stack"])[0])
+    return list(dict.fromkeys(ordered.sort_values("rank", kind="stable")["subject"]))
 
 
 def cell_labels(table: pd.DataFrame) -> "pd.Series[str]":

@@ -62,7 +62,7 @@ def arguments(
             values[name] = {
                 file.stem if file.suffix == ".txt" else file.name: file.read_text(encoding="utf-8") for file in files
             }
-        elif name == "shipped_spread":
+        elif name == "session_spread":
             values[name] = pd.read_csv(inputs[name])
         elif name not in values:
             values[name] = None if inputs.get(name) is None else tables.read(inputs[name])

@@ -3,7 +3,7 @@
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`. A figure NAME is the function `plot` of
 `scripts/figures/NAME.py`. The parameters of the function are what it needs: `records` (runs of its chapter with their
 events), `samples`, `pairs` (compared stacks), `questions` (planned comparisons), `locks` (locks and
-requirements of stacks), `shipped_spread` (variation of metrics between sessions), and names of tables.
+requirements of stacks), `session_spread` (of metrics, shipped), and names of tables.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of outputs that every report has.
 GENERAL = "report"
 # Parameters that are not tables.
-RUNS, SETTINGS = ("records", "samples"), ("pairs", "questions", "locks", "shipped_spread")
+RUNS, SETTINGS = ("records", "samples"), ("pairs", "questions", "locks", "session_spread")
 Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 

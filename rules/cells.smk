@@ -158,16 +158,15 @@ def runs_for(output, files):
     Whatever their times, runs of other code are made again. If one has another content, or one that the job made itself
     is gone or of other code, the job runs again.
     """
-    stamps, kept, codes = outdated.stamps(made(output)[-1]), {*KEPT}, set()
+    stamps, codes = outdated.stamps(made(output)[-1]), set()
     changed = outdated.changed(RUNS, stamps)
     for file in files:
         run = os.path.dirname(file.removeprefix(f"{RUNS}/"))
         record, stamp = f"{run}/run.json", stamps.pop(f"{run}/run.json", None)
         code = changed.get(record, stamp.code) if stamp else outdated.code_of(file)
-        if run not in kept:
-            codes.add(code_of_cell(cell_of(run)))
-            if (code or record in changed) and code != code_of_cell(cell_of(run)):
-                workflow.dag.forcefiles.add(file)
+        codes.add(code_of_cell(cell_of(run)))
+        if (code or record in changed) and code != code_of_cell(cell_of(run)):
+            workflow.dag.forcefiles.add(file)
     made_files = [file for record in stamps for file in run_files(os.path.dirname(record))]
     other_code = any(changed.get(record, stamp.code) not in codes for record, stamp in stamps.items())
     if changed or other_code or not all(map(os.path.exists, made_files)):

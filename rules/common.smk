@@ -46,7 +46,7 @@ try:
     config.clear()
     config.update(merged)
     CONFIG = experiment.load(config, files, workflow.basedir, given)
-    KEPT = experiment.kept.read(CONFIG.results)
+    experiment.roles.run_locks_before(CONFIG, workflow.basedir)
 except experiment.ConfigError as error:
     sys.exit(f"beyond-ram: {error}")  # an error of Snakemake's has lines about our code
 
@@ -102,9 +102,8 @@ def run_files(path):
 
 
 def run_jsons(name):
-    """run.json of the certain runs of an experiment, and of those kept from before an upgrade."""
-    kept = [path for path in KEPT if experiment.parse(path).experiment == name]
-    return [f"{RUNS}/{path}/run.json" for path in [*(cell.path for cell in CONFIG.cells(name)), *kept]]
+    """run.json of the certain runs of an experiment."""
+    return [f"{RUNS}/{cell.path}/run.json" for cell in CONFIG.cells(name)]
 
 
 def lock_of(stack):
@@ -168,25 +167,21 @@ BEFORE_RUNS = 1_000_000
 ORDER_SEED = experiment.specs.order_seed(RESULTS)
 
 
-# Pairs of stacks to compare: from the config, and each older lock with the newer one.
-PAIRS = experiment.roles.pairs(CONFIG, KEPT)
+PAIRS = experiment.roles.pairs(CONFIG)
 QUESTIONS = experiment.roles.questions(CONFIG)
 
 
 def compares(one):
-    """Whether an experiment runs both stacks of a pair; an older lock's runs are kept."""
-    stacks = {*one.matrix.stack}
-    return any(after in stacks and (before in stacks or "@" in before) for before, after in PAIRS)
+    """Whether an experiment runs both stacks of a pair."""
+    return any({*pair} <= {*one.matrix.stack} for pair in PAIRS)
 
 
 def locks_of_pairs():
     """The existing locks and requirements of the stacks that are compared."""
-    kept = experiment.kept.locks(RESULTS)
     run = {stack for one in CONFIG.run().values() for stack in one.matrix.stack}
-    compared = dict.fromkeys(stack for pair in PAIRS for stack in pair if "@" in stack or stack in run)
-    locks = [kept.get(stack) if "@" in stack else lock_of(stack) for stack in compared]
-    requirements = [f"envs/{stack}.in" for stack in compared if "@" not in stack]
-    return [path for path in [*locks, *requirements] if path and os.path.exists(path)]
+    compared = dict.fromkeys(stack for pair in PAIRS for stack in pair if stack in run)
+    paths = [path for stack in compared for path in (lock_of(stack), f"envs/{stack}.in")]
+    return [path for path in paths if os.path.exists(path)]
 
 
 # The tables and figures of all chapters; each chapter adds its own.

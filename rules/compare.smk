@@ -1,4 +1,4 @@
-"""Candidates and their baselines, for every comparison of the config and every kept lock.
+"""Candidates and their baselines, for every comparison of the config and every upgraded lock.
 
 Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `changes`. Always holds: results are
 those of table `comparisons`.

@@ -76,7 +76,6 @@ OUTPUTS.add(
     tables=["loaders"],
     figures={
         "loading_cost": Figure("Loading: rows against memory"),
-        "loading_accounts": Figure("Loading: every row accounted for"),
         "loading_limit": Figure(
             "Loading: less memory than data",
             lambda one: any(one.matrix.limit_percent),

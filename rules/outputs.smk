@@ -42,8 +42,8 @@ def made_from(kind, name):
         files["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:
         files["locks"] = locks_of_pairs()
-    if "shipped_spread" in needs:
-        files["shipped_spread"] = outputs.SHIPPED_SPREAD
+    if "session_spread" in needs:
+        files["session_spread"] = outputs.SHIPPED_SPREAD
     return files
 
 
@@ -51,7 +51,7 @@ def code_of_output(kind, name):
     """The digest of the code that makes a table or figure, and of the project's files that it reads."""
     needs, others = OUTPUTS.needs(kind, name), []
     others += locks_of_pairs() if "locks" in needs else []
-    others += [outputs.SHIPPED_SPREAD] if "shipped_spread" in needs else []
+    others += [outputs.SHIPPED_SPREAD] if "session_spread" in needs else []
     return code_of(outputs.source(kind, name), others=others)
 
 

@@ -1,6 +1,6 @@
 """The table of all runs, and the report of everything, or of the parts that are requested with it.
 
-Needs: runs, tables and figures. Makes: tables `runs`, `session_spread`, `comparisons` and `stack_differences`, report.html,
+Needs: runs, tables and figures. Makes: tables `runs`, `comparisons` and `stack_differences`, report.html,
 summary.txt. Always holds: the report opens from a file without a network, and has only what was run. `snakemake --report`
 makes Snakemake's own report, with figures and captions.
 """
@@ -30,7 +30,7 @@ OUTPUTS.add(
     "Overview",
     covers=lambda _: False,
     over=lambda _: True,
-    tables={"runs": always, "session_spread": always, "comparisons": always, "stack_differences": compares},
+    tables={"runs": always, "comparisons": always, "stack_differences": compares},
 )
 
 
@@ -59,7 +59,6 @@ rule report:
         ),
         folder=CONFIG.folder,
         budget_min=CONFIG.budget_min,
-        locks=experiment.kept.locks(RESULTS),
         # Config files of the command line; config.yaml is always read.
         configfiles=lambda w: [
             os.path.relpath(file)

@@ -1,6 +1,6 @@
 """Streaming: requests, memory and time.
 
-Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, three figures. Always holds: every row,
+Needs: the stack `corpora`, runs. Makes: repositories/NAME, table `streaming`, two figures. Always holds: every row,
 sample and frame of a repository contains its number, and each run has its own endpoint.
 """
 
@@ -47,6 +47,5 @@ OUTPUTS.add(
             "What does streaming cost, and what did it cost before?",
         ),
         "requests_by_workers": Figure("What a Hub is asked"),
-        "worker_memory": Figure("Memory of a process that streams"),
     },
 )

@@ -9,7 +9,6 @@ import pandas as pd
 from beyond_ram import logs, outdated, tables
 from beyond_ram.analysis.runs import runs as table_of
 from beyond_ram.analysis.sequential import AT, open_questions
-from beyond_ram.analysis.session_spread import session_spread
 from beyond_ram.experiment import Cell, parse, specs
 from beyond_ram.files import read_json, write
 from beyond_ram.measure import cells
@@ -41,11 +40,10 @@ def main(snakemake):
     earlier = [*ladders, *(record for record, _ in [*certain.values(), *on_disk.values()])]
     spent_s = sum(record["measuring_s"] for record in earlier)
     most_s = 60 * params.budget_min - spent_s
-    spread = pd.read_csv(snakemake.input.shipped_spread)
+    spread = pd.read_csv(snakemake.input.session_spread)
 
     def undecided(so_far):
-        table = table_of([*so_far.values()])
-        return open_questions(table, params.pairs, params.questions, session_spread(table, params.pairs, spread))
+        return open_questions(table_of([*so_far.values()]), params.pairs, params.questions, spread)
 
     def once(cell, number):
         def begin():

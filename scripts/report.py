@@ -22,7 +22,7 @@ def main(snakemake):
         runs := Runs(snakemake.input.runs),
         Samples(snakemake.input.samples, runs),
         params.left_out,
-        Again(params.configfiles, params.folder, params.locks, params.budget_min),
+        Again(params.configfiles, params.folder, params.budget_min),
         params.lost,
     )
     brief = in_brief(tables_by_name, all_findings, page, params.lost)

@@ -14,12 +14,6 @@ def test_readme_of_the_configs_names_each_config() -> None:
     assert sorted(named) == sorted(existing)
 
 
-def test_links_of_the_configs_readme_exist() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "config/README.md").read_text())
-    assert links
-    assert [link for link in links if not (ROOT / "config" / link).exists()] == []
-
-
 def test_catalogue_has_flags_and_software() -> None:
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert {"desc", "flags"} <= {*usage["mandatory-flags"]}

@@ -15,10 +15,10 @@ from beyond_ram import tables
 from beyond_ram.analysis.regrowth import regrowth
 from beyond_ram.analysis.runs import runs as table_runs
 from beyond_ram.collected import RUNS_AT_A_TIME, Runs, Samples, collect
-from beyond_ram.experiment import Cell, kept, records
+from beyond_ram.experiment import Cell, records
 from beyond_ram.files import DamagedError
 
-from .experiment.test_records import CELL, LOCK, cut, run_once
+from .experiment.test_records import CELL, cut, run_once
 from .scaled import Source, copies
 
 
@@ -92,17 +92,6 @@ def test_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
     all_samples = Samples([samples], Runs([runs]))
     assert [len(all_samples.of(number)) > 0 for number in range(6)] == [False, True, False, True, True, False]
     assert all_samples.lists(0)["t_s"] == []
-
-
-def test_runs_of_an_older_lock_come_last(tmp_path: Path, source: Path) -> None:
-    old, new = copies([Source(source)], tmp_path / "runs", cells(2))
-    (moved,) = [run for run in kept.keep(tmp_path, "current", LOCK)[1] if run.endswith("rep~1")]
-    paths = [tmp_path / "runs" / moved / "run.json", new]
-    new.parent.mkdir(parents=True, exist_ok=True)
-    copies([Source(source)], tmp_path / "again", cells(2))
-    old = tmp_path / "again" / cells(2)[1].path / "run.json"
-    files = collect_into(tmp_path, [paths[0], old])
-    assert ["@" in record["cell"]["stack"] for record, _ in Runs(files[:1])] == [False, True]
 
 
 @pytest.mark.parametrize("kind", ["cut", "of the other kind", "foreign", "missing"])

@@ -14,7 +14,7 @@ from tests.bisect import served
 
 NEED_A_CHECKOUT = (
     ["run", "-n"], ["bump", "current"], ["gate", "--baseline", "a==1", "--candidate", "a==2"],
-    ["stack", "add", "mine", "numpy"], ["stack", "upgrade", "current", "--no-results"],
+    ["stack", "add", "mine", "numpy"], ["stack", "upgrade", "current"],
 )  # fmt: skip
 NEED_RESULTS = (["compare", "current", "current"],)
 SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nkept = b'x' * stairs.SIZE\n"

@@ -1,8 +1,6 @@
 """Table `limits`: the smallest memory limit of a cell, and the reading of a run without a limit that predicts it
 best."""
 
-import statistics
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -64,15 +62,4 @@ def _line(record: Record) -> dict[str, Any]:
     nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
     line["time_ratio"] = nearest[0]["duration_s"] / record["duration_s"] if nearest else None
     line["major_faults_at_limit"] = nearest[0]["major_faults"] if nearest else None
-    return line | _speed(limit)
-
-
-def _speed(limit: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits that keep the speed; all None if they were not searched."""
-    probes, kept_at = limit.get("speed_probes", []), limit.get("speed_kept_at_bytes")
-    shares = [one["without_limit_s"] / one["at_limit_s"] for one in probes if one["limit_bytes"] == kept_at]
-    return {
-        **{name: limit.get(name) for name in ("slowed_at_bytes", "speed_kept_at_bytes", "speed_share")},
-        "speed_kept_share": statistics.median(shares) if shares else None,
-        "speed_pairs": len(probes) if probes else None,
-    }
+    return line

@@ -1,28 +1,28 @@
 """Table `loaders`: the rows that each loader delivers, its speed and its memory."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
-from ..metrics.loading import ACCOUNT, RATE_CPU_S, ceiling
+from ..metrics.loading import ACCOUNT, RATE_CPU_S
 from ..units import MB
-from .decide import Decision, Middle, Question, Side, decide, geometric
+from .decide import Middle, geometric
 from .frame import describe
 from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import by_cell, of_how_many, outcome
 
-AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
+AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm"]
 AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
 _REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes", "duration_s")
 """What runs have that did not finish, too."""
 # Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
-COLUMNS += [*_REACHED, "lends", "against_ceiling", "no_rate", "account"]
+COLUMNS += [*_REACHED, "lends", "no_rate", "account"]
 _SET = ("advice", "option", "torch_threads")
 """Settings of a loader that are part of its name on figures."""
 OF_A_LOADER = ("stack", "loader", "start", *_SET)
@@ -37,36 +37,14 @@ def loaders(records: Records, session_spread: pd.DataFrame | None = None) -> pd.
     epochs after it. `no_rate` says why there is none. `_low` and `_high` are 95 % intervals, which cover other sessions
     as far as `session_spread` has the metric.
 
-    `share_of_limit` is the rate as a share of the read ceiling: the fastest way to read without a loader, in the same
-    run. `against_ceiling` is the decision of the warm rate against the ceiling, made for all cells together; the
-    interval of the share is from it. Sizes are medians in bytes. `copied_bytes` is the growth of anonymous PSS from the
+    Sizes are medians in bytes. `copied_bytes` is the growth of anonymous PSS from the
     first batch to the end; with forked workers this is copy-on-write. Row accounts are the worst of the repeats, summed
     up in `account`. `lends` is `yes` if a kept batch had changed in the end.
     """
     cells = by_cell((record, _run(record, events)) for record, events in records if record.get("workload") == "load")
     spreads = spreads_of(session_spread)
     lines = [cell | _merged(repeats, spreads) for cell, repeats in cells]
-    for line, decided in zip(lines, _beside_the_ceiling([repeats for _, repeats in cells]), strict=True):
-        line["against_ceiling"] = decided.result if decided else None
-        if decided and pd.notna(line.get("share_of_limit")):
-            line |= {"share_of_limit_low": decided.low, "share_of_limit_high": decided.high}
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
-
-
-def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[Decision | None]:
-    """Whether each cell's warm rate is above or below its read ceiling. Both are from the same run, so they are
-    paired."""
-    questions: list[Question | None] = []
-    for runs in cells:
-        both = [(run["ceiling_rows_per_cpu_s"], run["rows_per_cpu_s_warm"]) for run in runs if _finished(run)]
-        complete = [pair for pair in both if None not in pair]
-        sides = [
-            Side(values, tuple(range(len(values))), tuple(range(len(values))), tuple(range(len(values))))
-            for values in (tuple(zip(*complete, strict=True)) or ((), ()))
-        ]
-        questions.append(Question(sides[0], sides[1], "rows_per_cpu_s_warm") if complete else None)
-    decided = iter(decide([question for question in questions if question]))
-    return [next(decided) if question else None for question in questions]
 
 
 def by_way(table: pd.DataFrame) -> pd.DataFrame:
@@ -93,13 +71,11 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     work, measured = last(events, "work"), derive(record, events, "loaders")
     if not work:
         return line | {name: measured[name] for name in _REACHED}
-    fastest = ceiling(record, events)
     from_events = {
         "rows_per_worker": list(work["rows_per_worker"].values()) if "rows_per_worker" in work else None,
         "loader_kind": work.get("loader_kind"),
         "shuffle": work.get("shuffle"),
         "lends": {True: "yes", False: "no", None: None}[work.get("lends")],
-        "ceiling_way": fastest[0] if fastest else None,
         "no_rate": _no_rate(measured),
     }
     return line | {key: measured[key] for key in ACCOUNT} | from_events | measured

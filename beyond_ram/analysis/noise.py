@@ -46,7 +46,7 @@ NO_SPREAD = Spread()
 
 
 def spreads_of(table: pd.DataFrame | None) -> dict[str, Spread]:
-    """The spread between sessions of each metric, from table `session_spread`."""
+    """The spread between sessions of each metric, from its table (`session_spread.csv`)."""
     unknown = asdict(NO_SPREAD)
     lines = [] if table is None else table.fillna(unknown).to_dict("records")
     return {str(line["metric"]): Spread(**{name: float(line[name]) for name in unknown}) for line in lines}

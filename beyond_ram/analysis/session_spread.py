@@ -1,9 +1,8 @@
-"""Table `session_spread`: how much each metric varies between sessions, which repeats cannot show.
+"""How much each metric varies between sessions, which repeats cannot show.
 
 A session is one call on one machine. Method: docs/method.md.
 """
 
-import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,46 +12,15 @@ import numpy as np
 import pandas as pd
 
 from ..metrics import METRICS
-from ..stacks.differences import base_of
 from .comparisons import compared
 from .decide import AT_LEAST, differences, side
 from .frame import Pairs, axes, cells, key
 from .thresholds import threshold_of
 
-COLUMNS = ["metric", "contrast_sd_log", "contrast_degrees", "mean_sd_log", "mean_degrees", "sessions", "spread_of"]
-SHIPPED, OWN = "shipped", "own history"
-ENOUGH = 3
-"""Number of own sessions from which on they replace the shipped numbers."""
+COLUMNS = ["metric", "contrast_sd_log", "contrast_degrees", "mean_sd_log", "mean_degrees", "sessions"]
 # Degrees of freedom of heavy tails, for lines whose spreads differ by more than a chi-square explains.
 _HEAVY = 4.0
 Array = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def session_spread(runs: pd.DataFrame, pairs: Pairs, shipped_spread: pd.DataFrame) -> pd.DataFrame:
-    """The spread of each metric: from the user's kept locks if there are enough, else the shipped one.
-
-    Kept locks only give the spread of ratios. In a mean, the effect of an upgrade would count as spread.
-    """
-    own = measured(_own_sessions(runs), [(before, after) for before, after in pairs if "@" not in before])
-    own = own[own["sessions"] >= ENOUGH].set_index("metric")
-    table = shipped_spread.assign(spread_of=SHIPPED).set_index("metric")
-    table = table.reindex([*table.index, *own.index.difference(table.index)])
-    for column in ("contrast_sd_log", "contrast_degrees", "sessions"):
-        table.loc[own.index, column] = own[column]
-    table.loc[own.index, "spread_of"] = OWN
-    return table.reset_index()[COLUMNS]
-
-
-def _own_sessions(runs: pd.DataFrame) -> list[pd.DataFrame]:
-    """The runs of each kept lock, oldest first, as sessions: each under the plain name of its stack."""
-    if runs.empty or not runs["stack"].astype(str).str.contains("@").any():
-        return []
-    base = runs["stack"].map(base_of)
-    upgraded = runs[base.isin(base[runs["stack"].str.contains("@")])]
-    locks: dict[str, list[pd.DataFrame]] = {}
-    for stack, of_lock in upgraded.groupby("stack", sort=False):
-        locks.setdefault(base_of(str(stack)), []).append(of_lock.assign(stack=base_of(str(stack))))
-    return [pd.concat(same) for same in itertools.zip_longest(*locks.values(), fillvalue=runs.head(0))]
 
 
 @dataclass(frozen=True)
@@ -77,7 +45,7 @@ def measured(sessions: Sequence[pd.DataFrame], pairs: Pairs) -> pd.DataFrame:
         for name, effects in (("contrast", of_contrasts), ("mean", of_means)):
             line[f"{name}_sd_log"], line[f"{name}_degrees"] = between(effects)
         lines.append(line)
-    return pd.DataFrame(lines, columns=[column for column in COLUMNS if column != "spread_of"])
+    return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def _by_metric(sessions: Iterable[Mapping[tuple[str, Hashable], _Effect]]) -> dict[str, list[list[_Effect]]]:
@@ -145,24 +113,17 @@ def between(lines: Sequence[Sequence[_Effect]]) -> tuple[float, float]:
     return math.sqrt(pooled * scale), 1 / (1 / prior + 1 / float(degrees.sum()))
 
 
-_FROM = {SHIPPED: "measured on another machine and shipped with beyond-ram", OWN: "learned from your own earlier runs"}
-
-
-def in_words(table: pd.DataFrame | None, comparisons: pd.DataFrame | None) -> str:
-    """Whether the intervals of table `comparisons` cover other sessions, and from which source, in sentences."""
+def in_words(spread: pd.DataFrame, comparisons: pd.DataFrame | None) -> str:
+    """Which intervals of table `comparisons` cover other sessions, in sentences."""
     if comparisons is None or comparisons.empty:
         return ""
-    sources = {} if table is None else dict(zip(table["metric"], table["spread_of"], strict=True))
     metrics = comparisons.loc[~comparisons["exact"].astype(bool), "metric"].unique()
-    by_source = {
-        source: [METRICS[metric].label for metric in metrics if sources.get(metric) == source] for source in _FROM
+    known, alone = (
+        [METRICS[one].label for one in metrics if (one in {*spread["metric"]}) is has] for has in (True, False)
+    )
+    from_day_to_day = "for differences from day to day, measured on another machine and shipped with beyond-ram"
+    sentences = {
+        f"Intervals allow {from_day_to_day}, in": known,
+        "Intervals hold for this session only in": alone,
     }
-    alone = [METRICS[metric].label for metric in metrics if metric not in sources]
-    sentences = [
-        f"Intervals allow for differences from day to day, {_FROM[source]}, in: {', '.join(of)}."
-        for source, of in by_source.items()
-        if of
-    ]
-    if alone:
-        sentences.append(f"Intervals hold for this session only in: {', '.join(alone)}.")
-    return " ".join(sentences)
+    return " ".join(f"{sentence}: {', '.join(labels)}." for sentence, labels in sentences.items() if labels)

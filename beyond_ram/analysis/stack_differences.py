@@ -19,7 +19,7 @@ def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
     """
     lines = []
     for before, after in pairs:
-        if before not in locks or after not in locks:  # somebody removed a kept lock
+        if before not in locks or after not in locks:
             continue
         asked = {name for stack in (before, after) for name in requested(locks.get(f"{base_of(stack)}.in", ""))}
         for one in differences(locks[before], locks[after], asked):

@@ -14,9 +14,8 @@ from .frame import axes_of, cells
 from .outcomes import of_run, outcome
 
 # Each line has the median, minimum and maximum of these over the repeats.
-_TIMED = ("resolution_s", "time_to_first_batch_s", "rows_per_s")
 SPREAD = (
-    *(f"{name}{less}" for name in _TIMED for less in ("", "_without_endpoint")),
+    *("resolution_s", "time_to_first_batch_s", "rows_per_s"),
     "payload_bytes_per_s",
     *(f"peak_{kind}_bytes" for kind in ("rss", "anon", "anon_once", "pss")),
     "worker_anon_bytes",
@@ -33,15 +32,7 @@ COUNTS = (
     "in_flight_max",
     "data_in_flight_max",
 )
-ENDPOINT = (
-    "endpoint_cpu_s",
-    "endpoint_cpu_share",
-    "endpoint_busy_s",
-    "endpoint_injected_s",
-    "resolution_endpoint_cpu_s",
-    "first_batch_endpoint_cpu_s",
-    "epoch_endpoint_cpu_s",
-)
+ENDPOINT = ("endpoint_cpu_s", "endpoint_cpu_share", "endpoint_busy_s", "endpoint_injected_s")
 COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ENDPOINT]
 COLUMNS += [*ACCOUNT, "rows_per_worker"]
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..shipped import FILES
+from ..shipped import FILES, PACKAGE
 from .options import add_json_to
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Compare every cell that both sides ran. Writes the table `changes` and a "
         "page, worst first. Exits with 1 if something got worse, else with 0.",
     )
-    parser.add_argument("baseline", metavar="BASELINE", help="a stack, a kept lock as NAME@LOCK, or a results folder")
+    parser.add_argument("baseline", metavar="BASELINE", help="a stack, or a results folder")
     parser.add_argument("candidate", metavar="CANDIDATE", help="likewise")
     parser.add_argument(
         "--results", type=Path, default=Path("results"), help="results folder of the stacks (default: results)"
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.baseline} and {arguments.candidate} were measured on {others[0]}; "
             "with --other-machines they are compared all the same"
         )
-    differ = {pair: _differences(results, *pair) or _of_versions(runs, *pair) for pair in pairs}
+    differ = {pair: _differences(*pair) or _of_versions(runs, *pair) for pair in pairs}
     out = arguments.out or results / "changes"
     out.mkdir(parents=True, exist_ok=True)
     tables.write(table, out / "changes.csv", out / "changes.parquet")
@@ -88,8 +88,9 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
     """The report's results if it has these runs, so that both agree. Otherwise compare them here."""
     import pandas as pd
 
-    from .. import outputs, tables
+    from .. import tables
     from ..analysis.comparisons import comparisons
+    from ..outputs import SHIPPED_SPREAD
 
     comparisons_path = results / "tables" / "comparisons.parquet"
     newest = max(path.stat().st_mtime for path in (results / "runs").rglob("run.json"))
@@ -98,8 +99,7 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
         lines = of_report[[(*pair,) == pairs[0] for pair in of_report[["before", "after"]].to_numpy()]]
         if len(lines):
             return lines
-    shipped_spread = Path(outputs.__file__).parents[1] / outputs.SHIPPED_SPREAD
-    return comparisons(runs, pairs, session_spread=pd.read_csv(shipped_spread))
+    return comparisons(runs, pairs, session_spread=pd.read_csv(PACKAGE / SHIPPED_SPREAD))
 
 
 def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[str]:
@@ -132,13 +132,12 @@ def _print_changes(table: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
         print(f"and {len(shown) - _LINES} more")
 
 
-def _differences(results: Path, baseline: str, candidate: str) -> "list[Difference]":
+def _differences(baseline: str, candidate: str) -> "list[Difference]":
     """The packages that two stacks lock in different versions; empty if a lock is unknown, as with two folders."""
-    from ..experiment.kept import LOCKS
     from ..stacks.locks import StackError, between
 
     try:
-        return between(baseline, candidate, FILES, results / LOCKS)
+        return between(baseline, candidate, FILES)
     except StackError:
         return []
 

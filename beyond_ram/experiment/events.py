@@ -86,7 +86,6 @@ FIELDS: Mapping[str, Field] = {
     "rows_per_worker": Field(_MAP, "rows", "rows delivered by each worker"),
     "opened_s": Field(_NUMBER, "s", "time to open the data"),
     "pickled_bytes": Field((*_COUNT, *_MAYBE), "bytes", "the dataset as it is sent to a worker"),
-    "kind": Field(_TEXT, "", "how rows are read without a loader"),
     "worker": Field(_COUNT, "", "number of the worker"),
     "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
     "label": Field(_TEXT, "", "name of the number"),
@@ -137,7 +136,6 @@ EVENTS: Mapping[str, Event] = {
     "resumed": Event(
         "streaming: the rows left by a killed process are read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
     ),
-    "read_ceiling": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
     "metric": Event("a script reports a number", ("label", "value", "unit"), ("better", "exact")),
     "work": Event(
         "the work is done, and its objects are still kept",

@@ -8,8 +8,7 @@ import io
 import os
 import re
 import symtable
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -63,20 +62,6 @@ def tokenizer(path: str) -> str | None:
     """Why a folder is no tokenizer."""
     file = Path(path).expanduser() / "tokenizer.json"
     return unreadable(file) if file.is_file() else f"there is no file {file}{_cwd_hint(path)}"
-
-
-def files_at_most(spec: FilesCorpus, enough: int) -> int | None:
-    """Maximum number of files of the corpus, counted up to `enough`; None if counting would take long."""
-    files = sorted({file for pattern in _patterns(spec) for file in _matched(pattern)})
-    documents, requested = 0, enough * spec.documents_per_file
-    for file in files:
-        more = _documents_at_most(file, spec.format or format_of(file), requested - documents)
-        if more is None:
-            return None
-        documents += more
-        if documents >= requested:
-            break
-    return -(-documents // spec.documents_per_file)
 
 
 def dataset(spec: TokenDataset) -> str | None:
@@ -198,39 +183,3 @@ def opened(file: str) -> IO[bytes]:
 
         return io.BufferedReader(pyarrow.CompressedInputStream(pyarrow.OSFile(file), "zstd"))
     return Path(file).open("rb")
-
-
-def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
-    """Maximum number of documents in a file, by its non-blank lines, counted up to `enough`; None if unknown."""
-    if form == "txt":
-        return 1
-    if form == "parquet":
-        import pyarrow.parquet
-
-        try:
-            with pyarrow.parquet.ParquetFile(file) as table:
-                return int(table.metadata.num_rows)
-        except (OSError, ValueError):
-            return None  # reported when it is read
-    if form not in ("jsonl", "csv"):
-        return None
-    try:
-        with opened(file) as lines:
-            header = int(form == "csv")
-            counted = sum(1 for _ in islice(_filled_lines(lines), enough + header))
-            return max(0, counted - header)
-    except (OSError, EOFError):
-        return None
-
-
-def _filled_lines(file: IO[bytes]) -> Iterator[None]:
-    """Yield once per non-blank line, without keeping a whole line, which may be larger than memory."""
-    filled = False
-    while piece := file.readline(1 << 20):
-        filled |= bool(piece.strip())
-        if piece.endswith(b"\n"):
-            if filled:
-                yield
-            filled = False
-    if filled:
-        yield

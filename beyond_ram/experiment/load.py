@@ -4,7 +4,7 @@ import functools
 import os
 import re
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ..metrics import METRICS
 from ..text import did_you_mean, first_of
 from . import inputs, tokens
-from .corpora import AnyCorpus, FilesCorpus
+from .corpora import FilesCorpus
 from .model import Config
 from .places import NOT_ECHOED, results_fault
 from .workloads.script import NO_ARGUMENTS
@@ -137,33 +137,27 @@ def _size_fault(config: Mapping[str, Any], where: "_Origin") -> str | None:
 
 def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     stacks = {path.stem for path in (root / "envs").glob("*.in")}
-    for name in config.only or ():
-        if not config.experiments.get(name):
-            yield where("only") + _none("experiment", name, config.experiments)
+    there = [name for name, experiment in config.experiments.items() if experiment]
+    yield from _unknown(where("only"), "experiment", config.only or (), there)
     for name, dataset in config.tokens.items():
-        if dataset.corpus and dataset.corpus not in config.corpora:
-            yield where("tokens", name, "corpus") + _none("corpus", dataset.corpus, config.corpora)
+        corpora = [dataset.corpus] if dataset.corpus else []
+        yield from _unknown(where("tokens", name, "corpus"), "corpus", corpora, config.corpora)
         if not dataset.corpus and not dataset.path and not dataset.rows:
             yield where("tokens", name) + "key 'rows' is missing: without a corpus or a file nothing else says how many"
     for name, comparison in config.comparisons.items():
         for role in ("baselines", "candidates"):
-            for stack in getattr(comparison, role):
-                if stack not in stacks:
-                    yield where("comparisons", name, role) + _none("stack", stack, stacks, " in envs/")
+            at = where("comparisons", name, role)
+            yield from _unknown(at, "stack", getattr(comparison, role), stacks, " in envs/")
     yield from _file_faults(config, root, where)
     for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
-        for stack in matrix.stack:
-            if stack not in stacks:
-                yield where(*key, "stack") + _none("stack", stack, stacks, " in envs/")
-        for corpus in getattr(matrix, "corpus", ()):
-            if corpus not in config.corpora:
-                yield where(*key, "corpus") + _none("corpus", corpus, config.corpora)
-                continue
+        yield from _unknown(where(*key, "stack"), "stack", matrix.stack, stacks, " in envs/")
+        yield from _unknown(where(*key, "corpus"), "corpus", getattr(matrix, "corpus", ()), config.corpora)
+        for corpus in (one for one in getattr(matrix, "corpus", ()) if one in config.corpora):
             needed = max(getattr(matrix, "num_files", (0,)))
-            if too_few := _too_few_files(config.corpora[corpus], needed):
-                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {too_few}"
+            if (count := config.corpora[corpus].file_count()) and count < needed:
+                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {count}"
         yield from _question_faults(config, name, where)
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
@@ -179,11 +173,8 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
     for name, ladder in config.running_ladders().items():
-        if ladder.experiment not in config.run():
-            yield where("ladders", name, "experiment") + _none("experiment", ladder.experiment, config.run())
-        for metric in ladder.metrics:
-            if metric not in METRICS:
-                yield where("ladders", name, "metrics") + _none("metric", metric, METRICS)
+        yield from _unknown(where("ladders", name, "experiment"), "experiment", [ladder.experiment], config.run())
+        yield from _unknown(where("ladders", name, "metrics"), "metric", ladder.metrics, METRICS)
 
 
 def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]:
@@ -194,20 +185,16 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
     ran = [dict(cell.axes) for cell in config.cells(name)]
     for number, question in enumerate(experiment.questions):
         key = ("experiments", name, "questions", number)
-        if question.metric not in decided:
-            yield where(*key, "metric") + _none(
-                "metric", question.metric, decided, f" of workload {experiment.workload}"
-            )
-        if question.compare not in compared:
-            yield where(*key, "compare") + _none("compared axis", question.compare, compared)
+        of = f" of workload {experiment.workload}"
+        yield from _unknown(where(*key, "metric"), "metric", [question.metric], decided, of)
+        yield from _unknown(where(*key, "compare"), "compared axis", [question.compare], compared)
         for axis in question.where:
             of_cells = {cell[axis] for cell in ran if axis in cell}
             if not of_cells:
                 yield where(*key, "where") + _none("axis", axis, experiment.axes())
                 continue
-            for value in question.values(axis, of_cells):
-                if value not in of_cells:
-                    yield where(*key, "where", axis) + _none("value", str(value), map(str, of_cells), " in a cell")
+            values = map(str, question.values(axis, of_cells))
+            yield from _unknown(where(*key, "where", axis), "value", values, [*map(str, of_cells)], " in a cell")
 
 
 def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
@@ -218,9 +205,8 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
         ("tokens", "token dataset", [*config.tokens]),
         ("loader", "loader", [*tokens.names_in(tokens.LOADERS, root), *own]),
     ):
-        for value in getattr(matrix, axis, ()):
-            if value not in names and (axis, value) != ("tokens", "none"):
-                yield where(*key, axis) + _none(noun, value, names)
+        none = ["none"] if axis == "tokens" else []
+        yield from _unknown(where(*key, axis), noun, getattr(matrix, axis, ()), names, without=none)
     for loader in getattr(matrix, "loader", ()):
         if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
             hint = "; name one here, or its own `data` there" if loader in own else ""
@@ -249,17 +235,13 @@ def _script_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
             ("formats", tokens.names_in(tokens.FORMATS, root) if own.tokens else ()),
         ):
             named = getattr(own, key)
-            for value in named if key == "formats" else [named] if named else ():
-                if value not in known:
-                    yield where("scripts", script, key) + _none(key.removesuffix("s"), value, known)
+            values = named if key == "formats" else [named] if named else ()
+            yield from _unknown(where("scripts", script, key), key.removesuffix("s"), values, known)
         if own.repository and (config.run()[name].find_limit or config.run()[name].why):
             yield where("experiments", name) + f"find_limit and why: not with script {script!r}, which has a repository"
         for axis in ("arguments", "side"):
-            for words in getattr(matrix, axis):
-                if words != NO_ARGUMENTS and words not in own.arguments:
-                    yield where("experiments", name, "matrix", axis) + _none(
-                        "arguments", words, own.arguments, f" of script {script!r}"
-                    )
+            at, of = where("experiments", name, "matrix", axis), f" of script {script!r}"
+            yield from _unknown(at, "arguments", getattr(matrix, axis), own.arguments, of, [NO_ARGUMENTS])
 
 
 def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
@@ -317,17 +299,11 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             yield where("loaders", name, "format") + _none("format", own.format, formats)
 
 
-def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
-    """The number of files of a corpus if it is known to be below the request; else None."""
-    if not isinstance(corpus, FilesCorpus):
-        count = corpus.file_count()
-        return str(count) if count and count < needed else None
-    if inputs.corpus(corpus):
-        return None
-    count = inputs.files_at_most(corpus, needed)
-    if count is None or count >= needed:
-        return None
-    return f"{count}, of {corpus.documents_per_file:,} document{'s' * (corpus.documents_per_file > 1)} each"
+def _unknown(
+    at: str, noun: str, names: Iterable[str], known: Collection[str], place: str = "", without: Collection[str] = ()
+) -> Iterable[str]:
+    """Faults of names that are not known."""
+    return (at + _none(noun, name, known, place) for name in names if name not in known and name not in without)
 
 
 def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str:

@@ -77,7 +77,7 @@ class Config(Strict):
     comparisons: dict[Name, Comparison] = Field(
         {},
         description="Which stacks are compared, by name; default: the first stack of an experiment with each other "
-        "one. An older lock of a stack is always compared with the newer one.",
+        "one. The lock of a stack before its upgrade is always compared with the present one.",
     )
     ladders: dict[Name, VersionLadder | None] = Field(
         {}, description="Version ladders, by name; `NAME: null` removes one of the default config."

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# A stack of a config, or one of a version ladder: BASE+PACKAGE-VERSION. A stack kept from before an upgrade has an `@`
-# in its name, and no rule makes it again.
+# A stack of a config, or one of a version ladder: BASE+PACKAGE-VERSION.
 STACK = r"[a-z0-9][a-z0-9._+-]*"
 VALUE = re.compile(r"[A-Za-z0-9@._+-]+")
 Value = str | int

@@ -54,16 +54,14 @@ def _tracked(value: str) -> str:
     _readable(value)
     if match := re.search(r"[{}<>]", value):
         raise ValueError(f"holds {match[0]!r}, which is Snakemake's for wildcards; name it without")
-    if value[0] == "~":
-        raise ValueError("begins with '~', which is not expanded here; write the path out")
     if "://" in value:
         raise ValueError("is an address; it has to be a path")
     if value != value.strip():
         raise ValueError("begins or ends with white space; name it without")
     # `..` after a link leads elsewhere than its text suggests.
     value = value if ".." in value.split("/") else os.path.normpath(value)
-    if value[0] == "-":
-        raise ValueError("begins with '-', as options do; write it from '/' on, or choose another name")
+    if value[0] in "-~":
+        raise ValueError(f"begins with {value[0]!r}, which commands read otherwise; write it from '/' on")
     return value
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from .corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
+from .corpora import NonNegativeInt, PositiveInt, Strict
 
 
 class Repository(Strict):
@@ -62,19 +62,7 @@ class VideoRepository(Repository):
     STACK = "hub-files"
 
     source: Literal["video"]
-    seconds: PositiveInt = Field(description="Length in seconds.")
-    frames_per_second: PositiveInt = Field(25, description="Frames per second.")
-    frames_between_keys: PositiveInt = Field(50, description="Frames from one key frame to the next.")
-    bits_per_second: PositiveInt = Field(4_000_000, description="Target bit rate.")
-    width: Annotated[int, Field(ge=512, multiple_of=2), AS_NUMBER] = Field(640, description="Width, in pixels.")
-    height: Annotated[int, Field(ge=64, multiple_of=2), AS_NUMBER] = Field(360, description="Height, in pixels.")
-    seed: NonNegativeInt = Field(1, description="Seed of the pictures.")
-
-    @model_validator(mode="after")
-    def _numbers_fit(self) -> "VideoRepository":
-        if self.seconds * self.frames_per_second >= 1 << 16:
-            raise ValueError("a frame's number has 16 bits: there can be 65535 frames")
-        return self
+    seconds: Annotated[PositiveInt, Field(le=2600)] = Field(description="Length in seconds, of 25 frames each.")
 
 
 AnyRepository = Annotated[

@@ -20,7 +20,7 @@ from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import Relay
 from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos
 from beyond_ram.hub.sending import FAULT, TRAFFIC, send
-from beyond_ram.hub.store import RefusedError, StaleError, Store
+from beyond_ram.hub.store import RefusedError, Store
 from beyond_ram.hub.xet_routes import add_xet_routes, stored_file, xet_headers
 
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
@@ -204,8 +204,6 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except NotFoundError as error:
         status, message = 404, str(error)
         headers["X-Error-Code"] = error.code
-    except StaleError as error:
-        status, message = 412, str(error)
     except RefusedError as error:
         status, message = 422, str(error)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:

@@ -26,10 +26,8 @@ CACHED_S = 1.0
 LFS_FROM_BYTES = 10_000_000
 LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
 MAIN = {"main", "HEAD", "refs/heads/main"}
-MARK = ".beyond-ram-hub"
-"""A file that marks repositories made here or pushed to; not served. Other repositories are never deleted."""
 _NAME = re.compile(r"\w([\w.-]{0,94}\w)?", re.ASCII)
-_RESERVED = {"", ".", "..", ".git", MARK}
+_RESERVED = {"", ".", "..", ".git"}
 # Limits that every file system and os.walk accept.
 _PATH_BYTES, _NAME_BYTES, _NAMES = 2000, 255, 64
 
@@ -111,16 +109,6 @@ class Listings:
         with self._lock:
             yield
             self._last.pop(root, None)
-
-    @contextlib.contextmanager
-    def linking(self, root: Path) -> Iterator[None]:
-        """Keep the hashes of files that get and lose names meanwhile, which changes the time of their state."""
-        before = [(path, *hashed) for path, hashed in list(self._hashes.items()) if path.startswith(f"{root}/")]
-        before = [(path, state, hashes) for path, state, hashes in before if _state_of(path) == state]
-        yield
-        for path, state, hashes in before:
-            if (now := _state_of(path)) and now[:-1] == state[:-1]:
-                self._hashes[path] = now, hashes
 
     def now(self, repository: "Repository") -> Listing:
         """A listing that is at most `CACHED_S` old; concurrent callers share one reading."""
@@ -213,10 +201,6 @@ class Repository:
         """A context in which a push changes the folder, so that no client sees a part of the change."""
         return self._listings.changing(self.root)
 
-    def linking(self) -> AbstractContextManager[None]:
-        """A context in which a push links the files of the folder, and removes links."""
-        return self._listings.linking(self.root)
-
     def check_revision(self, revision: str) -> str:
         """The commit of a revision. Raises NotFoundError.
 
@@ -271,12 +255,6 @@ def _resolved(path: Path) -> Path | None:
 def _state(status: os.stat_result) -> tuple[int, ...]:
     """What differs once a file is changed: writing sets the last, even where the time of its content is set back."""
     return status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns
-
-
-def _state_of(path: str) -> tuple[int, ...] | None:
-    with contextlib.suppress(OSError):
-        return _state(Path(path).stat())
-    return None
 
 
 def _hashes_of(path: Path, size: int) -> tuple[str, str]:

@@ -76,15 +76,6 @@ class Storage:
                 commit.start_upload_file(str(path), sha256)
             commit.wait_to_finish()
 
-    def restore(self, sha256: str, goal: Path) -> bool:
-        """Write a file from the storage; False if it is not there."""
-        stored = self.find(sha256)
-        if stored:
-            group = hf_xet.XetSession().new_file_download_group(endpoint=self.address)
-            group.start_download_file(hf_xet.XetFileInfo(stored.xet_hash, stored.size), str(goal))
-            group.wait_to_finish()
-        return stored is not None
-
     def find(self, sha256: str) -> Stored | None:
         """A file by the SHA-256 of its content."""
         self._read_new_shards()

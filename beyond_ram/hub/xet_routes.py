@@ -22,7 +22,6 @@ def add_xet_routes(app: web.Application, identifier: str, revision: str) -> None
     for kind in KINDS:
         api = f"/api/{kind}/{identifier}"
         app.router.add_get(f"{api}/xet-read-token/{revision}", read_token, name=f"{kind}:xet-read-token")
-        app.router.add_get(f"{api}/xet-write-token/{revision}", write_token, name=f"{kind}:xet-write-token")
     app.router.add_get(f"/{{version:v[12]}}/reconstructions/{HASH}", reconstruction, name="xet:reconstruction")
     app.router.add_get(f"/xorbs/{HASH}", xorb, name="xet:xorb")
 
@@ -41,21 +40,10 @@ def xet_headers(request: web.Request, commit: str, file: File) -> dict[str, str]
     return {"X-Xet-Hash": stored.xet_hash, "Link": f'<{api}/xet-read-token/{commit}>; rel="xet-auth"'}
 
 
-async def write_token(request: web.Request) -> web.StreamResponse:
-    """`/xet-write-token/REVISION`: a local folder that hf_xet itself writes."""
-    repository_of(request)
-    return _token(request.app[STORE].xet.address)
-
-
 async def read_token(request: web.Request) -> web.StreamResponse:
     """`/xet-read-token/REVISION`: this endpoint, at the address of its storage."""
     repository_of(request)
-    return _token(request.app[TRAFFIC].cdn)
-
-
-def _token(address: str) -> web.StreamResponse:
-    """A token, which is not checked, for the storage at an address."""
-    token: dict[str, Any] = {"casUrl": address, "exp": int(time.time()) + 3600, "accessToken": "none"}
+    token: dict[str, Any] = {"casUrl": request.app[TRAFFIC].cdn, "exp": int(time.time()) + 3600, "accessToken": "none"}
     headers = {
         "X-Xet-Cas-Url": token["casUrl"],
         "X-Xet-Token-Expiration": str(token["exp"]),

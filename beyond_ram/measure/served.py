@@ -1,6 +1,5 @@
 """A streaming run: start and stop its endpoint, and record its requests by process."""
 
-import bisect
 import contextlib
 import csv
 import json
@@ -170,7 +169,7 @@ def _without(names: Iterable[str]) -> Iterator[None]:
 def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The requests of a run for run.json, counted by kind and role."""
     lines = joined(requests, pid, events)
-    endpoint = own_work(requests, events)
+    endpoint = own_work(requests)
     first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
     data = [line for line in lines if line["kind"] in ("data", "xorb")]
     return {
@@ -185,51 +184,17 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
     }
 
 
-def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Work of the endpoint in seconds, from its meter: over the `run`, and over each phase that the client timed.
+def own_work(requests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Work of the endpoint in seconds from the first request to the last answer, `duration_s`, from its meter.
 
-    `run` is from the first request to the last answer, `duration_s`. Phases are `resolution` and `first_batch` (both
-    start with the resolution), `epochs` (a list) and `read`. Empty if the server has no
-    meter, or if the clocks cannot be matched.
+    Empty if the server has no meter.
     """
-    offset = _offset(events)
-    readings = sorted(
-        (request["monotonic_s"] + late - offset, *(request[side][name] for name in _SUMS))
-        for request in requests
-        if offset is not None and "before" in request
-        for side, late in (("before", 0.0), ("after", request["duration_s"]))
-    )
-    if not readings:
+    metered = [request for request in requests if "before" in request]
+    if not metered:
         return {}
-
-    def taken(begin: float, end: float) -> dict[str, float]:
-        sums = (_sums_at(readings, at) for at in (begin, end))
-        return {name: round(after - before, 6) for name, before, after in zip(_SUMS, *sums, strict=True)}
-
-    of_whom = ("resolved", "first_batch", "samples", "resumed")
-    timed = [event for event in events if event["event"] in of_whom and "duration_s" in event]
-    ended = {event["event"]: (event["t_s"] - event["duration_s"], event["t_s"]) for event in timed}
-    asked = (readings[0][0], readings[-1][0])
-    work: dict[str, Any] = {"run": {"duration_s": round(asked[1] - asked[0], 6), **taken(*asked)}}
-    if "resolved" in ended:
-        work["resolution"] = taken(*ended["resolved"])
-    if "resolved" in ended and "first_batch" in ended and "resumed" not in ended:
-        # The program pauses at the mark `resolved` and makes no requests.
-        work["first_batch"] = taken(ended["resolved"][0], ended["first_batch"][1])
-    if "samples" in ended:
-        work["read"] = taken(*ended["samples"])
-    epochs = [(e["t_s"] - e["duration_s"], e["t_s"]) for e in events if e["event"] == "epoch" and e.get("finished")]
-    return work | ({"epochs": [taken(*span) for span in epochs]} if epochs else {})
-
-
-def _sums_at(readings: Sequence[tuple[float, ...]], at: float) -> tuple[float, ...]:
-    """The sums at a moment: interpolated between two readings, the nearest reading outside of them."""
-    place = bisect.bisect_right(readings, at, key=lambda reading: reading[0])
-    if place in (0, len(readings)):
-        return readings[0 if not place else -1][1:]
-    (before, *first), (after, *second) = readings[place - 1], readings[place]
-    share = (at - before) / (after - before)
-    return tuple(one + share * (other - one) for one, other in zip(first, second, strict=True))
+    first, last = metered[0], max(metered, key=lambda request: float(request["monotonic_s"] + request["duration_s"]))
+    work = {name: round(last["after"][name] - first["before"][name], 6) for name in _SUMS}
+    return work | {"duration_s": round(last["monotonic_s"] + last["duration_s"] - first["monotonic_s"], 6)}
 
 
 def joined(

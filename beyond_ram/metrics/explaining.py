@@ -99,14 +99,6 @@ COLUMNS: list[Column] = [
         "the smallest ratio above 1, or difference above 0, that would be confirmed on this line, at its place in "
         "its family",
         "about half of such effects are confirmed"),
-    Column("contrast_sd_log", "Spread of a ratio between sessions", "log of a ratio", ("session_spread",),
-        "standard deviation over sessions of the log of the ratio of two cells of one session, without the scatter "
-        "within sessions", "uncertain with few sessions: see its degrees of freedom"),
-    Column("mean_sd_log", "Spread of a mean between sessions", "log of a ratio", ("session_spread",),
-        "the same for the log of a cell's mean", "as that of a ratio"),
-    Column("contrast_degrees", "Degrees of freedom of the spreads", "count", ("session_spread",),
-        "sessions minus one, summed over lines; fewer if the spreads of lines differ by more than chance",
-        "by moments", names=("contrast_degrees", "mean_degrees")),
     Column("strength", "Strength", "log of a ratio", ("comparisons",),
         "log of the interval's end nearest to no difference; 0 if the interval includes none", _DECIDED),
     Column("mean", "Mean", "the number's", ("reported",),

@@ -22,7 +22,6 @@ def ended_at(probe: Record) -> str:
 
 
 _PROBED = "by a bisection of whole runs under the kernel's limit, to 3 %"
-_PAIRED = "pairs of runs with and without a limit, until one answer leads by three; to 3 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
@@ -41,17 +40,6 @@ COLUMNS: list[Column] = [
         "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB; see watch.md",
         "the rule of `beyond-ram watch` and of the workflow's own requests; error_ask has its error",
         direction="lower"),
-    Column("slowed_at_bytes", "Largest limit that slowed it down", "bytes", ("limits",),
-        "largest limit under which it did not keep its share of speed", _PAIRED, direction="lower"),
-    Column("speed_kept_at_bytes", "Smallest limit that keeps the speed", "bytes", ("limits",),
-        "smallest limit under which it keeps speed_share of its speed", _PAIRED,
-        direction="lower"),
-    Column("speed_share", "Share of the speed to keep", "share", ("limits",),
-        "limit_speed_share of the experiment", EXACT),
-    Column("speed_kept_share", "Speed at the smallest limit that keeps it", "share", ("limits",),
-        "time until the work is done without a limit / time with it, median over the pairs", _PAIRED,
-        direction="higher"),
-    Column("speed_pairs", "Pairs of runs for the speed", "runs", ("limits",), "pairs with and without a limit", EXACT),
     Column("probes", "Runs under a memory limit", "runs", ("limits",), "steps of the bisection", EXACT),
     Column("error_PREDICTOR", "Error of a predictor", "share", ("limits",),
         f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and the memory request",

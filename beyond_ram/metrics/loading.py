@@ -25,26 +25,13 @@ ACCOUNT = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "row
 """The account of rows. The last three are faults."""
 AT_FAULT = "rows_at_fault"
 MEMORIES = {
-    "rss_bytes": "RSS",
     "anon_bytes": "anonymous memory",
-    "file_bytes": "file memory",
-    "shmem_bytes": "shared memory",
     "pss_bytes": "PSS",
     "uss_bytes": "USS",
-    "pss_anon_bytes": "anonymous PSS",
-    "pss_shmem_bytes": "PSS of shared memory",
 }
 RATE_CPU_S = 0.2
 """Epochs with less CPU time have no rate. The first batch of a loader without workers takes about 0.01 s, a twentieth
 of this: too little to matter."""
-WAYS = {
-    "sequential": ("sequential", "memmap"),
-    "rows": ("random", "memmap_random", "memmap_take"),
-    "blocks": ("blocks", "memmap_blocks"),
-}
-"""The ways to read without a loader, by order of the rows: in order, shuffled, shuffled within blocks."""
-CEILINGS = tuple(way for ways in WAYS.values() for way in ways)
-
 _IN_PHASE = "read from outside 0.3 s later, when nothing moves, while the program waits for the reading"
 _RATES = "geometric mean over repeats that finished, with Student's 95 % interval on the logarithms"
 _LONG = f"; none below {RATE_CPU_S} s, which is too short for a rate"
@@ -62,35 +49,6 @@ def _delivered(kind: str) -> Derive:
 
 def _first_batch(kind: str) -> Derive:
     return lambda _, events: tree(phase(events, "after the first batch")).get(kind)
-
-
-def _ceilings(events: Events) -> dict[str, float]:
-    """The rates of reading without a loader, by way."""
-    measured = {event["kind"]: event for event in events if event["event"] == "read_ceiling"}
-    rates = {kind: share(event.get("rows"), event.get("cpu_s")) for kind, event in measured.items()}
-    return {kind: rate for kind, rate in rates.items() if rate is not None}
-
-
-def _of_way(kind: str) -> Derive:
-    return lambda _, events: _ceilings(events).get(kind)
-
-
-def ceiling(record: Record, events: Events) -> tuple[str, float] | None:
-    """Return the fastest way of reading in this order without a loader, and its rate.
-
-    Only ways that were measured to the end count. Slower ways were stopped early.
-    """
-    order = "rows" if last(events, "work").get("shuffle", "rows") in ("rows", "none") else "blocks"
-    ways = WAYS["sequential" if record["cell"]["order"] == "sequential" else order]
-    measured = [event for event in events if event["event"] == "read_ceiling" and event["kind"] in ways]
-    longest = max((event["cpu_s"] for event in measured), default=0.0)
-    rates = _ceilings([event for event in measured if event["cpu_s"] > longest / 2])
-    return max(rates.items(), key=lambda way: way[1]) if rates else None
-
-
-def _ceiling(record: Record, events: Events) -> float | None:
-    fastest = ceiling(record, events)
-    return fastest[1] if fastest else None
 
 
 def _startup(record: Record, events: Events) -> float | None:
@@ -152,10 +110,6 @@ def _warm_rate_by_clock(_: Record, events: Events) -> float | None:
     return _rate(_warm(events, "rows_delivered"), _warm(events, "duration_s"))
 
 
-def _share_of_ceiling(record: Record, events: Events) -> float | None:
-    return share(_warm_rate(record, events), _ceiling(record, events))
-
-
 def _kept(tree: Mapping[str, Any]) -> float | None:
     """Memory that the kernel cannot reclaim, each page once."""
     anonymous, shared = tree.get("pss_anon_bytes"), tree.get("pss_shmem_bytes")
@@ -213,29 +167,13 @@ COLUMNS: list[Column] = [
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
             ("loaders",), "tree after the last epoch, before anything is released", _IN_PHASE,
-            _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
-        for kind, label in MEMORIES.items()
-    ),
-    *(
-        Metric(f"first_batch_{kind}", f"{label[0].upper()}{label[1:]} after the first batch", "bytes",
-            ("loaders",), "tree after the first batch, while workers wait with full queues", _IN_PHASE,
-            _first_batch(kind), direction="neither" if kind == "file_bytes" else "lower")
+            _delivered(kind), direction="lower")
         for kind, label in MEMORIES.items()
     ),
     Metric("held_bytes", "Kept memory", "bytes", ("runs", "loaders"),
         "anonymous PSS and PSS of shared memory: the larger of after the first batch and at the end",
         f"{_IN_PHASE}; peak_anon_bytes has what was higher in between", _held, direction="lower", decided=("load",),
         required=True),
-    *(
-        Metric(f"limit_{kind}_rows_per_cpu_s", f"Read without a loader, {kind.replace('_', ' ')}", "rows/CPU-s",
-            ("loaders",), "rows per CPU-second of reading the .npy files without a loader, with the "
-            "same account of rows, after the epochs of the same run",
-            "over 0.2 CPU-seconds, the fastest over half a CPU-second; includes the account", _of_way(kind))
-        for kind in CEILINGS
-    ),
-    Metric("ceiling_rows_per_cpu_s", "Read ceiling", "rows/CPU-s", ("loaders",),
-        "the fastest way of reading in the same order without a loader, from the page "
-        f"cache; {_RATES}", "over half a CPU-second; includes the account", _ceiling),
     Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders"),
         f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", CPU, _first_rate, direction="higher",
         decided=("load",)),
@@ -265,10 +203,6 @@ COLUMNS: list[Column] = [
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
         "CPU time of each worker until its work starts, imports included, and of the main process "
         "until the first batch", CPU, _startup, direction="lower"),
-    Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders",),
-        "rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; geometric mean over repeats that "
-        "finished, with the 95 % interval of `against_ceiling`'s decision",
-        "both read from the page cache and include the account", _share_of_ceiling, direction="higher"),
     Metric("epoch_first_batch_s", "Time from the start of the epoch to its first batch", "s", ("loaders",),
         "of the first epoch, with the loader open; includes the start of workers", _PROGRAM_CLOCK,
         lambda _, events: first(events, "epoch").get("first_batch_s"), direction="lower"),

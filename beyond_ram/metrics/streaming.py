@@ -14,7 +14,6 @@ from .base import (
     Events,
     Metric,
     Record,
-    difference,
     event_field,
     first,
     last,
@@ -32,7 +31,6 @@ _STREAMED = ("runs", "streaming")
 _DELIVERED = ("runs", "streaming", "loaders")
 _OVER_REPEATS = "table streaming: median over repeats; table loaders: geometric mean with its 95 % interval"
 _OWN_WORK = "measured by the endpoint itself; excludes injected waits"
-_BOUND = "a bound: a client cannot have waited longer for the endpoint's own work than the endpoint was busy"
 
 
 def requests_column(kind: str, role: str) -> str:
@@ -78,29 +76,13 @@ def _first_batch(_: Record, events: Events) -> float | None:
     return loaded if streamed is None else streamed
 
 
-def _endpoint(phase: str, key: str) -> Derive:
-    """A reading of the endpoint's meter in a phase, or in the last epoch; None if it had no meter."""
-
-    def taken(record: Record, _: Events) -> float | None:
-        readings = record["work"].get("endpoint", {}).get(phase)
-        reading = readings[-1] if readings and isinstance(readings, list) else readings
-        return reading.get(key) if reading else None
-
-    return taken
+def _endpoint(key: str) -> Derive:
+    """A sum of the endpoint's meter; None if it had none."""
+    return lambda record, _: record["work"].get("endpoint", {}).get(key)
 
 
 def _endpoint_share(record: Record, events: Events) -> float | None:
-    return share(*(_endpoint("run", key)(record, events) for key in ("cpu_s", "duration_s")))
-
-
-def _without_endpoint(time: Derive, phase: str) -> Derive:
-    return lambda record, events: difference(time(record, events), _endpoint(phase, "busy_s")(record, events))
-
-
-def _rate_without_endpoint(record: Record, events: Events) -> float | None:
-    epoch = _last_epoch(events)
-    left = difference(epoch.get("duration_s"), _endpoint("epochs", "busy_s")(record, events))
-    return share(epoch.get("rows_delivered"), left)
+    return share(*(_endpoint(key)(record, events) for key in ("cpu_s", "duration_s")))
 
 
 def _over_fetched(record: Record, _: Events) -> float | None:
@@ -164,30 +146,15 @@ COLUMNS: list[Column] = [
         "bytes of payload delivered / time, last finished epoch", CLOCK, _rate("bytes"), direction="higher"),
     Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _STREAMED,
         "of the endpoint's process, user and system, from the first request to the end of the last answer", CPU,
-        _endpoint("run", "cpu_s")),
+        _endpoint("cpu_s")),
     Metric("endpoint_cpu_share", "CPUs used by the endpoint", "share", _STREAMED,
         "endpoint_cpu_s / time from the first request to the end of the last answer", CPU, _endpoint_share),
     Metric("endpoint_busy_s", "Time the endpoint was busy", "s", _STREAMED,
         "while it worked on any answer that was not delayed on purpose",
-        f"{_OWN_WORK}; includes the time the client takes to receive a body", _endpoint("run", "busy_s")),
+        f"{_OWN_WORK}; includes the time the client takes to receive a body", _endpoint("busy_s")),
     Metric("endpoint_injected_s", "Injected waiting time", "s", _STREAMED,
         "configured latency, bandwidth and slow bodies, while nothing else was answered",
-        "measured by the endpoint itself", _endpoint("run", "injected_s")),
-    Metric("resolution_endpoint_cpu_s", "CPU time of the endpoint during the resolution", "s", _STREAMED,
-        "from the start to the end of the resolution", CPU, _endpoint("resolution", "cpu_s")),
-    Metric("first_batch_endpoint_cpu_s", "CPU time of the endpoint until the first batch", "s", _STREAMED,
-        "from the start of the resolution to the first batch", CPU, _endpoint("first_batch", "cpu_s")),
-    Metric("epoch_endpoint_cpu_s", "CPU time of the endpoint during the last epoch", "s", _STREAMED,
-        "from the start to the end of the last finished epoch", CPU, _endpoint("epochs", "cpu_s")),
-    Metric("resolution_s_without_endpoint", "Resolution time without the endpoint's work, at least", "s", _STREAMED,
-        "resolution_s minus the endpoint's busy time in it", _BOUND,
-        _without_endpoint(event_field("resolved", "duration_s"), "resolution"), direction="lower"),
-    Metric("time_to_first_batch_s_without_endpoint", "Time to the first batch without the endpoint's work, at least",
-        "s", _STREAMED, "time_to_first_batch_s minus the endpoint's busy time in it", _BOUND,
-        _without_endpoint(_first_batch, "first_batch"), direction="lower"),
-    Metric("rows_per_s_without_endpoint", "Rows per second without the endpoint's work, at most", "rows/s", _STREAMED,
-        "rows delivered / (time minus the endpoint's busy time), last finished epoch", _BOUND,
-        _rate_without_endpoint, direction="higher"),
+        "measured by the endpoint itself", _endpoint("injected_s")),
     Metric("worker_anon_bytes", "Anonymous memory of the largest worker", "bytes", _STREAMED,
         "read by each worker with every batch; by the main process without workers",
         "includes pages shared with the parent after a fork; misses spikes within a batch", _worker_anon,

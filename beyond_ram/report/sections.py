@@ -14,6 +14,7 @@ from ..analysis.frame import cells, describe, varied
 from ..analysis.outcomes import tally
 from ..figures import MB, counts
 from ..stacks.differences import packages_in_words
+from ..stacks.locks import BEFORE
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
@@ -177,7 +178,7 @@ def bumps(changed: pd.DataFrame | None, differ: pd.DataFrame | None) -> Iterator
     if changed is None or differ is None:
         return
     for before, after in dict.fromkeys(differ[["before", "after"]].itertuples(index=False, name=None)):
-        if not before.startswith(f"{after}@"):
+        if before != f"{after}{BEFORE}":
             continue
         packages = stack_differences.between(differ, before, after)
         own = differ[differ["before"].eq(before) & differ["after"].eq(after)]

@@ -1,7 +1,7 @@
 """The report of the workflow: all findings, figures and cells in one file."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from ..analysis.frame import key
 from ..analysis.thresholds import SHARE
 from ..collected import Runs, Samples
 from ..figures import NOT_DRAWN
+from ..outputs import SHIPPED_SPREAD
 from ..pages import caption
+from ..shipped import PACKAGE
 from ..text import plain
 from . import page as pages_of
 from . import sections
@@ -59,8 +61,6 @@ class Again:
 
     configfiles: Sequence[str]
     folder: str | None
-    locks: Mapping[str, str]
-    """The lock of each stack that was kept before an upgrade."""
     budget_min: float | None = None
 
     def longer(self) -> str:
@@ -68,43 +68,23 @@ class Again:
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         return f"uv run snakemake --cores 4{own} --config budget_min={2 * (self.budget_min or 5):g}"
 
-    def _only(self, target: str, experiment: str, stacks: Sequence[str] = ()) -> str:
+    def _only(self, target: str, experiment: str) -> str:
         """A command that makes one experiment's runs in a separate results folder."""
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         only = f"--config results=alone 'only=[{experiment}]'"
-        if stacks:
-            only += f" 'experiments={{{experiment}: {{matrix: {{stack: [{', '.join(stacks)}]}}}}}}'"
         if self.folder:
             only += f" folder={shlex.quote(self.folder)}"
         return f"uv run snakemake {shlex.quote(f'alone/{target}')} --cores 4{own} {only}"
 
     def run(self, experiment: str, path: str) -> str | None:
-        """The command that measures a run again; None if no rule makes it (a kept stack, a version ladder)."""
+        """The command that measures a run again; None if no rule makes it (a version ladder)."""
         stack = next(level for level in path.split("/") if level.startswith("stack~"))
-        return None if "@" in stack or "+" in stack else self._only(f"runs/{path}/run.json", experiment)
+        return None if "+" in stack else self._only(f"runs/{path}/run.json", experiment)
 
-    def finding(self, finding: Finding, stacks: Sequence[str] = ()) -> str:
-        """The command that makes the figure of a finding, or a report if it has none, with its stacks or with
-        others."""
+    def finding(self, finding: Finding) -> str:
+        """The command that makes the figure of a finding, or a report if it has none."""
         target = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
-        return self._only(target, finding.experiment, stacks)
-
-    def kept(self, finding: Finding, tables: Tables) -> Iterator[tuple[str, str | None]]:
-        """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again.
-
-        The command is None if the lock is missing.
-        """
-        named = [table for table in tables.values() if {"experiment", "stack"} <= {*table}]
-        stacks = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
-        todays = sorted(stack for stack in stacks if "@" not in stack and "+" not in stack)
-        for old in sorted(stack for stack in stacks if "@" in stack):
-            again, stack = None, old.replace("@", "-")
-            if lock := self.locks.get(old):
-                again = (
-                    f"cp envs/{old.partition('@')[0]}.in envs/{stack}.in && cp {shlex.quote(lock)} envs/{stack}.txt && "
-                )
-                again += self.finding(finding, [*todays, stack])
-            yield old, again
+        return self._only(target, finding.experiment)
 
 
 def in_brief(tables: Tables, all_findings: Sequence[Finding], page: Path, lost: Sequence[str] = ()) -> list[str]:
@@ -161,7 +141,7 @@ def report(
         bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
         longer=again.longer(),
         undecided=undecided(tables)[:MOST_UNDECIDED],
-        sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
+        sessions=session_spread.in_words(pd.read_csv(PACKAGE / SHIPPED_SPREAD), tables.get("comparisons")),
         left_out=[*left_out, *empty],
         named=sections.named(sections.stacks(runs)),
         answers=sorted(
@@ -235,5 +215,4 @@ def _finding(finding: Finding, tables: Tables, cells: Cells, again: Again) -> di
             (line["path"], ", ".join(named_once(line["experiment"], line["stack"], line["setting"]))) for line in seen
         ],
         "command": again.finding(finding),
-        "kept": list(again.kept(finding, tables)),
     }

@@ -43,8 +43,8 @@ def requested(requirements: str) -> list[str]:
 
 
 def base_of(stack: str) -> str:
-    """The stack that NAME@LOCK (kept) or NAME+PACKAGE-VERSION (varied) is based on."""
-    return re.split("[@+]", stack, maxsplit=1)[0]
+    """The stack that NAME+PACKAGE-VERSION is based on."""
+    return stack.partition("+")[0]
 
 
 def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Difference]:
@@ -64,15 +64,6 @@ def moved(before: Mapping[str, str], after: Mapping[str, str], beside: Container
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     others = (name for name in names if name not in beside)
     return ", ".join(f"{name} {before.get(name, 'none')} to {after.get(name, 'none')}" for name in others)
-
-
-def before_in_short(differing: Iterable[Difference], wanted: Container[str]) -> str:
-    """The old version of the packages that moved, as a part of a name: of those wanted, else of all; empty without
-    any."""
-    old = [one for one in differing if one.before is not None]
-    old = [one for one in old if one.package in wanted] or old
-    first = [f"{one.package}-{one.before}" for one in old[:1]]
-    return "-".join(first + ([f"and-{len(old) - 1}"] if len(old) > 1 else []))
 
 
 def packages_in_words(differing: Iterable[Difference], most: int = MOST_NAMED) -> str:

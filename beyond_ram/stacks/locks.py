@@ -25,9 +25,11 @@ EXACT = platform.python_version() if platform.python_version().startswith(f"{PYT
 """The version of the stacks' Python, as far as it is known before one is built."""
 ENVS = Path("envs")
 _ADDRESS = re.compile(r"(?m)^([A-Za-z0-9._-]+)(?:\[[^]]*\])? @ (\S+)")
+BEFORE = "-before"
+"""The end of the name of a stack that has another's lock from before an upgrade."""
 PRE = "--pre"
 """The line in NAME.in that allows prereleases, as in pip. uv ignores it and gets a flag instead."""
-_STACK = re.compile(r"[a-z0-9][a-z0-9._+@-]*")
+_STACK = re.compile(r"[a-z0-9][a-z0-9._+-]*")
 _REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#]((?!\s--)[^\x00-\x1f\x7f])*")  # only if no option follows
 RESERVED = {"locks": "the locks of varied stacks"}
 _CONDA = """# The conda face of {name}.txt, for --sdm conda: the same lock, installed by pip.
@@ -52,12 +54,11 @@ def text_of(path: Path) -> str:
         raise StackError(f"{path}: not UTF-8, at byte {error.start}; it has to be a file of requirements") from None
 
 
-def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path | None = None) -> Path:
-    """The lock of a stack. NAME@LOCK is searched in `kept`, BASE+PACKAGE-VERSION in `varied`. Raises StackError if
-    missing."""
+def lock_of(name: str, envs: Path = ENVS, varied: Path | None = None) -> Path:
+    """The lock of a stack. BASE+PACKAGE-VERSION is searched in `varied`. Raises StackError if missing."""
     if not _STACK.fullmatch(name):
-        raise StackError(f"{name!r} names no stack: lower-case letters, digits and . _ - @ + do")
-    folder = kept if kept and "@" in name else varied if varied and "+" in name else envs
+        raise StackError(f"{name!r} names no stack: lower-case letters, digits and . _ - + do")
+    folder = varied if varied and "+" in name else envs
     lock = folder / f"{name}.txt"
     if not lock.is_file():
         existing = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
@@ -65,14 +66,14 @@ def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path
     return lock
 
 
-def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]:
+def between(before: str, after: str, root: Path) -> list[Difference]:
     """The differences between two stacks of a project, required packages first.
 
-    `kept` has the locks of kept results. Raises StackError if a stack has no lock.
+    Raises StackError if one has no lock.
     """
     envs, texts, asked = root / ENVS, list[str](), list[str]()
     for name in (before, after):
-        texts.append(text_of(lock_of(name, envs, kept, root / ".stacks/locks")))
+        texts.append(text_of(lock_of(name, envs, root / ".stacks/locks")))
         source = envs / f"{base_of(name)}.in"
         asked += requested(text_of(source)) if source.is_file() else []
     return differences(texts[0], texts[1], asked)
@@ -127,6 +128,10 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
             partial.write_bytes(lock.read_bytes())
         wanted = [] if upgrade is None else [f"--upgrade-package={p}" for p in upgrade] or ["--upgrade"]
         resolve(source, partial, wanted)
+    _write_conda(name, envs)
+
+
+def _write_conda(name: str, envs: Path) -> None:
     write(envs / f"{name}.yaml", _CONDA.format(name=name, python=PYTHON))
 
 
@@ -208,11 +213,21 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prerelease
 
 def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
     """Upgrade some packages of a lock, or all. Returns whether the lock changed. Raises StackError."""
-    before = lock_sha256(name, envs)
+    source, lock = envs / f"{name}.in", lock_of(name, envs)
     for package in packages:
         _require_package(name, package, envs)
+    requirements, before = text_of(source) if source.exists() else "", text_of(lock)
     compile_lock(name, envs, upgrade=packages)
-    return lock_sha256(name, envs) != before
+    return _keep(name, requirements, before, envs)
+
+
+def _keep(name: str, requirements: str, before: str, envs: Path) -> bool:
+    """Keep a lock as stack NAME-before if the present one is another. Returns whether it is."""
+    if changed := text_of(envs / f"{name}.txt") != before:
+        write(envs / f"{name}{BEFORE}.in", requirements)
+        write(envs / f"{name}{BEFORE}.txt", before)
+        _write_conda(f"{name}{BEFORE}", envs)
+    return changed
 
 
 def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
@@ -223,7 +238,7 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
     match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
     if not match:
         raise StackError(f"{requirement!r} pins nothing: it has to be PACKAGE==VERSION, with one exact version")
-    before = lock_sha256(name, envs)
+    before = text_of(lock_of(name, envs))
     _require_package(name, match[1], envs)
     source = envs / f"{name}.in"
     if not source.exists():
@@ -235,7 +250,7 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
     except BaseException:
         write(source, text)
         raise
-    return lock_sha256(name, envs) != before
+    return _keep(name, text, before, envs)
 
 
 def _asking(text: str, package: str, version: str) -> str:

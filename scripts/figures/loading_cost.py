@@ -61,12 +61,11 @@ def style_of(line):
 
 
 def draw_rates(axes, line, y, step, marker):
-    """Draw the rate of the first epoch (full), of later epochs (hollow), and the read ceiling (stroke)."""
+    """Draw the rate of the first epoch (full), and of later epochs (hollow)."""
     for name, up, fill in (("rows_per_cpu_s", -step / 5, "full"), ("rows_per_cpu_s_warm", step / 5, "none")):
         if line[f"{name}_low"] == line[f"{name}_low"]:
             axes.plot([line[f"{name}_low"], line[f"{name}_high"]], [y + up] * 2, linewidth=1, **style_of(line))
         axes.plot(line[name], y + up, marker, fillstyle=fill, markersize=6, **style_of(line))
-    axes.plot(line["ceiling_rows_per_cpu_s"], y, "|", color="#555555", markersize=12 * step + 3)
 
 
 def draw_memory(axes, line, y, step):
@@ -87,7 +86,6 @@ def legend(figure, loaders, counts):
     handles += [
         figures.handle("left, full: first epoch", marker="o", **grey),
         figures.handle("left, hollow: later epochs", marker="o", fillstyle="none", **grey),
-        figures.handle("left, stroke: read ceiling", marker="|", markersize=11, **grey),
         figures.handle("right, bar: kept memory", marker="s", markersize=9, **grey),
         figures.handle("right, line: PSS, with page cache", marker="|", linestyle="-", color="#555555", markersize=9),
     ]
@@ -101,20 +99,11 @@ def caption(loaders):
     faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
     states = " or ".join(loaders["page_cache"].unique())
     short = loaders["rows_per_cpu_s"].isna().sum()
-    # Whole lines, so that a loader's name stays beside its share.
-    shared = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit")
-    best = shared.groupby("order").tail(1).sort_values("order")
-    shares = "; ".join(
-        f"{line.order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%}, largest of "
-        f"{(shared['order'] == line.order).sum()} run here"
-        for line in best.itertuples()
-    )
     missing = f"{short} of {len(loaders)} have no rate of the first epoch: it was too short. " if short else ""
     rows = f"Not every row came once: {faults}." if faults else "All delivered every row once."
     return f"""
 Left: rows per CPU-second over all processes, of the first epoch from a {states} page cache without the start of workers
-(full), and of later epochs (hollow). {missing}The stroke is the read ceiling: the fastest way tried to deliver rows in
-that order from the page cache without a loader, in the same runs. Shares of it, warm: {shares or "unknown"}. Right:
-kept memory, which the kernel cannot reclaim (bar), and PSS, which includes the page cache (line). Thin lines on the
-left are 95 % intervals of a cell's own repeats; {figures.counts(loaders["n"])}. {rows}
+(full), and of later epochs (hollow). {missing}Right: kept memory, which the kernel cannot reclaim (bar), and PSS, which
+includes the page cache (line). Thin lines on the left are 95 % intervals of a cell's own repeats;
+{figures.counts(loaders["n"])}. {rows}
 """

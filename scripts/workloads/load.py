@@ -1,8 +1,4 @@
-"""Workload `load`: a loader delivers a token dataset batch by batch; every row is accounted for.
-
-After the epochs the same process measures the read ceilings, from the same .npy files and with the same account: how
-fast rows can be read without a loader.
-"""
+"""Workload `load`: a loader delivers a token dataset batch by batch; every row is accounted for."""
 
 import argparse
 import importlib
@@ -23,9 +19,6 @@ STILL_S = 0.3
 OFTEN_S = 1.0
 # Epochs after the first repeat until they have used this much CPU together, or this much time.
 WARM_CPU_S, WARM_S = 1.0, 20.0
-# Every way of reading is tried this long; the fastest, and any within a tenth of it, is measured longer.
-TRIED_CPU_S, CEILING_CPU_S, NEAR = 0.2, 0.5, 0.9
-BLOCK_ROWS = 4000
 # After this many batches a reused buffer shows in any loader.
 MANY_BATCHES = 64
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
@@ -49,12 +42,7 @@ def arguments(argv=None):
     parser.add_argument("--option", default="none", help="of the loader's own OPTIONS: NAME-NUMBER-NAME-NUMBER")
     parser.add_argument("--torch-threads", type=int, default=0, help="0: as many as PyTorch starts by itself")
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument(
-        "--limit-percent",
-        type=int,
-        default=0,
-        help="under a memory limit, or in one epoch, no read ceilings are measured",
-    )
+    parser.add_argument("--limit-percent", type=int, default=0, help="the watcher sets it")
     return parser.parse_args(argv)
 
 
@@ -264,128 +252,6 @@ def still(name):
     events.hold(events.phase(name))
 
 
-class Reading:
-    """Ways of reading the rows of the .npy files without a loader: each method yields batches of ids and labels."""
-
-    def __init__(self, rows, size, kinds):
-        import numpy
-
-        self.count, self.size, self.row_bytes = rows.count, size, rows.width * 4
-        path = rows.folder / "npy" / "ids.npy"
-        self.mapped = numpy.load(path, mmap_mode="r")
-        self.labels = numpy.load(rows.folder / "npy" / "labels.npy")
-        self.rng = numpy.random.default_rng(1)
-        self.numbers = self.rng.permutation(rows.count)
-        self.firsts = self.rng.permutation(numpy.arange(0, rows.count, BLOCK_ROWS))
-        self.buffer = numpy.zeros((size, rows.width), numpy.int32)
-        self.block = numpy.zeros((BLOCK_ROWS if "blocks" in kinds else 0, rows.width), numpy.int32)
-        self.descriptor = os.open(path, os.O_RDONLY)
-
-    def map_all(self):
-        """Touch every page, so that the file is in the page cache."""
-        import mmap
-
-        self.mapped.reshape(-1)[:: mmap.PAGESIZE // self.mapped.itemsize].sum()
-
-    def close(self):
-        import mmap
-
-        os.close(self.descriptor)
-        self.mapped._mmap.madvise(mmap.MADV_DONTNEED)
-
-    def read_into(self, target, first):
-        os.preadv(self.descriptor, [target], self.mapped.offset + int(first) * self.row_bytes)
-        return target
-
-    def spans(self):
-        return ((start, min(start + self.size, self.count)) for start in range(0, self.count, self.size))
-
-    def sequential(self):
-        for start, stop in self.spans():
-            yield self.read_into(self.buffer[: stop - start], start), self.labels[start:stop]
-
-    def memmap(self):
-        for start, stop in self.spans():
-            yield self.mapped[start:stop], self.labels[start:stop]
-
-    def shuffled(self):
-        return (self.numbers[start:stop] for start, stop in self.spans())
-
-    def random(self):
-        for wanted in self.shuffled():
-            for place, offset in zip(
-                self.buffer, (self.mapped.offset + wanted * self.row_bytes).tolist(), strict=False
-            ):
-                os.preadv(self.descriptor, [place], offset)
-            yield self.buffer[: len(wanted)], self.labels[wanted]
-
-    def memmap_random(self):
-        for wanted in self.shuffled():
-            yield self.mapped[wanted], self.labels[wanted]
-
-    def memmap_take(self):
-        for wanted in self.shuffled():
-            yield self.taken(self.mapped, wanted), self.labels[wanted]
-
-    def taken(self, source, wanted):
-        import numpy
-
-        return numpy.take(source, wanted, axis=0, out=self.buffer[: len(wanted)], mode="clip")
-
-    def blocks(self):
-        return self.shuffled_within(lambda first, last: self.read_into(self.block[: last - first], first))
-
-    def memmap_blocks(self):
-        return self.shuffled_within(lambda first, last: self.mapped[first:last])
-
-    def shuffled_within(self, read_block):
-        """Blocks in a random order, rows shuffled within each."""
-        for first in self.firsts:
-            last = min(first + BLOCK_ROWS, self.count)
-            held, order = read_block(first, last), self.rng.permutation(last - first)
-            for start in range(0, last - first, self.size):
-                wanted = order[start : start + self.size]
-                yield self.taken(held, wanted), self.labels[first:last][wanted]
-
-
-def rate_of(way, account, cpu_s):
-    """Rows and CPU seconds of one way of reading, for at least `cpu_s`."""
-    came, before = 0, time.process_time()
-    while True:
-        account.begin()
-        for ids, labels in way():
-            account.take(ids, labels, 0)
-            came += len(ids)
-            if (used := time.process_time() - before) >= cpu_s:
-                return came, used
-
-
-def read_ceilings(rows, args, account, kinds):
-    """Emit rows per CPU-second of reading without a loader, with the same account, in the requested order.
-
-    The ceiling is the fastest of all `kinds`. A short trial selects the fast ones; a second measurement gives their
-    rate, so that the selection does not bias it.
-    """
-    reading = Reading(rows, args.batch_size, kinds)
-    try:
-        reading.map_all()
-        tried = {kind: rate_of(getattr(reading, kind), account, TRIED_CPU_S) for kind in kinds}
-        rates = {kind: came / used for kind, (came, used) in tried.items()}
-        for kind in kinds:
-            near = rates[kind] >= NEAR * max(rates.values())
-            came, used = rate_of(getattr(reading, kind), account, CEILING_CPU_S) if near else tried[kind]
-            events.emit("read_ceiling", kind=kind, rows=came, cpu_s=used)
-    finally:
-        reading.close()
-
-
-def ways_of(order, shuffle):
-    """The ways of reading without a loader that deliver rows in `order`, shuffled as the loader shuffles."""
-    if order == "sequential":
-        return ("sequential", "memmap")
-    return ("random", "memmap_random", "memmap_take") if shuffle == "rows" else ("blocks", "memmap_blocks")
-
-
 def stored_bytes(folder):
     """Bytes of a file, or of all files below a folder."""
     if folder.is_file():
@@ -432,9 +298,6 @@ def load(args):
     work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": accounts[-1]["rows_delivered"]}
     still("delivered")
     events.mark("work", **work, **of_run(accounts), **events.own_memory())
-    if rows and not args.limit_percent and args.epochs > 1:  # they are only compared with a warm rate
-        events.phase("read ceilings")
-        read_ceilings(rows, args, account, ways_of(args.order, module.SHUFFLE))
 
 
 def pickled_bytes(args, how):

@@ -17,6 +17,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import sys
 from pathlib import Path
 
 import encoders
@@ -141,6 +142,8 @@ def work(args):
         events.not_applicable(f"{args.between} means nothing to {args.subject}")
     events.phase("open")
     chosen = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))["files"][: args.num_files]
+    if len(chosen) < args.num_files:
+        sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     files = [str(args.corpus / entry["path"]) for entry in chosen]
     subject = (Reading if args.subject == "dataset" else Tokenizing)(args, files)
     units = 0

@@ -127,7 +127,6 @@ def loader(name: str, rate: float, held_bytes: float, account: str = "every row 
     measured = {
         "rows_per_cpu_s": rate,
         "rows_per_cpu_s_warm": 2 * rate,
-        "share_of_limit": 0.5,
         "held_bytes": held_bytes,
     }
     measured |= {

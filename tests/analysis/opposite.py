@@ -5,7 +5,6 @@ Sources are discovered, not listed: findings, text columns of tables, and captio
 
 import functools
 import importlib
-import inspect
 import json
 import lzma
 import math
@@ -13,7 +12,7 @@ import pickle
 import pkgutil
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
 from beyond_ram.experiment import AXES, WORKLOADS
-from beyond_ram.metrics import derive
 from beyond_ram.stacks.variants import is_variant, parts_of
 
 from .by_hand import Run
@@ -171,19 +169,11 @@ def absent() -> Study:
         base_events = [
             event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in base_events
         ]
-        base_events = _at_ceiling(base, base_events)
         stack = str(cell["stack"])
         for name in (stack, *(candidates[stack] for _ in range(stack in candidates))):
             stack_record = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
             runs += [repeated((stack_record, base_events), rep, place, NOISE) for rep in (1, 2, 3)]
     return Study(runs)
-
-
-def _at_ceiling(record: Mapping[str, Any], events: list[Any]) -> list[Any]:
-    """Events in which every way to read without a loader has the rate of the loader."""
-    rate = derive(dict(record), events).get("rows_per_cpu_s_warm")
-    read = "read_ceiling" if rate else None
-    return [event | {"cpu_s": event["rows"] / rate} if event["event"] == read else event for event in events]
 
 
 def exchanged(data: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:
@@ -210,11 +200,6 @@ def one_fails(data: Study) -> Study:
                     event["tree"] = {k: v * 100 for k, v in event["tree"].items() if isinstance(v, (int, float))}
         runs.append((record, events))
     return replace(data, runs=runs)
-
-
-def only(data: Study, *repeats: int) -> Study:
-    """Keep only these repeats."""
-    return replace(data, runs=[run for run in data.runs if run[0]["cell"]["rep"] in repeats])
 
 
 @functools.cache
@@ -246,7 +231,7 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
         inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
             "samples": None,
-            "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
+            "session_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
         }
         arguments = {need: inputs[need] if need in inputs else tables[need] for need in pending.pop(name)}
         tables[name] = counted(making.table_function(name)(**arguments), requested)
@@ -340,7 +325,6 @@ TRANSFORMS: dict[str, Transform] = {
     "renamed": lambda: exchanged(study(), EXCHANGED, pairs=True),
     "one run": lambda: study(1),
     "one fails": lambda: one_fails(study()),
-    "the others": lambda: only(study(), 1, 3),
     "wild": lambda: study(3, WILD),
 }
 
@@ -382,52 +366,3 @@ def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
         axis: {v: re.compile(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)") for v in values}
         for axis, values in (long | {"block_kb": blocks, "version": versions}).items()
     }
-
-
-def numbers(sentence: str) -> Iterator[str]:
-    """The numbers of a sentence, as written."""
-    for match in re.finditer(r"(?<![\w.@+-])\d[\d,]*(?:\.\d+)?(?![\w@-]|\.\d)", sentence):
-        yield match[0].replace(",", "")
-
-
-def reads(source: str) -> tuple[str, ...]:
-    """The tables that a source of findings reads."""
-    return tuple(inspect.getclosurevars(finding_sources()[source.partition(" ")[2]]).nonlocals["names"])
-
-
-def in_tables(number: str, transform: str, tables: Iterable[str]) -> bool:
-    """Whether a number of a sentence is in tables: as it is, in another unit, or as a ratio within a column."""
-    digits = len(number.partition(".")[2])
-    # Large numbers are written with four digits.
-    digits = digits or min(0, 4 - len(number)) * number.endswith("0")
-    off = 0.50001 * 10.0**-digits
-    for name in tables:
-        words, values, ratios = _contents(transform, name)
-        for ascending in (values, ratios) if digits > 0 else (values,):
-            first, last = np.searchsorted(ascending, (float(number) - off, float(number) + off))
-            if first < last:
-                return True
-        if number in words:
-            return True
-    return False
-
-
-@functools.cache
-def _contents(transform: str, table: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Contents of a table: its text, its numbers in all units, and ratios within a column, both sorted."""
-    words, numbers, ratios = list[str](), [np.empty(0)], [np.empty(0)]
-    for column, cells in report(transform)[table].items():
-        if not pd.api.types.is_numeric_dtype(cells):
-            words += [str(cell).replace(",", "") for cell in cells.dropna()]
-            continue
-        values = cells.dropna().astype(float).unique()
-        if column in (*COUNTS, "rep") or not len(values):
-            continue
-        scales = (1e-9, 1e-6, 1e-3, 1 / 2**20) if values.max() > 1e3 else ()
-        scales += (100, 1000) if values.max() <= 100 else ()
-        numbers += [values, *(values * scale for scale in scales)]
-        if column == "ratio":  # "4 times slower" and "25% faster"
-            numbers += [1 / values[values != 0], 100 * np.abs(1 - values)]
-        if len(values) < 20:
-            ratios.append(np.divide.outer(values, values[values != 0]).ravel())
-    return "\n".join(words), *(np.sort(np.abs(np.concatenate(arrays))) for arrays in (numbers, ratios))

@@ -72,16 +72,6 @@ def test_planned_questions_are_corrected_apart_from_others() -> None:
         assert (line["ratio"] / line["detectable"] > 1 or line["ratio"] * line["detectable"] < 1) == line["confirmed"]
 
 
-def test_step_between_two_earlier_locks_is_exploratory() -> None:
-    stacks = [runs(stack=stack) for stack in ("new@a", "new@b", "new")]
-    pairs = [("new@a", "new@b"), ("new@b", "new")]
-    results = comparisons(
-        pd.DataFrame([line for cell in stacks for line in cell]), pairs, [question("grown_anon_bytes")]
-    )
-    growth = results[results["metric"] == "grown_anon_bytes"]
-    assert growth[["after", "family"]].to_numpy().tolist() == [["new@b", "exploratory"], ["new", "planned"]]
-
-
 def test_unconfirmed_difference_with_one_sign_in_all_pairs_is_likely() -> None:
     """datasets_map of a default run: 239 and 226 MB without workers, 778 and 799 MB with two (REVIEW.md 3.4)."""
     values = {"old": (239e6, 226e6), "new": (778e6, 799e6)}

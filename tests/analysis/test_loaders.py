@@ -34,7 +34,6 @@ def run(
     warm: float = 50.0,
     workers: int = 2,
     startup_cpu_s: float | None = 2.0,
-    ceiling: float = 100.0,
     lends: bool | None = False,
     kind: str = "ours",
     order: str = "sequential",
@@ -60,14 +59,11 @@ def run(
     work = {"event": "work", "rows_per_worker": {"0": 5, "1": 5}, "loader_kind": kind, "shuffle": shuffle}
     sizes = {"pss_bytes": 100 * rep, "pss_anon_bytes": 90, "pss_shmem_bytes": 3}
     work |= {"stored_bytes": 50, "bytes_in": 100, "tree": sizes, "lends": lends}
-    fastest = {"sequential": "memmap"}.get(order, "memmap_take" if shuffle == "rows" else "memmap_blocks")
     at_first = {"pss_bytes": 60, "pss_anon_bytes": 50, "pss_shmem_bytes": 0}
     return record, [
         {"event": "phase", "phase": "after the first batch", "tree": at_first},
         {"event": "epoch", "epoch": 0, "pid": 1, **rows, **first},
         *({"event": "epoch", "epoch": number, "pid": 1, **rows, **later} for number in (1, 2)),
-        {"event": "read_ceiling", "kind": "sequential", "rows": 500, "cpu_s": 0.2},
-        {"event": "read_ceiling", "kind": fastest, "rows": ceiling, "cpu_s": 1.0},
         *([work | rows | later] if outcome == "completed" else []),
     ]
 
@@ -81,7 +77,7 @@ def test_repeats_are_one_line_with_mean_rates_and_the_worst_account() -> None:
     line = line_of(run(25.0), run(40.0, 2, rows_missing=30, rows_delivered=70))
     assert line["n"] == 2
     assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "without the start of workers"
-    assert (line["rows_per_cpu_s_warm"], line["share_of_limit"]) == pytest.approx((50, 0.5))
+    assert line["rows_per_cpu_s_warm"] == pytest.approx(50)
     assert line["rows_per_cpu_s_low"] < line["rows_per_cpu_s"] < line["rows_per_cpu_s_high"]
     assert (line["epoch_first_batch_s"], line["startup_cpu_s"]) == (0.75, 2.0)
     assert (line["end_pss_bytes"], line["held_bytes"]) == (150, 93), "medians, without the page cache"
@@ -100,7 +96,6 @@ def test_a_short_epoch_has_no_rate() -> None:
     line = line_of(run(5000.0, warm=5000.0))
     assert math.isnan(line["rows_per_cpu_s"])
     assert math.isnan(line["rows_per_cpu_s_warm"])
-    assert math.isnan(line["share_of_limit"])
     assert line["no_rate"] == (
         "first epoch: 0.02 CPU-s, under 0.2, too short to be a rate; "
         "later epochs: 0.04 CPU-s, under 0.2, too short to be a rate"
@@ -114,25 +109,6 @@ def test_first_epoch_has_no_rate_if_the_worker_start_is_unknown() -> None:
     line = line_of(run(25.0, startup_cpu_s=None))
     assert math.isnan(line["rows_per_cpu_s"])
     assert line["no_rate"] == "first epoch: the time to start the workers is unknown"
-
-
-def test_ceiling_is_the_fastest_way_in_the_same_order() -> None:
-    """Ways that ran for a shorter time, or in another order, do not count."""
-    assert line_of(run(25.0))["ceiling_way"] == "memmap"
-    shuffled = line_of(run(25.0, order="shuffled", ceiling=80.0))
-    assert (shuffled["ceiling_way"], shuffled["share_of_limit"]) == ("memmap_take", pytest.approx(50 / 80))
-    blocks = line_of(run(25.0, order="shuffled", shuffle="blocks"))
-    assert (blocks["ceiling_way"], blocks["ceiling_rows_per_cpu_s"]) == ("memmap_blocks", pytest.approx(100))
-
-
-@pytest.mark.parametrize(("warm", "expected"), [(50.0, "worse"), (100.0, "same"), (150.0, "better")])
-def test_rates_are_decided_against_the_ceiling(warm: float, expected: str) -> None:
-    repeats = [run(25.0, rep, warm=warm + rep / 10) for rep in (1, 2, 3)]
-    assert line_of(*repeats)["against_ceiling"] == expected
-    wild = [run(25.0, rep, warm=warm * factor) for rep, factor in ((1, 0.3), (2, 1.0), (3, 3.0))]
-    assert line_of(*wild)["against_ceiling"] == "undecided"
-    assert line_of(repeats[0])["against_ceiling"] == "undecided"
-    assert line_of(run(25.0, outcome="failed"))["against_ceiling"] is None
 
 
 def test_held_memory_is_the_larger_of_two_readings() -> None:
@@ -179,11 +155,3 @@ def test_way_of_loading_is_a_loader_with_its_settings() -> None:
 def test_other_workloads_have_no_line() -> None:
     assert loaders([run(25.0, workload="write")]).empty
     assert "account" in loaders([])
-
-
-def test_the_interval_of_a_share_is_that_of_its_decision() -> None:
-    """Two repeats alone have too wide an interval; other cells show how much such rates scatter."""
-    steady = [run(25.0, rep, workers=workers, warm=50 + rep / 10) for workers in range(3, 9) for rep in (1, 2)]
-    (line, *_) = loaders([run(25.0, 1, warm=66.0), run(25.0, 2, warm=72.0), *steady]).to_dict("records")
-    assert line["against_ceiling"] == "worse"
-    assert line["share_of_limit_low"] < line["share_of_limit"] < line["share_of_limit_high"] < 1

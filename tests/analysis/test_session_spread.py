@@ -10,7 +10,7 @@ import pytest
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.decide import Question, Side, decide
 from beyond_ram.analysis.noise import Spread
-from beyond_ram.analysis.session_spread import COLUMNS, OWN, SHIPPED, in_words, measured, session_spread
+from beyond_ram.analysis.session_spread import in_words, measured
 
 from ..conftest import ROOT
 
@@ -114,39 +114,13 @@ def shipped() -> pd.DataFrame:
     return pd.read_csv(ROOT / "beyond_ram/analysis/session_spread.csv")
 
 
-def locks(count: int) -> pd.DataFrame:
-    """Runs of a stack under several locks, and of one that was never upgraded."""
-    rng = np.random.default_rng(6)
-    names = [*(f"new@{number}" for number in range(count - 1)), "new"]
-    of_locks = [
-        session(rng, 0.2, number).query("stack == 'new'").assign(stack=name) for number, name in enumerate(names)
-    ]
-    remedies = [one.assign(remedy=remedy) for one in of_locks for remedy in ("none", "arenas-1")]
-    return pd.concat([*remedies, session(rng, 0.2).query("stack == 'old'").assign(remedy="none")])
-
-
-@pytest.mark.slow
-def test_own_history_with_enough_sessions_replaces_shipped_spread() -> None:
-    spread = session_spread(locks(4), PAIRS, shipped()).set_index("metric")
-    assert list(spread.reset_index()) == COLUMNS
-    mine = spread.loc["tokens_per_cpu_s"]
-    assert mine["spread_of"] == OWN
-    assert mine["sessions"] == 4
-    assert mine["mean_sd_log"] == shipped().set_index("metric").loc["tokens_per_cpu_s", "mean_sd_log"]
-    assert set(spread.drop("tokens_per_cpu_s")["spread_of"]) == {SHIPPED}
-    assert set(session_spread(locks(2), PAIRS, shipped())["spread_of"]) == {SHIPPED}
-    assert set(session_spread(pd.DataFrame(columns=["stack"]), [], shipped())["spread_of"]) == {SHIPPED}
-
-
-@pytest.mark.slow
-def test_report_names_the_source_of_each_spread() -> None:
+def test_report_names_the_metrics_with_a_spread_and_without() -> None:
     lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
-    table = session_spread(locks(4), PAIRS, shipped()[shipped()["metric"] != "rows_per_s"])
-    words = in_words(table, lines)
-    assert "your own earlier runs, in: Tokens per CPU-second" in words
-    assert "this session only in: Rows per second" in words
+    words = in_words(shipped()[shipped()["metric"] != "rows_per_s"], lines)
+    known, alone = words.split(". ")
+    assert "Tokens per CPU-second" in known and "Rows per second" in alone
     assert "data" not in words, "an exact count has no noise"
-    assert in_words(table, None) == ""
+    assert in_words(shipped(), None) == ""
 
 
 def test_shipped_spread_has_only_decided_metrics() -> None:

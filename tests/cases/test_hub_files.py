@@ -18,10 +18,7 @@ from ..conftest import interpreter
 from ..repositories.test_webdataset import TARS, repository
 
 CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
-VIDEO = {
-    "source": "video", "seconds": 8, "frames_per_second": 10, "frames_between_keys": 20, "bits_per_second": 4_000_000,
-    "width": 512, "height": 128, "seed": 1,
-}  # fmt: skip
+VIDEO = {"source": "video", "seconds": 8}
 
 
 def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: str) -> tuple[list[Any], list[Any]]:
@@ -83,7 +80,7 @@ def test_samples_of_tars_are_read_by_file_or_block(stack: str, tmp_path: Path) -
 def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
-    assert manifest["samples"] == 80
+    assert manifest["samples"] == 200
     sizes = {}
     for block in ("64", "5120"):
         options = ("--opener", "filesystem", "--block-kb", block, "--samples", "25")

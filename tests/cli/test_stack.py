@@ -1,7 +1,5 @@
 """`beyond-ram stack`: its output, refusals in one line, and the files that it leaves unchanged."""
 
-import hashlib
-import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import pytest
 from beyond_ram.cli import compare, main, stack
 
 from ..conftest import ROOT
-from ..experiment.test_records import run_once
 from .test_compare import write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -39,42 +36,25 @@ def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return Path(shutil.copytree(resolved, tmp_path / "project"))
 
 
-def write_run_of_lock(results: Path, name: str, lock: bytes) -> None:
-    """Write a run of a stack that was measured with a lock."""
-    folder = run_once(results / "runs", seconds=0)
-    record_text = (folder / "run.json").read_text().replace('"current"', f'"{name}"')
-    digest = hashlib.sha256(lock).hexdigest()
-    record_text = re.sub(r'"lock_sha256": "\w+"', f'"lock_sha256": "{digest}"', record_text)
-    (folder / "run.json").write_text(record_text)
-    target = Path(str(folder).replace("stack~current", f"stack~{name}"))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder.rename(target)
-
-
 @pytest.mark.slow
-def test_pin_and_upgrade_list_changes_and_keep_the_runs(project: Path, capsys: Capture) -> None:
-    lock, results = project / "envs/mine.txt", Path("results-mine")
-    before = lock.read_bytes()
-    write_run_of_lock(results, "mine", before)
+def test_pin_and_upgrade_list_changes_and_keep_the_lock_before(project: Path, capsys: Capture) -> None:
+    envs = project / "envs"
+    before = {ending: (envs / f"mine.{ending}").read_bytes() for ending in ("in", "txt")}
     capsys.readouterr()
-    assert main(["stack", "pin", "mine", "click==8.1.7", "--results", "results-mine"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    name = "mine@click-8.1.0"
-    assert lines[0] == "click 8.1.0 to 8.1.7"
-    assert lines[-1] == f"1 runs of the old lock are kept in results-mine, as stack {name}"
-    assert (project / "envs/mine.in").read_text() == "click==8.1.7\npackaging==24.0\n"
-    (project / "envs/mine.in").write_text("click==8.1.8\npackaging==24.0\n")
-    assert main(["stack", "upgrade", "mine", "click", "--no-results"]) == 0
+    assert main(["stack", "pin", "mine", "click==8.1.7"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "click 8.1.0 to 8.1.7"
+    assert (envs / "mine.in").read_text() == "click==8.1.7\npackaging==24.0\n"
+    assert {ending: (envs / f"mine-before.{ending}").read_bytes() for ending in before} == before
+    assert "mine-before.txt" in (envs / "mine-before.yaml").read_text()
+    (envs / "mine.in").write_text("click==8.1.8\npackaging==24.0\n")
+    assert main(["stack", "upgrade", "mine", "click"]) == 0
     assert capsys.readouterr().out.startswith("click 8.1.7 to 8.1.8\n")
-    assert main(["stack", "diff", name, "mine", "--results", "results-mine"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"package  {name}  mine",
-        "click    8.1.0             8.1.8",
-        "1 packages differ, all others are the same",
+    assert main(["stack", "upgrade", "mine"]) == 0, "nothing to renew"
+    assert main(["stack", "diff", "mine-before", "mine"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[:-1]] == [
+        ["package", "mine-before", "mine"],
+        ["click", "8.1.7", "8.1.8"],
     ]
-    assert main(["stack", "prune", "--keep", "0", "--results", "results-mine"]) == 0
-    assert capsys.readouterr().out.startswith(f"{name}: 1 runs and the lock are removed\n")
-    assert not list(results.rglob("run.json"))
 
 
 @pytest.mark.slow
@@ -100,12 +80,9 @@ def test_diff_lists_packages_of_only_one_stack(project: Path, capsys: Capture) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["upgrade", "mine", "clik", "--no-results"], "envs/mine.txt has no package 'clik'; did you mean 'click'?"),
-        (["upgrade", "mine"], "results: no results folder; give another with --results, or --no-results"),
-        (["upgrade", "mine", "--results", "project"], "project: no results folder"),
-        (["upgrade", "nobody", "--no-results"], "envs/nobody.txt: no such stack (there are: early, mine)"),
-        (["pin", "mine", "click", "--no-results"], "'click' pins nothing: it has to be PACKAGE==VERSION"),
-        (["diff", "mine", "mine@01234567"], "mine@01234567.txt: no such stack (there are: none)"),
+        (["upgrade", "mine", "clik"], "envs/mine.txt has no package 'clik'; did you mean 'click'?"),
+        (["upgrade", "nobody"], "envs/nobody.txt: no such stack (there are: early, mine)"),
+        (["pin", "mine", "click"], "'click' pins nothing: it has to be PACKAGE==VERSION"),
         (["diff", "mine", "its"], "envs/its.txt: no such stack (there are: early, mine)"),
     ],
 )

@@ -27,7 +27,6 @@ from snakemake.cli import get_argument_parser
 from beyond_ram import experiment
 from beyond_ram.cli import COMMANDS
 
-from ..cli.test_stack import write_run_of_lock
 from ..conftest import ROOT, interpreter, project_files
 from .pages import NOTES, PAGES, Block, blocks, spans
 
@@ -147,13 +146,10 @@ class Place:
             command = ["bash", "-euo", "pipefail", "-c", block.text]
         if ready := block.note("until"):
             return self.until(command, ready, block)
-        done = subprocess.run(
+        return subprocess.run(
             command, cwd=self.folder, env=self.environment(block), stdin=subprocess.DEVNULL, timeout=SECONDS,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if block.note("planned"):  # a reader would have the runs now, under the new lock of an upgraded stack
-            earlier_runs(self.folder)
-        return done
 
     def until(self, command: list[str], ready: str, block: Block) -> "subprocess.CompletedProcess[str]":
         """Run a command that does not end, and interrupt it once it is ready."""
@@ -207,15 +203,9 @@ def write_readers_files(folder: Path) -> None:
     np.save(folder / "train.npy", np.zeros((100, 16), np.uint16))
     (folder / "train.bin").write_bytes(bytes(2 * 1024 * 10))
     shutil.copy(folder / "examples" / "own_loader.py", folder / "my_loader.py")
-    earlier_runs(folder)
+    (folder / "results").mkdir()
     (folder / "results" / ".beyond-ram-results").touch()
     (folder / "DIR").mkdir()
-
-
-def earlier_runs(folder: Path) -> None:
-    """Write a run of stack `current` under its lock, if there is none."""
-    if not any((folder / "results" / "runs").glob("**/stack~current/**/run.json")):
-        write_run_of_lock(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
 
 
 def byte_characters() -> list[str]:

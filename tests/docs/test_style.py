@@ -14,7 +14,7 @@ from .pages import PAGES
 HERE = Path(__file__).parent
 PHRASES: dict[str, str] = yaml.safe_load((HERE / "phrases.yaml").read_text())
 # The page that shows what not to write.
-STYLE = "style.md"
+STYLE = "CONTRIBUTING.md"
 # Code, generated blocks, comments and link targets.
 NO_PROSE = re.compile(
     r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->|<!--.*?-->|```.*?```|`[^`\n]*`|\]\([^)]*\)|^    .*?$", re.DOTALL | re.M

@@ -172,7 +172,7 @@ def test_loader_has_cells_only_with_its_own_options(tmp_path: Path) -> None:
     assert cells == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
 
 
-def test_corpus_must_have_enough_readable_files(tmp_path: Path) -> None:
+def test_corpus_must_have_readable_files(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n\n' * 3)
     (tmp_path / "b.csv").write_text("text\na\nb\n")
     (tmp_path / "c.txt").write_text("a")
@@ -190,11 +190,6 @@ def test_corpus_must_have_enough_readable_files(tmp_path: Path) -> None:
         (1, {"glob": ["*.jsonl", "*.parquet"]}, "matches no file"),
         (1, {"glob": "e.*"}, "e.log ends in none of "),
         (1, {"glob": "g.*"}, "g.parquet.gz ends in none of "),
-        (3, {"glob": "*.zst"}, "corpus 'mine' has 2"),
-        (4, {"glob": "*.jsonl"}, "num_files: 4 files asked for, and corpus 'mine' has 3, of 1 document each"),
-        (3, {"glob": "*.jsonl", "documents_per_file": 2}, "corpus 'mine' has 2, of 2 documents each"),
-        (3, {"glob": "*.csv"}, "corpus 'mine' has 2"),
-        (3, {"glob": "*.txt"}, "corpus 'mine' has 2"),
         (1, {"glob": "*.txt", "tokenizer": {"path": "tokenizer"}}, "corpora.mine.tokenizer.path: there is no file "),
     ):
         assert words in corpus(tmp_path, num_files, **keys), (keys, corpus(tmp_path, num_files, **keys))

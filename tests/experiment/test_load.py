@@ -183,7 +183,7 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
     [
         ({"workload": "stream"}, TARS, "has source webdataset; workload stream reads parquet or hub"),
         ({"workload": "stream", "endpoint": "https://x"}, {"source": "parquet"}, "endpoint"),
-        ({"workload": "stream"}, {"source": "video", "seconds": 9999}, "a frame's number has 16 bits"),
+        ({"workload": "stream"}, {"source": "video", "seconds": 9999}, "less than or equal to 2600"),
     ],
 )
 def test_repository_that_cannot_be_read_is_refused(

@@ -11,7 +11,7 @@ import pytest
 from beyond_ram import tables
 from beyond_ram.advice import advise
 from beyond_ram.collected import Runs, collect
-from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, records
+from beyond_ram.experiment import Cell, memory, records
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
 
@@ -168,24 +168,3 @@ def test_a_phase_may_hold_a_comma_and_quotes(folder: Path) -> None:
     samples = folder / "samples.csv"
     samples.write_text(samples.read_text().replace(",,", ',"read, ""all""",', 1))
     assert records.samples(folder)["phase"][0] == 'read, "all"'
-
-
-def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    damaged = run_once(tmp_path / "runs", parse(CELL.path.replace("num_files~2", "num_files~4")), seconds=0)
-    cut(damaged / "run.json")
-    name, moved = kept.keep(tmp_path, "current", LOCK)
-    assert name == f"current@{LOCK_SHA256[:8]}"
-    assert moved == [CELL.replace(stack=name).path]
-    assert kept.read(tmp_path) == moved
-    assert records.record(tmp_path / "runs" / moved[0])["cell"]["stack"] == name
-    assert Path(kept.locks(tmp_path)[name]).read_bytes() == LOCK
-    assert (damaged / "samples.csv").exists()
-    assert str(damaged / "run.json") in capsys.readouterr().err
-    (tmp_path / "runs" / moved[0] / "run.json").write_text("")
-    (tmp_path / "kept.json").write_text("[]")
-    with pytest.raises(ConfigError, match=r"kept\.json"):
-        kept.keep(tmp_path, "current", LOCK)
-    with pytest.raises(DamagedError, match=r"take it out of kept\.json"):
-        records.record(tmp_path / "runs" / moved[0])

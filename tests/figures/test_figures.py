@@ -199,7 +199,6 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
     [
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
-        ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 5 cells"),
     ],
 )
 def test_caption_states_what_the_runs_show(root: Path, name: str, phrase: str) -> None:

@@ -202,12 +202,3 @@ def test_circular_links_are_reported_before_they_are_followed(tmp_path: Path, mo
     assert "is a link to a folder above it" in message
     assert inputs.corpus(spec(glob="a/*/*.txt")) is None
     assert inputs.corpus(spec(glob=str(tmp_path / "**" / "*.txt")))
-
-
-def test_documents_are_counted_without_holding_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.jsonl").write_bytes(ROW + b"\n  \n" + ROW + b" " * (3 << 20) + b"\n" + ROW[:-1])
-    (tmp_path / "a.csv").write_bytes(b"text\na\nb\n\n")
-    assert inputs.files_at_most(spec(glob="*.jsonl"), 99) == 3
-    assert inputs.files_at_most(spec(glob="*.csv"), 99) == 2
-    assert inputs.files_at_most(spec(glob="*.jsonl"), 2) == 2

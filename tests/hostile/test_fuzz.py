@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from beyond_ram import collected, experiment, tables
 from beyond_ram.analysis.runs import runs
-from beyond_ram.experiment import Cell, ConfigError, Job, kept, memory, merge, records
+from beyond_ram.experiment import Cell, ConfigError, Job, memory, merge, records
 from beyond_ram.files import DamagedError
 from beyond_ram.gate import cells
 from beyond_ram.measure import cell as measuring
@@ -87,7 +87,7 @@ REQUEST: dict[str, Any] = {
 WORK = {
     "rows": 9, "tokens": 9, "ids_sha256": "0" * 64, "requests": {"data": {"main": 4}}, "requests_failed": 0,
     "bytes_received": 9, "in_flight_max": 1, "rows_per_worker": {"0": 9},
-    "endpoint": {"run": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1}, "epochs": [{"cpu_s": 0.1}]},
+    "endpoint": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1},
 }  # fmt: skip
 LIMIT = {"ask_bytes": 9, "completed_at_bytes": 9, "probes": [{"limit_bytes": 9, "outcome": "completed", "cpu_s": 0.1}]}
 # Events of a run, to whose clock the requests are tied.
@@ -172,23 +172,6 @@ def test_samples(sound: Path, data: st.DataObject) -> None:
         read_all(sound)
 
 
-KEPT = {"current@01234567": ["growth/stack~current@01234567/num_files~2/rep~1"], "other@89abcdef": []}
-
-
-@FUZZED
-@given(data=st.data())
-def test_kept_json(tmp_path: Path, data: st.DataObject) -> None:
-    (tmp_path / ".beyond-ram-results").touch()
-    path = tmp_path / kept.FILE
-    path.write_bytes(data.draw(spoiled.json_of(KEPT)))
-    with allow_one_line_error(path):
-        for folder in kept.read(tmp_path):  # as in rules/common.smk: an input of every table
-            assert Path(os.path.normpath(tmp_path / "runs" / folder)).is_relative_to(tmp_path / "runs")
-            assert experiment.parse(folder).path == folder
-        kept.locks(tmp_path)
-        assert set(kept.prune(tmp_path, 1)) <= set(json.loads(path.read_bytes()) | KEPT)
-
-
 @FUZZED
 @given(data=st.data())
 def test_the_path_of_a_run(data: st.DataObject) -> None:
@@ -244,7 +227,7 @@ STACK_FILES: dict[str, Callable[[Path, str], object]] = {
     "pins": lambda folder, name: locks.has_package(locks.lock_of(name, folder), "numpy"),
     "reason": lambda folder, name: variants.reason(locks.lock_of(name, folder)),
     "moved": lambda folder, name: variants.moved(locks.lock_of(name, folder)),
-    "between": lambda folder, name: differences.packages_in_words(locks.between(name, "other", folder.parent, folder)),
+    "between": lambda folder, name: differences.packages_in_words(locks.between(name, "other", folder.parent)),
     "torch": lambda folder, name: torch.split(torch.left_bare(locks.text_of(locks.lock_of(name, folder)))),
 }
 LOCK = f"# moved: numpy 1 to 2\nnumpy==2.0 \\\n    --hash=sha256:{'0' * 64}\ntorch==2.13.0\ntriton==3.0\n"

@@ -23,7 +23,6 @@ from urllib.parse import urlencode
 import pytest
 
 from beyond_ram.hub import Hub, repos
-from beyond_ram.hub.store import Store
 
 DATASET = "/datasets/org/name/resolve/main"
 CONTENT = bytes(range(256)) * 10
@@ -208,18 +207,6 @@ def test_change_that_keeps_size_and_time_changes_the_etag(hub: Hub, root: Path) 
     after = ask(hub, f"{DATASET}/README.md")
     assert (before.body, after.body) == (b"hello", b"olleh")
     assert before.headers["ETag"] != after.headers["ETag"]
-
-
-def test_push_keeps_the_hashes_of_other_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(repos.Repos(root))
-    repository = store._repos.get("datasets", "org/name")
-    repository.listing()
-    hashed: list[Path] = []
-    original = repos._hashes_of
-    monkeypatch.setattr(repos, "_hashes_of", lambda path, size: hashed.append(path) or original(path, size))
-    store.commit(repository, [{"key": "file", "value": {"path": "new.txt", "content": "new"}}])
-    repository.listing()
-    assert [path.name for path in hashed] == ["new.txt"]
 
 
 def test_endpoint_without_descriptors_writes_little_and_recovers(root: Path, tmp_path: Path) -> None:

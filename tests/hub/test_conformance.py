@@ -103,7 +103,7 @@ def run_client(stack: str, work: Path) -> Client:
         fill(work / "root" / "datasets" / "org" / name)
     python = interpreter(stack)
     steps = [f"{step}:org/{name}" for name in conditions_of(stack) for step in READING]
-    steps += ["push:org/pushed", "push:org/by-xet"]
+    steps += ["push:org/pushed"]
     with Hub(work / "root", page_size=2) as hub:
         environment = environment_of(hub.url, work / "home")
         command = [str(python), str(Path(__file__).with_name("client.py")), str(work), *steps]
@@ -202,15 +202,6 @@ def test_pushed_rows_are_in_the_folder_and_read_back(client: Client) -> None:
     rows = [pyarrow.parquet.read_table(client.root / "datasets/org/pushed" / path).num_rows for path in tables]
     assert sum(rows) == 50
     assert not list((client.root / ".objects").iterdir()), "uploads were not moved into the commit"
-
-
-def test_clients_with_xet_push_through_it(client: Client) -> None:
-    """The client writes to storage itself; committed files are still in the folder."""
-    answer = client.results["push:org/by-xet"]
-    assert answer.get("result") == [[number, f"pushed {number}"] for number in range(50)], answer
-    endpoints = {request.endpoint for request in client.requests["push:org/by-xet"]}
-    assert ("xet-write-token" in endpoints) == ("lfs-put" not in endpoints) == (client.stack != NO_XET)
-    assert [path for path in repository("by-xet", client.root) if path.endswith(".parquet")]
 
 
 def test_downloads_use_xet_and_streams_do_not(client: Client) -> None:

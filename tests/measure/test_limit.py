@@ -33,11 +33,11 @@ def measure(folder: Path, text: str = "", speed_share: float | None = None) -> d
     (folder / "own.py").write_text(text)
     script = Script.model_construct(**{**Script(file="own.py").model_dump(), "file": str(folder / "own.py")})
     matrix = {"stack": ["current"], "script": ["own"]}
-    settings = {"workload": "script", "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
+    settings = {"workload": "script", "find_limit": True, "matrix": matrix}
     experiment = WORKLOADS["script"].model_validate(settings)
     (cell,) = experiment.cells("limits")
     job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))  # type: ignore[arg-type]
-    job = job.but(program=str(ROOT / job.program))
+    job = job.but(program=str(ROOT / job.program), limit_speed_share=speed_share)
     measure_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
     record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
     return record
@@ -121,9 +121,6 @@ def test_speed_is_decided_from_noisy_pairs(tmp_path: Path, monkeypatch: pytest.M
         assert limit["slowed_at_bytes"] is None
     else:
         assert limit["slowed_at_bytes"] < 24 * MB <= limit["speed_kept_at_bytes"] <= 1.05 * limit["slowed_at_bytes"]
-    line = limits([(record, [])]).iloc[0]
-    assert line["speed_kept_share"] == pytest.approx(1, abs=0.1)
-    assert line["speed_pairs"] == len(limit["speed_probes"])
 
 
 @pytest.mark.slow

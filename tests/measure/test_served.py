@@ -76,32 +76,16 @@ def metered(t_s: float, duration_s: float, cpu_s: float, used_s: float, **more: 
     return logged(t_s, 1, duration_s=duration_s, before=sums[0], after=sums[1], **more)
 
 
-def test_endpoints_own_work_is_split_by_phase() -> None:
-    events = [
-        *EVENTS[:2],
-        {"t_s": 3.0, "event": "resolved", "duration_s": 1.0},
-        {"t_s": 4.5, "event": "first_batch", "duration_s": 2.4},
-        {"t_s": 6.0, "event": "epoch", "duration_s": 2.9, "finished": True},
-        {"t_s": 9.0, "event": "epoch", "duration_s": 1.0, "finished": True},
-    ]
-    requests = [
-        metered(2.5, 0.2, 7.0, 0.1),
-        metered(4.0, 1.0, 7.1, 0.4),
-        metered(5.5, 0.1, 7.5, 0.1),
-    ]
-    own_work = served.own_work(requests, events)
-    assert own_work["run"]["cpu_s"] == pytest.approx(0.6)
-    assert own_work["run"]["duration_s"] == pytest.approx(3.1), "from 2.5 to 5.6"
-    assert own_work["resolution"]["cpu_s"] == pytest.approx(0.1)
-    assert own_work["first_batch"]["cpu_s"] == pytest.approx(0.1 + 0.5 * 0.4)
-    assert [epoch["cpu_s"] for epoch in own_work["epochs"]] == pytest.approx([0.5, 0.0])
-    assert served.summary(requests, 1, events)["endpoint"] == own_work
+def test_endpoints_own_work_is_summed_over_the_run() -> None:
+    requests = [metered(2.5, 0.2, 7.0, 0.1), metered(4.0, 1.0, 7.1, 0.4), metered(5.5, 0.1, 7.5, 0.1)]
+    work = served.own_work(requests)
+    assert work == pytest.approx({"cpu_s": 0.6, "busy_s": 0.6, "injected_s": 0, "duration_s": 3.1}), "from 2.5 to 5.6"
+    assert served.summary(requests, 1, EVENTS)["endpoint"] == work
 
 
 def test_server_without_a_meter_has_no_work() -> None:
-    assert served.own_work([logged(1.5, 1)], EVENTS) == {}
+    assert served.own_work([logged(1.5, 1)]) == {}
     assert "endpoint" not in served.summary([logged(1.5, 1)], 1, EVENTS)
-    assert served.own_work([metered(2.5, 0.2, 7.0, 0.1)], []) == {}, "its clock cannot be related to the run's"
 
 
 def test_times_of_the_log_are_those_of_the_run() -> None:

@@ -74,26 +74,11 @@ def test_rows_per_second_are_of_the_last_finished_epoch() -> None:
     assert derive(record, loaded, "loaders")["rows_per_s"] == 4
 
 
-def test_known_work_of_the_endpoint_is_subtracted() -> None:
-    def took(cpu: float, busy: float) -> dict[str, float]:
-        return {"cpu_s": cpu, "busy_s": busy, "injected_s": 0.1}
-
-    phases = {
-        "run": took(3, 4) | {"duration_s": 10.0},
-        "resolution": took(0.5, 0.6),
-        "epochs": [took(1, 2), took(0.25, 1)],
-    }
-    events = [{"event": "resolved", "duration_s": 1.0}]
-    events += [{"event": "epoch", "rows_delivered": 8, "duration_s": 3.0, "finished": True} for _ in range(2)]
-    record = {"cell": {}, "work": {"endpoint": phases}, "peak": {}}
-    values = derive(record, events, "streaming")
+def test_work_of_the_endpoint_is_known_if_it_was_metered() -> None:
+    work = {"endpoint": {"cpu_s": 3, "busy_s": 4, "injected_s": 0.1, "duration_s": 10.0}}
+    values = derive({"cell": {}, "work": work, "peak": {}}, [], "streaming")
     assert (values["endpoint_cpu_s"], values["endpoint_cpu_share"], values["endpoint_busy_s"]) == (3, 0.3, 4)
-    assert (values["resolution_endpoint_cpu_s"], values["epoch_endpoint_cpu_s"]) == (0.5, 0.25)
-    assert values["resolution_s_without_endpoint"] == pytest.approx(0.4)
-    assert (values["rows_per_s"], values["rows_per_s_without_endpoint"]) == (8 / 3, 4)
-    assert values["time_to_first_batch_s_without_endpoint"] is None
-    kept = derive(record | {"work": {}}, events, "streaming")
-    assert kept["endpoint_cpu_s"] is kept["rows_per_s_without_endpoint"] is None
+    assert derive({"cell": {}, "work": {}, "peak": {}}, [], "streaming")["endpoint_cpu_s"] is None
 
 
 def test_columns_name_existing_tables_and_are_documented() -> None:
@@ -122,14 +107,6 @@ def test_account_of_rows_is_of_one_epoch_with_the_worst_faults() -> None:
     epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
     values = derive(record, epochs, "streaming")
     assert (values["rows_delivered"], values["rows_missing"]) == (3, 2)
-
-
-def test_share_of_limit_is_of_the_fastest_measured_way() -> None:
-    record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
-    warm = {"event": "epoch", "epoch": 1, "rows_delivered": 100, "cpu_s": 1.0}
-    ways = {"random": 100, "memmap_random": 200, "memmap": 900}
-    ceilings = [{"event": "read_ceiling", "kind": kind, "rows": rows, "cpu_s": 0.5} for kind, rows in ways.items()]
-    assert derive(record, [warm, *ceilings], "loaders")["share_of_limit"] == 0.25
 
 
 @pytest.mark.parametrize("unit", ["s", "bytes"])

@@ -59,7 +59,6 @@ def report(script: Script) -> Script:
             "configfiles": [],
             "folder": None,
             "budget_min": None,
-            "locks": {},
             "lost": [],
         }
         svg, files = more.pop("svg", []), more.pop("files", None) or gathered(folder, tokenised)

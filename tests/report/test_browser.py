@@ -235,20 +235,6 @@ def test_table_of_many_cells_is_unpacked_when_shown(
     assert "59" in page.locator("#cell").inner_text()
 
 
-def test_bars_of_a_finding_are_as_long_as_their_values(desktop: Any) -> None:
-    page = desktop
-    go(page, "overview")
-    for width in (360, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        drawn = page.evaluate("""() => [...document.querySelectorAll('#overview dl.bars')].map(
-            list => [...list.querySelectorAll('.bar')].map(
-                bar => [bar.getBoundingClientRect().width, Number(bar.dataset.percent)]))""")
-        assert any(len({percent for _, percent in bars}) > 1 for bars in drawn)
-        for bars in drawn:
-            longest = max(pixels for pixels, _ in bars)
-            assert all(abs(pixels - longest * percent / 100) <= 2 for pixels, percent in bars)
-
-
 def test_hovering_shows_values(desktop: Any) -> None:
     page = desktop
     go(page, "cell")
@@ -303,17 +289,6 @@ def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path: Path, opened:
     names = "svg:not([style*=none]) text[text-anchor=middle]"
     assert page.get_by_text("epoch", exact=False).count() > 1
     assert not page.evaluate(OVERLAP, f"figure:first-of-type {names}[y='18.0']")
-
-
-def test_table_headers_are_low_on_a_phone(phone: Any) -> None:
-    go(phone, "cells")
-    assert phone.locator("#cells thead").bounding_box()["height"] < 6 * 24
-
-
-def test_a_list_of_files_has_space_between_them(desktop: Any) -> None:
-    page = desktop
-    go(page, "cell")
-    assert "samples.csv, events.jsonl, run.json." in page.locator("#cell").inner_text()
 
 
 def test_a_figure_is_whole_on_a_phone(phone: Any) -> None:

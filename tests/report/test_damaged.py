@@ -108,11 +108,11 @@ def test_damaged_or_foreign_table_is_refused(written: Path, root: Path, script: 
         pd.DataFrame({"experiment": ["e"], "stack": ["s"]}).to_parquet(written)
     else:
         written.unlink()
-    outputs = figure(written.parent, "worker_memory")
+    outputs = figure(written.parent, "requests_by_workers")
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
-        script("figure", written.parent, outputs, **drawing(root, "worker_memory", streaming=str(written)))
+        script("figure", written.parent, outputs, **drawing(root, "requests_by_workers", streaming=str(written)))
     page = SimpleNamespace(page=str(written.parent / "report.html"), brief=str(written.parent / "summary.txt"))
-    params = SimpleNamespace(figures=[], left_out=[], configfiles=[], folder=None, locks={}, lost=[])
+    params = SimpleNamespace(figures=[], left_out=[], configfiles=[], folder=None, lost=[])
     with pytest.raises(SystemExit, match=rf"^{written}: "):
         script("report", written.parent, page, params, tables=[str(written)], svg=[], runs=[])
     leftovers = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}

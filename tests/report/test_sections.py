@@ -70,7 +70,7 @@ OLD_LOCK, NEW_LOCK = "tokenizers==0.23.3\ndatasets==4.0.0\nxx==1\n", "tokenizers
     [([300.0, 302, 301], {"worse"}), ([30.0, 30.2, 30.1], {"better"}), ([100.0, 101, 100.5], set())],
 )
 def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb: list[float], verdicts: set[str]) -> None:
-    pairs = [("mine@tokenizers-0.23.3", "mine"), ("other", "mine")]
+    pairs = [("mine-before", "mine"), ("other", "mine")]
     table = pd.DataFrame([*runs(pairs[0][0], [100, 101, 100.5]), *runs("mine", sizes_mb)])
     locks = {pairs[0][0]: OLD_LOCK, "mine": NEW_LOCK, "other": "xx==9\n", "mine.in": "tokenizers\n"}
     changed = changes(comparisons(table, pairs))

@@ -125,12 +125,3 @@ def test_ctrl_c_ends_the_run_and_the_next_call_goes_on(
     assert not [*(project / RESULTS / "runs").rglob("run.json")]
     done = snakemake(TABLE, "--configfile", str(config))
     assert done.returncode == 0, done.stderr
-
-
-def test_known_options_of_snakemake_work_as_usual(project: Path, snakemake: Snakemake, config: Path) -> None:
-    words = ("--configfile", str(config))
-    quiet = snakemake(f"{RESULTS}/collected/tiny.runs.parquet", "-F", "--quiet", "all", *words)
-    assert quiet.returncode == 0
-    assert "steps" not in quiet.stderr
-    assert "table_runs" in snakemake(TABLE, "--summary", *words).stdout
-    assert "tokenize" in snakemake("--list-target-rules", *words).stdout

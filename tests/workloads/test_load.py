@@ -125,25 +125,6 @@ def test_pytorch_gets_the_requested_threads(runs: dict[str, tuple[int, Events]])
     assert work(runs["threaded"])["rows_delivered"] == 1100
 
 
-@pytest.mark.parametrize(
-    ("name", "ways"),
-    [
-        ("advised", {"random", "memmap_random", "memmap_take"}),
-        ("in blocks", {"blocks", "memmap_blocks"}),
-        ("dask", {"sequential", "memmap"}),
-    ],
-)
-def test_fastest_read_ceiling_is_measured_for_longer(
-    runs: dict[str, tuple[int, Events]], name: str, ways: set[str]
-) -> None:
-    ceilings = {event["kind"]: event for event in runs[name][1] if event["event"] == "read_ceiling"}
-    assert set(ceilings) == ways
-    fastest = max(ceilings.values(), key=lambda event: event["rows"] / event["cpu_s"])
-    longest = max(event["cpu_s"] for event in ceilings.values())
-    assert longest >= 0.05
-    assert fastest["cpu_s"] >= 0.02
-
-
 def test_loaders_that_reuse_batch_memory_are_detected(runs: dict[str, tuple[int, Events]]) -> None:
     assert work(runs["lent"])["lends"] is True
     assert work(runs["spawned"])["lends"] is False

@@ -22,8 +22,7 @@ import sys
 sys.path[0] = {str(WORKLOADS)!r}
 import events, load
 load.OFTEN_S = 0.0  # an event after each batch
-for name in ("WARM_CPU_S", "TRIED_CPU_S", "CEILING_CPU_S"):
-    setattr(load, name, getattr(load, name) / 10)
+load.WARM_CPU_S /= 10
 events.run(load.main)
 """
 STACKS = ("loaders", "loaders-mds")

@@ -27,7 +27,7 @@ _FIGURES = {
     "script": "reported",
 }
 # The metrics that a figure draws, if it does not draw all compared metrics of its runs.
-_DRAWN = {"requests_by_workers": re.compile("^requests_metadata$"), "worker_memory": re.compile("_bytes$")}
+_DRAWN = {"requests_by_workers": re.compile("^requests_metadata$")}
 _FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
 

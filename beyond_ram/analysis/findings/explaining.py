@@ -239,7 +239,6 @@ def _limits(tables: Tables) -> Iterator[Finding]:
                 "probes": None if pd.isna(probes) else int(probes),
                 "time_ratio": (float(group["time_ratio"].min()), float(group["time_ratio"].max())),
                 "nearest": tuple(dict.fromkeys(str(one["nearest_predictor"]) for one in lines)),
-                "speed": _speed(group),
             },
             strength=1.0 if n < AT_LEAST else _sure_factor(rss[0] / completed, rss[1] / small),
             figure="smallest_limit",
@@ -251,15 +250,6 @@ def _limits(tables: Tables) -> Iterator[Finding]:
             ),
             seen=tuple(lines),
         )
-
-
-def _speed(group: pd.DataFrame) -> dict[str, tuple[float, float] | int] | None:
-    """The limit that keeps a share of the speed; None if it was not searched."""
-    if "speed_kept_at_bytes" not in group or group["speed_kept_at_bytes"].isna().all():
-        return None
-    kept = group.dropna(subset=["speed_kept_at_bytes"])
-    ends = {name: (kept[name].min(), kept[name].max()) for name in ("speed_kept_at_bytes", "speed_share")}
-    return {**ends, "pairs": int(kept["speed_pairs"].sum())}
 
 
 SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _regrowth)

@@ -17,7 +17,7 @@ Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 Kind = Literal[
     "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
-    "limit", "read ceiling", "readahead", "rows", "gives up", "faults", "listing", "outcomes",
+    "limit", "readahead", "rows", "gives up", "faults", "listing", "outcomes",
 ]  # fmt: skip
 
 

@@ -1,14 +1,12 @@
-"""Findings on loading for training: lost rows, the read ceiling, readahead under a limit."""
+"""Findings on loading for training: lost rows, readahead under a limit."""
 
-import math
 from collections.abc import Iterator
 
 import pandas as pd
 
-from ..decide import AT_LEAST, largest
+from ..decide import AT_LEAST
 from ..frame import same_but_for
-from ..loaders import EVERY_ROW_ONCE, OF_A_LOADER, by_way
-from ..results import RESULTS
+from ..loaders import EVERY_ROW_ONCE, by_way
 from .finding import Advice, Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 
@@ -33,7 +31,7 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
             advice=Advice("use", sound, str(name)) if sound else None,
             facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
             strength=tries(int(line["n"]), int(line["n"])),
-            figure="loading_accounts",
+            figure="loading_cost",
             bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
             seen=tuple(lines),
         )
@@ -49,40 +47,6 @@ def _sound(loaders: pd.DataFrame, lines: list[Line]) -> tuple[str, ...]:
 
 def _rows(label: str, rows: float) -> Bar:
     return Bar(label, float(rows), f"{rows:,.0f} rows")
-
-
-@reads("loaders")
-def _read_ceiling(tables: Tables) -> Iterator[Finding]:
-    """The best loader for each order, compared with reading without a loader."""
-    loaders = by_way(tables["loaders"])
-    if "against_ceiling" not in loaders:
-        return
-    for _, group in same_but_for(loaders[loaders["share_of_limit"].notna()], *OF_A_LOADER, "workers"):
-        ordered = lines_of(group.sort_values("share_of_limit"))
-        ways = [f"{line['loader']}, {_workers(line)}" for line in ordered]
-        nearest, note = largest(ways, [line["share_of_limit"] for line in ordered])
-        line = ordered[ways.index(nearest)]
-        if line["against_ceiling"] not in RESULTS or math.isnan(line["share_of_limit_low"]):
-            continue
-        yield Finding(
-            kind="read ceiling",
-            subject=nearest,
-            baseline=str(line["ceiling_way"]),
-            scope=Scope(str(line["experiment"]), (str(line["order"]),)),
-            facts={
-                "result": str(line["against_ceiling"]),
-                "share": tuple(float(line[f"share_of_limit{end}"]) for end in ("", "_low", "_high")),
-                "n": int(line["n"]),
-                "note": note,
-            },
-            strength=max(1.0, line["share_of_limit_low"], 1 / line["share_of_limit_high"]),
-            figure="loading_cost",
-            bars=(
-                Bar(str(line["ceiling_way"]), 1.0, "100%"),
-                Bar(nearest, float(line["share_of_limit"]), f"{line['share_of_limit']:.0%}"),
-            ),
-            seen=(line,),
-        )
 
 
 @reads("loaders")
@@ -127,4 +91,4 @@ def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _read_ceiling, _readahead)
+SOURCES: tuple[Source, ...] = (_rows_lost, _readahead)

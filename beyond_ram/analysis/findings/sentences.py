@@ -306,39 +306,15 @@ def _limit(finding: Finding) -> Sentences:
     probes = f", {facts['probes']} runs under limits" if facts["probes"] else ""
     bisections = "one bisection" if facts["n"] == 1 else f"{facts['n']} bisections"
     once = " (one run of each)" if facts["n"] == 1 else ""
-    speed = ""
-    if facts["speed"]:
-        kept = _range(facts["speed"]["speed_kept_at_bytes"], scale=MB)
-        share = _range(facts["speed"]["speed_share"], ".0%")
-        speed = f"It keeps {share} of its speed from {kept} MB on ({facts['speed']['pairs']} pairs of runs)."
     return (
         f"{finding.scope.experiment}, {finding.subject}: {facts['ended']} at {small}, ran at {completed}; RSS reads "
         f"{rss} MB",
         f"Found by {bisections}{probes}.",
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
-        speed,
         f"Closest readings of a run without a limit: {'; '.join(facts['nearest'])}.",
         f"From a run without a limit `beyond-ram watch` requests {_range(facts['request_bytes'], scale=MB)} MB: the "
         "memory kept at the peak, with a reserve.",
     )
-
-
-def _read_ceiling(finding: Finding) -> Sentences:
-    share, low, high = finding.facts["share"]
-    return (
-        f"{finding.subject} reaches {share:.0%} of the fastest read without a loader ({finding.scope.conditions[0]}; "
-        f"{finding.facts['note']})",
-        f"Rows per CPU-second from the page cache, compared with {finding.baseline} without a loader: {share:.0%} "
-        f"(95 % {low:.0%} to {high:.0%}, n = {finding.facts['n']}), {_CEILING[finding.facts['result']]}.",
-    )
-
-
-_CEILING = {
-    "better": "faster, so there is a faster way to read than those tried",
-    "same": "the same",
-    "worse": "slower",
-    "undecided": "undecided",
-}
 
 
 def _readahead(finding: Finding) -> Sentences:
@@ -414,7 +390,6 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "regrowth": _regrowth,
     "version step": _version_step,
     "limit": _limit,
-    "read ceiling": _read_ceiling,
     "readahead": _readahead,
     "rows": _rows,
     "outcomes": _outcomes,

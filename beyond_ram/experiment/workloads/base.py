@@ -103,7 +103,7 @@ class Compared:
     """
 
     figure: str
-    """The figure that shows it."""
+    """The figure that shows it; empty: none."""
     baseline: Value | None = None
     along: tuple[str, ...] = ()
     """Axes that may differ with it, as `start` does with `workers`."""
@@ -196,12 +196,6 @@ class Experiment(Strict):
         description="Runs per cell; default: 1. With `budget_min` the default is 2, and more for cells that a planned "
         "question needs.",
     )
-    interval_ms: Annotated[int, Field(ge=1, le=60_000), AS_NUMBER] = Field(
-        5,
-        description="Sampling interval in milliseconds; a fifth of it while memory peaks. At 5 on a busy machine, the "
-        "sampled peak was at most 2.3 % below the kernel's high-water mark, 0.4 % in the median (n = 77), and "
-        "sampling took 2 to 5 % of a core. The mark is recorded too.",
-    )
     memory_mb: PositiveInt = Field(4000, description="Memory request in megabytes until a run has measured the need.")
     timeout_s: PositiveInt | None = Field(
         None, description="Seconds after which a run is stopped and recorded as timed out; default: no limit."
@@ -212,11 +206,6 @@ class Experiment(Strict):
     )
     find_limit: bool = Field(
         False, description="Search for the smallest memory limit under which each cell completes, to 3 %."
-    )
-    limit_speed_share: Annotated[float, Field(gt=0, lt=1), AS_NUMBER] | None = Field(
-        0.9,
-        description="With `find_limit`: also search for the smallest limit under which each cell keeps this share of "
-        "its speed, with at least three pairs of runs. null: no such search.",
     )
 
     why: bool = Field(
@@ -255,9 +244,7 @@ class Experiment(Strict):
             tokens=places.of("tokens", cell["tokens"]) if cell.get("tokens", "none") != "none" else None,
             checked=self.CHECKED,
             timeout_s=self.timeout_s,
-            interval_ms=self.interval_ms,
             find_limit=self.find_limit,
-            limit_speed_share=self.limit_speed_share if self.find_limit else None,
             why=self.why and cell.rep == 1 and cell.get("cache", "cold") == "cold" and not cell.get("limit_mb"),
         )
 

@@ -28,33 +28,6 @@ def test_a_loader_that_loses_rows_is_named() -> None:
     assert findings_of(wrong | {"account": "every row once", "rows_delivered": 10}) == []
 
 
-def beside(name: str, share: float, result: object, **more: object) -> dict[str, object]:
-    ends = {"share_of_limit": share, "share_of_limit_low": 0.9 * share, "share_of_limit_high": 1.1 * share}
-    return loader(name, 9, 9) | ends | {"against_ceiling": result, "ceiling_way": "memmap_take", "n": 3} | more
-
-
-def test_the_loader_nearest_to_the_read_ceiling_is_named() -> None:
-    near, far = beside("near", 0.8, "worse"), beside("far", 0.3, "worse", workers=4)
-    (finding,) = findings_of(near, far)
-    assert (finding.subject, finding.facts["result"], finding.facts["share"][0]) == ("near, 0 workers", "worse", 0.8)
-    assert (finding.facts["note"], findings_of(near)[0].facts["note"]) == (
-        "largest of 2 that ran",
-        "the only one that ran",
-    )
-
-
-@pytest.mark.parametrize("result", ["better", "same", "undecided"])
-def test_result_against_the_read_ceiling_is_that_of_the_table(result: str) -> None:
-    (finding,) = findings_of(beside("quick", 1.9, result), beside("other", 0.2, "worse"))
-    assert (finding.subject, finding.facts["result"]) == ("quick, 0 workers", result)
-
-
-def test_a_share_without_an_interval_is_no_finding() -> None:
-    ends = {"share_of_limit_low": math.nan, "share_of_limit_high": math.nan}
-    assert findings_of(beside("one", 1.9, "undecided", n=1, **ends), beside("other", 0.2, "worse")) == []
-    assert findings_of(beside("one", 1.9, None, n=1), beside("other", 0.2, "worse")) == []
-
-
 ADVISED = loader("threads", 1, 1) | {"advice": "random", "limit_percent": 25, "n": 3, "asked": 3}
 PLAIN = ADVISED | {"advice": "none", "outcome": "timed_out", "account": "not done in time", "n": 0}
 
