@@ -109,6 +109,7 @@ def main():
 
     working.settle()
     config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
+    config["named"] = args.named
     common = working.Common(config)
     import inputs
     import inventory

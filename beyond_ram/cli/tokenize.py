@@ -65,9 +65,9 @@ def _add_ids(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--tokenizers",
         metavar="RELEASE",
-        help="use the ids of this release, such as 0.23 (default: the newest that loads it)",
+        help="use the ids of this release, such as 1.0 (default: the stable one that transformers requires)",
     )
-    which.add_argument("--stack", metavar="NAME", help="use the release in this stack")
+    which.add_argument("--stack", metavar="NAME", help="use the ids of the release in this stack, and only it")
 
 
 def _add_checks(parser: argparse.ArgumentParser) -> None:
@@ -123,31 +123,22 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..tokenize.encoders import ENGINE, STACKS, choose, of_release, release
+    from ..tokenize import encoders
     from ..tokenize.formats import tokenizer_file
 
     tokenizer = tokenizer_file(arguments.tokenizer)
     _check(arguments)
-    stack = of_release(arguments.tokenizers) if arguments.tokenizers else arguments.stack
-    chosen = choose(tokenizer, (stack,) if stack is not None else STACKS)
-    line = f"tokenizers {chosen.version} (stack {chosen.stack})" + (f", because {chosen.why}" if chosen.why else "")
-    if stack is None:
-        others = [release(name) for name in STACKS if name != chosen.stack]
-        line += f"; --tokenizers {others[-1]} gives the ids of that release"
-    whole = f"encoded whole, with up to {chosen.need_per_byte} bytes of memory per byte of text"
-    print(
-        line,
-        f"large documents are {'cut' if chosen.cuts else whole}: {chosen.cuts_why}",
-        sep="\n",
-        file=sys.stderr,
-        flush=True,
-    )
+    stack = encoders.of_release(arguments.tokenizers) if arguments.tokenizers else arguments.stack
+    beside = arguments.stack is None and stack in (None, encoders.NAMED)
+    python = encoders.interpreter(encoders.FAST if beside else stack)
     switches = [name for name in ("no_special_tokens", "sha256", "verify", "json") if getattr(arguments, name)]
-    command = [str(chosen.python), str(ENGINE / "run.py"), *(f"--{name.replace('_', '-')}" for name in switches)]
+    command = [str(python), str(encoders.ENGINE / "run.py"), *(f"--{name.replace('_', '-')}" for name in switches)]
     for name in ("out", "format", "workers", "memory_limit", "text_column", "shard", "append", "verify_share"):
         value = getattr(arguments, name)
         if value is not None:
             command.append(f"--{name.replace('_', '-')}={value}")
+    if beside:
+        command.append(f"--named={encoders.packages(encoders.NAMED)}")
     command += [f"--tokenizer={tokenizer}", "--", *arguments.inputs]
     # Replace this process, so that ending the command ends the work and our memory is freed.
     os.execv(command[0], command)

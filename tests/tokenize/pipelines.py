@@ -246,8 +246,8 @@ def main():
             continue
         path.write_text(json.dumps(spec), encoding="utf-8")
         try:
-            tokenizer = encoder.load(path)
-            one = encoder.Encoder(tokenizer)
+            release = encoder.Release(path, spec)
+            tokenizer, one = release.tokenizer, encoder.Encoder(release)
             one.edges()
         except Refused:
             counts["not loaded"] += 1

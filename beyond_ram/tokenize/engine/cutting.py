@@ -257,6 +257,14 @@ class _Walk:
                 raise NoCuts(f"{name} may match beside a cut{' with ' + ', '.join(flags) if flags else ''}")
 
 
+@functools.cache
+def symbols():
+    """The byte that each character of a byte-level vocabulary stands for (GPT-2)."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [byte for byte in range(256) if byte not in shown]
+    return dict(zip(map(chr, (*shown, *range(256, 256 + len(rest)))), (*shown, *rest), strict=True))
+
+
 def named(step):
     """A step in words."""
     kind = step["type"]

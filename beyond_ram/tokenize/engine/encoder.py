@@ -1,10 +1,13 @@
 """A tokenizer file, and the ids of texts by it, as arrays. Imports tokenizers, and numpy once a tokenizer is loaded.
 
-Releases from 1.0 on return only an array of ids; earlier ones return lists, by encode_batch_fast.
+Releases from 1.0 on return only an array of ids; earlier ones return lists, by encode_batch_fast. Two releases can be
+loaded at once: the named one, whose ids count, and a faster one for texts of which both give the same (`same_ids.py`).
 """
 
 import collections
+import importlib
 import os
+import sys
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a worker per core already
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -23,15 +26,23 @@ NEED_ARRAYS, NEED_UNIGRAM, NEED_LISTS = 88, 128, 600
 SHORT = 200  # mean characters of the texts up to which a batch is faster; it runs in another thread with its own caches
 
 
-def gives_arrays():
-    """Whether an encoding consists of its ids and little else."""
-    return hasattr(tokenizers.Encoding, "ids_array") and not hasattr(tokenizers.Encoding, "offsets")
+def library_of(folder):
+    """The package tokenizers of another environment, given by its folder of packages, beside that of this one."""
+    own = _of_tokenizers()
+    for name in own:
+        del sys.modules[name]
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module("tokenizers")
+    finally:
+        sys.path.remove(folder)
+        for name in _of_tokenizers():
+            del sys.modules[name]
+        sys.modules.update(own)
 
 
-def need_per_byte(spec):
-    if gives_arrays():
-        return NEED_UNIGRAM if spec["model"].get("type") == "Unigram" else NEED_ARRAYS
-    return NEED_LISTS if hasattr(tokenizers.Tokenizer, "encode_batch_fast") else 2 * NEED_LISTS  # offsets too
+def _of_tokenizers():
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "tokenizers"}
 
 
 class Size:
@@ -49,60 +60,93 @@ class Size:
         return sum(len(unicodedata.normalize("NFKD", part).encode("utf-8", "replace")) for part in parts)
 
 
-def load(path):
-    """The tokenizer of a file, without truncation and padding. Raises Refused if this release cannot load it."""
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        if hasattr(tokenizer, "no_truncation"):
-            tokenizer.no_truncation()
-            tokenizer.no_padding()
+class Release:
+    """A tokenizer file as a release of tokenizers loads it, without truncation and padding.
+
+    `arrays`: whether an encoding consists of its ids and little else; `need_per_byte`: the maximum bytes of addresses to
+    encode a whole document, per byte of its normal form. Raises Refused if the release cannot take the file.
+    """
+
+    def __init__(self, path, spec, library=tokenizers):
+        self.version = library.__version__
+        self.arrays = hasattr(library.Encoding, "ids_array") and not hasattr(library.Encoding, "offsets")
+        self._check_ids(spec)
+        try:
+            self.tokenizer = tokenizer = library.Tokenizer.from_file(str(path))
+            if hasattr(tokenizer, "no_truncation"):
+                tokenizer.no_truncation()
+                tokenizer.no_padding()
+            else:
+                tokenizer.truncation = tokenizer.padding = None
+            for probe in ("", "A probe, 1 \u00e9\n"):
+                tokenizer.encode(probe)
+        except BaseException as error:  # a panic of the library is not an Exception
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            reason = textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
+            raise Refused(f"tokenizers {self.version} cannot take {path}: {reason}") from None
+        if self.arrays:
+            self.need_per_byte = NEED_UNIGRAM if spec["model"].get("type") == "Unigram" else NEED_ARRAYS
         else:
-            tokenizer.truncation = tokenizer.padding = None
-        for probe in ("", "A probe, 1 \u00e9\n"):
-            tokenizer.encode(probe)
-    except BaseException as error:  # a panic of the library is not an Exception
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise
-        reason = textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
-        raise Refused(f"tokenizers {tokenizers.__version__} cannot take {path}: {reason}") from None
-    return tokenizer
+            self.need_per_byte = NEED_LISTS if hasattr(tokenizer, "encode_batch_fast") else 2 * NEED_LISTS  # offsets
 
+    def _check_ids(self, spec):
+        """Raise Refused if this release encodes at random: 1.0 does if two vocabulary entries have the same id."""
+        ids = [id for _, id in vocabulary(spec)]
+        if self.arrays and len({*ids}) < len(ids):
+            twice = next(id for id, count in collections.Counter(ids).items() if count > 1)
+            raise Refused(
+                f"tokenizers {self.version} encodes at random, because two vocabulary entries have id {twice}"
+            )
 
-def token_of(tokenizer, id):
-    """The entry of an id in the loaded tokenizer; None without one."""
-    if hasattr(tokenizer, "id_to_token"):
-        return tokenizer.id_to_token(id)
-    return next(iter(tokenizer.decode_tokens([id])), None)
+    def encode(self, texts, special):
+        """An array of ids (uint32) per text."""
+        if not self.arrays:
+            import numpy as np
+
+            encode = getattr(self.tokenizer, "encode_batch_fast", self.tokenizer.encode_batch)  # from 0.20 on
+            return [np.array(one.ids, np.uint32) for one in encode(texts, add_special_tokens=special)]
+        if len(texts) * SHORT > sum(map(len, texts)):
+            return [one.ids_array for one in self.tokenizer.encode_batch(texts, add_special_tokens=special)]
+        encode = self.tokenizer.encode
+        return [encode(text, add_special_tokens=special).ids_array for text in texts]
+
+    def token_of(self, id):
+        """The entry of an id; None without one."""
+        if hasattr(self.tokenizer, "id_to_token"):
+            return self.tokenizer.id_to_token(id)
+        return next(iter(self.tokenizer.decode_tokens([id])), None)
+
+    def highest_id(self, spec):
+        """The highest id that this can give, post-processor included.
+
+        The library ignores ids of `added_tokens` that contradict its vocabulary, and assigns new ones after the
+        vocabulary. So every id that it may have chosen is looked up.
+        """
+        highest = max((id for _, id in vocabulary(spec)), default=-1)
+        added = [token["id"] for token in spec.get("added_tokens") or []]
+        first_free = (len(spec["model"]["vocab"]), highest + 1, max(added, default=-1) + 1)
+        candidates = {*added, *(first + step for first in first_free for step in range(len(added)))}
+        existing = [id for id in candidates if id < 1 << 32 and self.token_of(id) is not None]
+        return max([0, highest, *existing, *special_ids(spec.get("post_processor"))])
+
+    def id_of(self, spec, token):
+        """The id of an entry. Raises Refused."""
+        if hasattr(self.tokenizer, "token_to_id"):
+            id = self.tokenizer.token_to_id(token)
+        else:
+            alone = self.tokenizer.encode(token, add_special_tokens=False).ids
+            candidates = [*alone[: len(alone) == 1], *(id for entry, id in vocabulary(spec) if entry == token)]
+            id = next((one for one in candidates if self.token_of(one) == token), None)
+        if id is None:
+            raise Refused(f"--append {token!r}: the tokenizer has no such entry")
+        return id
 
 
 def vocabulary(spec):
     """(entry, id) of the model in a tokenizer file."""
     entries = spec["model"]["vocab"]
     return entries.items() if isinstance(entries, dict) else ((entry[0], id) for id, entry in enumerate(entries))
-
-
-def check_ids(spec):
-    """Raise Refused if this release encodes at random: 1.0 does if two vocabulary entries have the same id."""
-    ids = [id for _, id in vocabulary(spec)]
-    if gives_arrays() and len({*ids}) < len(ids):
-        twice = next(id for id, count in collections.Counter(ids).items() if count > 1)
-        raise Refused(
-            f"tokenizers {tokenizers.__version__} encodes at random, because two vocabulary entries have id {twice}"
-        )
-
-
-def highest_id(tokenizer, spec):
-    """The highest id that the loaded tokenizer can give, post-processor included.
-
-    The library ignores ids of `added_tokens` that contradict its vocabulary, and assigns new ones after the vocabulary.
-    So every id that it may have chosen is looked up.
-    """
-    highest = max((id for _, id in vocabulary(spec)), default=-1)
-    added = [token["id"] for token in spec.get("added_tokens") or []]
-    first_free = (len(spec["model"]["vocab"]), highest + 1, max(added, default=-1) + 1)
-    candidates = {*added, *(first + step for first in first_free for step in range(len(added)))}
-    existing = [id for id in candidates if id < 1 << 32 and token_of(tokenizer, id) is not None]
-    return max([0, highest, *existing, *special_ids(spec.get("post_processor"))])
 
 
 def special_ids(part):
@@ -116,48 +160,47 @@ def special_ids(part):
     return []
 
 
-def id_of(tokenizer, spec, token):
-    """The id of an entry in the loaded tokenizer. Raises Refused."""
-    if hasattr(tokenizer, "token_to_id"):
-        id = tokenizer.token_to_id(token)
-    else:
-        alone = tokenizer.encode(token, add_special_tokens=False).ids
-        candidates = [*alone[: len(alone) == 1], *(id for entry, id in vocabulary(spec) if entry == token)]
-        id = next((one for one in candidates if token_of(tokenizer, one) == token), None)
-    if id is None:
-        raise Refused(f"--append {token!r}: the tokenizer has no such entry")
-    return id
-
-
 class Encoder:
-    """The ids of texts. `special`: with the post-processor's ids; `append`: an id after every document."""
+    """The ids of texts, as the release `named` gives them.
 
-    def __init__(self, tokenizer, special=True, append=None):
+    `special`: with the post-processor's ids; `append`: an id after every document; `fast`: another release, for the
+    texts of which `alike` knows that both give the same ids.
+    """
+
+    def __init__(self, named, special=True, append=None, fast=None, alike=None):
         import numpy as np
 
-        self.tokenizer, self.special = tokenizer, special
-
+        self.named, self.fast, self.alike, self.special = named, fast, alike, special
         self.np = np
-        self.arrays = gives_arrays()
         self.append = None if append is None else self.np.array([append], self.np.uint32)
         self.around = None
 
-    def encode(self, texts):
-        """An array of ids (uint32) per text."""
-        arrays = self.plain(texts, self.special)
+    @property
+    def need_per_byte(self):
+        """The bytes per byte of a text that the fast release takes, or the only one."""
+        return (self.fast or self.named).need_per_byte
+
+    def others(self, texts):
+        """The numbers of the texts that only the named release may encode, if there is a fast one."""
+        return self.alike.others(texts) if self.fast else []
+
+    def encode(self, texts, others=None):
+        """An array of ids (uint32) per text. `others`: what `others` returned for them, if that is known."""
+        arrays = self.plain(texts, self.special, others)
         if self.append is not None:
             arrays = [self.np.concatenate((ids, self.append)) for ids in arrays]
         return arrays
 
-    def plain(self, texts, special):
-        if not self.arrays:
-            encode = getattr(self.tokenizer, "encode_batch_fast", self.tokenizer.encode_batch)  # from 0.20 on
-            batch = encode(texts, add_special_tokens=special)
-            return [self.np.array(one.ids, self.np.uint32) for one in batch]
-        if len(texts) * SHORT > sum(map(len, texts)):
-            return [one.ids_array for one in self.tokenizer.encode_batch(texts, add_special_tokens=special)]
-        encode = self.tokenizer.encode
-        return [encode(text, add_special_tokens=special).ids_array for text in texts]
+    def plain(self, texts, special, others=None):
+        if not self.fast:
+            return self.named.encode(texts, special)
+        others = self.others(texts) if others is None else others
+        if not others:
+            return self.fast.encode(texts, special)
+        arrays = {at: self.named.encode([texts[at]], special)[0] for at in others}
+        alike = [text for at, text in enumerate(texts) if at not in arrays]
+        rest = iter(self.fast.encode(alike, special) if alike else ())
+        return [arrays[at] if at in arrays else next(rest) for at in range(len(texts))]
 
     def edges(self):
         """The ids before and after the ids of every document. Raises Refused if they are ambiguous."""

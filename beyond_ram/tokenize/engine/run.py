@@ -38,7 +38,7 @@ from trouble import NO_ROOM, Refused, out_of_memory
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
-FORM = 5  # version of the layout of the work folder and the output
+FORM = 6  # version of the layout of the work folder and the output
 LOOK_EVERY = 0.2  # seconds between readings of memory
 # Places in the identity of an input, the most telling first. A copy has another inode, and only reading all of it would
 # show that its content is the same.
@@ -69,6 +69,7 @@ def add_arguments(parser):
     parser.add_argument("--sha256", action="store_true")
     parser.add_argument("--verify", action="store_true")
     parser.add_argument("--verify-share", type=float)
+    parser.add_argument("--named", metavar="FOLDER")  # packages with the release of tokenizers whose ids count
     parser.add_argument("--json", action="store_true")
 
 
@@ -89,11 +90,9 @@ def shard_of(text):
     return int(match[1]), int(match[2])
 
 
-def manifest_of(args, identities, tokenizer, count):
-    """The inputs, tokenizer and options that determine the output."""
+def manifest_of(args, identities, tokenizer, count, version):
+    """The inputs, tokenizer, its release and options, which determine the output."""
     import hashlib
-
-    import tokenizers
 
     options = {
         "format": args.format,
@@ -105,14 +104,14 @@ def manifest_of(args, identities, tokenizer, count):
     return {
         "form": FORM,
         "tokenizer": hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
-        "encoder": f"tokenizers {tokenizers.__version__}",
+        "encoder": f"tokenizers {version}",
         "options": options,
         "units": count,
         "inputs": identities,
     }
 
 
-def claim(args, identities, tokenizer, count):
+def claim(args, identities, tokenizer, count, version):
     """The manifest of the output, and the lock of this shard. Raises Refused if the folder belongs to another command.
 
     Replaces an unfinished output of another command without any finished part.
@@ -127,7 +126,7 @@ def claim(args, identities, tokenizer, count):
     work.mkdir(parents=True, exist_ok=True)
     if work.is_symlink():
         raise Refused(f"{work}: a link, and has to be a folder; name another --out")
-    manifest = manifest_of(args, identities, tokenizer, count)
+    manifest = manifest_of(args, identities, tokenizer, count, version)
     target = work / "manifest.json"
     # A lock on the folder, because two shards may begin at once.
     with open_lock(work / "lock") as lock:
@@ -411,7 +410,8 @@ class Run:
         self.units, self.weights = inputs.plan(listed.files, self.args.text_column, room)
         if not self.units:
             raise Refused("the inputs hold no rows")
-        self.manifest, self.lock = claim(self.args, self.identities, self.tokenizer, len(self.units))
+        version = self.common.encoder.named.version
+        self.manifest, self.lock = claim(self.args, self.identities, self.tokenizer, len(self.units), version)
         self.manifest_digest = digest_of(self.manifest)
         self.work = self.args.out / WORK
         first, last = (len(self.units) * k // self.shards for k in (self.shard - 1, self.shard))
@@ -428,6 +428,7 @@ class Run:
             "column": self.args.text_column,
             "format": self.args.format,
             "limited": bool(self.args.memory_limit),
+            "named": self.args.named,
         }
         self.common = working.Common(self.config)
         import numpy as np
@@ -539,6 +540,8 @@ class Run:
         self.done_record().unlink(missing_ok=True)
 
     def do(self):
+        if self.args.named:
+            print(self.common.explained(), file=sys.stderr, flush=True)
         self.withdraw()
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
@@ -731,6 +734,7 @@ class Run:
         self.merge()
         records = [self.records[unit] for unit in self.mine]
         record = {"rows": sum(one["rows"] for one in records), "tokens": sum(one["tokens"] for one in records)}
+        record |= {"by_named": sum(one["by_named"] for one in records)}
         record |= {"digest": self.digest.hexdigest(), "files": {}}
         if self.args.format == "bin":
             self.open_flat.close()
@@ -796,11 +800,10 @@ class Run:
         counts = verify.verify(
             units,
             verify.choose(units, share, record["digest"]),
-            self.common.encoder.tokenizer,
+            self.common.encoder.named,
             self.config,
             [] if self.common.encoder.append is None else self.common.encoder.append.tolist(),
             room,
-            self.common.need,
             self.common.size,
         )
         write_record(self.done_record(), {**record, "verified": counts, "manifest": self.manifest_digest})
@@ -834,6 +837,7 @@ class Run:
             "tokens": sum(shard["tokens"] for shard in done),
             "digest": f"xxh3-128:{digest}",
             "encoder": self.manifest["encoder"],
+            "encoded_by": self.encoded_by(done),
             "tokenizer_sha256": self.manifest["tokenizer"],
             "special_tokens": not self.args.no_special_tokens,
             "append": self.args.append,
@@ -850,6 +854,15 @@ class Run:
         else:
             print(self.result(summary))
         return 0
+
+    def encoded_by(self, done):
+        """The number of documents that each release encoded, at least in part."""
+        encoder, documents = self.common.encoder, sum(shard["rows"] for shard in done)
+        by_named = sum(shard["by_named"] for shard in done) if encoder.fast else documents
+        counts = {encoder.named.version: by_named}
+        if encoder.fast:
+            counts = {encoder.fast.version: documents - by_named} | counts
+        return {f"tokenizers {version}": count for version, count in counts.items()}
 
     def result(self, summary):
         """The result in a line."""

@@ -161,7 +161,8 @@ class Stopped(Exception):
 class Common:
     """State that workers share before they start: a tokenizer and its properties. Raises Refused.
 
-    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes.
+    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes. `why_encoder`: why no
+    fast release encodes, or ids are of another release than the one asked for; or "".
     """
 
     def __init__(self, config):
@@ -172,14 +173,12 @@ class Common:
         from trouble import Refused
 
         self.config = config
-        # One after the other, and numpy last: loading takes several times the kept memory, and the next load reuses it.
-        tokenizer = encoder.load(config["tokenizer"])
-        inputs.trim()
         spec = encoder.read_spec(config["tokenizer"])
-        self.need, self.size = encoder.need_per_byte(spec), encoder.Size(spec)
-        encoder.check_ids(spec)
-        self.dtype = "<u2" if encoder.highest_id(tokenizer, spec) < 1 << 16 else "<u4"
-        append = None if config["append"] is None else encoder.id_of(tokenizer, spec, config["append"])
+        named, fast, alike, self.why_encoder = self.releases(spec)
+        inputs.trim()
+        self.size = encoder.Size(spec)
+        self.dtype = "<u2" if named.highest_id(spec) < 1 << 16 else "<u4"
+        append = None if config["append"] is None else named.id_of(spec, config["append"])
         try:
             self.rules = cutting.rules(spec)
             self.why = self.rules.why
@@ -187,7 +186,8 @@ class Common:
             self.rules, self.why = None, str(reason)
         del spec
         inputs.trim()
-        self.encoder = encoder.Encoder(tokenizer, config["special"], append)
+        self.encoder = encoder.Encoder(named, config["special"], append, fast, alike)
+        self.need = self.encoder.need_per_byte
         try:
             self.encoder.edges()
         except Refused as reason:
@@ -196,6 +196,45 @@ class Common:
         self.stopped = False
         gc.freeze()  # the loaded objects stay, so the garbage collector need not search them
         self.base = anonymous("self")
+
+    def explained(self):
+        """Two lines: the releases that encode, and how large documents are encoded."""
+        named, fast = self.encoder.named, self.encoder.fast
+        line = f"ids of tokenizers {named.version}"
+        if fast:
+            line += f"; tokenizers {fast.version} encodes the documents to which both give the same"
+        elif self.why_encoder:
+            line += f", because {self.why_encoder}" if named.arrays else f" alone: {self.why_encoder}"
+        whole = f"encoded whole, with up to {self.need} bytes of memory per byte of text"
+        return f"{line}\nlarge documents are {'cut' if self.rules else whole}: {self.why}"
+
+    def releases(self, spec):
+        """The release whose ids count, a faster one beside it, its `Alike`, and the reason for this choice.
+
+        Loading takes several times the memory that is kept, and the next load reuses it; so numpy is imported last.
+        """
+        import encoder
+        import inputs
+        import same_ids
+        from trouble import Refused
+
+        path, folder = self.config["tokenizer"], self.config["named"]
+        if not folder:
+            return encoder.Release(path, spec), None, None, ""
+        library = encoder.library_of(folder)
+        try:
+            named = encoder.Release(path, spec, library)
+        except Refused as reason:
+            return encoder.Release(path, spec), None, None, str(reason)
+        inputs.trim()
+        try:
+            ranges = same_ids.characters(spec, encoder.tokenizers.__version__, library.__version__)
+            fast = encoder.Release(path, spec)
+            ranges += same_ids.of_entries(spec, fast, named, ranges)
+        except (same_ids.NoProof, Refused) as reason:
+            return named, None, None, str(reason)
+        inputs.trim()
+        return named, fast, same_ids.Alike(ranges), ""
 
 
 class Worker:
@@ -217,12 +256,12 @@ class Worker:
         if self.config["limited"]:
             bound(self.data + self.budget)
 
-    def demand(self, size, where, reason):
+    def demand(self, size, where, reason, by_named=False):
         """Raise NeedsMemory if a text of some bytes in its normal form needs more than is left."""
         import inputs
         from trouble import NeedsMemory
 
-        need = size * self.need
+        need = size * (self.encoder.named.need_per_byte if by_named else self.need)
         if self.config["limited"] and 2 * need > self.budget:  # what earlier documents left counts too
             inputs.trim()
             need += max(data_bytes() - self.data - self.reused, 0)
@@ -248,7 +287,7 @@ class Worker:
         huge = int(min(inputs.HUGE, max(self.budget // self.need, inputs.BATCH_BYTES)))
         csv.field_size_limit(max(self.budget // self.need, huge))
         self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
-        self.cut, self.large, self.least_cut = 0, [], None
+        self.cut, self.large, self.least_cut, self.by_named = 0, [], None, 0
         self.place.set(spans[0][0])
         for batch in inputs.read(spans, self.config["column"], huge):
             if isinstance(batch, inputs.Stream):
@@ -266,7 +305,7 @@ class Worker:
         os.replace(partial, path)
         record |= {"unit": number, "file": outputs.file_digest(path)}
         large = [*self.large, self.least_cut] if self.least_cut else self.large
-        record |= {"characters": self.characters, "cut": self.cut, "large": large}
+        record |= {"characters": self.characters, "cut": self.cut, "large": large, "by_named": self.by_named}
         if os.path.exists(f"{path}.lengths"):
             record["lengths"] = outputs.file_digest(f"{path}.lengths")
         return record, int(self.read) - self.reported
@@ -313,8 +352,12 @@ class Worker:
         texts = batch.texts[start:stop]
         if not texts:
             return
+        for at in (others := self.encoder.others(texts)):
+            where = batch.where(start + at)
+            self.demand(self.size(texts[at]), where, "the slower release encodes it", by_named=True)
+        self.by_named += len(others)
         try:
-            arrays = self.encoder.encode(texts)
+            arrays = self.encoder.encode(texts, others)
         except BaseException:
             self.refuse(batch)
             raise
@@ -344,18 +387,21 @@ class Worker:
         no_cut = "it has no place to cut for very long"
 
         def encoded(piece):
+            nonlocal by_named
+            others = self.encoder.others([piece])
+            by_named = by_named or bool(others)
             large = len(piece) > WHOLE_PIECES * cutting.PIECE
             if large:
-                self.demand(self.size(piece), document.where, no_cut)
+                self.demand(self.size(piece), document.where, no_cut, bool(others))
             try:
                 if large:
-                    return self.alone(lambda texts: self.encoder.plain(texts, False), piece)
-                return self.encoder.plain([piece], False)[0]
+                    return self.alone(lambda texts: self.encoder.plain(texts, False, others), piece)
+                return self.encoder.plain([piece], False, others)[0]
             except BaseException as error:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
 
         before, after = self.encoder.edges()
-        cutter, pieces, characters, size = cutting.Cutter(self.rules), 1, 0, 0
+        cutter, pieces, characters, size, by_named = cutting.Cutter(self.rules), 1, 0, 0, False
         part.begin()
         part.piece(before)
         for text in document.pieces:
@@ -369,6 +415,7 @@ class Worker:
         part.piece(encoded(cutter.rest()))
         part.piece(after)
         self.characters += characters
+        self.by_named += by_named
         self.note(part.rows, characters, pieces > 1)
         part.end()
 
@@ -384,8 +431,11 @@ class Worker:
             self.demand(size, document.where, f"{why}, at least")
         text = "".join(texts)
         del texts
+        others = self.encoder.others([text])
+        self.demand(size, document.where, why, bool(others))
+        self.by_named += len(others)
         try:
-            ids = self.alone(self.encoder.encode, text)
+            ids = self.alone(lambda texts: self.encoder.encode(texts, others), text)
         except BaseException as error:
             raise Refused(f"{document.where}: {reason(text, error)}") from None
         self.characters += len(text)

@@ -86,8 +86,8 @@ def test_appended_id_comes_from_the_loaded_tokenizer(stack: str, families: dict[
     spec = token_outside(json.loads(families["gpt2"].read_text(encoding="utf-8")))
     tokenizer.write_text(json.dumps(spec), encoding="utf-8")
     code = "import sys, json; sys.path.insert(0, sys.argv[1]); import encoder\n"
-    code += "spec, one = encoder.read_spec(sys.argv[2]), encoder.load(sys.argv[2])\n"
-    code += "print(json.dumps([encoder.id_of(one, spec, name) for name in sys.argv[3:]]))"
+    code += "spec = encoder.read_spec(sys.argv[2]); one = encoder.Release(sys.argv[2], spec)\n"
+    code += "print(json.dumps([one.id_of(spec, name) for name in sys.argv[3:]]))"
     entry, id = list(spec["model"]["vocab"].items())[-1]
     result = in_stack(stack, code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
     assert result == [len(spec["model"]["vocab"]), 0, id]
@@ -110,8 +110,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import encoder, numpy, run
 real = encoder.Encoder.plain
-def plain(self, texts, special):
-    arrays = real(self, texts, special)
+def plain(self, texts, *more):
+    arrays = real(self, texts, *more)
     return [numpy.append(one, one[:1]) if len(text) > 30_000 else one for text, one in zip(texts, arrays)]
 encoder.Encoder.plain = plain
 sys.exit(run.main(sys.argv[2:]))

@@ -1,0 +1,283 @@
+"""For which tokenizer files and texts two releases of tokenizers give the same ids.
+
+The fast release encodes a text in place of the named one if both hold:
+
+- Each step of the tokenizer file stands below, with the reason why both releases compute the same from characters of
+  which they know the same. The reasons come from reading both sources (0.23.3 and 1.0.0rc3), step by step.
+- The text has only such characters. `same_ids.json` lists the others for each step: those for which the loaded
+  libraries themselves gave different results, among all characters, alone and beside letters, digits, marks, blanks
+  and whatever else a step looks at. tests/tokenize/characters.py makes the list.
+
+Unicode never changes the normal form of an assigned character, so the list is short: characters that the older tables
+lack. One difference has no proof: the fast release finds entries by digests (docs/tokenize.md, "Exact ids").
+"""
+
+import json
+import os
+from pathlib import Path
+
+import cutting
+
+TABLES = Path(__file__).with_name("same_ids.json")
+
+# Both releases apply a step to the characters one after the other, from tables; or, for the normal forms, by the
+# algorithm of UAX 15 from classes, decompositions and compositions.
+BY_CHARACTER = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Strip", "Nmt", "BertNormalizer"}
+# A pattern of blanks alone that cannot match nothing: leftmost and longest in both engines for regular expressions.
+BLANKS = {" {2,}"}
+# Runs of characters of one class, or each character of a class alone.
+RUNS = {"Whitespace", "WhitespaceSplit", "BertPreTokenizer", "UnicodeScripts", "Punctuation", "Digits"}
+# Without tables: by a given character or a number of characters.
+CUTS = {"CharDelimiterSplit", "FixedLength"}
+# Three splits that the fast release does in one pass.
+DEEPSEEK = (
+    r"\p{N}{1,3}",
+    "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+    "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+)
+
+
+class NoProof(Exception):
+    """The ids of two releases may differ for a tokenizer file; the text is the reason."""
+
+
+def characters(spec, fast, named):
+    """The ranges of characters, (first, last), of which two releases know different things in the steps of a file.
+
+    Raises NoProof.
+    """
+    tables = json.loads(TABLES.read_text(encoding="utf-8"))
+    if [fast, named] != tables["releases"]:
+        raise NoProof(f"tokenizers {' and '.join(tables['releases'])} were compared, not {fast} and {named}")
+    try:
+        steps = {*_normalizer(spec), *_pre_tokenizer(spec)}
+        _model(spec)
+        _added_tokens(spec)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise NoProof(f"the file has a step of unknown shape ({type(error).__name__}: {error})") from None
+    ranges = sorted({tuple(span) for step in steps for span in tables["steps"][step]})
+    for put in _contents(spec):
+        if any(first <= ord(one) <= last for one in put for first, last in ranges):
+            raise NoProof(f"the normalizer puts {put!r} into the text")
+    return ranges
+
+
+def _normalizer(spec):
+    """The names in the tables of the steps of the normalizer."""
+    for step in cutting.steps(spec.get("normalizer"), "normalizers"):
+        kind, pattern = step["type"], step.get("pattern") or {}
+        if kind in BY_CHARACTER:
+            yield kind
+        # A text in place of another, from left to right; an empty one would match everywhere or nowhere.
+        elif not (kind == "Prepend" and step["prepend"]) and not (
+            kind == "Replace" and (pattern.get("String") or pattern.get("Regex") in BLANKS)
+        ):
+            raise NoProof(f"no proof covers the normalizer {cutting.named(step)}")
+
+
+def _contents(spec):
+    for step in cutting.steps(spec.get("normalizer"), "normalizers"):
+        yield step.get("prepend") or step.get("content") or ""
+
+
+def _pre_tokenizer(spec):
+    """The names in the tables of the steps of the pre-tokenizer. Each step splits the parts of the one before."""
+    steps = cutting.steps(spec.get("pre_tokenizer"), "pretokenizers")
+    if [step.get("pattern", {}).get("Regex") for step in steps[:3]] == [*DEEPSEEK]:
+        if any(step["behavior"] != "Isolated" or step.get("invert") for step in steps[:3]) or (
+            steps[3:] and (len(steps) > 4 or steps[3]["type"] != "ByteLevel" or steps[3].get("use_regex", True))
+        ):  # the fast release ignores what follows the three
+            raise NoProof("no proof covers this use of DeepSeek's three splits")
+        yield "DeepSeek"
+        return
+    for step in steps:
+        kind, pattern = step["type"], step.get("pattern") or {}
+        if kind == "Split" and pattern.get("Regex") in cutting.PATTERNS:
+            if (step["behavior"], bool(step.get("invert"))) not in (("Isolated", False), ("Removed", True)):
+                raise NoProof(f"no proof covers {cutting.named(step)} with behavior {step['behavior']}")
+            yield cutting.PATTERNS[pattern["Regex"]]
+        elif kind == "ByteLevel":
+            if step.get("use_regex", True):
+                yield "GPT-2"
+        elif kind in RUNS:
+            yield kind
+        elif kind == "Metaspace":
+            # The fast release does the same before it searches added tokens in the normal form.
+            if any(token.get("normalized") for token in spec.get("added_tokens") or []):
+                raise NoProof("no proof covers Metaspace beside an added token that is searched in its normal form")
+            # The named release knows the first word by its place in the text before the normalizer removed some.
+            if step.get("prepend_scheme") == "first" and cutting.steps(spec.get("normalizer"), "normalizers"):
+                raise NoProof("no proof covers Metaspace before the first word behind a normalizer")
+        elif kind not in CUTS and not (kind == "Split" and pattern.get("String")):
+            raise NoProof(f"no proof covers the pre-tokenizer {cutting.named(step)}")
+
+
+def _of_bytes(spec):
+    """Whether the model gets a character for each byte."""
+    parts = ("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers")
+    return any(step["type"] == "ByteLevel" for part, key in parts for step in cutting.steps(spec.get(part), key))
+
+
+def _model(spec):
+    """Raise NoProof for a model that the releases apply in different ways.
+
+    WordPiece takes the longest entry, WordLevel the whole word. BPE merges the pair of the lowest rank, the leftmost
+    first. The algorithms differ, and give the same if ids are unique, which the fast release requires: a merge is then
+    known by its result. Unigram adds scores, which the two releases parse differently.
+    """
+    model = spec["model"]
+    kind = model.get("type")
+    if kind not in ("BPE", "WordPiece", "WordLevel"):
+        raise NoProof(f"no proof covers the model {kind}")
+    for flag in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if kind == "BPE" and model.get(flag):
+            raise NoProof(f"no proof covers {flag} {model[flag]!r}")
+    if kind == "BPE" and _of_bytes(spec) and model.get("ignore_merges"):
+        # A whole word may be such an entry; an added token is found before.
+        added = {token["content"] for token in spec.get("added_tokens") or [] if not token.get("normalized")}
+        for entry in model["vocab"]:
+            if len(entry) > 1 and not cutting.symbols().keys() >= {*entry} and entry not in added:
+                raise NoProof(f"the entry {entry!r} has a character that stands for no byte")
+
+
+def _added_tokens(spec):
+    """Raise NoProof for added tokens that the releases search in different ways.
+
+    Without the flags `single_word` and `rstrip` both take the leftmost, then the longest match, and go on behind it.
+    With one first byte for all, the fast release searches what they have in common, and goes on behind each place.
+    """
+    tokens = [token for token in spec.get("added_tokens") or [] if token["content"]]
+    for token in tokens:
+        for flag in ("single_word", "rstrip"):
+            if token.get(flag):
+                raise NoProof(f"no proof covers the added token {token['content']!r} with {flag}")
+        if token.get("normalized") and cutting.steps(spec.get("normalizer"), "normalizers"):
+            raise NoProof(f"the added token {token['content']!r} is searched in its normal form")
+    for normalized in (False, True):
+        contents = [one["content"].encode() for one in tokens if bool(one.get("normalized")) == normalized]
+        common = os.path.commonprefix(contents)
+        if common[:1] and common[:1] in common[1:]:
+            raise NoProof(f"all added tokens begin with {common!r}, which may overlap itself")
+    vocabulary = spec["model"]["vocab"]
+    own = [one["id"] for one in tokens if one["content"] not in vocabulary]
+    if own != sorted(own):
+        raise NoProof("the added tokens are not in the order of their ids")
+
+
+def of_entries(spec, fast, named, ranges):
+    """The characters, (first, last), that two loaded releases take from different entries.
+
+    Raises NoProof if an added token gets different ids.
+    """
+    model, others = spec["model"], Alike(ranges).others
+    single, early = {}, set()
+    if model["type"] == "BPE" and _of_bytes(spec):
+        single = _single(model["vocab"])
+        early = _taken_early(model["merges"], {entry: one for entry, one in single.items() if entry != one})
+    added = [token["content"] for token in spec.get("added_tokens") or [] if token["content"]]
+    texts = [*added, *sorted({*single.values()})]
+    known = {*others(texts)}
+    for at, (one, other) in enumerate(zip(fast.encode(texts, False), named.encode(texts, False), strict=True)):
+        if one.tolist() != other.tolist() and at not in known:
+            if at < len(added):
+                raise NoProof(f"the added token {texts[at]!r} gets different ids")
+            early.add(texts[at])
+    return [(ord(one), ord(one)) for one in sorted(early)]
+
+
+def _single(vocabulary):
+    """{entry: character} of the entries of one character beyond ASCII, as bytes or as itself."""
+    byte_of, single = cutting.symbols(), {}
+    for entry in vocabulary:
+        if len(entry) <= 4:  # bytes of a character
+            text = bytes(map(byte_of.get, entry)).decode(errors="replace") if {*entry} <= byte_of.keys() else entry
+            if len(text) == 1 and not text.isascii():
+                single[entry] = text
+    return single
+
+
+def _taken_early(merges, single):
+    """The characters that the fast release takes at once, although a merge uses them before another makes them.
+
+    It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
+    does not look whether the whole character could be merged with another before its bytes are.
+    """
+    ranks, early, made = {}, set(), set()
+    for rank, merge in enumerate(merges):
+        left, right = pair = tuple(merge.split(" ") if isinstance(merge, str) else merge)
+        ranks[pair] = rank
+        early |= {part for part in pair if part in single and part not in made}
+        made.add(left + right)
+    made_by = {entry: states for entry in early if (states := _states(entry, ranks))}
+    ends = {part for states in made_by.values() for _, *parts in states for part in parts}
+    byte_of, from_left, from_right = cutting.symbols(), {}, {}
+    for (left, right), rank in ranks.items() if ends else ():
+        if right in ends and byte_of.get(left[-1], 255) < 0xC0:  # else no character ends there
+            from_left[right] = min(rank, from_left.get(right, rank))
+        if left in ends and not 0x80 <= byte_of.get(right[0], 128) < 0xC2:  # else no character begins there
+            from_right[left] = min(rank, from_right.get(left, rank))
+    never = len(merges)
+    return {
+        single[entry]
+        for entry, states in made_by.items()
+        if all(rank < from_left.get(first, never) and rank < from_right.get(last, never) for rank, first, last in states)
+    }
+
+
+def _states(entry, ranks):
+    """(rank of the next merge, first part, last part) while the bytes of a character merge; None if they do not."""
+    parts, states = [*entry], []
+    while len(parts) > 1:
+        pairs = [(ranks[pair], at) for at, pair in enumerate(zip(parts, parts[1:])) if pair in ranks]
+        if not pairs:
+            return None
+        rank, at = min(pairs)
+        states.append((rank, parts[0], parts[-1]))
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return states
+
+
+class Alike:
+    """Finds texts of which every character is alike in both releases. `ranges`: the others, sorted."""
+
+    STEP = 1 << 14  # characters at once: their codes stay in the cache of a core
+    SPANS = 6  # spans without other characters that are looked at first: the widest, in the order of their characters
+
+    def __init__(self, ranges):
+        import numpy as np
+
+        self.np = np
+        self.table = np.zeros(0x110000, bool)
+        for first, last in ranges:
+            self.table[first : last + 1] = True
+        codes = np.flatnonzero(self.table)
+        self.first = int(codes[0]) if len(codes) else 0x110000
+        basic = [*codes[codes < 0x10000].tolist(), 0x10000]
+        gaps = sorted(((after - before - 1, before + 1) for before, after in zip(basic, basic[1:])), reverse=True)
+        widest = sorted((start, size) for size, start in gaps[: self.SPANS] if size)
+        self.spans = [(np.uint16(start), np.uint16(size)) for start, size in widest]
+
+    def others(self, texts):
+        """The numbers of the texts with other characters."""
+        wide = [at for at, text in enumerate(texts) if not text.isascii()]
+        if not wide or not self._differs("".join([texts[at] for at in wide])):
+            return []
+        return [at for at in wide if self._differs(texts[at])]
+
+    def _differs(self, text):
+        np = self.np
+        for at in range(0, len(text), self.STEP):
+            part = text[at : at + self.STEP]
+            codes = np.frombuffer(part.encode("utf-16-le", "surrogatepass"), np.uint16)
+            if len(codes) > len(part):
+                codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), np.uint32)
+            elif codes.max() < self.first:
+                continue
+            else:
+                alike = codes < self.first
+                if any(np.logical_or(alike, codes - start < size, out=alike).all() for start, size in self.spans):
+                    continue
+            if self.table[codes].any():
+                return True
+        return False
