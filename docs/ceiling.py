@@ -34,7 +34,7 @@ class Worker:
         """Take units, and answer with (tokens, CPU-seconds) of each."""
         import worker as working
 
-        one = working.Worker(self.common, lambda **_: None)
+        one = working.Worker(self.common, lambda **_: None, working.Place())
         one.allow(1 << 32)
         while (unit := pipe.recv()) is not None:
             held = self.documents(unit) if self.way == "ceiling" else None
@@ -109,7 +109,7 @@ def main():
 
     working.settle()
     config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
-    config["named"] = args.named
+    config["named"] = None
     common = working.Common(config)
     import inputs
     import inventory

@@ -30,7 +30,30 @@ NEW = (
 )  # fmt: skip
 
 
-RUNS = ("a", "A", "aB", "1", " ", "\n", "\r\n", "\t", "!", "/", "'", "'s", "\u0301", "\u00e9", "中", "あ", "・", "ʰ", "\u00a0", "ǅ", "½", "ـ")
+RUNS = (
+    "a",
+    "A",
+    "aB",
+    "1",
+    " ",
+    "\n",
+    "\r\n",
+    "\t",
+    "!",
+    "/",
+    "'",
+    "'s",
+    "\u0301",
+    "\u00e9",
+    "中",
+    "あ",
+    "・",
+    "ʰ",
+    "\u00a0",
+    "ǅ",
+    "½",
+    "ـ",
+)
 
 
 def text(drawn, chance):
@@ -45,7 +68,9 @@ def text(drawn, chance):
     if chance.random() < 0.35:
         for _ in range(chance.randint(1, 4)):
             new = chr(chance.randint(*chance.choice(NEW)))
-            parts.append(chance.choice(("a{}b", " {} ", "{}\u0301", "e\u0301{}\u0316", "1{}", "'{}", "{}\n", "{}")).format(new))
+            parts.append(
+                chance.choice(("a{}b", " {} ", "{}\u0301", "e\u0301{}\u0316", "1{}", "'{}", "{}\n", "{}")).format(new)
+            )
         parts.append(drawn.text(3))
     return "".join(parts)
 
@@ -91,12 +116,15 @@ def main():
         except (Refused, same_ids.NoProof) as reason:
             reasons[str(reason).replace(str(path), "FILE")[:80]] += 1
             continue
-        both = encoder.Encoder(named, fast=fast, alike=same_ids.Alike(ranges))
+        both = encoder.Encoder(named, fast=fast, alike=same_ids.Alike(ranges, same_ids.suspects(spec, fast, ranges)))
         counts["tried"] += 1
         count = max(args.documents // len(files), 60) if args.only else 60
         texts = [text(drawn, chance) for _ in range(count)]
         texts = [one for one in texts if pipelines.encodable(named.tokenizer, one)]
-        counts["by named"] += len(both.others(texts))
+        others = both.alike.others(texts)
+        counts["by named"] += len(others)
+        counts["shown by ids"] += both.alike.suspects is not None
+        counts["not shown by ids"] += both.alike.others(texts, fast.encode(texts, True)) != others
         expected = named.encode(texts, True)
         for at, (right, got) in enumerate(zip(expected, both.encode(texts), strict=True)):
             counts["documents"] += 1

@@ -180,27 +180,24 @@ class Encoder:
         """The bytes per byte of a text that the fast release takes, or the only one."""
         return (self.fast or self.named).need_per_byte
 
-    def others(self, texts):
-        """The numbers of the texts that only the named release may encode, if there is a fast one."""
-        return self.alike.others(texts) if self.fast else []
-
-    def encode(self, texts, others=None):
-        """An array of ids (uint32) per text. `others`: what `others` returned for them, if that is known."""
-        arrays = self.plain(texts, self.special, others)
+    def encode(self, texts, allow=None):
+        """An array of ids (uint32) per text."""
+        arrays = self.plain(texts, self.special, allow)
         if self.append is not None:
             arrays = [self.np.concatenate((ids, self.append)) for ids in arrays]
         return arrays
 
-    def plain(self, texts, special, others=None):
+    def plain(self, texts, special, allow=None):
+        """The same without the id after each document. `allow`: called with the number of a text before the named
+        release encodes it, if there is a fast one."""
         if not self.fast:
             return self.named.encode(texts, special)
-        others = self.others(texts) if others is None else others
-        if not others:
-            return self.fast.encode(texts, special)
-        arrays = {at: self.named.encode([texts[at]], special)[0] for at in others}
-        alike = [text for at, text in enumerate(texts) if at not in arrays]
-        rest = iter(self.fast.encode(alike, special) if alike else ())
-        return [arrays[at] if at in arrays else next(rest) for at in range(len(texts))]
+        arrays = self.fast.encode(texts, special)
+        for at in self.alike.others(texts, arrays):
+            if allow:
+                allow(at)
+            arrays[at] = self.named.encode([texts[at]], special)[0]
+        return arrays
 
     def edges(self):
         """The ids before and after the ids of every document. Raises Refused if they are ambiguous."""

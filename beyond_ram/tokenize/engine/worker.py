@@ -23,6 +23,7 @@ TRIM_EVERY = 1 << 22  # bytes of input
 LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
 WHOLE_PIECES = 2  # documents up to this many pieces are encoded whole, because a piece and a rest take longer
 SLACK = 16 << 20  # address space that a worker takes and does not use: stacks of threads, buffers
+SLOWER = "the release whose ids it gets encodes it, because the faster one knows other characters"
 GROWTH = 33  # bytes that a character may become: U+FDFA, decomposed
 
 
@@ -234,7 +235,7 @@ class Common:
         except (same_ids.NoProof, Refused) as reason:
             return named, None, None, str(reason)
         inputs.trim()
-        return named, fast, same_ids.Alike(ranges), ""
+        return named, fast, same_ids.Alike(ranges, same_ids.suspects(spec, fast, ranges)), ""
 
 
 class Worker:
@@ -349,15 +350,20 @@ class Worker:
 
     def small(self, batch, start, stop, part):
         """Encode some texts of a batch at once."""
+        from trouble import NeedsMemory
+
         texts = batch.texts[start:stop]
         if not texts:
             return
-        for at in (others := self.encoder.others(texts)):
-            where = batch.where(start + at)
-            self.demand(self.size(texts[at]), where, "the slower release encodes it", by_named=True)
-        self.by_named += len(others)
+
+        def allow(at):
+            self.by_named += 1
+            self.demand(self.size(texts[at]), batch.where(start + at), SLOWER, by_named=True)
+
         try:
-            arrays = self.encoder.encode(texts, others)
+            arrays = self.encoder.encode(texts, allow)
+        except NeedsMemory:
+            raise
         except BaseException:
             self.refuse(batch)
             raise
@@ -379,7 +385,7 @@ class Worker:
     def stream(self, document, part):
         """Encode one large document: in pieces if a proof covers it, else whole if the memory suffices."""
         import cutting
-        from trouble import Refused
+        from trouble import NeedsMemory, Refused
 
         if self.rules is None:
             self.whole(document, part)
@@ -387,16 +393,21 @@ class Worker:
         no_cut = "it has no place to cut for very long"
 
         def encoded(piece):
-            nonlocal by_named
-            others = self.encoder.others([piece])
-            by_named = by_named or bool(others)
+            def allow(_):
+                nonlocal by_named
+                by_named = True
+                if large:
+                    self.demand(self.size(piece), document.where, SLOWER, by_named=True)
+
             large = len(piece) > WHOLE_PIECES * cutting.PIECE
             if large:
-                self.demand(self.size(piece), document.where, no_cut, bool(others))
+                self.demand(self.size(piece), document.where, no_cut)
             try:
                 if large:
-                    return self.alone(lambda texts: self.encoder.plain(texts, False, others), piece)
-                return self.encoder.plain([piece], False, others)[0]
+                    return self.alone(lambda texts: self.encoder.plain(texts, False, allow), piece)
+                return self.encoder.plain([piece], False, allow)[0]
+            except NeedsMemory:
+                raise
             except BaseException as error:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
 
@@ -420,7 +431,7 @@ class Worker:
         part.end()
 
     def whole(self, document, part):
-        from trouble import Refused
+        from trouble import NeedsMemory, Refused
 
         why = f"it is encoded whole, because {self.why}"
         self.demand(document.whole_bytes or 0, document.where, why)  # before it is read
@@ -431,11 +442,15 @@ class Worker:
             self.demand(size, document.where, f"{why}, at least")
         text = "".join(texts)
         del texts
-        others = self.encoder.others([text])
-        self.demand(size, document.where, why, bool(others))
-        self.by_named += len(others)
+
+        def allow(_):
+            self.by_named += 1
+            self.demand(size, document.where, f"{why}, and {SLOWER}", by_named=True)
+
         try:
-            ids = self.alone(lambda texts: self.encoder.encode(texts, others), text)
+            ids = self.alone(lambda texts: self.encoder.encode(texts, allow), text)
+        except NeedsMemory:
+            raise
         except BaseException as error:
             raise Refused(f"{document.where}: {reason(text, error)}") from None
         self.characters += len(text)

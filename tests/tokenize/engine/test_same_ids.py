@@ -1,0 +1,124 @@
+"""Ids by two releases: files and characters for which both give the same, and random attacks on that."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.tokenize import encoders
+from tests.tokenize.conftest import ENGINE, HERE, interpreter
+from tests.tokenize.engine.fuzzing import DOCUMENTS, SEED, released
+from tests.tokenize.engine.test_cutting import BYTES, NFD, PATTERNS, added, sequence, split
+
+sys.path.append(str(ENGINE))
+import same_ids
+
+RELEASES = json.loads(same_ids.TABLES.read_text(encoding="utf-8"))["releases"]
+
+
+def spec(**parts: Any) -> dict[str, Any]:
+    """Return the parts of a tokenizer file that have to be proved: BPE behind the split of Llama 3."""
+    model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
+    return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
+
+
+def bpe(**flags: Any) -> dict[str, Any]:
+    return {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": [], **flags}
+
+
+def replaced(pattern: dict[str, str], content: str = "x") -> dict[str, Any]:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+# Where the releases give other ids; each was tried with both.
+DIFFERENT = {
+    "ends of words": spec(model=bpe(end_of_word_suffix="</w>")),
+    "parts of words": spec(model=bpe(continuing_subword_prefix="##")),
+    "an entry of no byte": spec(model=bpe(vocab={"a": 0, "中x": 1}, ignore_merges=True)),
+    "scores": spec(model={"type": "Unigram", "vocab": [["a", 0.0]]}),
+    "another pattern": spec(
+        pre_tokenizer={"type": "Split", "pattern": {"Regex": r"\w+"}, "behavior": "Isolated", "invert": False}
+    ),
+    "more digits": spec(
+        pre_tokenizer=sequence(
+            {**split("Llama 3"), "pattern": {"Regex": PATTERNS["Llama 3"].replace("{1,3}", "{1,2}")}}, BYTES
+        )
+    ),
+    "another behavior": spec(pre_tokenizer={**split("Llama 3"), "behavior": "MergedWithNext"}),
+    "DeepSeek's splits, and digits": spec(
+        pre_tokenizer=sequence(
+            *({**split("Llama 3"), "pattern": {"Regex": one}} for one in same_ids.DEEPSEEK),
+            {"type": "Digits", "individual_digits": True},
+        )
+    ),
+    "nothing replaced": spec(normalizer=replaced({"String": ""})),
+    "the start of a line replaced": spec(normalizer=replaced({"Regex": "^a"})),
+    "nothing in front": spec(normalizer={"type": "Prepend", "prepend": ""}),
+    "a character of the tables put in": spec(normalizer=replaced({"String": "a"}, "\u017f")),
+    "a whole word": spec(added_tokens=[added("a", single_word=True)]),
+    "blanks behind": spec(added_tokens=[added("A", rstrip=True), added(" B")]),
+    "a start that overlaps itself": spec(added_tokens=[added("aab")]),
+    "not in the order of ids": spec(added_tokens=[{**added("x"), "id": 3}, {**added("y"), "id": 2}]),
+    "searched in the normal form": spec(normalizer=NFD, added_tokens=[added("x", normalized=True)]),
+    "Metaspace and searched in the normal form": spec(
+        pre_tokenizer={"type": "Metaspace", "replacement": "\u2581"}, added_tokens=[added("x", normalized=True)]
+    ),
+    "the first word behind a normalizer": spec(
+        normalizer=NFD, pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first"}
+    ),
+    "an unknown shape": spec(normalizer={"kind": "NFC"}),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_pipelines_without_a_proof_go_to_the_named_release(name: str) -> None:
+    with pytest.raises(same_ids.NoProof):
+        same_ids.characters(DIFFERENT[name], *RELEASES)
+
+
+def test_proof_is_of_two_releases_alone() -> None:
+    assert (0x17F, 0x17F) in same_ids.characters(spec(), *RELEASES)
+    with pytest.raises(same_ids.NoProof, match="were compared"):
+        same_ids.characters(spec(), RELEASES[0], "0.23.2")
+    assert encoders.release("encoder-0.23") == RELEASES[1], "tests/tokenize/characters.py --write compares new releases"
+
+
+def test_character_that_a_merge_uses_too_early_is_found() -> None:
+    """The fast release takes the character at once; the named one has not made it when the merge comes."""
+    single = {"\u00c3\u00a9": "\u00e9"}
+    late = [["a", "\u00c3\u00a9"], ["b", "a"], ["\u00c3", "\u00a9"]]
+    assert same_ids._taken_early(late, single) == {"\u00e9"}
+    assert same_ids._taken_early([late[2], *late[:2]], single) == set()
+    assert same_ids._taken_early([["a", "\u00c3"], *late], single) == set()  # its first byte may be taken before
+
+
+def tried(script: str, *arguments: object) -> dict[str, Any]:
+    command = [interpreter(encoders.FAST), HERE / script, ENGINE, encoders.packages(encoders.NAMED), *arguments]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("only", [False, True], ids=["random pipelines", "files of packages"])
+def test_texts_have_the_ids_of_the_named_release(
+    only: bool, families: dict[str, Path], shared: Path, tmp_path: Path
+) -> None:
+    """`BEYOND_RAM_FUZZ` sets the number of documents."""
+    files = released(shared) if only else [*families.values()]
+    if not files:
+        pytest.skip("no package index")
+    counts = tried("alike.py", tmp_path, SEED, DOCUMENTS, *(["--only"] if only else []), *files)
+    assert counts["wrong texts"] == [], f"seed {SEED}: {counts}"
+    assert counts["documents"] > DOCUMENTS / 2 and 0 < counts["by named"] < counts["documents"]
+    assert counts["shown by ids"] and not counts["not shown by ids"]
+
+
+@pytest.mark.slow
+def test_characters_of_the_tables_are_those_that_differ() -> None:
+    """All that are listed, their neighbours, and one in 4,999 others."""
+    assert not any(tried("characters.py", "--every", 4999).values())
