@@ -5,7 +5,6 @@ import glob
 import os
 import re
 import resource
-import sys
 from pathlib import Path
 
 from .options import limit, number

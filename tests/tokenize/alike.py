@@ -57,8 +57,11 @@ RUNS = (
 
 
 def text(drawn, chance):
-    """Draw a text. One in three has runs longer than a block of a splitter that looks at 64 bytes at once, at any place;
-    one in three has new characters, alone, with marks, and beside letters."""
+    """Draw a text.
+
+    One in three has runs longer than a block of a splitter that looks at 64 bytes at once, at any place. One in three
+    has new characters: alone, with marks, and beside letters.
+    """
     parts = [drawn.text(chance.randint(3, 40))]
     if chance.random() < 0.35:
         for _ in range(chance.randint(1, 8)):

@@ -2,11 +2,11 @@
 
     python characters.py ENGINE NAMED [--write] [--every N]
 
-The interpreter of the fast release runs it; NAMED is the folder of packages with the other one. Each step of a tokenizer
-file encodes every character in `CONTEXT`: alone, twice, and beside what its Unicode properties act on (letters of both
-cases, digits, punctuation, blanks, line breaks, an apostrophe, marks of several combining classes, letters that compose
-with marks). The ids show the bytes after the step, and where it splits: an entry of two bytes exists for each pair that
-may stand at the border of two characters. Without `--write` it prints the characters that the file lacks.
+The interpreter of the fast release runs it; NAMED is the folder of packages with the other one. Each step of a
+tokenizer file encodes every character in `CONTEXT`: alone, twice, beside what its Unicode properties act on (letters
+of both cases, digits, punctuation, blanks, line breaks, an apostrophe, marks of several combining classes, letters that
+compose with marks). The ids show the bytes after the step, and where it splits: an entry of two bytes exists for each
+pair that may stand at the border of two characters. Without `--write` it prints the characters that the file lacks.
 """
 
 import argparse
@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 CONTEXT = (
-    "{0}a{0}a1{0}1!{0}! {0} {0}{0}\n{0}\n'{0} '{0}A{0}\u0301\u0316{0}e\u0301{0}e\u0345{0}\u0627{0}\u4e00{0}\u4e00\u03b1{0}"
-    "\u00bd{0}{0}'{0}a'{0}A\u3042{0}\u3042\u30fb{0}\u30fb!{0}a"
+    "{0}a{0}a1{0}1!{0}! {0} {0}{0}\n{0}\n'{0} '{0}A{0}\u0301\u0316{0}e\u0301{0}e\u0345{0}\u0627{0}\u4e00{0}\u4e00"
+    "\u03b1{0}\u00bd{0}{0}'{0}a'{0}A\u3042{0}\u3042\u30fb{0}\u30fb!{0}a"
 )
 FEW = "a{0}a{0}{0} 1{0}'{0}\u0301{0}\u0316{0}"  # for characters in planes that no version of Unicode uses
 USED = ((0, 0x3FFFF), (0xE0000, 0xE01EF))

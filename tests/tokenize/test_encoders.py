@@ -64,7 +64,7 @@ def test_ids_are_those_of_the_stable_release(families: dict[str, Path], summary:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["llama3", "llama2", "mistral", "bert", "characters", "whisper", "t5", "roberta"])
 def test_family_has_the_ids_of_the_stable_release(family: str, families: dict[str, Path], summary: Summary) -> None:
-    """Without a proof for a step (Unigram), or where the fast release refuses the file, the stable one encodes alone."""
+    """Without a proof (Unigram), or where the fast release refuses the file, the stable one encodes alone."""
     both, stable = summary(families[family]), summary(families[family], *STABLE)
     assert both["digest"] == stable["digest"]
     assert (FAST in both["encoded_by"]) == (family not in ("t5", "roberta")), both["said"]

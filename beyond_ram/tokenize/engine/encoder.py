@@ -63,8 +63,8 @@ class Size:
 class Release:
     """A tokenizer file as a release of tokenizers loads it, without truncation and padding.
 
-    `arrays`: whether an encoding consists of its ids and little else; `need_per_byte`: the maximum bytes of addresses to
-    encode a whole document, per byte of its normal form. Raises Refused if the release cannot take the file.
+    `arrays`: whether an encoding consists of its ids and little else; `need_per_byte`: the maximum bytes of addresses
+    to encode a whole document, per byte of its normal form. Raises Refused if the release cannot take the file.
     """
 
     def __init__(self, path, spec, library=tokenizers):

@@ -14,7 +14,6 @@ lack. One difference has no proof: the fast release finds entries by digests (do
 
 import itertools
 import json
-import os
 import re
 from pathlib import Path
 
@@ -158,7 +157,9 @@ def _added_tokens(spec):
             raise NoProof(f"the added token {token['content']!r} is searched in its normal form")
     for normalized in (False, True):
         contents = [one["content"].encode() for one in tokens if bool(one.get("normalized")) == normalized]
-        common = os.path.commonprefix(contents)
+        common = contents[0] if contents else b""
+        while not all(one.startswith(common) for one in contents):
+            common = common[:-1]
         if common[:1] and common[:1] in common[1:]:
             raise NoProof(f"all added tokens begin with {common!r}, which may overlap itself")
     vocabulary = spec["model"]["vocab"]
@@ -235,7 +236,7 @@ def _states(entry, ranks):
     """(rank of the next merge, first part, last part) while the bytes of a character merge; None if they do not."""
     parts, states = [*entry], []
     while len(parts) > 1:
-        pairs = [(ranks[pair], at) for at, pair in enumerate(zip(parts, parts[1:])) if pair in ranks]
+        pairs = [(ranks[pair], at) for at, pair in enumerate(itertools.pairwise(parts)) if pair in ranks]
         if not pairs:
             return None
         rank, at = min(pairs)

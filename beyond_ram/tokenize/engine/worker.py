@@ -162,8 +162,8 @@ class Stopped(Exception):
 class Common:
     """State that workers share before they start: a tokenizer and its properties. Raises Refused.
 
-    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes. `why_encoder`: why no
-    fast release encodes, or ids are of another release than the one asked for; or "".
+    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes. `why_encoder`: why
+    no fast release encodes, or ids are of another release than the one asked for; or "".
     """
 
     def __init__(self, config):
