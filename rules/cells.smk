@@ -96,12 +96,16 @@ def request_mb(cell, attempt):
 LADDERS = CONFIG.running_ladders()
 
 
-@functools.cache
-def named_cells():
-    """The cells of all version ladders with their named versions."""
-    versions = [(ladder, version) for ladder in LADDERS.values() for version in ladder.versions]
-    cells = [cell for one, version in versions for cell in one.cells(CONFIG.cells(one.experiment), version)]
-    return list(dict.fromkeys(cells))
+def cells_of_ladders():
+    """The first repeat of each cell over which a version ladder runs."""
+    names = dict.fromkeys(ladder.experiment for ladder in LADDERS.values())
+    return [cell for name in names for cell in CONFIG.cells(name) if cell.rep == 1]
+
+
+def varied_cells():
+    """These cells with the named versions."""
+    named = [(ladder, version) for ladder in LADDERS.values() for version in ladder.versions]
+    return [varied for one, version in named for varied in one.cells(CONFIG.cells(one.experiment), version)]
 
 
 @functools.cache
@@ -126,8 +130,6 @@ def cells_to_repeat():
 def places_of(repeat):
     """The place of each cell within a repeat: random, but cells of an experiment follow each other."""
     cells = {name: {(name, cell.axes): None for cell in CONFIG.cells(name)} for name in CONFIG.run()}
-    for cell in named_cells():
-        cells[cell.experiment][cell.experiment, cell.axes] = None
     blocks = [order.Block(name, tuple(of)) for name, of in cells.items()]
     return {cell: place for place, cell in enumerate(order.order(blocks, repeat, ORDER_SEED))}
 
@@ -156,7 +158,7 @@ def runs_for(output, files):
     """run.json of some runs, for a job that stamps in its last output all that it reads, and those that it makes itself.
 
     Whatever their times, runs of other code are made again. If one has another content, or one that the job made itself
-    is gone or of other code, the job runs again.
+    is gone or of other code than theirs, the job runs again.
     """
     stamps, codes = outdated.stamps(made(output)[-1]), set()
     changed = outdated.changed(RUNS, stamps)
@@ -168,7 +170,7 @@ def runs_for(output, files):
         if (code or record in changed) and code != code_of_cell(cell_of(run)):
             workflow.dag.forcefiles.add(file)
     made_files = [file for record in stamps for file in run_files(os.path.dirname(record))]
-    other_code = any(changed.get(record, stamp.code) not in codes for record, stamp in stamps.items())
+    other_code = codes and any(changed.get(record, stamp.code) not in codes for record, stamp in stamps.items())
     if changed or other_code or not all(map(os.path.exists, made_files)):
         workflow.dag.forcefiles.update(output)
     return available(files)

@@ -27,7 +27,6 @@ from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.measure import order
 from beyond_ram.run_files import RUN_FILES
-from beyond_ram.stacks import variants
 
 # Snakemake lists the files of its command line first. They override all but --config.
 GIVEN_FILES = workflow.overwrite_configfiles
@@ -107,24 +106,21 @@ def run_jsons(name):
 
 
 def lock_of(stack):
-    """The lock of a stack; that of a varied stack is made by rule `variant`."""
-    return f".stacks/locks/{stack}.txt" if variants.is_variant(stack) else f"envs/{stack}.txt"
+    return f"envs/{stack}.txt"
 
 
 def conda_of(stack):
-    """The conda file of a stack; a varied stack has its own environment instead."""
-    return f"../envs/{'driver' if variants.is_variant(stack) else stack}.yaml"
+    return f"../envs/{stack}.yaml"
 
 
 def environment_of(stack):
     """The environment that a stack needs, unless conda makes it."""
-    by_conda = CONDA and not variants.is_variant(stack)
-    return [] if by_conda else f".stacks/{stack}/beyond-ram.lock"
+    return [] if CONDA else f".stacks/{stack}/beyond-ram.lock"
 
 
 def python_of(stack, alone=True):
     """The interpreter of a stack, or of the conda environment of a job that has its stack alone."""
-    if not CONDA or variants.is_variant(stack):
+    if not CONDA:
         return f".stacks/{stack}/bin/python"
     if alone:
         return "python"
@@ -144,9 +140,7 @@ def lock_to_build(stack):
 
 
 def lock_digest(stack):
-    """The digest of a stack's lock; for a varied stack, of what its lock is made from."""
-    base = variants.parts_of(stack)[0] if variants.is_variant(stack) else None
-    return digest((f"envs/{base}.txt", f"envs/{base}.in") if base else (lock_of(stack),), workflow.basedir)
+    return digest((lock_of(stack),), workflow.basedir)
 
 
 def code_beside(program, *modules):

@@ -1,8 +1,8 @@
-"""Version ladders: one package varies, everything else is locked; steps are bisected to two neighbouring releases.
+"""Version ladders: one package varies, everything else is locked; a search finds the releases that changed a metric.
 
-Needs: a package index, runs of the named versions. Makes: locks of varied stacks, runs of the versions between, table
-`ladders`, a figure. Always holds: a varied stack differs from its base only in this package and what it needs, and lists
-what moved; versions that cannot be locked are not run; one job runs all versions between, and uses those on disk again.
+Needs: a package index, the data of the cells. Makes: locks of varied stacks and their runs, table `ladders`, a figure.
+Always holds: a varied stack differs from its base only in this package and what it needs, and lists what moved; versions
+that cannot be locked are not run; one job runs all versions, and uses those on disk again.
 """
 
 OUTPUT_OF_LADDERS = *table("ladders"), f"{RESULTS}/ladders/stamps.json"
@@ -10,24 +10,6 @@ OUTPUT_OF_LADDERS = *table("ladders"), f"{RESULTS}/ladders/stamps.json"
 
 wildcard_constraints:
     ladder="|".join(LADDERS) or "-",
-    variant=r"[^/+]+\+[^/]+",
-
-
-rule variant:
-    input:
-        lock=lambda w: f"envs/{variants.parts_of(w.variant)[0]}.txt",
-        requirements=lambda w: f"envs/{variants.parts_of(w.variant)[0]}.in",
-    output:
-        ".stacks/locks/{variant}.txt",
-    log:
-        f"{RESULTS}/logs/stacks/{{variant}}.lock.log",
-    priority: BEFORE_RUNS
-    conda:
-        "../envs/driver.yaml"
-    params:
-        base=lambda w: lock_digest(w.variant),
-    shell:
-        "beyond-ram stack vary {wildcards.variant:q} {output:q} 2> {log:q}"
 
 
 rule releases:
@@ -48,22 +30,22 @@ rule releases:
 rule ladder:
     input:
         releases=[f"{RESULTS}/ladders/{name}/releases.json" for name in LADDERS],
-        runs=lambda w: runs_for(OUTPUT_OF_LADDERS, [f"{RUNS}/{cell.path}/run.json" for cell in named_cells()]),
-        reads=lambda w: needs_of(named_cells()),
+        runs=lambda w: runs_for(OUTPUT_OF_LADDERS, []),
+        reads=lambda w: needs_of(cells_of_ladders()),
     output:
         **dict(zip(("csv", "parquet", "stamps"), OUTPUT_OF_LADDERS)),
     log:
         f"{RESULTS}/logs/tables/ladders.log",
-    priority: BEFORE_RUNS
+    priority: 1  # after the runs of the cells
     conda:
         "../envs/driver.yaml"
     resources:
         slots=ALL_SLOTS,
-        mem_mb=lambda w, attempt: request_of_largest_mb(named_cells(), attempt),
+        mem_mb=lambda w, attempt: request_of_largest_mb(varied_cells(), attempt),
     params:
         results=lambda w: RESULTS,
         ladders={name: ladder.model_dump(mode="json") for name, ladder in LADDERS.items()},
-        cells=lambda w: how_to_run(named_cells()),
+        cells=lambda w: how_to_run(cells_of_ladders()),
         code=lambda w: code_of("scripts/ladder.py"),
     script:
         "../scripts/ladder.py"

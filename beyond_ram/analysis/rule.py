@@ -22,6 +22,13 @@ def metric_of(name: str, better: Literal["lower", "higher", "neither"] | None = 
     return Metric(better or METRICS[name].direction, least, share, name == FAILED, must_be_decided(name))
 
 
+def searched(names: Iterable[str]) -> tuple[dict[str, Metric], frozenset[str]]:
+    """What the rule is asked in a search, and which of these are clocks, whose smallest change is twice as large."""
+    metrics = list(names)
+    clocks = frozenset(name for name in metrics if not must_be_decided(name) or METRICS[name].unit == "s")
+    return {name: metric_of(name, times=2 if name in clocks else 1) for name in metrics}, clocks
+
+
 def threshold_in_words(metric: str) -> str:
     """The smallest change of a metric that is better or worse."""
     if metric == FAILED:

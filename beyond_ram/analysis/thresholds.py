@@ -10,9 +10,6 @@ SHARE = 0.05
 """Share of the baseline, for comparisons of two ways to do the same work."""
 LEAST = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
 """Smallest difference in the metric's unit."""
-STEP_SHARE = 0.05
-"""Share of the larger side, for steps between two versions. A step of single runs cannot be confirmed. It is
-bisected if it is twice this share and twice LEAST."""
 EPOCH_SHARE, EPOCH_BYTES = 0.01, 500_000
 """Growth per epoch: the larger of this share of an epoch's input and this many bytes."""
 GROWN_BYTES, GROWN_SHARE = 16e6, 0.05

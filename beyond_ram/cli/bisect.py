@@ -49,13 +49,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
-    from ..analysis.rule import metric_of, must_be_decided
+    from ..analysis.rule import searched
     from ..bisect.ladder import Bisection, Ladder, range_of
     from ..bisect.result import REQUIRED, Result
     from ..measure.campaign import opened
     from ..measure.screen import ANSWER, OUTCOME
     from ..measure.search import Search
-    from ..metrics import METRICS
     from ..stacks import index
 
     script, words, inline = script_of(arguments)
@@ -75,10 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
                             _asked(arguments))  # fmt: skip
             campaign.once = ladder.run
             ladder.begin()
-            clocks = frozenset(name for name in numbers if not must_be_decided(name) or METRICS[name].unit == "s")
-            asked = {name: metric_of(name, times=2 if name in clocks else 1) for name in numbers}
             yanked = [one.text for one in releases.releases if one.yanked]
-            search = Search(script.name, releases.versions, asked, campaign.seed, texts, clocks, yanked)
+            search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked)
             policy = Bisection(search, releases)
             campaign.run(policy, budget_s)
             result = Result(policy, ladder, numbers if arguments.metric else REQUIRED)

@@ -38,11 +38,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     add_json_to(comparing)
     comparing.set_defaults(run=_diff)
 
-    varying = actions.add_parser("vary", help="lock BASE+PACKAGE-VERSION, with one package changed (called by rules)")
-    varying.add_argument("name")
-    varying.add_argument("lock", type=Path)
-    varying.set_defaults(run=_vary)
-
     listing = actions.add_parser("releases", help="list the releases of a package, oldest first, as JSON")
     listing.add_argument("package")
     listing.add_argument("prereleases", nargs="*", metavar="VERSION", help="prereleases to list too")
@@ -103,17 +98,6 @@ def _diff(arguments: argparse.Namespace) -> int:
     for line in in_columns(lines, left=3):
         print(line)
     print(f"{len(differing)} packages differ, all others are the same")
-    return 0
-
-
-def _vary(arguments: argparse.Namespace) -> int:
-    from ..stacks.variants import moved, reason, vary
-
-    vary(arguments.name, Path("envs"), arguments.lock)
-    if infeasible := reason(arguments.lock):
-        print(f"{arguments.name} cannot be: {infeasible}", file=sys.stderr)
-    if other := moved(arguments.lock):
-        print(f"{arguments.name}: moved too: {other}", file=sys.stderr)
     return 0
 
 

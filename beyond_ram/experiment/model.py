@@ -25,11 +25,13 @@ class VersionLadder(Strict):
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="The package whose version varies."
     )
-    versions: Annotated[list[str], Field(min_length=2)] = Field(description="Versions to start with, oldest first.")
+    versions: Annotated[list[str], Field(min_length=2)] = Field(
+        description="The first and the last version, and those between that are run in any case; oldest first."
+    )
     metrics: Annotated[list[str], Field(min_length=1)] = Field(
         ["grown_anon_bytes", "peak_grown_anon_bytes"], description="Metrics in which to search for steps."
     )
-    bisect: bool = Field(True, description="Whether to narrow each step down to two neighbouring releases.")
+    bisect: bool = Field(True, description="Whether to search all releases between; else only these versions.")
 
     def cells(self, cells: Sequence[Cell], version: str) -> list[Cell]:
         """The cells of the experiment with this version of the package in their stack."""

@@ -133,16 +133,17 @@ class Screen:
     def parts(self, one: Interval) -> list[Interval]:
         """The narrowest parts of an interval with a step that may have it: those suspected, else the largest change."""
         middle = self.middle(one)
-        if not middle or self.count(middle) < self.fewest or not self._words(middle, one.metric):
+        if not middle or self.count(middle) < self.fewest:
             return [one]
         halves = [Interval(one.metric, one.first, middle), Interval(one.metric, middle, one.second)]
         chosen = [half for half in halves if self.suspects(half)] or [max(halves, key=self.change)]
         return [part for half in chosen for part in self.parts(half)]
 
     def middle(self, one: Interval) -> str:
-        """The side in the middle of an interval; empty if there is none."""
+        """The side in the middle of an interval; empty if there is none, or if all have run without this metric."""
         first, second = self.sides.index(one.first), self.sides.index(one.second)
-        inside = [side for side in self.sides[first + 1 : second] if side not in self.skipped]
+        inside = [side for side in self.sides[first + 1 : second] if side not in self.skipped
+                  and (self.count(side) < self.fewest or self._words(side, one.metric))]  # fmt: skip
         return inside[len(inside) // 2] if inside else ""
 
     def split(self, metric: str) -> Interval:

@@ -12,7 +12,7 @@ from ..experiment import Cell, Job, parse, records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
 from ..files import DamagedError, end_of, write
-from ..metrics import derive
+from ..metrics import Events, Record, derive
 from ..shipped import FILES
 from ..stacks.locks import lock_sha256
 from ..text import last_line
@@ -106,16 +106,20 @@ def script_sha256(job: Job) -> str:
 def _ended(record: dict[str, Any], out: Path) -> Ended:
     outcome, errors = str(record["outcome"]), end_of(out / "stderr.txt")
     reason = reason_of(errors, record) if outcome == "failed" else ""
-    values = derive(record, records.events(out)) if outcome == "completed" else {}
     return Ended(
         outcome=f"failed: {_kind(reason)}" if reason else outcome,
         reason=reason,
         answer=record["work"].get("answer_sha256"),
-        values={name: float(value) for name, value in values.items() if isinstance(value, int | float)},
+        values=numbers_of(record, records.events(out)) if outcome == "completed" else {},
         record=record,
         started_at=record["started_at"] or 0.0,
         ended_at=(record["started_at"] or 0.0) + record["duration_s"],
     )
+
+
+def numbers_of(record: Record, events: Events) -> dict[str, float]:
+    """The metrics of a run that are numbers."""
+    return {name: float(value) for name, value in derive(record, events).items() if isinstance(value, int | float)}
 
 
 def apart(setting: Setting) -> Setting:

@@ -39,11 +39,13 @@ class Search:
     case: str
     sides: Sequence[str]
     metrics: Mapping[str, Metric]
+    clocks: frozenset[str]
     seed: int
     words: Sequence[str] = (OUTCOME, ANSWER)
-    clocks: frozenset[str] = frozenset()
     doubted: Sequence[str] = ()
     """Sides that the first pass has too, such as releases that were yanked."""
+    most: int = LOOKS[-1]
+    """Runs of each side of a pair, after which it stays undecided."""
     runs: Sequence[Run] = ()
     _decided: dict[tuple[Pair, int], dict[str, Decision]] = field(default_factory=dict)
     _screened_runs: int = -1
@@ -126,7 +128,7 @@ class Search:
         """The neighbours that the screen suspects; of two sides, these."""
         if self._are_two:
             return self._of_ends()
-        return self._pairs("confirm", self._followed, _SUSPECTED)
+        return self._pairs("confirm", self._screen, self._followed, _SUSPECTED)
 
     @functools.cached_property
     def ends(self) -> list[Pair]:
@@ -154,13 +156,13 @@ class Search:
         """The neighbours that only the ends have led to."""
         asked = {(pair.first, pair.second, metric) for pair in self.pairs for metric in pair.metrics}
         late = [one for one in self._behind_ends if (one.first, one.second, one.metric) not in asked]
-        pairs = self._pairs("confirm behind the ends", late, _BEHIND_ENDS)
+        pairs = self._pairs("confirm behind the ends", self._all, late, _BEHIND_ENDS)
         return [replace(pair, fewest=LATE_FEWEST) for pair in pairs]
 
-    def _pairs(self, name: str, intervals: Iterable[Interval], share: float) -> list[Pair]:
+    def _pairs(self, name: str, screen: Screen, intervals: Iterable[Interval], share: float) -> list[Pair]:
         places: dict[tuple[str, str], dict[str, None]] = {}
         for one in intervals:
-            if not self._all.middle(one):
+            if not screen.middle(one):
                 places.setdefault((one.first, one.second), {})[one.metric] = None
         return [Pair(f"{name} {first} {second}", first, second, tuple(metrics), share / len(places))
                 for (first, second), metrics in places.items()]  # fmt: skip
@@ -180,7 +182,7 @@ class Search:
 
     def _is_open(self, pair: Pair) -> bool:
         n = self._n(pair)
-        if n >= LOOKS[-1] or {pair.first, pair.second} & self.skipped.keys():
+        if n >= self.most or {pair.first, pair.second} & self.skipped.keys():
             return False
         if n not in LOOKS:
             return True

@@ -152,7 +152,7 @@ def search(case: Searched, seed: int) -> Search:
     g, runs, half = np.random.default_rng([46, seed]), list[Run](), case.sides // 2
     sizes = itertools.chain.from_iterable(case.noise(g) for _ in itertools.count())
     names = [f"{place:02}" for place in range(case.sides)]
-    policy = Search("simulated", names, {"memory": Metric(), "follows": Metric()}, seed, (OUTCOME,))
+    policy = Search("simulated", names, {"memory": Metric(), "follows": Metric()}, frozenset(), seed, (OUTCOME,))
     while blocks := policy.next(runs):
         for member, name in [(member, block.name) for block in blocks for member in block.members]:
             late, size = int(member.side) >= half, float(next(sizes))

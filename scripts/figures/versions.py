@@ -37,8 +37,8 @@ def plot(ladders):
 {answer(installed[installed["significant"].astype(bool)])}
 
 One package in several releases. All other packages are locked; a step names those that its releases force to move.
-Marks are medians of the runs, whiskers their minimum and maximum. Orange steps are confirmed within this session and
-above the threshold: they were bisected until both sides were neighbouring releases.
+Marks are medians of the runs, whiskers their minimum and maximum. Orange steps are confirmed by further runs of both
+sides in turn.
 {"".join(f"{sentence}. " for sentence in sentences)}
 """
     return figure, caption

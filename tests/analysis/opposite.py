@@ -25,7 +25,11 @@ from beyond_ram import making, outputs
 from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
+from beyond_ram.analysis.rule import searched
 from beyond_ram.experiment import AXES, WORKLOADS
+from beyond_ram.measure.ladders import steps_of
+from beyond_ram.measure.plan import Run as Searched
+from beyond_ram.measure.search import Search
 from beyond_ram.stacks.variants import is_variant, parts_of
 
 from .by_hand import Run
@@ -38,6 +42,8 @@ EXCHANGED = {"june-2023": "current", "stream-3.6": "stream-current", "threads": 
 EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
 # Versions have an order, so reversing them changes more than names.
 VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
+LADDER = 6
+"""Runs of each version of a ladder: a search decides after four, or after six where one fails."""
 # Locks are not measured and have no opposite.
 NO_LOCKS: dict[str, str] = {}
 _ORDERED: dict[Any, Any] = {VERSIONS[0]: VERSIONS[1]}
@@ -102,8 +108,9 @@ def study(repeats: int = 3, noise: float = NOISE) -> Study:
     return Study(
         [
             repeated(run, rep, place, noise)
-            for rep in range(1, repeats + 1)
+            for rep in range(1, (LADDER if repeats > 1 else 1) + 1)
             for place, run in enumerate(_single_runs())
+            if rep <= repeats or run[0]["cell"]["stack"] in VERSIONS
             if noise < WILD or (run[0]["completed_work"] and not _lost_rows(run))  # these have no noise
         ]
     )
@@ -240,12 +247,21 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
 
 
 def _version_ladder(runs: pd.DataFrame) -> pd.DataFrame:
-    from beyond_ram.analysis.ladders import ladders
-
+    """The table of a search that reads the varied runs in turn, until there are no more."""
     varied = runs[runs["stack"].map(is_variant)]
     parts = [parts_of(stack) for stack in varied["stack"]]
     varied = varied.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
-    return ladders("tokenizers", "tokenizers", ["grown_anon_bytes"], varied, sorted({v for _, _, v in parts}))
+    versions, metric, done = sorted({version for _, _, version in parts}), "grown_anon_bytes", list[Searched]()
+    lines = {version: group.to_dict("records") for version, group in varied.groupby("version")}
+    search = Search("tokenizers", versions, *searched([metric]), 1, ())
+    while blocks := search.next(done):
+        for member in blocks[0].members:
+            if not lines[member.side]:
+                return steps_of("tokenizers", "tokenizers", search, varied, versions)
+            line = lines[member.side].pop(0)
+            values = {metric: line[metric]} if line["completed_work"] else {}
+            done.append(Searched(member, 0, blocks[0].name, line["outcome"], values=values))
+    return steps_of("tokenizers", "tokenizers", search, varied, versions)
 
 
 def finding_sources() -> dict[str, findings.finding.Source]:

@@ -27,7 +27,7 @@ def result(folder: Path, runs: list[Run], **more: Any) -> Result:
     ladder: Any = SimpleNamespace(releases=RELEASES, notes=[], budget_s=60, campaign=campaign, locks={},
                                   never_imported=False, **more)  # fmt: skip
     metrics = {"end_kept_bytes": Metric(), "peak_kept_bytes": Metric()}
-    search = Search("mem.py", ["1", "2"], metrics, 1, (OUTCOME,))
+    search = Search("mem.py", ["1", "2"], metrics, frozenset(), 1, (OUTCOME,))
     search.next(runs)
     return Result(Bisection(search, RELEASES), ladder, tuple(metrics))
 

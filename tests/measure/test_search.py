@@ -45,7 +45,7 @@ class Fake:
 
 def search(once: Callable[[Member, int, str], Run], releases: int = 40, most: int = 10**6, **more: Any) -> Search:
     """A whole search, or its first `most` runs."""
-    policy = Search("case", [f"1.{n}" for n in range(releases)], METRICS, 1, clocks=frozenset({"wall"}), **more)
+    policy = Search("case", [f"1.{n}" for n in range(releases)], METRICS, frozenset({"wall"}), 1, **more)
     runs = list[Run]()
     while (blocks := policy.next(runs)) and len(runs) < most:
         runs += [once(member, 0, block.name) for block in blocks for member in block.members]
@@ -140,7 +140,7 @@ def test_step_is_asked_by_some_runs_and_answered_by_others() -> None:
 def test_search_goes_on_from_any_of_its_runs() -> None:
     """The next block depends on the runs alone."""
     whole = search(Fake(kept=lambda n: (150 if n >= 20 else 100) * MB))
-    other = Search("case", whole.sides, METRICS, 1, clocks=frozenset({"wall"}))
+    other = Search("case", whole.sides, METRICS, frozenset({"wall"}), 1)
     done, blocks = 0, list[str]()
     while found := other.next(whole.runs[:done]):
         for block in found:

@@ -11,7 +11,6 @@ from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
 from ..decide import LIKELY_SHARE
 from ..growth import in_words, text_read
-from ..ladders import effect_in_words
 from ..thresholds import ABSURD, SHARE
 from .finding import Advice, Effect, Finding, Kind, Scope
 
@@ -291,12 +290,21 @@ def _version_step(finding: Finding) -> Sentences:
     varied = f"{facts['package']} and what it needs ({facts['moved']}) differ" if facts["moved"] else ""
     varied = varied or f"Only {facts['package']} differs"
     neighbours = "neighbouring releases" if facts["neighbours"] else "releases"
-    step = {"ratio": effect.ratio, "low": effect.low, "high": effect.high, "from_value": effect.baseline}
     return (
         f"{METRICS[effect.metric].label} {verb} from {sides[0]} ({release}) to {sides[1]} ({to})",
         f"{varied} between these two {neighbours} in stack {facts['stack']}"
-        f"{_conditions(finding.scope)}: {effect_in_words(step, name, scale)}, n = {effect.n}.",
+        f"{_conditions(finding.scope)}: {_effect_in_words(effect, name, scale)}, n = {effect.n}.",
     )
+
+
+def _effect_in_words(effect: Effect, unit: str, scale: float) -> str:
+    """The ratio of a step with its interval. For bytes, or if the interval reaches below zero, the difference."""
+    if math.isnan(effect.low):
+        return "" if math.isnan(effect.ratio) else f"ratio {effect.ratio:.3g}"
+    if effect.low > 0 and scale == 1:
+        return f"ratio {effect.ratio:.3g} (95 % {effect.low:.3g} to {effect.high:.3g})"
+    change, low, high = ((end - 1) * effect.baseline / scale for end in (effect.ratio, effect.low, effect.high))
+    return f"{change:+,.4g} {unit} (95 % {low:+,.4g} to {high:+,.4g})"
 
 
 def _limit(finding: Finding) -> Sentences:

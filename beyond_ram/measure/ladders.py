@@ -1,0 +1,113 @@
+"""Version ladders: a run as the search reads it, and table `ladders`, with the steps that the search has confirmed."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+from ..analysis.decide import side
+from ..analysis.frame import axes
+from ..analysis.outcomes import COUNTS, tally
+from ..analysis.runs import runs as runs_table
+from ..decisions.rule import LOOKS
+from ..metrics import Records
+from ..stacks.variants import parts_of
+from . import cells
+from .plan import NOT_INSTALLABLE, Member, Run
+from .scripts import numbers_of
+from .search import Search
+
+_MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
+COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
+COLUMNS += ["ratio", "low", "high", "n", "significant", "whole", "neighbours", "infeasible", "moved", *COUNTS]
+
+MOST = LOOKS[3]
+"""Fresh runs of each side of a pair. A ladder has no budget, and what is undecided after these is close."""
+
+
+def run_of(run: cells.Run, member: Member, number: int, block: str) -> Run:
+    """A run of a cell as the search reads it."""
+    record, events = run
+    outcome = NOT_INSTALLABLE if record["outcome"] == "not_applicable" else str(record["outcome"])
+    values = numbers_of(record, events) if record["completed_work"] else {}
+    return Run(member, number, block, outcome, str(record.get("reason", "")), None, values)
+
+
+def steps_of(name: str, package: str, search: Search, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
+    """One line per two neighbouring measured versions of one cell, in the order of `releases`.
+
+    `runs` are the lines of `of_versions`. `significant`: the search has confirmed a step. If it has confirmed that the
+    first and the last version differ, and not where, they have a line of their own, `whole`. `neighbours` says that no
+    measurable release lies between. `infeasible` lists versions that could not be measured, with the resolver's reason
+    or why no run has a value. `moved` lists what else differs between the two, because one of them cannot be installed
+    otherwise. A version that could not be measured and lies between no two has its own line, without a step.
+    """
+    first = runs.iloc[0]
+    cell = {axis: first[axis] for axis in axes(runs) if axis != "stack"} | {"stack": first["base"]}
+    groups = {str(version): group for version, group in runs.groupby("version", sort=False)}
+    lines = []
+    for metric in search.metrics:
+        values = {version: side(groups[version], metric).values for version in search.sides if version in groups}
+        impossible = {version: _reason(groups[version], metric) for version, own in values.items() if not own}
+        measured = [version for version in values if version not in impossible]
+        steps = {(one.interval.first, one.interval.second): one for one in search.steps()
+                 if one.interval.metric == metric}  # fmt: skip
+        ends = {} if steps else {(pair.first, pair.second): one for pair in search.ends
+                                 for one in search.steps_of(pair) if one.interval.metric == metric}  # fmt: skip
+        alone = set(impossible)
+        for before, after in [*pairwise(measured), *(pair for pair in ends if {*pair} <= {*measured})]:
+            apart, step = _between(releases, before, after), (steps | ends).get((before, after))
+            alone -= {*apart}
+            both = [pd.Series(values[version]) for version in (before, after)]
+            lines.append(cell | {
+                "ladder": name, "factor": package, "metric": metric, "from_version": before, "to_version": after,
+                "from_value": both[0].median(), "to_value": both[1].median(),
+                **{f"{end}_value_{of}": getattr(one, of)() for end, one in zip(("from", "to"), both, strict=True)
+                   for of in ("min", "max")},
+                **(step.ratio if step else {}), "n": step.n if step else min(map(len, both)),
+                "significant": bool(step), "whole": (before, after) in ends,
+                "neighbours": all(version in impossible for version in apart),
+                "infeasible": "; ".join(f"{one}: {impossible[one]}" for one in apart if one in impossible),
+                "moved": _moved(*(_text(groups[version].iloc[0].get("moved")) for version in (before, after))),
+                **tally(groups[before], groups[after]),
+            })  # fmt: skip
+        lines += [
+            cell | {"ladder": name, "factor": package, "metric": metric, "from_version": version, "n": 0,
+                    "significant": False, "neighbours": False, "whole": False, **tally(groups[version]),
+                    "infeasible": f"{version}: {impossible[version]}"}
+            for version in impossible if version in alone
+        ]  # fmt: skip
+    table = pd.DataFrame(lines)
+    table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
+    return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
+
+
+def _between(releases: Sequence[str], before: str, after: str) -> Sequence[str]:
+    return releases[releases.index(before) + 1 : releases.index(after)]
+
+
+def of_versions(records: Records) -> pd.DataFrame:
+    """Table `runs` of a ladder, with columns `base` and `version`."""
+    table = runs_table(records)
+    parts = [parts_of(stack) for stack in table["stack"]]
+    return table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
+
+
+def _reason(runs: pd.DataFrame, metric: str) -> str:
+    """Why a version has no value: it cannot be installed, or no run has one."""
+    cannot = runs.loc[runs["outcome"] == "not_applicable", "reason"]
+    return str(cannot.iloc[-1]) if len(cannot) else tally(runs)["why"] or f"no run has {metric}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _moved(before: str, after: str) -> str:
+    """The differences between two variants, from the differences of each from the base."""
+    first, second = ({name: pins for name, *pins in _MOVE.findall(moved)} for moved in (before, after))
+    base = {name: pins[0] for name, pins in (first | second).items()}
+    sides = [(name, *(side.get(name, [pin])[-1] for side in (first, second))) for name, pin in sorted(base.items())]
+    return ", ".join(f"{name} {old} to {new}" for name, old, new in sides if old != new)
