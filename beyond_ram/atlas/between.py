@@ -9,8 +9,7 @@ from packaging.version import InvalidVersion, Version
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
 from . import tables
-from .steps import CONFIRMED, ONCE
-from .tables import Line, is_false, strength
+from .tables import CONFIRMED, ONCE, Line, strength
 
 NEWEST = "newest"
 
@@ -105,7 +104,7 @@ def changes(
     for library, completed in run.items():
         first, second = old.get(library), new.get(library)
         if first and second and first != second:
-            own = [step for step in steps if step["library"] == library and not is_false(step)]
+            own = [step for step in steps if step["library"] == library]
             every.append(_change(library, first, second, completed, own))
     return sorted(every, key=lambda one: (_largest(one.steps), not one.cases, not one.unchanged, one.library))
 

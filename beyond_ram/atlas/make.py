@@ -1,26 +1,66 @@
-"""Make the atlas: run every case with every release of its library, repeat the steps, write the tables."""
+"""Make the atlas: every case with every release of its library, by the search of `bisect`; then the tables."""
 
 import functools
+import re
+import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
+from ..analysis.rule import searched
+from ..bisect.ladder import Ladder, Range
+from ..decisions.rule import LOOKS
+from ..experiment import Cell
+from ..folders import remove
+from ..measure.campaign import BLOCKS, RUNS, Campaign
 from ..measure.cell import MeasuringError
-from ..measure.order import Block, order
-from ..measure.plan import Run
-from ..measure.screen import Step
+from ..measure.plan import Member, Run
+from ..measure.scripts import Ended, cell_of, read
+from ..measure.search import SCREEN, Search
 from ..stacks import differences, index
 from ..stacks.index import Release
 from ..stacks.locks import StackError
-from . import steps, tables
-from .bench import AGAIN, Bench, NotInstallableError, SpentError, median
+from . import tables
 from .cases import Case
 from .releases import chosen
+from .tables import CONFIRMED, NUMBERS, ONCE, REFUTED
 
-_SEED = 0
+TIMEOUT_S = 180.0
+"""Time limit of a case without a completed run. Cases take seconds."""
+_SEED, _MOST = 0, LOOKS[2]
+"""The most runs of each release to confirm a step."""
+# Tables are shown elsewhere, and the folder of an atlas can be moved between its runs.
+_IN_OUT = re.compile(r"/\S*?(?=/(?:private|stacks)/)")
+
+
+@dataclass
+class CaseLadder(Ladder):
+    """A case over releases. Runs of the same lock and script that are on disk are used again."""
+
+    show: Callable[[str], None] = lambda line: None
+    measured_runs: int = 0
+    """Number of runs that this call measured."""
+    _numbers: Counter[tuple[str, Member]] = field(default_factory=Counter)
+
+    def cell(self, member: Member, number: int, block: str) -> Cell:
+        """The cell of a run. Two releases that are compared have runs of their own, which follow one another."""
+        stack, name = f"{self.releases.package}-{member.side}", "atlas"
+        if block != SCREEN:
+            name = "-".join(["confirm", *block.split()[-2:]])
+            self._numbers[name, member] += 1
+            number = self._numbers[name, member]
+        return cell_of(name, stack, self.script, number)
+
+    def ended(self, cell: Cell, version: str) -> Ended:
+        """A run, from disk or measured now."""
+        if existing := read(self.setting(cell, version), self.out / RUNS):
+            return existing
+        self.show(f"{self.campaign.used_s / 60:.1f} min: {self.script.stem} with {self.releases.package} {version}")
+        self.measured_runs += 1
+        return super().ended(cell, version)
 
 
 @dataclass
@@ -32,152 +72,96 @@ class Atlas:
     """All cases of the folder. The tables keep lines only for these."""
     out: Path
     months: float
-    until: datetime | None
     budget_s: float
-    report_progress: Callable[[str], None] = lambda line: None
-    clock: Callable[[], float] = time.monotonic
-    spent: bool = False
-    """Whether the budget ran out."""
+    show: Callable[[str], None] = lambda line: None
+    out_of_budget: bool = False
     measured_runs: int = 0
     """Number of runs that this call measured."""
     trouble: list[str] = field(default_factory=list)
     """Failed locks and runs, each with its reason."""
-    _began: float = 0.0
 
     def make(self) -> None:
-        """Run everything that is not on disk: first the newest patches of all cases, then the other releases."""
-        self._began = self.clock()
-        listed = {library: self._listed(library) for library in dict.fromkeys(case.library for case in self.cases)}
-        for stage in (1, 2):
-            benches = list(self._benches(listed, stage))
-            for bench in sorted(benches, key=lambda one: len(one.releases) * len(one.cases)):
-                self._make(bench, listed[bench.library])
+        """Run everything that is not on disk. Environments are removed when the cases that share them are done."""
+        began, releases_of = time.monotonic(), functools.cache(self._releases)
+        for ground, group in groupby(sorted(self.cases, key=lambda case: case.ground), key=lambda case: case.ground):
+            out = self.out / ground
+            out.mkdir(exist_ok=True)
+            (out / BLOCKS).unlink(missing_ok=True)
+            for case in group:
+                used_s = time.monotonic() - began
+                if used_s > self.budget_s:
+                    self.out_of_budget = True
+                    return
+                if releases := releases_of(case.library):
+                    self._make(case, releases, Campaign(out, _SEED, earlier_s=used_s))
+            if not self.out_of_budget:
+                for environment in (out / "stacks").glob(f"{case.library}-*"):
+                    remove(environment)
 
-    def _listed(self, library: str) -> list[list[Release]]:
+    def _releases(self, library: str) -> list[Release]:
         try:
-            return chosen(index.releases(library), self.months, self.until)
+            return chosen(index.releases(library), self.months)
         except StackError as error:
             self.trouble.append(str(error))
-            return [[], []]
+            return []
 
-    def _benches(self, listed: dict[str, list[list[Release]]], stage: int) -> Iterator[Bench]:
-        by_ground = sorted(self.cases, key=lambda case: case.ground)
-        for ground, group in groupby(by_ground, key=lambda case: case.ground):
-            own = list(group)
-            releases = {one.version: one for stage_releases in listed[own[0].library][:stage] for one in stage_releases}
-            further = bool(listed[own[0].library][1])
-            if releases and (stage == 1 or further):
-                ordered = [releases[version] for version in sorted(releases)]
-                yield Bench(ground, own, ordered, self.out, self._check)
-
-    def _check(self, what: str) -> None:
-        used_s = self.clock() - self._began
-        if used_s > self.budget_s:
-            raise SpentError
-        limit = f" of {self.budget_s / 60:g}" if self.budget_s < float("inf") else ""
-        self.report_progress(f"{used_s / 60:.1f}{limit} min: {what}")
-
-    def _make(self, bench: Bench, newest_first: list[list[Release]]) -> None:
-        """Run the missing cells of a bench and write its lines. Without budget, write the lines of the runs on disk."""
-        runs: dict[str, dict[str, list[Run]]] = {case.name: {} for case in bench.cases}
-        seen: dict[str, list[steps.Seen]] = {}
+    def _make(self, case: Case, releases: list[Release], campaign: Campaign) -> None:
+        """Search a case, and write its lines."""
+        listed = Range(case.library, releases, [], [])
+        ladder = CaseLadder(case.script, (), case.inline, listed, (), campaign, TIMEOUT_S, show=self.show)
+        versions, campaign.once = ladder.releases.versions, ladder.run
+        search = Search(case.name, versions, *searched(NUMBERS), _SEED, doubted=versions, most=_MOST, ends_too=False)
         try:
-            bench.begin()
-            self._pass(bench, runs)
-            seen = {case.name: self._steps(bench, case, runs[case.name]) for case in bench.cases}
-        except SpentError:
-            self.spent = True
-        except StackError as error:
-            self.trouble.append(f"{bench.ground}: {error}")
-        if not self.spent:
-            bench.clear("atlas")
-            bench.clear("confirm")
-        self.measured_runs += bench.measured_runs
-        newest = {release.text for release in newest_first[0]}
-        for case in bench.cases:
-            self._write(bench, case, runs[case.name], seen.get(case.name, []), newest)
-
-    def _pass(self, bench: Bench, runs: dict[str, dict[str, list[Run]]]) -> None:
-        """Run every case with every release in rounds, and the newest release under a second name too."""
-        by_name = {case.name: case for case in bench.cases}
-        blocks = [Block(name, tuple((name, label) for label in _labels(bench))) for name in by_name]
-        for number in range(1, steps.RUNS + 1):
-            for name, label in order(blocks, number, _SEED):
-                try:
-                    runs[name].setdefault(label, []).append(bench.run(by_name[name], label, number))
-                except SpentError:
-                    self.spent = True
-                except NotInstallableError:
-                    continue
-                except MeasuringError as error:
-                    self.trouble.append(str(error))
-        for of_case in runs.values():
-            for label in [label for label, own in of_case.items() if not own]:
-                del of_case[label]
-
-    def _steps(self, bench: Bench, case: Case, runs: dict[str, list[Run]]) -> list[steps.Seen]:
-        """The steps of a case, each repeated if the budget allows."""
-        pairs: dict[tuple[str, str], list[Step]] = {}
-        for step in steps.neighbours(runs, _labels(bench)):
-            pairs.setdefault((step.interval.first, step.interval.second), []).append(step)
-        seen = list[steps.Seen]()
-        for own in pairs.values():
-            try:
-                seen += steps.repeat(own, functools.partial(self._again, bench, case), _SEED, 1 / len(pairs))
-            except SpentError:
-                self.spent = True
-                seen += steps.once(own)
-            except MeasuringError as error:
-                self.trouble.append(str(error))
-                seen += steps.once(own)
-        return seen
-
-    @staticmethod
-    def _again(bench: Bench, case: Case, label: str, number: int) -> Run:
-        return bench.run(case, label, number, "confirm")
-
-    def _write(self, bench: Bench, case: Case, runs: dict[str, list[Run]], seen: Sequence[steps.Seen],
-               newest: set[str]) -> None:  # fmt: skip
-        of = {"library": bench.library, "case": case.name}
-        dates = {release.text: release.date for release in bench.releases}
-        cells: list[tables.Line] = [
-            of | {"title": case.title, "version": release.text, "date": release.date,
-                  "newest_patch": release.text in newest} | _cell(bench, case, release.text, runs.get(release.text, []))
-            for release in bench.releases
-        ]  # fmt: skip
-        cells += [
-            of | {"title": case.title, "version": label, "outcome": own[0].outcome, "runs": len(own), **_medians(own)}
-            for label, own in runs.items()
-            if AGAIN in label
-        ]
-        lines = []
-        for one in seen:
-            line = of | tables.step_line(one, false=steps.is_false(one.step))
-            line |= {f"{side}_date": dates[line[f"{side}_version"]] for side in ("from", "to")}
-            old, new = (bench.release_locks.locks[line[f"{side}_version"]].pins for side in ("from", "to"))
-            lines.append(line | {"moved": differences.moved(old, new, {bench.library})})
+            ladder.begin()
+            campaign.run(search, self.budget_s)
+        except (StackError, MeasuringError) as error:
+            self.trouble.append(f"{case.name}: {error}")
+        self.out_of_budget |= campaign.out_of_budget
+        self.measured_runs += ladder.measured_runs
         existing = [(one.library, one.name) for one in self.every]
+        of = {"library": case.library, "case": case.name}
+        cells = [of | {"title": case.title, "date": one.date} | line
+                 for one, line in zip(releases, _cells(ladder, search), strict=True)]  # fmt: skip
+        steps = [of | line for line in _steps(ladder, search)]
+        others = [one for one in existing if one != (case.library, case.name)]
         tables.replace_lines(self.out / tables.CELLS, cells, tables.CELL_COLUMNS, existing)
-        others = [one for one in existing if one != (bench.library, case.name)]
-        tables.replace_lines(self.out / tables.STEPS, lines, tables.STEP_COLUMNS, others)
+        tables.replace_lines(self.out / tables.STEPS, steps, tables.STEP_COLUMNS, others)
 
 
-def _labels(bench: Bench) -> list[str]:
-    versions = [release.text for release in bench.releases]
-    return [*versions, versions[-1] + AGAIN]
+def _steps(ladder: Ladder, search: Search) -> Iterator[tables.Line]:
+    """The steps, and what the screen suspects else."""
+    steps, pairs = search.steps(), {(pair.first, pair.second): pair for pair in search.pairs}
+    seen = [(step, CONFIRMED) for step in steps]
+    for one in search.followed:
+        if one not in [step.interval for step in steps]:
+            pair = pairs.get((one.first, one.second))
+            seen.append((search.screen.step(one), REFUTED if pair and search.decisions(pair) else ONCE))
+    for step, state in seen:
+        sides = {"from": step.interval.first, "to": step.interval.second}
+        old, new = (ladder.locks[version].pins for version in sides.values())
+        dates = {f"{name}_date": ladder.releases.release(version).date for name, version in sides.items()}
+        moved = differences.moved(old, new, {ladder.releases.package})
+        yield tables.step_line(step, state) | dates | {"moved": moved}
 
 
-def _cell(bench: Bench, case: Case, version: str, runs: Sequence[Run]) -> tables.Line:
-    if not runs:
-        why = bench.uninstallable.get(version)
-        return {"outcome": "cannot be installed" if why else "not run", "reason": why, "runs": 0}
-    answers = {run.answer for run in runs if run.answer}
-    return {
-        "outcome": " or ".join(sorted({run.outcome for run in runs})), "runs": len(runs),
-        "reason": bench.reasons.get((case.name, version)), "answer": min(answers)[:12] if len(answers) == 1 else None,
-        "moved": bench.release_locks.locks[version].moved, **_medians(runs),
-    }  # fmt: skip
+def _cells(ladder: Ladder, search: Search) -> Iterator[tables.Line]:
+    """A line per release."""
+    for version in search.sides:
+        runs = [run for run in search.runs if run.member.side == version] if version not in search.skipped else []
+        line: tables.Line = {"version": version, "runs": len(runs), "outcome": "not run"}
+        if version in search.skipped:
+            line |= {"outcome": "cannot be installed", "reason": search.skipped[version]}
+        if runs:
+            answers, reasons = {run.answer for run in runs if run.answer}, [run.reason for run in runs if run.reason]
+            line |= {
+                "outcome": " or ".join(sorted({run.outcome for run in runs})),
+                "reason": _IN_OUT.sub("…", reasons[-1]) if reasons else None,
+                "answer": min(answers)[:12] if len(answers) == 1 else None, "moved": ladder.locks[version].moved,
+                **{metric: _median(runs, metric) for metric in NUMBERS},
+            }  # fmt: skip
+        yield line
 
 
-def _medians(runs: Sequence[Run]) -> tables.Line:
-    return {metric: median(runs, metric) for metric in steps.METRICS[:4]}
+def _median(runs: Sequence[Run], metric: str) -> float | None:
+    values = [run.values[metric] for run in runs if metric in run.values]
+    return statistics.median(values) if values else None

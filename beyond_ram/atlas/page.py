@@ -14,15 +14,12 @@ from ..files import write as write_file
 from ..report.page import TEMPLATES, render
 from ..shipped import FILES
 from . import tables
-from .bench import AGAIN
-from .steps import CONFIRMED, METRICS, ONCE, REFUTED
-from .tables import Line, is_false, strength
+from .tables import CONFIRMED, NUMBERS, ONCE, REFUTED, Line, strength
 from .words import times, values
 
 PAGE = "atlas.html"
 SHIPPED = FILES / "docs" / "measured" / "atlas"
 """The atlas that comes with the checkout."""
-NUMBERS = METRICS[:4]
 _SHADES = (1.1, 1.25, 1.5, 2.0)
 _WIDTH, _HEIGHT = 220, 56
 # Text in a table for a cell without a number. Any other outcome is a failure.
@@ -48,19 +45,15 @@ def write(out: Path, cases: Path) -> None:
 def summary(out: Path, folder: Path) -> list[str]:
     """The counts of cells and steps in sentences, with the cases in `folder` that were not run."""
     cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
-    real = [cell for cell in cells if AGAIN not in cell["version"]]
-    run = [cell for cell in real if int(cell["runs"])]
-    counts = {state: sum(1 for one in _ordered(steps) if one["state"] == state) for state in (CONFIRMED, REFUTED, ONCE)}
-    twins = sum(1 for cell in cells if AGAIN in cell["version"])
-    false = sum(1 for step in steps if is_false(step) and step["state"] == CONFIRMED)
+    run = [cell for cell in cells if int(cell["runs"])]
+    counts = {state: sum(one["state"] == state for one in steps) for state in (CONFIRMED, REFUTED, ONCE)}
     libraries, cases = (len({cell[name] for cell in run}) for name in ("library", "case"))
     lines = [
         f"{libraries} libraries, {cases} cases, {len(run)} cells of a case and a release.",
-        f"{counts[CONFIRMED]} steps confirmed in fresh environments, {counts[REFUTED]} not confirmed, "
+        f"{counts[CONFIRMED]} steps confirmed by fresh runs, {counts[REFUTED]} not confirmed, "
         f"{counts[ONCE]} not repeated yet.",
-        f"Control: {twins} cases ran their newest release under two names; {false} steps between these were confirmed.",
     ]
-    if left := len(real) - len(run):
+    if left := len(cells) - len(run):
         lines.append(f"{left} cells were not run.")
     if never := sorted({script.stem for script in folder.glob("*.py")} - {cell["case"] for cell in run}):
         lines.append(f"{len(never)} of {len(never) + cases} cases were not run at all: {', '.join(never)}.")
@@ -68,8 +61,8 @@ def summary(out: Path, folder: Path) -> list[str]:
 
 
 def _ordered(steps: Sequence[Line]) -> list[Line]:
-    """Real steps, largest first. Numbers come before outcomes and answers."""
-    return sorted((step for step in steps if not is_false(step)), key=lambda step: -strength(step))
+    """Steps, largest first. Numbers come before outcomes and answers."""
+    return sorted(steps, key=lambda step: -strength(step))
 
 
 def _step(step: Line, threads: Sequence[Line]) -> dict[str, Any]:
@@ -85,7 +78,7 @@ def _step(step: Line, threads: Sequence[Line]) -> dict[str, Any]:
 
 def _libraries(cells: Sequence[Line], steps: Sequence[Line]) -> Iterator[dict[str, Any]]:
     for library in dict.fromkeys(cell["library"] for cell in cells):
-        own = [cell for cell in cells if cell["library"] == library and AGAIN not in cell["version"]]
+        own = [cell for cell in cells if cell["library"] == library]
         releases = {cell["version"]: cell["date"] for cell in sorted(own, key=lambda cell: Version(cell["version"]))}
         by_case: dict[str, dict[str, Line]] = {}
         for cell in own:

@@ -11,12 +11,11 @@ MONTHS = 24
 _MONTH_DAYS = 365.25 / 12
 
 
-def chosen(listed: "Iterable[Release]", months: float = MONTHS, until: datetime | None = None) -> "list[list[Release]]":
-    """The releases to run: first the newest patch of each minor series, then the first patch of each, if it is another
-    one.
+def chosen(listed: "Iterable[Release]", months: float = MONTHS, until: datetime | None = None) -> "list[Release]":
+    """The first and the newest patch of each minor series, oldest first.
 
-    Each list is oldest first. Only final releases count that are not yanked, can be installed here, and were uploaded
-    in the months before `until` (default: now). If an index has no times, all count.
+    Only final releases count that are not yanked, can be installed here, and were uploaded in the months before `until`
+    (default: now). If an index has no times, all count.
     """
     until = until or datetime.now(UTC)
     since = until - timedelta(days=months * _MONTH_DAYS)
@@ -25,6 +24,4 @@ def chosen(listed: "Iterable[Release]", months: float = MONTHS, until: datetime 
         in_time = release.uploaded is None or since <= release.uploaded <= until
         if in_time and not (release.missing or release.yanked or release.version.is_prerelease):
             series.setdefault((release.version.epoch, *release.version.release[:2]), []).append(release)
-    newest = [releases[-1] for releases in series.values()]
-    first = [releases[0] for releases in series.values() if len(releases) > 1]
-    return [newest, first]
+    return [one for releases in series.values() for one in dict.fromkeys([releases[0], releases[-1]])]

@@ -9,35 +9,27 @@ from typing import Any
 
 from ..bisect.result import NAMES
 from ..files import write
-from ..measure.screen import ANSWER, OUTCOME
-from .steps import Seen
+from ..measure.screen import ANSWER, OUTCOME, Step
 
 CELLS, STEPS, THREADS = "cells.csv", "steps.csv", "threads.csv"
-CELL_COLUMNS = ["library", "case", "title", "version", "date", "newest_patch", "outcome", "reason", "runs", "answer",
-                "end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s", "moved"]  # fmt: skip
+NUMBERS = ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s")
+CONFIRMED, REFUTED, ONCE = "confirmed", "not confirmed", "not repeated"
+"""A step that fresh runs show, one that they do not, and one without fresh runs."""
+CELL_COLUMNS = ["library", "case", "title", "version", "date", "outcome", "reason", "runs", "answer",
+                *NUMBERS, "moved"]  # fmt: skip
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
-                "to_value", "ratio", "low", "high", "n", "state", "moved", "false", "size", "measured"]  # fmt: skip
+                "to_value", "ratio", "low", "high", "n", "state", "moved", "size", "measured"]  # fmt: skip
 Line = dict[str, Any]
 
 
-def step_line(seen: Seen, **more: Any) -> Line:
+def step_line(step: Step, state: str) -> Line:
     """The line of a step."""
-    step = seen.step
     line = {
-        "metric": step.interval.metric, "from_version": _plain(step.interval.first),
-        "to_version": _plain(step.interval.second), "from_value": step.first, "to_value": step.second, **step.ratio,
-        "n": step.n, "state": seen.state, "measured": NAMES[step.interval.metric], **more,
+        "metric": step.interval.metric, "from_version": step.interval.first, "to_version": step.interval.second,
+        "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n, "state": state,
+        "measured": NAMES[step.interval.metric],
     }  # fmt: skip
     return line | {"size": strength(line)}
-
-
-def is_false(line: Line) -> bool:
-    """Whether a line of table `steps` is between two names of one release."""
-    return str(line["false"]) == "True"
-
-
-def _plain(label: str) -> str:
-    return label.partition("@")[0]
 
 
 def strength(line: Mapping[str, Any]) -> float:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from ..experiment import records
+from ..experiment import Cell, records
 from ..measure import integrity
 from ..measure.campaign import RUNS, Campaign
 from ..measure.cell import Setting
 from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Block, Member, Run
 from ..measure.screen import Step, word
-from ..measure.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, measure
+from ..measure.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, measure
 from ..measure.search import Search
 from ..stacks import index, scripts
 from ..stacks.index import Release
@@ -144,18 +144,30 @@ class Ladder:
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         version = member.side
+        cell = self.cell(member, number, block)
         try:
-            self._build(version)
+            ended = self.ended(cell, version)
         except StackError as error:
             return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
-        limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
-        masked = [one for one in self.releases.versions if one.count(".") > 1]
-        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
-        setting = Setting(job_of(cell, self.script, self.words), str(self.python(version)), self.locks[version].path,
-                          self.out / "private")  # fmt: skip
-        ended = measure(setting, self.out / RUNS, masked, limits)
         return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
                    ended.ended_at, str(cell.path))  # fmt: skip
+
+    def cell(self, member: Member, number: int, block: str) -> Cell:
+        """The cell of a run."""
+        return cell_of("bisect", f"{self.releases.package}-{member.side}", self.script, number, self.words)
+
+    def ended(self, cell: Cell, version: str) -> Ended:
+        """A run, measured now. Raises StackError, MeasuringError."""
+        self._build(version)
+        limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
+        masked = [one for one in self.releases.versions if one.count(".") > 1]
+        return measure(self.setting(cell, version), self.out / RUNS, masked, limits)
+
+    def setting(self, cell: Cell, version: str) -> Setting:
+        """How a release is run. Raises StackError."""
+        lock = self.release_locks.lock(self.releases.release(version))
+        job = job_of(cell, self.script, self.words)
+        return Setting(job, str(self.python(version)), lock.path, self.out / "private")
 
     def _timeout_s(self) -> float:
         completed = [run.ended_at - run.started_at for run in self.campaign.runs if run.outcome == COMPLETED]

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out.absolute()
     ensure(out)
     with index.for_uv():
-        atlas = Atlas(wanted, every, out, arguments.months, None, 60 * arguments.budget, show)
+        atlas = Atlas(wanted, every, out, arguments.months, 60 * arguments.budget, show)
         atlas.make()
     show("")
     page.write(out, folder)
@@ -71,7 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"not run: {line}", file=sys.stderr)
     print(
         "\n".join(
-            [*page.summary(out, folder), *_left(atlas.spent, atlas.measured_runs), f"page: {arguments.out}/{page.PAGE}"]
+            [
+                *page.summary(out, folder),
+                *_left(atlas.out_of_budget, atlas.measured_runs),
+                f"page: {arguments.out}/{page.PAGE}",
+            ]
         )
     )
     return 0

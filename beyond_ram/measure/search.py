@@ -29,7 +29,7 @@ CLOCK_LOOKS, LIKELY = (LOOKS[2], LOOKS[4]), 0.1
 """A clock alone keeps a pair open until the first look; until the second with a p below this."""
 _SUSPECTED, _BEHIND_ENDS = 0.8, 0.2
 """Shares of the level."""
-_SCREEN, _AGAIN = "screen", "screen behind the ends"
+SCREEN, _AGAIN = "screen", "screen behind the ends"
 
 
 @dataclass
@@ -46,6 +46,8 @@ class Search:
     """Sides that the first pass has too, such as releases that were yanked."""
     most: int = LOOKS[-1]
     """Runs of each side of a pair, after which it stays undecided."""
+    ends_too: bool = True
+    """Whether the first and the last side are compared where no step is known."""
     runs: Sequence[Run] = ()
     _decided: dict[tuple[Pair, int], dict[str, Decision]] = field(default_factory=dict)
     _screened_runs: int = -1
@@ -53,7 +55,7 @@ class Search:
     def next(self, runs: Sequence[Run]) -> list[Block]:
         """The blocks of the next round."""
         self._take(runs)
-        if blocks := self._screening(self._screen, self._followed, _SCREEN):
+        if blocks := self._screening(self.screen, self.followed, SCREEN):
             return blocks
         if blocks := self._confirming(self.pairs):
             return blocks
@@ -68,8 +70,8 @@ class Search:
         """Use these runs from now on. What rests on the screen stays while it gets no more runs."""
         before = self._screened_runs
         self.runs = list(runs)
-        self._screened_runs = sum(run.block in (_SCREEN, _AGAIN) or run.outcome == NOT_INSTALLABLE for run in runs)
-        of_screen = ("_screen", "_all", "_followed", "pairs") if self._screened_runs != before else ()
+        self._screened_runs = sum(run.block in (SCREEN, _AGAIN) or run.outcome == NOT_INSTALLABLE for run in runs)
+        of_screen = ("screen", "_all", "followed", "pairs") if self._screened_runs != before else ()
         for name in (*of_screen, "skipped", "ends", "_behind_ends", "late_pairs"):
             self.__dict__.pop(name, None)
 
@@ -81,12 +83,12 @@ class Search:
     # The screen.
 
     @functools.cached_property
-    def _screen(self) -> Screen:
-        return self._screened(RUNS, _SCREEN)
+    def screen(self) -> Screen:
+        return self._screened(RUNS, SCREEN)
 
     @functools.cached_property
     def _all(self) -> Screen:
-        return self._screened(MORE_RUNS, _SCREEN, _AGAIN)
+        return self._screened(MORE_RUNS, SCREEN, _AGAIN)
 
     def _screened(self, fewest: int, *blocks: str) -> Screen:
         runs = [run for run in self.runs if run.block in blocks and run.outcome != NOT_INSTALLABLE]
@@ -98,10 +100,10 @@ class Search:
         return [side for side in self.sides if side in chosen and side not in self.skipped]
 
     @functools.cached_property
-    def _followed(self) -> list[Interval]:
+    def followed(self) -> list[Interval]:
         """What the screen suspects, as narrow as its runs are."""
         return [one for metric in (*self.metrics, *self.words)
-                for one in self._screen.suspected(metric, self._first_pass)]  # fmt: skip
+                for one in self.screen.suspected(metric, self._first_pass)]  # fmt: skip
 
     def _screening(self, screen: Screen, followed: Iterable[Interval], name: str) -> list[Block]:
         if self._are_two:
@@ -128,12 +130,13 @@ class Search:
         """The neighbours that the screen suspects; of two sides, these."""
         if self._are_two:
             return self._of_ends()
-        return self._pairs("confirm", self._screen, self._followed, _SUSPECTED)
+        return self._pairs("confirm", self.screen, self.followed, _SUSPECTED)
 
     @functools.cached_property
     def ends(self) -> list[Pair]:
         """The first and the last side, where no step is known."""
-        return [] if any(self.steps_of(pair) for pair in self.pairs) else self._of_ends()
+        known = not self.ends_too or any(self.steps_of(pair) for pair in self.pairs)
+        return [] if known else self._of_ends()
 
     @property
     def _are_two(self) -> bool:
@@ -218,7 +221,7 @@ class Search:
         known = [step.interval for step in self.steps()]
         places = {(pair.first, pair.second): pair for pair in (*self.pairs, *self.late_pairs)}
         undecided = list[Interval]()
-        for one in dict.fromkeys((*self._followed, *self._behind_ends)):
+        for one in dict.fromkeys((*self.followed, *self._behind_ends)):
             pair = places.get((one.first, one.second))
             results = [of.result for name, of in (self.decisions(pair).items() if pair else ())
                        if name.partition(" ")[0] == one.metric]  # fmt: skip

@@ -27,7 +27,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases/stairs_import.py").write_text(CASE)
     wheels = [served.wheel(tmp_path, "stairs", version, BODY.format(mb=mb)) for version, mb in
-              {"1.0.0": 10, "1.1.0": 60}.items()]  # fmt: skip
+              {"1.0.0": 10, "1.1.0": 10, "1.2.0": 60}.items()]  # fmt: skip
     pages = {"stairs": served.page("stairs", wheels, times=False)}
     with served.index(pages, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
@@ -40,7 +40,7 @@ def atlas(*more):
 
 
 def runs(place):
-    return {path: path.stat().st_mtime_ns for path in (place / "out/runs").rglob("run.json")}
+    return {str(path): path.stat().st_mtime_ns for path in (place / "out").rglob("run.json")}
 
 
 @pytest.mark.slow
@@ -48,24 +48,37 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     folder, pages, wheels = place
     assert atlas() == 0
     (step,) = [line for line in tables.read(folder / "out" / tables.STEPS) if line["metric"] == "end_anon_bytes"]
-    assert (step["from_version"], step["to_version"], step["state"]) == ("1.0.0", "1.1.0", "confirmed")
+    assert (step["from_version"], step["to_version"], step["state"]) == ("1.1.0", "1.2.0", "confirmed")
     first = runs(folder)
-    cells = [path for path in first if "/atlas/" in str(path)]
-    assert len(cells) == 6  # two releases and the newest again, twice each
+    assert sum("/atlas/" in path for path in first) == 6, "three releases, twice each"
+    assert sum("/confirm-1.1.0-1.2.0/" in path for path in first) == 2 * int(step["n"])
     assert "<table" in (folder / "out/atlas.html").read_text()
+    assert not [path for path in folder.glob("out/*/stacks/*") if path.is_dir()]
 
-    wheels.append(served.wheel(folder, "stairs", "1.2.0", BODY.format(mb=60)))
+    wheels.append(served.wheel(folder, "stairs", "1.3.0", BODY.format(mb=60)))
     pages["stairs"] = served.page("stairs", wheels, times=False)
     shutil.rmtree(os.environ["UV_CACHE_DIR"])
     assert atlas() == 0
     second = runs(folder)
     assert {path for path in first if second[path] != first[path]} == set()
-    new = [str(path) for path in second.keys() - first.keys() if "/atlas/" in str(path)]
-    assert len(new) == 4 and all("stack~stairs-1.2.0" in path for path in new)
+    new = second.keys() - first.keys()
+    assert len(new) == 2 and all("/atlas/stack~stairs-1.3.0" in path for path in new)
+    (line,) = [line for line in tables.read(folder / "out" / tables.STEPS) if line["metric"] == "end_anon_bytes"]
+    assert line == step
     (folder / "mine.txt").write_text("stairs==1.0.0\n")
     capfd.readouterr()
     assert main(["atlas", "compare", "mine.txt", "newest", "--atlas", "out"]) == 0
-    assert "stairs 1.0.0 → 1.2.0" in capfd.readouterr().out
+    assert "stairs 1.0.0 → 1.3.0" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+def test_without_budget_suspected_steps_are_not_repeated(place, capfd):
+    """Only the first runs of each release are made in any case."""
+    assert atlas("--budget", "0.001") == 0
+    assert "the budget is used up, the same command goes on" in capfd.readouterr().out
+    assert not any("/confirm-" in path for path in runs(place[0]))
+    assert atlas() == 0
+    assert {line["state"] for line in tables.read(place[0] / "out" / tables.STEPS)} == {"confirmed"}
 
 
 @pytest.mark.slow

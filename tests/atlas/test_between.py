@@ -13,7 +13,7 @@ def cell(library, version, outcome="completed", end_anon_bytes=None):
 def step(library, first, second, ratio, state="confirmed", case="reads"):
     return {"library": library, "case": case, "metric": "end_anon_bytes", "from_version": first, "to_version": second,
             "from_date": "2026-01-01", "to_date": "2026-02-01", "from_value": 100e6, "to_value": 100e6 * ratio,
-            "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1, "n": 3, "state": state, "false": False,
+            "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1, "n": 3, "state": state,
             "moved": "",
     }  # fmt: skip
 
@@ -48,8 +48,8 @@ def test_changes_are_confirmed_steps_with_the_largest_first(folder):
 
 def test_unrepeated_steps_are_listed_if_their_interval_excludes_1(folder):
     steps = tables.read(folder / tables.STEPS)
-    likely, wide, false = (step("one", "1.0", "1.1", 1.5, "not repeated") for _ in range(3))
-    steps += [likely, wide | {"low": 0.7, "high": 3.2}, false | {"false": True}]
+    likely, wide = (step("one", "1.0", "1.1", 1.5, "not repeated") for _ in range(2))
+    steps += [likely, wide | {"low": 0.7, "high": 3.2}]
     (one,) = between.changes({"one": "1.0"}, {"one": "1.10"}, tables.read(folder / tables.CELLS), steps)
     assert one.cases[0].unrepeated == [likely]
 
