@@ -13,7 +13,8 @@ from ..analysis.decide import Side, strength
 from ..analysis.frame import Key, Pairs
 from ..analysis.results import FEW, LIKELY, NOISY, OTHER_WORK, UNKNOWN
 from ..analysis.rule import metric_of, must_be_decided, same_in_words
-from ..decisions.rule import LOOKS, Array, Decision, Metric, Series, interval
+from ..decisions.rule import LOOKS, Array, Decision, Metric, Series
+from ..measure.compare import means
 
 # An undecided change with a p below this is likely.
 _LIKELY = 0.05
@@ -36,15 +37,8 @@ class _Decided:
         """A line of table `comparisons`."""
         question, result = self.comparison.question, self.decision.result
         metric = metric_of(question.metric, question.better)
-        scaled = [metric.scaled(side) for side in self.sides]
-        means = [float(np.nanmean(side)) if np.isfinite(side).any() else math.nan for side in scaled]
-        low, high = interval(scaled[0], scaled[1], metric)
         exact = self.few > 1 and not any(np.ptp(side[np.isfinite(side)]) for side in self.sides)
-        if exact and math.isfinite(low):
-            low = high = means[1] - means[0]
-        baseline, candidate, *ends = (
-            metric.reading(means[0] + change) for change in (0, means[1] - means[0], low, high)
-        )
+        baseline, candidate, *ends = means(metric, *self.sides)
         effect, *ends = ((one / baseline if question.as_ratio else one - baseline) for one in (candidate, *ends))
         low, high = ends if all(map(math.isfinite, ends)) else (math.nan, math.nan)
         as_ratio = question.as_ratio

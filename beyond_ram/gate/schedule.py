@@ -2,8 +2,6 @@
 
 import dataclasses
 import random
-import shlex
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from ..experiment import Cell, Config, records
 from ..files import end_of
 from ..measure import processes
 from ..measure.campaign import Campaign
+from ..measure.cells import call
 from ..measure.plan import COMPLETED, Block, Member, Run
 from ..measure.scripts import PATIENCE, PATIENCE_S
 from ..metrics.runs import FAILED
@@ -71,14 +70,7 @@ class Runs:
         patience_s = PATIENCE * longest + PATIENCE_S if longest else None
         left_s = max(self.budget_s - self.campaign.used_s, LEAST_S)
         job = job.but(timeout_s=min(filter(None, (job.timeout_s, patience_s, left_s))))
-        log = results / "logs" / f"{cell.path}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        words = [sys.executable, "-m", "beyond_ram", "measure", f"--runs={results / 'runs'}"]
-        words += [f"--work={results / 'private'}", f"--python={stack.python}", f"--lock={stack.lock}"]
-        words += [job.model_dump_json(exclude_defaults=True)]
-        # The first run of a stack leaves its bytecode for the others, whatever the environment says.
-        shell = f"unset PYTHONDONTWRITEBYTECODE; exec {shlex.join(words)} 2> {shlex.quote(str(log))}"
-        status, _ = processes.run(["sh", "-c", shell])
+        status, log = call(results, [job], {"python": stack.python, "lock": str(stack.lock)})
         if status < 0:
             raise RuntimeError(f"{cell.path}: ended with {processes.ending(status)}")
         outcome, reason = "failed", _reason(end_of(log)) if status else ""

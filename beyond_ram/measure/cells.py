@@ -47,17 +47,24 @@ def run(
     return {one: records.run(runs / one.path) for one in made}
 
 
-def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
-    path, runs = jobs[0].path, results / "runs"
-    log = results / "logs" / f"{path}.log"
+def call(results: Path, jobs: Sequence[Job], how: How) -> tuple[int, Path]:
+    """Call `beyond-ram measure` for some jobs, as rules do; its exit status, and its log."""
+    log = results / "logs" / f"{jobs[0].path}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    missing = [runs / job.path / RUN_FILES[2] for job in jobs]
+    words = [sys.executable, "-m", "beyond_ram", "measure", f"--runs={results / 'runs'}"]
+    words += [f"--work={results / 'private'}"]
+    words += [f"--{name}={how[name]}" for name in ("python", "lock", "code") if name in how]
+    words += [job.model_dump_json(exclude_defaults=True) for job in jobs]
+    # The first run of a stack leaves its bytecode for the others, whatever the environment says.
+    shell = f"unset PYTHONDONTWRITEBYTECODE; exec {shlex.join(words)} 2> {shlex.quote(str(log))}"
+    return processes.run(["sh", "-c", shell])[0], log
+
+
+def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
+    path, missing = jobs[0].path, [results / "runs" / job.path / RUN_FILES[2] for job in jobs]
     for record in missing:
         record.unlink(missing_ok=True)
-    words = [sys.executable, "-m", "beyond_ram", "measure", f"--runs={runs}", f"--work={results / 'private'}"]
-    words += [f"--{name}={how[name]}" for name in ("python", "lock", "code")]
-    words += [job.model_dump_json(exclude_defaults=True) for job in jobs]
-    status, _ = processes.run(["sh", "-c", f"exec {shlex.join(words)} 2> {shlex.quote(str(log))}"])
+    status, log = call(results, jobs, how)
     if status:
         printed = [foreign(line) for line in end_of(log).splitlines()]
         last = printed[-1] if printed else processes.ending(status)

@@ -84,15 +84,20 @@ def steps(
 
 
 def _number_step(pair: Pair, name: str, column: _Column, n: int) -> Step:
-    metric = column.metric
-    scaled = [metric.scaled(side[:n]) for side in (column.first, column.second)]
-    first, second = (float(np.nanmean(side)) for side in scaled)
-    low, high = interval(scaled[0], scaled[1], metric, pair.share)
-    if not any(np.ptp(side[np.isfinite(side)]) for side in scaled):
-        low = high = second - first
-    readings = [float(f"{metric.reading(one):.9g}") if math.isfinite(one) else math.nan  # logarithms round
-                for one in (first, second, first + low, first + high)]  # fmt: skip
-    return Step(Interval(name, pair.first, pair.second), readings[0], readings[1], n, readings[2], readings[3])
+    first, second, low, high = means(column.metric, column.first[:n], column.second[:n], pair.share)
+    return Step(Interval(name, pair.first, pair.second), first, second, n, low, high)
+
+
+def means(metric: Metric, first: Array, second: Array, share: float = 1.0) -> list[float]:
+    """The means of both sides on the metric's scale, and the second at both ends of its interval, as readings."""
+    scaled = [metric.scaled(side) for side in (first, second)]
+    known = [side[np.isfinite(side)] for side in scaled]
+    one, other = (float(side.mean()) if len(side) else math.nan for side in known)
+    low, high = interval(scaled[0], scaled[1], metric, share)
+    if math.isfinite(low) and not any(map(np.ptp, known)):
+        low = high = other - one
+    return [float(f"{metric.reading(mean):.9g}") if math.isfinite(mean) else math.nan  # logarithms round
+            for mean in (one, other, one + low, one + high)]  # fmt: skip
 
 
 def _word_step(pair: Pair, name: str, runs: Sequence[Run], n: int) -> Step:

@@ -54,7 +54,7 @@ def exchange(
 ) -> None:
     """Lock the requirements of a base with some packages replaced, keeping every other pin of the base.
 
-    `asked_for` maps a package to its new requirement. If `like` is set, another lock of the same base, its pins are
+    `replaced` maps a package to its new requirement. If `like` is set, another lock of the same base, its pins are
     kept instead, except for its own replaced packages. With `exact`, versions that the base requires exactly stay too;
     otherwise they may move, as all pins. All else as in `vary`.
     """
