@@ -42,8 +42,8 @@ EXCHANGED = {"june-2023": "current", "stream-3.6": "stream-current", "threads": 
 EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
 # Versions have an order, so reversing them changes more than names.
 VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
-LADDER = 6
-"""Runs of each version of a ladder: a search decides after four, or after six where one fails."""
+LADDER = 8
+"""Runs of each version of a ladder: a search decides after four, or after eight where one fails."""
 # Locks are not measured and have no opposite.
 NO_LOCKS: dict[str, str] = {}
 _ORDERED: dict[Any, Any] = {VERSIONS[0]: VERSIONS[1]}

@@ -37,7 +37,7 @@ LINES = {
 
 class _Config(SimpleNamespace):
     def job(self, _: Cell) -> Any:
-        job = SimpleNamespace(workload="script", timeout_s=None, model_dump_json=lambda **_: "{}")
+        job = SimpleNamespace(path="cell", workload="script", timeout_s=None, model_dump_json=lambda **_: "{}")
         job.but = lambda **_: job
         return job
 
