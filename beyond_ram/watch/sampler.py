@@ -16,6 +16,7 @@ from .hidden import GroupWrites
 from .memory_group import Around, Elsewhere, Meter
 from .missing import PROPORTIONAL, Missing, printable
 from .peaks import KINDS, Peaks
+from .procfs import Proportional
 from .recorder import MAX_LINES, Recorder
 from .sharing import Sample, Sharing, Twice, read_now
 from .timeline import Copying
@@ -370,7 +371,7 @@ class Sampler:
         if self.sharing and since_s > _SHARING_APART_S:
             most_s = _SHARING_ALLOWANCE_S + _SHARING_BUDGET * (now - self.start_s)
             spent = (self._sharing_s + expected_s) / most_s
-            if spent < 1 and self.sharing.worth_reading(spent):
+            if spent < 1 and self.sharing.worth_reading(spent, since_s):
                 return True
         if since_s < _PROPORTIONAL_EVERY_S and not event:
             return False
@@ -387,36 +388,45 @@ class Sampler:
         self._proportional_s += took_s
         self._sharing_s += took_s
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)
-        read = [one for one in readings if one is not None]
+        read = {process.pid: one for process, one in zip(living, readings, strict=True) if one is not None}
+        complete = all(one.complete for one in read.values())
         if len(read) < len(readings):
-            self._note_denied([process.pid for process, one in zip(living, readings, strict=True) if one is None])
+            self._note_denied([process.pid for process in living if process.pid not in read])
+        else:
+            self._covered = self._covered or complete
+        if before and sharing and complete:
+            self._add_to_sharing(sharing, before, read)
+        if complete and len(read) == len(readings) and self._stood_still(living):
+            self._put_proportional(row, living, list(read.values()))
+
+    def _put_proportional(self, row: dict[str, Any], living: list[Process], read: list[Proportional]) -> None:
+        for name in ("pss_bytes", "uss_bytes"):
+            if name not in self.reader.unknown:
+                row[name] = sum(getattr(one, name) for one in read)
+        for name in ("pss_anon_bytes", "pss_shmem_bytes"):
+            sizes = [size for one in read if (size := getattr(one, name)) is not None]
+            row[name] = sum(sizes) if len(sizes) == len(read) else ""
+        by_group = self.meter is not None and self.sharing is None
+        if row["pss_anon_bytes"] != "" and not by_group and len(living) > 1 and not self._unknown:
+            shared = sum(one.shared_anon_bytes for one in read)
+            anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
+            self._note_copying(living, anon - shared)
+        self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
+
+    def _add_to_sharing(self, sharing: Sharing, before: Sample, read: dict[int, Proportional]) -> None:
+        now = read_now(before.processes)
+        shmem = sum(one.pss_shmem_bytes or 0 for pid, one in read.items() if pid in now)
+        if not now or not now.keys() <= read.keys() or any(one.pss_shmem_bytes is None for one in read.values()):
             return
-        complete = all(one.complete for one in read)
-        self._covered = self._covered or complete
-        if not complete:
-            return
-        if self._stood_still(living):
-            for name in ("pss_bytes", "uss_bytes"):
-                if name not in self.reader.unknown:
-                    row[name] = sum(getattr(one, name) for one in read)
-            for name in ("pss_anon_bytes", "pss_shmem_bytes"):
-                sizes = [size for one in read if (size := getattr(one, name)) is not None]
-                row[name] = sum(sizes) if len(sizes) == len(read) else ""
-            by_group = self.meter is not None and self.sharing is None
-            if row["pss_anon_bytes"] != "" and not by_group and len(living) > 1 and not self._unknown:
-                shared = sum(one.shared_anon_bytes for one in read)
-                anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
-                self._note_copying(living, anon - shared)
-            self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
         # A process that started meanwhile has a part of the others' pages, and may end again unseen.
-        if before and sharing and set(self.tree.listed()) <= self.tree.listed_pids():
-            now = read_now(before.processes)
-            shmem = [one.pss_shmem_bytes for one in read if one.pss_shmem_bytes is not None]
-            if now and len(shmem) == len(read):
-                mapped = sum(anon.shmem_bytes for anon in before.processes.values())
-                twice = Twice(sum(one.shared_anon_bytes for one in read), max(0, mapped - sum(shmem)))
-                self.tree.origins()
-                sharing.read(before, sharing.sample(now, self.tree.faults), twice)
+        alone = len(now) == len(before.processes) and set(self.tree.listed()) <= self.tree.listed_pids()
+        mapped = sum(before.processes[pid].shmem_bytes for pid in now)
+        twice = Twice(sum(read[pid].shared_anon_bytes for pid in now), max(0, mapped - shmem))
+        self.tree.origins()
+        after = sharing.sample(now, self.tree.faults)
+        if len(now) < len(before.processes):
+            sharing.note(after)  # who ended may have copied
+        sharing.read(before, after, twice, alone=alone)
 
     def _note_denied(self, pids: list[int]) -> None:
         """Note once that a running process does not show its part of shared pages."""

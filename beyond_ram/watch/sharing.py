@@ -9,17 +9,18 @@ and then, and cheap readings bound the change in between. Bounds on the pages th
 - Before a reading, it was lower at most by what processes have mapped until the reading: anonymous pages become shared
   by forks only, and a fork is a new process.
 
-So a reading bounds the samples on both sides of it, and even without one the result is never too low, with one
-exception: a process that takes huge pages while it gives up as much shared memory. Memory that no process has mapped
-(files written to /dev/shm, memfd) shows only in the machine's own count of shared memory, together with what other
-programs put there meanwhile, and less what they free.
+So a reading bounds the samples on both sides of it. Even without one the result is not too low, unless shared pages
+are replaced without a fault for each: by huge pages, by userfaultfd, at a fork if they are pinned. A reading shows
+that, and takes the place of what was believed since the last one. Memory that no process has mapped (files written to
+/dev/shm, memfd) shows only in the machine's own count of shared memory, together with what other programs put there
+meanwhile, and less what they free.
 """
 
 import math
 import mmap
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,8 @@ _THREAD_BYTES = 32 << 10
 _ALIKE = 0.01
 # Read PSS if the largest sample exceeds the settled one by this share, and by more if much time was spent.
 _WORTH = 0.05
+# While much is shared, read PSS this often and with this share of the budget: pages may be replaced without faults.
+_DOUBT_S, _FOR_DOUBT = 0.25, 0.5
 _SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
 _HUGE_PAGES = re.compile(rb"^thp_(?:fault|collapse)_alloc (\d+)$", re.MULTILINE)
 
@@ -322,31 +325,35 @@ class Sharing:
         rest = self._pending[len(self._pending) // 2 * 2 :]
         self._pending = [max(pair, key=lambda entry: entry[0].kept_bytes(entry[1])) for pair in pairs] + rest
 
-    def worth_reading(self, spent: float) -> bool:
-        """Whether a reading of PSS would help, after this share of its budget was spent."""
-        return self._highest() > self.settled_bytes * (1 + _WORTH + max(0.0, spent))
+    def worth_reading(self, spent: float, since_s: float) -> bool:
+        """Whether a reading of PSS would help, so long after the last one and with this share of its budget spent."""
+        rises = self._highest() > self.settled_bytes * (1 + _WORTH + max(0.0, spent))
+        return rises or (self.shares and since_s > _DOUBT_S and spent < _FOR_DOUBT)
 
-    def read(self, before: Sample, after: Sample, twice: Twice) -> None:
+    def read(self, before: Sample, after: Sample, twice: Twice, *, alone: bool = True) -> None:
         """Add a reading of PSS: samples right before and after it, and how much was counted more than once in it.
 
-        The processes are read one after another, so memory unmapped or copied meanwhile is subtracted. If a child
-        started and ended meanwhile, it had a part of the pages: the reading is discarded.
+        The processes are read one after another, so memory unmapped or copied meanwhile is subtracted. If others had a
+        part of the pages meanwhile (not `alone`, or a child started and ended), no more than this was counted twice,
+        but maybe less. What was believed and exceeds the reading is wrong: pages were replaced without faults.
         """
-        if any(now.reaped_faults != before.processes[pid].reaped_faults for pid, now in after.processes.items()):
-            return
-        self.readings += 1
-        lost = after.lost(before)
-        sure = twice.less(*lost)
+        alone &= all(now.reaped_faults == before.processes[pid].reaped_faults for pid, now in after.processes.items())
+        self.readings += alone
+        lost, mapped = after.lost(before), after.mapped(before)
+        sure = twice.less(*lost) if alone else NONE
+        self._follow(after)
+        excess = self._twice.less(twice.anon_bytes, twice.shmem_bytes + mapped.shmem_bytes)
+        refuted = sum(excess) > _MOVED_BYTES
         settled = []
         for sample, since in self._pending:
             until = sure.less(*before.mapped(sample))
-            settled.append((sample, Twice(*(max(pair) for pair in zip(since, until, strict=True)))))
-        self._follow(after)
-        self._twice = Twice(*(max(pair) for pair in zip(self._twice, sure, strict=True)))
+            believed = since if not refuted else NONE if alone else since.less(*excess)
+            settled.append((sample, Twice(*map(max, believed, until))))
+        self._twice = Twice(*map(max, self._twice.less(*excess), sure))
         self._pending = [*settled, (after, self._twice)]
         # If memory changed meanwhile, a later reading may show more.
-        moved = sum(lost) + sum(after.mapped(before))
-        if moved <= max(
+        moved = sum(lost) + sum(mapped)
+        if alone and moved <= max(
             _MOVED_BYTES, _ALIKE * sum(held.anon_bytes + held.shmem_bytes for held in after.processes.values())
         ):
             self.end()
@@ -383,12 +390,11 @@ class Sharing:
         }
 
 
-def read_now(pids: Mapping[int, object]) -> dict[int, tuple[Memory, Origin]] | None:
-    """A reading of each process; None if one has ended."""
+def read_now(pids: Iterable[int]) -> dict[int, tuple[Memory, Origin]]:
+    """A reading of each process that lives."""
     readings: dict[int, tuple[Memory, Origin]] = {}
     for pid in pids:
         memory, stat = procfs.memory(pid), procfs.read(pid, "stat")
-        if memory is None or not stat:
-            return None
-        readings[pid] = memory, procfs.parse_origin(stat)
+        if memory is not None and stat:
+            readings[pid] = memory, procfs.parse_origin(stat)
     return readings

@@ -240,6 +240,27 @@ def test_short_lived_child_invalidates_a_reading(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 2 * PAGE
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_reading_refutes_what_was_believed(sharing: Sharing, alone: bool) -> None:
+    """A child replaced the pages of its fork without page faults. Then it gave up half."""
+    parent, image = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE)), (2, IMAGE)
+    sharing.note(Sample({2: parent}))
+    sharing.note(Sample({2: parent, 3: ProcessMemory(1000 * PAGE, 0, 10, image)}))
+    assert sharing.kept_bytes == 1010 * PAGE and sharing.shares
+    now = Sample({2: parent, 3: ProcessMemory(500 * PAGE, 0, 10, image)})
+    sharing.read(now, now, Twice(0, 0), alone=alone)
+    assert sharing.kept_now_bytes == 1500 * PAGE and not sharing.shares
+    assert sharing.kept_bytes == (2000 if alone else 1500) * PAGE, "what was believed before the reading counts"
+
+
+def test_what_is_shared_is_read_again_within_its_budget(sharing: Sharing) -> None:
+    now = sample_of(p1=1000, p2=1000)
+    sharing.note(now)
+    sharing.read(now, now, Twice(1000 * PAGE, 0))
+    assert [sharing.worth_reading(spent, 0.3) for spent in (0, 0.4, 0.6)] == [True, True, False]
+    assert not sharing.worth_reading(0, 0.1)
+
+
 def test_unmapped_shared_memory_is_the_machines_rise(sharing: Sharing) -> None:
     sharing.note(Sample({1: ProcessMemory(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
     assert sharing.kept_bytes == 710 * PAGE
