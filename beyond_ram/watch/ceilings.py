@@ -7,6 +7,7 @@ of them. The kernel's high-water marks and the group's peak do not, so they rais
 - anonymous memory: marks above the samples of their own processes count, up to the group's unreclaimable memory minus
   its shared and kernel memory. This excludes deleted page cache, which is in no mark, and marks of processes that
   peaked at different times. Without a group, marks count only if there was one process at a time.
+  The largest sample of the group's anonymous memory counts too: it has memory whose process has ended.
 - PSS: at least the group's anonymous pages, each counted once.
 
 `at_most_bytes` is an upper bound of the true peak, but for processes that ended between two readings, and for memory
@@ -60,8 +61,7 @@ def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
 def lines(record: Mapping[str, Any]) -> list[str]:
     """A line for each ceiling, and one more if the command itself failed too."""
     judged = record.get("ceilings", [])
-    by_group = (record["peak"].get("kept") or {}).get("basis") == advice.GROUP
-    shown = [_line(entry, sampled=entry["kind"] != "anon" or not by_group) for entry in judged]
+    shown = [_line(entry, _condition(record["peak"], entry)) for entry in judged]
     if record.get("watch_status") == STATUS and (record["exit_status"] or record["signal"]):
         own = f"signal {record['signal']}" if record["exit_status"] is None else f"status {record['exit_status']}"
         shown.append(f"ended       the command failed by itself too, with {own}; the exit status is {STATUS}")
@@ -109,6 +109,19 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
     }
 
 
+def _condition(peak: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """What a peak that is within its ceiling may lack."""
+    kept, most = peak.get("kept") or {}, entry["at_most_bytes"]
+    above = entry["peak_bytes"] is not None and most is not None and most > entry["max_bytes"]
+    spikes = f"; spikes up to {_amount(most, entry['max_bytes'])}" if above else None
+    basis = kept.get("basis") if entry["kind"] == "anon" and kept.get("whole", True) else None
+    if basis not in (advice.GROUP, advice.AROUND):
+        return f", of its processes{', as sampled' if spikes is None else spikes}"
+    # Memory of other kinds may have left before a spike that the group's peak does not show.
+    sampled = basis == advice.AROUND or kept["kept_bytes"] > entry["max_bytes"]
+    return spikes or (", without spikes between samples" if sampled else "")
+
+
 def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     sampled = peak["rss_bytes"]
     if sampled is None:
@@ -124,6 +137,7 @@ def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     sampled = peak["anon_bytes"]
     if sampled is None:
         return None, None
+    sampled = max(sampled, (peak.get("kept") or {}).get("sampled_anon_bytes", 0))
     if peak["anon_upper_bound_bytes"] is None:
         return sampled, None
     most = max(sampled, peak["anon_upper_bound_bytes"])
@@ -156,8 +170,7 @@ def _possible(peak: Mapping[str, Any], read_bytes: int) -> int:
 def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     if peak["rss_bytes"] is None:
         return None, None
-    kept = peak.get("kept") or {}
-    anonymous = kept.get("at_kept", {}).get("anon_bytes") if kept.get("basis") == advice.GROUP else None
+    anonymous = (peak.get("kept") or {}).get("sampled_anon_bytes")
     readings = [size for size in (peak["pss_bytes"], anonymous) if size is not None]
     most = peak["hwm_bytes"]["concurrent_upper_bound_bytes"]
     if most is None:
@@ -165,7 +178,7 @@ def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return (max(readings), max(*readings, most)) if readings else (None, most)
 
 
-def _line(entry: Mapping[str, Any], *, sampled: bool) -> str:
+def _line(entry: Mapping[str, Any], condition: str) -> str:
     name, peak, most, allowed = _NAMES[entry["kind"]], entry["peak_bytes"], entry["at_most_bytes"], entry["max_bytes"]
     if entry["verdict"] == UNKNOWN:
         return f"unknown     whether peak {name} is above {entry['option']} is not known: {entry['why']}"
@@ -179,9 +192,7 @@ def _line(entry: Mapping[str, Any], *, sampled: bool) -> str:
         return f"{line}; of it {holders}" if holders else line
     bound = f"at most {_amount(most, allowed)}" if peak is None else _amount(peak, allowed)
     line = f"within      peak {name} {bound} is not above {entry['option']} ({_amount(allowed, peak or most)})"
-    if peak is not None and most is not None and most > allowed:
-        return f"{line}; between readings up to {_amount(most, allowed)} cannot be ruled out"
-    return f"{line}, without spikes between or after samples" if sampled else line
+    return line + condition
 
 
 def _amount(size_bytes: int, other_bytes: int) -> str:

@@ -101,7 +101,7 @@ class Meter:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path / names["usage"]))
         self._last_read: dict[int, bytes] = {}
         """The last content of each file, for a group that has been removed."""
-        self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
+        self.kept_bytes = self.sampled_bytes = self.bound_bytes = self.anon_bytes = 0
         self.working_set_bytes = 0
         """The largest sample, including earlier use of the group."""
         self.high_bytes: int | None = None
@@ -181,6 +181,7 @@ class Meter:
             self.sampled_bytes = sampled
             self.at = now.less(self._before) if self._before else now
         self.kept_bytes = max(self.kept_bytes, sampled)
+        self.anon_bytes = max(self.anon_bytes, now.anon_bytes - (self._before.anon_bytes if self._before else 0))
         if high is None:
             return
         ends, swapped = (last.evictable_bytes, now.evictable_bytes), max(last.away_bytes, now.away_bytes)
@@ -210,13 +211,14 @@ class Meter:
             self.can_reset = False
 
     def record(self) -> dict[str, Any]:
-        """The maxima in bytes; `at_kept` is the sample with the largest kept memory."""
+        """The maxima in bytes; `at_kept` is the sample with the largest kept memory, not of each kind."""
         at = {name: value for name, value in (self.at._asdict() if self.at else {}).items() if name != "usage_bytes"}
         return {
             "kept_bytes": self.kept_bytes,
             "kept_sampled_bytes": self.sampled_bytes,
             "kept_upper_bound_bytes": max(self.kept_bytes, self.bound_bytes) if self.bound_bytes else None,
             "working_set_bytes": self.working_set_bytes,
+            "sampled_anon_bytes": self.anon_bytes,
             "at_kept": at,
         }
 

@@ -128,7 +128,7 @@ def test_shared_pages_count_once_in_pss_and_often_in_rss(tmp_path: Path) -> None
     assert (by_kind["pss"]["verdict"], by_kind["rss"]["verdict"]) == ("within", "above"), output
     assert 100e6 <= by_kind["pss"]["peak_bytes"] < 130e6
     assert by_kind["pss"]["at_most_bytes"] > 400e6
-    assert "cannot be ruled out" in output, "a peak of PSS between two readings was ruled out"
+    assert "; spikes up to" in output, "a peak of PSS between two readings was ruled out"
     assert returned == 3
 
 
@@ -184,6 +184,34 @@ def test_ceiling_is_unknown_where_the_group_held_more_or_a_process_ran_on(
 ) -> None:
     (entry,) = ceilings.judge(record, [ceilings.Ceiling(kind, 42 * MB, "42M")])
     assert (entry["verdict"], entry["why"] is None) == (verdict, verdict == "within")
+
+
+@pytest.mark.parametrize("basis", ["group", "around"])
+def test_anonymous_memory_of_the_group_that_no_process_had_is_above(basis: str) -> None:
+    record = in_a_group(63 * MB)
+    record["peak"]["kept"] |= {"basis": basis, "sampled_anon_bytes": 60 * MB}
+    for kind in ("anon", "pss"):
+        (entry,) = ceilings.judge(record, [ceilings.Ceiling(kind, 42 * MB, "42M")])
+        assert (entry["verdict"], entry["peak_bytes"]) == ("above", 60 * MB)
+
+
+@pytest.mark.slow
+@needs_group
+@pytest.mark.parametrize(("at_first", "sampled"), [(150 * MB, True), (1, False)])
+def test_spikes_are_not_excluded_where_other_memory_made_the_groups_peak(
+    tmp_path: Path, at_first: int, sampled: bool
+) -> None:
+    program = f"""
+import mmap, os, time
+file = os.memfd_create("x")
+os.ftruncate(file, {at_first})
+shared = mmap.mmap(file, {at_first})
+shared.write(bytes({at_first})); time.sleep(0.2); shared.close(); os.close(file)
+held = bytearray(30_000_000); time.sleep(0.2)
+"""
+    status, output, _ = watched(tmp_path, "--max-anon", "100MB", program=program)
+    (line,) = [line for line in output.splitlines() if line.startswith("within")]
+    assert status == 0 and ("without spikes between samples" in line) is sampled, line
 
 
 def test_ceiling_is_unknown_without_a_peak() -> None:
