@@ -65,6 +65,9 @@ class Advice:
     """The size of an allocation that was refused, if the request is that size."""
     polled_at_least: bool = False
     """`polled_bytes` alone is a lower bound: a group counted processes that could not be read."""
+    as_sampled: bool = False
+    """Whether a shorter spike than samples show is possible: no group's peak excludes it, for page cache may have made
+    way for it."""
 
     @property
     def at_least(self) -> bool:
@@ -113,7 +116,11 @@ def advise(record: Mapping[str, Any]) -> Advice:
     reasons = lower_bound(record)
     if (unseen := between_bytes(peak)) and (peak.get("kept") or {}).get("kept_bytes", kept) + unseen > asked:
         reasons = [*reasons, between(peak)]
-    more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons)
+    # Neither the group's peak with page cache nor the marks exclude it.
+    marked = (peak.get("hwm_bytes") or {}).get("concurrent_upper_bound_bytes") or math.inf
+    possible = min(peak.get("cgroup_bytes") or 0, marked + kept - terms.get("anon_bytes", 0))
+    as_sampled = basis != GROUP or possible > asked
+    more = (enforced_by, high, killed_at, speed, measured, refused, unread and not reasons, as_sampled)
     return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
 
 

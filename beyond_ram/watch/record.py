@@ -298,9 +298,9 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> Non
         missing.note(advice.UNSEEN, f"something was mounted on {point}, so that others may have been read there")
     if sampler.elsewhere:
         group = next(iter(sampler.elsewhere.values()))
-        limit = ", and the limit did not hold it" if outcome.memory_limit_bytes else ""
+        limit = ", where the limit did not hold it" if outcome.memory_limit_bytes else ""
         names = _names({pid: peaks.name_of(pid) for pid in sampler.elsewhere})
-        missing.note("the memory group", f"the memory of {names} was charged to {group}: it lacks that{limit}")
+        missing.note(advice.UNSEEN, f"the memory of {names} was charged to another group, {group}{limit}")
     if peaks.phases_left_out:
         missing.note("phases", f"the last {peaks.phases_left_out:,} are not in run.json")
 

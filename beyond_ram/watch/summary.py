@@ -166,8 +166,8 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
 
 _COUNTED_BY = {
     advice.GROUP: "by its group, without page cache",
-    advice.AROUND: "as sampled in the job's control group; shorter spikes are not in it",
-    advice.TREE: "as sampled: PSS, net rise of shared memory; no shorter spikes, kernel memory, ramfs, secret memory",
+    advice.AROUND: "as sampled, of its job's group",
+    advice.TREE: "as sampled, of its processes",
     advice.MARKS: "from the high-water marks of its processes, without kernel memory",
     advice.RSS: "all of RSS, because its kinds are unknown",
 }
@@ -191,6 +191,8 @@ def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
         yield f"  made of   {made_of(advised)}"
     else:
         yield f"ask for     {ask}: {made_of(advised)}"
+    if lacks := without(advised):
+        yield f"  without   {lacks}"
     if advised.at_least:
         yield f"  because   {'; '.join(advised.lower_bound)}"
     elif advised.high_bytes > advice.FAR_REPEATS * advised.ask_bytes:
@@ -202,6 +204,12 @@ def up_to(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     does = "copy shared memory" if advised.high_bytes == advised.polled_bytes else "peak"
     when = f"if its {peak['processes']} processes {does} at the same time"
     return f"--mem={advice.mem(advised.high_bytes)} {when}, which may happen in another run"
+
+
+def without(advised: advice.Advice) -> str:
+    """What a request by processes does not include; empty for others."""
+    by_processes = advised.basis == advice.TREE and not (advised.killed or advised.refused_bytes)
+    return "shorter spikes, memory of no process (kernel, ramfs), secret memory, tmpfs that others free" * by_processes
 
 
 def made_of(advised: advice.Advice) -> str:
@@ -216,6 +224,8 @@ def made_of(advised: advice.Advice) -> str:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
     reserve = f"{megabytes(advised.mapped_bytes)} mapped + {megabytes(advice.ROOM_BYTES)} reserve"
     counted = _COUNTED_BY.get(advised.basis, "counted in a way that this version does not know")
+    if advised.as_sampled and advised.basis == advice.GROUP:
+        counted = "by its group, no shorter spikes"
     kept = f"{megabytes(advised.kept_bytes)} kept ({counted})"
     return f"{kept} + {advice.ROOM_SHARE:.0%} + {reserve}"
 

@@ -12,6 +12,7 @@ import pytest
 
 from beyond_ram.advice import UNSEEN, advise
 from beyond_ram.watch import ceilings, groups
+from beyond_ram.watch.summary import lines
 
 from .conftest import PYTHON, Watch, needs_group
 
@@ -122,6 +123,56 @@ def test_writes_of_others_to_memory_groups_are_not_the_commands(watched: Watch) 
             assert watched("import time; time.sleep(0.6)")["missing"] == []
     finally:
         other.remove()
+
+
+# Forks four children, which replace the 40 MB that they share, and hold that for 0.6 s.
+FORKS = """
+import ctypes, fcntl, mmap, os, struct, sys, time
+libc, size = ctypes.CDLL(None), 40 << 20
+held = mmap.mmap(-1, size + (2 << 20), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+base = ctypes.addressof(ctypes.c_char.from_buffer(held))
+base += -base % (2 << 20)
+ctypes.memset(base, 1, size); time.sleep(0.3)
+def advise(at, size, how): assert not libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), how)
+def userfaultfd():
+    number = {'x86_64': 323, 'aarch64': 282}[os.uname().machine]
+    file, source = libc.syscall(number, 1), ctypes.create_string_buffer(1 << 20)
+    fcntl.ioctl(file, 0xC018AA3F, struct.pack('QQQ', 0xAA, 0, 0))
+    fcntl.ioctl(file, 0xC020AA00, struct.pack('QQQQ', base, size, 1, 0))
+    for at in range(base, base + size, 1 << 20):
+        page = ctypes.addressof(source) & -4096
+        advise(at, 1 << 20, 4)
+        for to in range(at, at + (1 << 20), 4096):
+            fcntl.ioctl(file, 0xC028AA03, struct.pack('QQQQq', to, page, 4096, 0, 0))
+def huge():
+    advise(base, size, 14)
+    for at in range(base, base + size, 2 << 20): advise(at, 2 << 20, 4); ctypes.memset(at, 2, 2 << 20)
+for _ in range(4):
+    if os.fork() == 0: time.sleep(0.3); globals()[sys.argv[1]](); time.sleep(0.6); os._exit(0)
+raise SystemExit(any(os.wait()[1] for _ in range(4)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("way", ["userfaultfd", "huge"])
+def test_shared_pages_that_are_replaced_without_faults_are_read(way: str, watched: Watch) -> None:
+    if way == "huge" and not COLLAPSES:
+        pytest.skip("the kernel has no huge pages")
+    record = watched(FORKS, way)
+    if record["exit_status"] and way == "userfaultfd":
+        pytest.skip("the kernel has no userfaultfd")
+    assert record["exit_status"] == 0
+    assert record["peak"]["kept"]["kept_bytes"] > 5 * (40 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+def test_lines_say_that_memory_of_processes_was_sampled(watched: Watch) -> None:
+    record = watched("import time; held = bytearray(30_000_000); time.sleep(0.2)")
+    record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling(kind, 60 * MB, "60MB") for kind in ceilings.KINDS])
+    told = [line for line in lines(record) if line.startswith(("ask for", "within"))]
+    assert len(told) == 4 and all("of its processes" in line and len(line) <= 120 for line in told), told
 
 
 def run_in(out: Path, prefix: list[str], program: str, *arguments: str) -> dict[str, Any]:

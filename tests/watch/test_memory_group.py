@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.advice import AROUND, GROUP, TREE, advise
-from beyond_ram.watch import groups, memory_group
+from beyond_ram.advice import AROUND, GROUP, TREE, UNSEEN, advise
+from beyond_ram.watch import ceilings, groups, memory_group
 from beyond_ram.watch.memory_group import Meter, limit_bytes, own_group, parse
 
 from .conftest import PYTHON, Watch, needs_group
@@ -114,6 +114,20 @@ class Folder:
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
+
+
+def test_anonymous_memory_after_a_peak_of_shared_memory_counts(folder: Folder) -> None:
+    meter = Meter(folder.path, 2, ours=True)
+    folder.set(10 * MB, 230 * MB, 240 * MB)
+    stat = folder.path / "memory.stat"
+    stat.write_text(stat.read_text().replace("shmem 0", f"shmem {230 * MB}").replace("inactive_file 2", "_ 2"))
+    meter.look()
+    folder.set(199 * MB, 0, 240 * MB)
+    meter.look()
+    meter.close()
+    record = meter.record()
+    assert (record["kept_sampled_bytes"], record["at_kept"]["anon_bytes"]) == (240 * MB, 10 * MB)
+    assert record["sampled_anon_bytes"] == 199 * MB
 
 
 def test_spike_between_two_samples_is_the_peak_less_page_cache(folder: Folder) -> None:
@@ -351,8 +365,11 @@ def test_memory_charged_to_another_group_is_counted_from_the_processes(watched: 
     assert (kept["basis"], kept["whole"]) == (TREE, True)
     assert 60 * MB < kept["kept_bytes"] < 100 * MB
     (note,) = record["missing"]
-    assert note["what"] == "the memory group" and other.path.name in note["why"]
+    assert note["what"] == UNSEEN and other.path.name in note["why"], "that group may have memory of no process"
     assert ("limit" in note["why"]) is (limit_bytes is not None)
+    assert advise(record).at_least
+    (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 500 * MB, "500MB")])
+    assert judged["verdict"] == ceilings.UNKNOWN
     assert advise(record).speed_bytes is None, "the group's page cache bounds nothing"
 
 

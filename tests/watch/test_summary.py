@@ -5,13 +5,14 @@ import pty
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from beyond_ram import advice
 from beyond_ram.watch.summary import lines
 
-from .conftest import PYTHON, Watch
+from .conftest import PYTHON, Watch, needs_group
 
 
 @pytest.mark.slow
@@ -24,6 +25,27 @@ def test_summary_has_ten_lines_and_notes(watched: Watch) -> None:
     assert max(map(len, ten)) <= 120, ten
     for word in ("anonymous", "file", "high water", "cgroup", "ask for", "sampler"):
         assert any(word in line for line in summary_lines), word
+
+
+@needs_group
+@pytest.mark.slow
+@pytest.mark.parametrize(("cached", "children", "says"), [(150, 3, True), (150, 0, False), (0, 3, False)])
+def test_request_does_not_exclude_spikes_for_which_page_cache_may_have_made_way(
+    cached: int, children: int, says: bool, watched: Watch, tmp_path: Path
+) -> None:
+    """Children that had 30 MB one after another may have had it at once, as far as their marks show."""
+    program = f"""
+import os, sys, time
+with open(sys.argv[1], "wb") as file:
+    for _ in range({cached}): file.write(bytes(1_000_000))
+time.sleep(0.1)
+for at in range({children}):
+    if os.fork(): continue
+    time.sleep(0.2 * at); held = bytearray(30_000_000); time.sleep(0.1); del held; time.sleep(0.8); os._exit(0)
+for _ in range({children}): os.wait()
+"""
+    (asks,) = [line for line in lines(watched(program, str(tmp_path / "file"))) if "kept (" in line]
+    assert ("no shorter spikes" in asks) is says and len(asks) <= 120
 
 
 def test_pss_without_a_reading_is_not_sampled(watched: Watch) -> None:
