@@ -208,8 +208,9 @@ def up_to(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
 
 def without(advised: advice.Advice) -> str:
     """What a request by processes does not include; empty for others."""
-    by_processes = advised.basis == advice.TREE and not (advised.killed or advised.refused_bytes)
-    return "shorter spikes, memory of no process (kernel, ramfs), secret memory, tmpfs that others free" * by_processes
+    if advised.basis != advice.TREE or advised.killed or advised.refused_bytes:
+        return ""
+    return "shorter spikes, memory of no process (kernel, ramfs), secret memory, tmpfs that others free"
 
 
 def made_of(advised: advice.Advice) -> str:
