@@ -84,7 +84,9 @@ def test_work_of_the_endpoint_is_known_if_it_was_metered() -> None:
 def test_columns_name_existing_tables_and_are_documented() -> None:
     for entry in COLUMNS:
         assert entry.tables
-        assert all((ROOT / source("table", table)).exists() for table in entry.tables), entry.key
+        made_from = {table: ROOT / source("table", table) for table in entry.tables}
+        made_from |= {"ladders": ROOT / "beyond_ram/measure/ladders.py"} if "ladders" in made_from else {}
+        assert all(path.exists() for path in made_from.values()), entry.key
         assert all((entry.label, entry.unit, entry.derivation, entry.trust)), entry.key
         assert "|" not in f"{entry.label}{entry.unit}{entry.derivation}{entry.trust}", "docs show it in a table cell"
 

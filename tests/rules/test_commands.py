@@ -36,7 +36,7 @@ def test_every_placeholder_is_quoted(root: Path, path: str, tmp_path: Path) -> N
         stdin=subprocess.DEVNULL,
     )
     commands = json.loads(done.stdout.splitlines()[-1])
-    assert len(commands) >= 11
+    assert len(commands) >= 10
     bare = [
         f"{name}: {{{field}}}"
         for name, command in commands.items()
