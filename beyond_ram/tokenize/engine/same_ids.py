@@ -134,11 +134,17 @@ def _model(spec):
     for flag in ("continuing_subword_prefix", "end_of_word_suffix"):
         if kind == "BPE" and model.get(flag):
             raise NoProof(f"no proof covers {flag} {model[flag]!r}")
-    if kind == "BPE" and _of_bytes(spec) and model.get("ignore_merges"):
-        # A whole word may be such an entry; an added token is found before.
+    normalizers = cutting.steps(spec.get("normalizer"), "normalizers")
+    if kind == "WordPiece" and not any(step.get("clean_text") for step in normalizers):
+        raise NoProof("the fast release's WordPiece may skip U+0000, and no normalizer removes it")
+    if kind == "BPE" and _of_bytes(spec):
+        if any(step["type"] == "Prepend" for step in normalizers):
+            raise NoProof("no proof covers Prepend before a model of bytes")
+        # An entry of other characters is found by its bytes; an added token is found before, and characters are tried.
         added = {token["content"] for token in spec.get("added_tokens") or [] if not token.get("normalized")}
         for entry in model["vocab"]:
-            if len(entry) > 1 and not cutting.symbols().keys() >= {*entry} and entry not in added:
+            raw = not cutting.symbols().keys() >= {*entry} and entry not in added
+            if raw and (len(entry) > 1 or entry.isascii()):
                 raise NoProof(f"the entry {entry!r} has a character that stands for no byte")
 
 
@@ -162,6 +168,8 @@ def _added_tokens(spec):
             common = common[:-1]
         if common[:1] and common[:1] in common[1:]:
             raise NoProof(f"all added tokens begin with {common!r}, which may overlap itself")
+    if len({token["content"] for token in tokens}) < len(tokens):
+        raise NoProof("an added token is listed twice")
     vocabulary = spec["model"]["vocab"]
     own = [one["id"] for one in tokens if one["content"] not in vocabulary]
     if own != sorted(own):
@@ -185,6 +193,8 @@ def of_entries(spec, fast, named, ranges):
             if at < len(added):
                 raise NoProof(f"the added token {texts[at]!r} gets different ids")
             early.add(texts[at])
+    if early and cutting.steps(spec.get("normalizer"), "normalizers"):  # it may make them from others
+        raise NoProof(f"{len(early)} characters behind a normalizer come from different entries")
     return [(ord(one), ord(one)) for one in sorted(early)]
 
 
@@ -205,16 +215,19 @@ def _taken_early(merges, single):
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
     does not look whether the whole character could be merged with another before its bytes are.
     """
-    pairs, early, made = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges], set(), set()
-    for left, right in pairs:
-        if left in single and left not in made:
-            early.add(left)
-        if right in single and right not in made:
-            early.add(right)
-        if (product := left + right) in single:
-            made.add(product)
-    ranks = {(left, right): rank for rank, (left, right) in enumerate(pairs)} if early else {}
-    made_by = {entry: states for entry in early if (states := _states(entry, ranks))}
+    ranks, used = {}, {}
+    for rank, merge in enumerate(merges):
+        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        ranks[left, right] = rank  # the last one counts
+    for pair, rank in ranks.items():
+        for part in pair:
+            if part in single:
+                used[part] = min(rank, used.get(part, rank))
+    made_by = {
+        entry: states
+        for entry, rank in used.items()
+        if (states := _states(entry, ranks)) and rank < max(one for one, _, _ in states)
+    }
     ends = {part for states in made_by.values() for _, *parts in states for part in parts}
     byte_of, from_left, from_right = cutting.symbols(), {}, {}
     for (left, right), rank in ranks.items() if ends else ():
@@ -268,12 +281,18 @@ def suspects(spec, fast, ranges):
     """
     import numpy as np
 
+    model, of_bytes = spec["model"], _of_bytes(spec)
     if not ranges or ranges[0][0] < 0x80 or not _shows(spec):
         return None
+    if not of_bytes:  # unknown characters have to stay visible: not dropped, not merged
+        unknown = {model.get("unk_token"), *(f"<0x{byte:02X}>" for byte in range(256))}
+        parts = (part for one in model.get("merges", ()) for part in (one.split(" ") if isinstance(one, str) else one))
+        if not (model.get("unk_token") or model.get("byte_fallback")) or any(part in unknown for part in parts):
+            return None
     characters = [chr(code) for first, last in ranges for code in range(first, last + 1)]
     whole = re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]")
     begun = {one.encode()[:size] for one in characters for size in range(1, len(one.encode()))}
-    byte_of = {ord(one): byte for one, byte in cutting.symbols().items()} if _of_bytes(spec) else {}
+    byte_of = {ord(one): byte for one, byte in cutting.symbols().items()} if of_bytes else {}
 
     def suspect(entry):
         if entry.isascii():
@@ -291,8 +310,8 @@ def suspects(spec, fast, ranges):
     for entry, id in spec["model"]["vocab"].items():
         if suspect(entry):
             table[id] = True
-    if (unknown := spec["model"].get("unk_token")) is not None:
-        table[fast.id_of(spec, unknown)] = True
+    if (id := spec["model"]["vocab"].get(spec["model"].get("unk_token"))) is not None:
+        table[id] = True
     added = any(whole.search(token["content"]) for token in spec.get("added_tokens") or [])
     shown = fast.encode(characters, False)
     return table if not added and all(table.take(ids).any() for ids in shown) else None

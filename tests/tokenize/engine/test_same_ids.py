@@ -69,6 +69,11 @@ DIFFERENT = {
     "the first word behind a normalizer": spec(
         normalizer=NFD, pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first"}
     ),
+    "a blank as an entry": spec(model=bpe(vocab={"a": 0, " ": 1})),
+    "two blanks as an entry": spec(model=bpe(vocab={"a": 0, "  ": 1})),
+    "U+0000 in WordPiece": spec(model={"type": "WordPiece", "vocab": {"a": 0}}, pre_tokenizer=None),
+    "something in front of bytes": spec(normalizer={"type": "Prepend", "prepend": "x"}),
+    "an added token twice": spec(added_tokens=[added("<x>"), added("<x>", lstrip=True)]),
     "an unknown shape": spec(normalizer={"kind": "NFC"}),
 }
 
@@ -93,6 +98,9 @@ def test_character_that_a_merge_uses_too_early_is_found() -> None:
     assert same_ids._taken_early(late, single) == {"\u00e9"}
     assert same_ids._taken_early([late[2], *late[:2]], single) == set()
     assert same_ids._taken_early([["a", "\u00c3"], *late], single) == set()  # its first byte may be taken before
+    assert same_ids._taken_early([late[2], *late], single) == {"\u00e9"}  # the last one of two counts
+    of_three = {"XYZ": "\u4e2d"}  # made of a part that comes later
+    assert same_ids._taken_early([["XY", "Z"], ["a", "XYZ"], ["b", "a"], ["X", "Y"]], of_three) == {"\u4e2d"}
 
 
 def tried(script: str, *arguments: object) -> dict[str, Any]:
