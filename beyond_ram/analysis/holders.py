@@ -106,7 +106,11 @@ def cause_of(why: Mapping[str, Any], file_bytes: float = 0, repeated: str = "") 
     return (causes[repeated], "what no step gave back") if repeated in causes else ("undecided", "")
 
 
-_IN_WORDS = {"held": "the {} held most of it", "retained": "most of it is free memory that the {} keeps"}
+# A cell names what it holds in one run.
+_IN_WORDS = {
+    "held": "in one run the {} held most of it",
+    "retained": "in one run most of it was free memory that the {} kept",
+}
 
 
 def cause_in_words(holders: pd.DataFrame | None, line: Mapping[str, Any]) -> str:

@@ -9,11 +9,12 @@ and then, and cheap readings bound the change in between. Bounds on the pages th
 - Before a reading, it was lower at most by what processes have mapped until the reading: anonymous pages become shared
   by forks only, and a fork is a new process.
 
-So a reading bounds the samples on both sides of it. Even without one the result is not too low, unless shared pages
-are replaced without a fault for each: by huge pages, by userfaultfd, at a fork if they are pinned. A reading shows
-that, and takes the place of what was believed since the last one. Memory that no process has mapped (files written to
-/dev/shm, memfd) shows only in the machine's own count of shared memory, together with what other programs put there
-meanwhile, and less what they free.
+So a reading bounds the samples on both sides of it. Without one, the result is too low only if shared pages are
+replaced without a fault for each: by huge pages, by userfaultfd, or at a fork if they are pinned. The next reading
+shows that, and corrects the samples since the last one.
+
+Memory that no process has mapped (files written to /dev/shm, memfd) shows only in the machine's count of shared memory.
+What other programs add there meanwhile is counted too, and what they free is missing.
 """
 
 import math

@@ -77,6 +77,6 @@ def test_cause_is_that_of_the_largest_input_of_the_same_setting() -> None:
         columns | {"num_files": 44, "cause": "held", "owner": "tokenizer"},
         columns | {"num_files": 80, "stack": "t", "cause": "retained", "owner": "allocator"},
     ])  # fmt: skip
-    assert cause_in_words(table, columns) == "the tokenizer held most of it"
+    assert cause_in_words(table, columns) == "in one run the tokenizer held most of it"
     assert cause_in_words(table, columns | {"stack": "u"}) == ""
     assert cause_in_words(table.assign(cause="undecided"), columns) == cause_in_words(None, columns) == ""

@@ -45,7 +45,7 @@ def summary(tmp_path: Path) -> Summary:
         if status:
             return {"refused": done.stderr}
         content: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-        return content | {"said": done.stderr}
+        return content | {"messages": done.stderr}
 
     return run
 
@@ -67,7 +67,7 @@ def test_family_has_the_ids_of_the_stable_release(family: str, families: dict[st
     """Without a proof (Unigram), or where the fast release refuses the file, the stable one encodes alone."""
     both, stable = summary(families[family]), summary(families[family], *STABLE)
     assert both["digest"] == stable["digest"]
-    assert (FAST in both["encoded_by"]) == (family not in ("t5", "roberta")), both["said"]
+    assert (FAST in both["encoded_by"]) == (family not in ("t5", "roberta")), both["messages"]
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_tokenizer_with_a_repeated_id_goes_to_the_stable_encoder(
     spec["model"]["vocab"] |= {"twice": 7}
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
     alone = summary(tmp_path / "tokenizer.json")
-    assert alone["encoded_by"] == {NAMED: 6} and "id 7" in alone["said"]
+    assert alone["encoded_by"] == {NAMED: 6} and "id 7" in alone["messages"]
 
 
 def test_installed_package_builds_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,7 @@ def of_entries(spec, fast, named, ranges):
     single, early = {}, set()
     if model["type"] == "BPE" and _of_bytes(spec):
         single = _single(model["vocab"])
-        early = _taken_early(model["merges"], {entry: one for entry, one in single.items() if entry != one})
+        early = _taken_early(_merges(model), {entry: one for entry, one in single.items() if entry != one})
     added = [token["content"] for token in spec.get("added_tokens") or [] if token["content"]]
     texts = [*added, *sorted({*single.values()})]
     for at, (one, other) in enumerate(zip(fast.encode(texts, False), named.encode(texts, False), strict=True)):
@@ -196,6 +196,11 @@ def of_entries(spec, fast, named, ranges):
     if early and cutting.steps(spec.get("normalizer"), "normalizers"):  # it may make them from others
         raise NoProof(f"{len(early)} characters behind a normalizer come from different entries")
     return [(ord(one), ord(one)) for one in sorted(early)]
+
+
+def _merges(model):
+    """The pairs of parts that a model merges, the first one first."""
+    return [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
 
 
 def _single(vocabulary):
@@ -216,8 +221,7 @@ def _taken_early(merges, single):
     does not look whether the whole character could be merged with another before its bytes are.
     """
     ranks, used = {}, {}
-    for rank, merge in enumerate(merges):
-        left, right = merge.split(" ") if isinstance(merge, str) else merge
+    for rank, (left, right) in enumerate(merges):
         ranks[left, right] = rank  # the last one counts
     for pair, rank in ranks.items():
         for part in pair:
@@ -286,8 +290,8 @@ def suspects(spec, fast, ranges):
         return None
     if not of_bytes:  # unknown characters have to stay visible: not dropped, not merged
         unknown = {model.get("unk_token"), *(f"<0x{byte:02X}>" for byte in range(256))}
-        parts = (part for one in model.get("merges", ()) for part in (one.split(" ") if isinstance(one, str) else one))
-        if not (model.get("unk_token") or model.get("byte_fallback")) or any(part in unknown for part in parts):
+        merged = any(part in unknown for pair in _merges(model) for part in pair)
+        if merged or not (model.get("unk_token") or model.get("byte_fallback")):
             return None
     characters = [chr(code) for first, last in ranges for code in range(first, last + 1)]
     whole = re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]")
@@ -307,10 +311,10 @@ def suspects(spec, fast, ranges):
         return any(raw[-size:] in begun for size in (1, 2, 3)) or whole.search(raw.decode(errors="ignore"))
 
     table = np.zeros(fast.highest_id(spec) + 1, bool)
-    for entry, id in spec["model"]["vocab"].items():
+    for entry, id in model["vocab"].items():
         if suspect(entry):
             table[id] = True
-    if (id := spec["model"]["vocab"].get(spec["model"].get("unk_token"))) is not None:
+    if (id := model["vocab"].get(model.get("unk_token"))) is not None:
         table[id] = True
     added = any(whole.search(token["content"]) for token in spec.get("added_tokens") or [])
     shown = fast.encode(characters, False)
@@ -331,9 +335,7 @@ class Alike:
     def __init__(self, ranges, suspects=None):
         import numpy as np
 
-        self.suspects = suspects
-
-        self.np = np
+        self.np, self.suspects = np, suspects
         self.table = np.zeros(0x110000, bool)
         for first, last in ranges:
             self.table[first : last + 1] = True

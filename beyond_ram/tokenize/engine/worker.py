@@ -23,7 +23,7 @@ TRIM_EVERY = 1 << 22  # bytes of input
 LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
 WHOLE_PIECES = 2  # documents up to this many pieces are encoded whole, because a piece and a rest take longer
 SLACK = 16 << 20  # address space that a worker takes and does not use: stacks of threads, buffers
-SLOWER = "the release whose ids it gets encodes it, because the faster one knows other characters"
+SLOWER = "it has characters that only the slower release of tokenizers may encode"
 GROWTH = 33  # bytes that a character may become: U+FDFA, decomposed
 
 
@@ -162,8 +162,8 @@ class Stopped(Exception):
 class Common:
     """State that workers share before they start: a tokenizer and its properties. Raises Refused.
 
-    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes. `why_encoder`: why
-    no fast release encodes, or ids are of another release than the one asked for; or "".
+    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes. `why_alone`: why
+    no fast release encodes beside the one whose ids count; or "".
     """
 
     def __init__(self, config):
@@ -175,7 +175,7 @@ class Common:
 
         self.config = config
         spec = encoder.read_spec(config["tokenizer"])
-        named, fast, alike, self.why_encoder = self.releases(spec)
+        named, fast, alike, self.why_alone = self.releases(spec)
         inputs.trim()
         self.size = encoder.Size(spec)
         self.dtype = "<u2" if named.highest_id(spec) < 1 << 16 else "<u4"
@@ -204,8 +204,8 @@ class Common:
         line = f"ids of tokenizers {named.version}"
         if fast:
             line += f"; tokenizers {fast.version} encodes the documents to which both give the same"
-        elif self.why_encoder:
-            line += f", because {self.why_encoder}" if named.arrays else f" alone: {self.why_encoder}"
+        elif self.why_alone:
+            line += f" alone: {self.why_alone}"
         whole = f"encoded whole, with up to {self.need} bytes of memory per byte of text"
         return f"{line}\nlarge documents are {'cut' if self.rules else whole}: {self.why}"
 
@@ -223,10 +223,7 @@ class Common:
         if not folder:
             return encoder.Release(path, spec), None, None, ""
         library = encoder.library_of(folder)
-        try:
-            named = encoder.Release(path, spec, library)
-        except Refused as reason:
-            return encoder.Release(path, spec), None, None, str(reason)
+        named = encoder.Release(path, spec, library)
         inputs.trim()
         try:
             ranges = same_ids.characters(spec, encoder.tokenizers.__version__, library.__version__)
