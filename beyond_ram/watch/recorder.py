@@ -1,9 +1,10 @@
 """samples.csv, bounded: never more than a fixed number of lines, however long the run.
 
-Of every `per_line` samples, the one with the highest RSS is written. It is a real reading, so peaks are kept and rss =
-anon + file + shmem holds in every line. When the file is full, neighbouring lines are merged in the same way and
-`per_line` doubles. 12 hours at 20 ms are 2.2 million samples: they end as 10,000 to 20,000 lines of some 100 bytes, one
-for every 128 samples. The first 400 s of a run at 20 ms are kept line by line.
+Of every `per_line` samples, the one with the highest RSS is written, or one with PSS whose RSS is at most 1 % lower. It
+is a real reading, so peaks are kept to 1 % and rss = anon + file + shmem holds in every line. When the file is full,
+neighbouring lines are merged in the same way and `per_line` doubles. 12 hours at 20 ms are 2.2 million samples: they
+end as 10,000 to 20,000 lines of some 100 bytes, one for every 128 samples. The first 400 s of a run at 20 ms are kept
+line by line.
 """
 
 import csv

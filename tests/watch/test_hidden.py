@@ -125,7 +125,7 @@ def test_writes_of_others_to_memory_groups_are_not_the_commands(watched: Watch) 
         other.remove()
 
 
-# Forks four children, which replace the 40 MB that they share, and hold that for 0.6 s.
+# Forks four children, which replace the 40 MB that they share. When all have, they hold that for 2 s.
 FORKS = """
 import ctypes, fcntl, mmap, os, struct, sys, time
 libc, size = ctypes.CDLL(None), 40 << 20
@@ -147,8 +147,14 @@ def userfaultfd():
 def huge():
     advise(base, size, 14)
     for at in range(base, base + size, 2 << 20): advise(at, 2 << 20, 4); ctypes.memset(at, 2, 2 << 20)
+(replaced, tell), (end, holds) = os.pipe(), os.pipe()
 for _ in range(4):
-    if os.fork() == 0: time.sleep(0.3); globals()[sys.argv[1]](); time.sleep(0.6); os._exit(0)
+    if os.fork() == 0:
+        os.close(holds); time.sleep(0.3); globals()[sys.argv[1]](); os.write(tell, b'.'); os.close(tell)
+        os.read(end, 1); os._exit(0)
+os.close(tell)
+while os.read(replaced, 1): pass
+time.sleep(2); os.close(holds)
 raise SystemExit(any(os.wait()[1] for _ in range(4)))
 """
 

@@ -86,5 +86,5 @@ def test_real_run_at_1_ms_is_bounded(watched: Watch, tmp_path: Path) -> None:
     assert record["sampler"]["samples"] > 16
     assert len(lines) <= 16
     assert record["sampler"]["lines"] == len(lines)
-    assert max(int(line["rss_bytes"]) for line in lines) == record["peak"]["rss_bytes"]
+    assert 0.99 <= max(int(line["rss_bytes"]) for line in lines) / record["peak"]["rss_bytes"] <= 1
     assert list(lines[0]) == COLUMNS
