@@ -105,15 +105,14 @@ def main():
     parser.add_argument("--turns", type=int, default=5, help="of all units")
     args = parser.parse_args()
     sys.path.insert(0, str(ENGINE))
-    import worker as working
-
-    working.settle()
-    config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
-    config["named"] = None
-    common = working.Common(config)
     import inputs
     import inventory
+    import worker as working
 
+    inputs.HEAP.settle(tight=False)
+    config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
+    config |= {"named": None, "limited": False}
+    common = working.Common(config)
     units, _ = inputs.plan(inventory.Inventory(args.inputs, args.out).files)
     args.out.mkdir(parents=True, exist_ok=True)
     lines = csv.writer(sys.stdout)

@@ -46,6 +46,7 @@ IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change
 ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
 LEAST = 16 << 20  # minimum memory of a worker besides its tokenizer
 KERNEL = 10 << 20  # memory of a control group that is neither anonymous nor reclaimable: page tables, dirty pages
+KEPT_SHARE = 0.05  # of the available memory, which workers may keep without using it
 SHARE = 0.8  # share of free memory to use without a limit
 
 
@@ -419,8 +420,9 @@ class Run:
 
     def load(self):
         """Load the tokenizer before numpy and pyarrow, because loading takes several times the memory that it keeps."""
-        working.settle()
         self.workers_requested = self.args.workers or len(os.sched_getaffinity(0))
+        little = self.workers_requested * inputs.Heap.KEPT > available() * KEPT_SHARE
+        inputs.HEAP.settle(tight=bool(self.args.memory_limit) or little)
         self.config = {
             "tokenizer": str(self.tokenizer),
             "special": not self.args.no_special_tokens,

@@ -19,7 +19,6 @@ import traceback
 from pathlib import Path
 
 SAY_EVERY = 0.2  # seconds between progress messages
-TRIM_EVERY = 1 << 22  # bytes of input
 LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
 WHOLE_PIECES = 2  # documents up to this many pieces are encoded whole, because a piece and a rest take longer
 SLACK = 16 << 20  # address space that a worker takes and does not use: stacks of threads, buffers
@@ -128,16 +127,6 @@ def in_child(work, place):
         os.kill(os.getpid(), -status)
     print(f"beyond-ram: {death(status, place.get(), True)}; the same command goes on where it stopped", file=sys.stderr)
     return 1
-
-
-def settle():
-    """Return large blocks to the system as soon as they are free, and keep one heap for both threads."""
-    libc = ctypes.CDLL(None)
-    m_mmap_threshold, m_trim_threshold, m_arena_max = -3, -1, -8
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(m_arena_max, 1)
-        libc.mallopt(m_mmap_threshold, 1 << 20)
-        libc.mallopt(m_trim_threshold, 4 << 20)
 
 
 def reason(text, error):
@@ -321,7 +310,7 @@ class Worker:
 
         self.read += read
         self.untrimmed += read
-        if self.untrimmed >= TRIM_EVERY:
+        if self.untrimmed >= inputs.HEAP.trim_bytes:
             self.untrimmed = 0
             inputs.trim()
         if self.common.stopped:
