@@ -1,0 +1,48 @@
+"""Programs of others open the files of ids: Megatron, litdata, and nanoGPT's way, in the newest releases."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import interpreter
+
+from .conftest import Tokenize
+
+TEXTS = [f"document {n} " + "words and more words, naïve 中文 " * (n % 7) for n in range(300)]
+READ = """
+import json, sys
+import numpy as np, torch
+from litdata import StreamingDataset, index_parquet_dataset
+from litdata.streaming.item_loader import ParquetLoader
+from megatron.core.datasets.indexed_dataset import IndexedDataset
+
+flat, rows, answer = sys.argv[1:]
+megatron = IndexedDataset(f"{flat}/tokens")
+nanogpt = np.memmap(f"{flat}/tokens.bin", dtype=np.uint16, mode="r")
+index_parquet_dataset(rows)
+read = {
+    "megatron": [document.tolist() for document in megatron],
+    "nanogpt": torch.from_numpy(nanogpt[3:67].astype(np.int64)).tolist(),
+    "litdata": [row["input_ids"] for row in StreamingDataset(rows, item_loader=ParquetLoader())],
+}
+with open(answer, "w") as file:
+    json.dump(read, file)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+def test_newest_readers_give_the_documents(tokenize: Tokenize, families: dict[str, Path], tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
+    (tmp_path / "texts.jsonl").write_text(lines, encoding="utf-8")
+    for form in ("bin", "parquet"):
+        done = tokenize(tmp_path / "texts.jsonl", tokenizer=families["gpt2"], out=tmp_path / form, format=form)
+        assert done.returncode == 0, done.stderr
+    answer = tmp_path / "read.json"
+    command = [interpreter("peers"), "-c", READ, tmp_path / "bin", tmp_path / "parquet", answer]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    read = json.loads(answer.read_text())
+    assert len(read["megatron"]) == len(TEXTS) and read["litdata"] == read["megatron"]
+    assert read["nanogpt"] == [token for document in read["megatron"] for token in document][3:67]
