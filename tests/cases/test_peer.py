@@ -26,11 +26,15 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("peers"), "byte-level")
 
 
-def through(stack: str, mode: str, corpus: Path, work: Path) -> tuple[dict[str, float], str | None]:
-    """The numbers of a peer's run, and why it does not apply."""
+def through(
+    stack: str, mode: str, corpus: Path, work: Path, modules: Path | None = None
+) -> tuple[dict[str, float], str | None]:
+    """The numbers of a peer's run, and why it does not apply. `modules`: a folder with a peer of the test."""
     work.mkdir()
     command = [interpreter(stack), CASE, "--corpus", corpus, "--mode", mode, "--num-proc", "2", "--batch-size", "4"]
     environment = os.environ | {"BEYOND_RAM_EVENTS": str(work / "events")}
+    if modules:
+        environment["PYTHONPATH"] = str(modules)
     subprocess.run(command, env=environment, cwd=work, check=True, timeout=300)
     events = events_in(work / "events")
     return reported(events), reason(events)
@@ -57,3 +61,26 @@ def test_missing_package_and_unsupported_tokenizer_get_a_reason(words: Path, tmp
         1
     ]  # 0.10 panics; a release that takes it gives ids
     assert why is None or why.startswith("gigatoken does not take this tokenizer: ")
+
+
+# Its workers are children of a server that outlives them.
+BURNS = """
+import multiprocessing, time
+def burn():
+    while time.process_time() < 1.5: pass
+def tokenize(how):
+    workers = [multiprocessing.get_context("forkserver").Process(target=burn) for _ in range(2)]
+    for one in workers: one.start()
+    for one in workers: one.join()
+def documents(how):
+    import numpy
+    yield numpy.zeros(3000, "<i4")
+"""
+
+
+def test_rate_counts_the_workers_of_a_fork_server(words: Path, tmp_path: Path) -> None:
+    (tmp_path / "peers").mkdir()
+    (tmp_path / "peers/burns.py").write_text(BURNS)
+    numbers, _ = through("encoder", "burns", words, tmp_path / "work", tmp_path)
+    rate = numbers["Tokens per CPU-second [tokens/CPU-s, higher]"]
+    assert 300 < rate < 1000, rate
