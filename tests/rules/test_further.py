@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from .changes import Change, edited, removed
 from .conftest import Snakemake
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,6 @@ from helper import MB
 sizes = [53, 49, 44, 46] if sys.argv[1] == "b" else [19, 33, 32, 30]
 held = bytearray(b"x" * int(MB * sizes[(int(rep) - 1) % 4]))
 """
-A_YEAR_S = 365 * 86400
 FIRST = "runs/noisy/stack~current/script~mine/arguments~none/side~a/rep~3"
 FURTHER = {("a", 3), ("a", 4), ("b", 3), ("b", 4)}
 
@@ -46,6 +45,10 @@ class Place:
     @property
     def results(self) -> Path:
         return self.project / f"results-{self.name}"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return self.results, self.project
 
     def configure(self, argument: str = "b", budget_min: float = 10, **more: Any) -> None:
         matrix = {"stack": ["current"], "script": ["mine"]}
@@ -117,38 +120,6 @@ def place(project: Path, current: None, snakemake: Snakemake) -> Place:
     assert len(re.findall(r"further repeat \d: noisy, 1 undecided; .* of 10 min", done.stderr)) == len(FURTHER)
     place.assert_right()
     return place
-
-
-Change = Callable[[Place], AbstractContextManager[object]]
-
-
-def removed(name: str) -> Change:
-    @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
-        path = place.results / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-        yield
-
-    return change
-
-
-def edited(name: str, before: str, after: str) -> Change:
-    """Edit a file of the project or the results while the block runs; it gets an old time."""
-
-    @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
-        file = next(folder / name for folder in (place.results, place.project) if (folder / name).exists())
-        text, status = file.read_text(), file.stat()
-        assert before in text
-        file.write_text(text.replace(before, after, 1))
-        os.utime(file, (status.st_atime - A_YEAR_S, status.st_mtime - A_YEAR_S))
-        try:
-            yield
-        finally:
-            file.write_text(text)
-            os.utime(file, (status.st_atime, status.st_mtime))
-
-    return change
 
 
 def recorded(**fields: Any) -> Change:

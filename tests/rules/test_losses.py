@@ -8,8 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ import pytest
 import yaml
 
 from ..conftest import lend_bytecode
+from .changes import A_YEAR_S, Change, edited, make_older, removed
 from .conftest import Snakemake
 
 pytestmark = pytest.mark.slow
 RESULTS = "results-losses"
 RUN = "runs/own/stack~current/script~mine/arguments~none/side~none/rep~1"
-A_YEAR_S = 365 * 86400
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,10 @@ class Place:
     @property
     def results(self) -> Path:
         return self.project / RESULTS
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return self.folder, self.project
 
     def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
         return self.snakemake(*words, "--cores", "2", "--configfile", str(self.folder / "losses.yaml"))
@@ -102,48 +105,6 @@ def place(project: Path, current: None, snakemake: Snakemake, tmp_path_factory: 
     assert done.returncode == 0, done.stderr[-3000:]
     place.assert_right()
     return place
-
-
-def make_older(*paths: Path, by_s: float = A_YEAR_S) -> None:
-    """Give files the same old time, as after `rsync -a`."""
-    then = Path(__file__).stat().st_mtime - by_s
-    for path in paths:
-        os.utime(path, (then, then))
-
-
-Change = Callable[[Place], AbstractContextManager[object]]
-
-
-def removed(*names: str) -> Change:
-    """Remove files and folders of the results."""
-
-    @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
-        for name in names:
-            path = place.results / name
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        yield
-
-    return change
-
-
-def edited(name: str, before: str, after: str) -> Change:
-    """Edit a file beside the script, or of the project, while the block runs; it gets an old time."""
-
-    @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
-        file = next(folder / name for folder in (place.folder, place.project) if (folder / name).exists())
-        text, status = file.read_text(), file.stat()
-        assert before in text
-        file.write_text(text.replace(before, after, 1))
-        make_older(file)
-        try:
-            yield
-        finally:
-            file.write_text(text)
-            os.utime(file, (status.st_atime, status.st_mtime))
-
-    return change
 
 
 @contextlib.contextmanager
