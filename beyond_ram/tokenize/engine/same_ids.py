@@ -300,7 +300,7 @@ def suspects(spec, fast, ranges):
 
     def suspect(entry):
         if entry.isascii():
-            if not re.fullmatch("<0x[0-9A-F]{2}>", entry):  # a byte of an unknown character
+            if len(entry) != 6 or not re.fullmatch("<0x[0-9A-F]{2}>", entry):  # a byte of an unknown character
                 return False
             raw = bytes([int(entry[3:5], 16)])
         else:
@@ -350,8 +350,8 @@ class Alike:
         """The numbers of the texts with other characters. `arrays`: their ids by the fast release."""
         wide = [at for at, text in enumerate(texts) if not text.isascii()]
         if wide and arrays and self.suspects is not None:
-            ids = self.np.concatenate([arrays[at] for at in wide]) if len(wide) > 1 else arrays[wide[0]]
-            if not self.suspects.take(ids).any():
+            # numpy looks up by this type only, and would convert a second time
+            if not self.suspects.take(self.np.concatenate([arrays[at] for at in wide], dtype=self.np.intp)).any():
                 return []
         if not wide or not self._differs("".join([texts[at] for at in wide]) if len(wide) > 1 else texts[wide[0]]):
             return []
