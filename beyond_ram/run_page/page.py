@@ -108,7 +108,7 @@ def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
     mebibytes = -(-asked.ask_bytes // advice.MIB)
     yield f"<p>Kubernetes: {asked.bound}<code>resources: {{limits: {{memory: {mebibytes}Mi}}}}</code></p>"
     yield f'<p class="muted">{_text(summary.made_of(asked))}</p>'
-    if lacks := summary.without(asked):
+    if lacks := summary.without(asked, peak):
         yield f'<p class="muted">Without {_text(lacks)}.</p>'
     if asked.at_least:
         yield f"<p>At least, because {_text('; '.join(asked.lower_bound))}.</p>"

@@ -191,7 +191,7 @@ def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
         yield f"  made of   {made_of(advised)}"
     else:
         yield f"ask for     {ask}: {made_of(advised)}"
-    if lacks := without(advised):
+    if lacks := without(advised, peak):
         yield f"  without   {lacks}"
     if advised.at_least:
         yield f"  because   {'; '.join(advised.lower_bound)}"
@@ -206,11 +206,15 @@ def up_to(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     return f"--mem={advice.mem(advised.high_bytes)} {when}, which may happen in another run"
 
 
-def without(advised: advice.Advice) -> str:
-    """What a request by processes does not include; empty for others."""
-    if advised.basis != advice.TREE or advised.killed or advised.refused_bytes:
+def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
+    """What a request does not include; empty if that is less than its reserve."""
+    if advised.killed or advised.refused_bytes:
         return ""
-    return "shorter spikes, memory of no process (kernel, ramfs), secret memory, tmpfs that others free"
+    if advised.basis == advice.TREE:
+        return "shorter spikes, memory of no process (kernel, ramfs, pipes), secret memory, large folios, freed tmpfs"
+    cached = (peak["cgroup_bytes"] or 0) - advised.kept_bytes
+    held = "which pipes, sockets or locked pages may hold"
+    return f"up to {megabytes(cached)} of page cache, {held}" if cached > advice.ROOM_BYTES else ""
 
 
 def made_of(advised: advice.Advice) -> str:

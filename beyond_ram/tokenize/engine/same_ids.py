@@ -350,8 +350,9 @@ class Alike:
         """The numbers of the texts with other characters. `arrays`: their ids by the fast release."""
         wide = [at for at, text in enumerate(texts) if not text.isascii()]
         if wide and arrays and self.suspects is not None:
-            # numpy looks up by this type only, and would convert a second time
-            if not self.suspects.take(self.np.concatenate([arrays[at] for at in wide], dtype=self.np.intp)).any():
+            # The type by which numpy looks up, or it would convert once more.
+            ids = self.np.concatenate([arrays[at] for at in wide], dtype=self.np.intp)
+            if not self.suspects.take(ids).any():
                 return []
         if not wide or not self._differs("".join([texts[at] for at in wide]) if len(wide) > 1 else texts[wide[0]]):
             return []
