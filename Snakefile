@@ -17,6 +17,7 @@ include: "rules/stacks.smk"
 include: "rules/corpora.smk"
 include: "rules/measure.smk"
 include: "rules/tokenize.smk"
+include: "rules/own_files.smk"
 include: "rules/explain.smk"
 include: "rules/load.smk"
 include: "rules/limit.smk"
@@ -34,4 +35,4 @@ include: "rules/outputs.smk"
 rule all:
     default_target: True
     input:
-        rules.report.output,
+        rules.report.output if CONFIG.run() else rules.tokenise.output,

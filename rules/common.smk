@@ -12,6 +12,7 @@ import math
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.measure import order
 from beyond_ram.run_files import RUN_FILES
+from beyond_ram.tokenize import encoders
+from beyond_ram.tokenize.formats import tokenizer_file
 
 # Snakemake lists the files of its command line first. They override all but --config.
 GIVEN_FILES = workflow.overwrite_configfiles
@@ -57,6 +60,7 @@ FIGURES = f"{RESULTS}/figures"
 CORPORA = f"{RESULTS}/corpora"
 TOKENS = f"{RESULTS}/tokens"
 REPOSITORIES = f"{RESULTS}/repositories"
+OWN_IDS = f"{RESULTS}/tokenise"
 # A measuring job takes all slots of profiles/default, so it runs alone.
 ALL_SLOTS = 100
 # Programs read their settings from files, because an argument has at most 128 KiB.
@@ -190,3 +194,39 @@ def table(name):
 def rests_on(path):
     """Whether the report rests on a file, whichever parts it covers."""
     return path in FURTHER or path.startswith((f"{RUNS}/", f"{COLLECTED}/")) or path in {*targets([])}
+
+
+def own_files():
+    """The section of the config."""
+    example = "{inputs: [data/], tokenizer: my-model/, out: ids, shards: 4}"
+    return CONFIG.tokenise or sys.exit(
+        f"beyond-ram: target tokenise: the config has no section for it, such as `tokenise: {example}`"
+    )
+
+
+def record_of_shard(shard):
+    """The command's record of a finished shard."""
+    return f"{own_files().out}/.beyond-ram-tokenize/shard-{int(shard):05d}.json"
+
+
+@functools.cache
+def question_of_ids():
+    """A digest of what decides the ids: options, tokenizer, and the names, sizes, times and inodes of the input files."""
+    own = own_files()
+    program = [sys.executable, encoders.ENGINE / "inventory.py", own.out, *own.inputs]
+    listed = subprocess.run(program, stdout=subprocess.PIPE, text=True)  # a refusal is on standard error
+    if listed.returncode:
+        sys.exit(listed.returncode)
+    decides = own.options(), own.shards, listed.stdout, digest((tokenizer_file(own.tokenizer),), "")
+    return hashlib.sha256(repr(decides).encode()).hexdigest()
+
+
+def copies_of_records():
+    """The copies of the shards' records. One that is not as recorded is planned: the command knows what is left."""
+    shards = {
+        f"{OWN_IDS}/shard-{number}.record": record_of_shard(number) for number in range(1, own_files().shards + 1)
+    }
+    for copy, record in (shards | {f"{OWN_IDS}/summary.record": f"{own_files().out}/summary.json"}).items():
+        if not own_files().is_recorded(record, copy, question_of_ids()):
+            workflow.dag.forcefiles.add(copy)
+    return list(shards)

@@ -15,6 +15,7 @@ KINDS_OF_LOST = [
 
 onsuccess:
     outdated.log_findings(workflow, REPORT[1])
+    outdated.log_findings(workflow, f"{OWN_IDS}/summary.txt")
     outdated.clear(REPORT)
     outdated.log_name(REPORT)
 

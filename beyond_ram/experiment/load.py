@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from ..metrics import METRICS
 from ..text import did_you_mean, first_of
+from ..tokenize.formats import tokenizer_file
 from . import inputs, tokens
 from .corpora import FilesCorpus
 from .model import Config
@@ -95,8 +96,8 @@ def load(
         )
     if faults := list(_faults(checked, Path(root), where)):
         raise ConfigError(*faults)
-    if not checked.run():
-        raise ConfigError(where("experiments") + "none is left to run; name one, or leave the key out")
+    if not checked.run() and not checked.tokenise:
+        raise ConfigError(where("experiments") + "none is left to run; name one")
     return checked
 
 
@@ -149,6 +150,12 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             at = where("comparisons", name, role)
             yield from _unknown(at, "stack", getattr(comparison, role), stacks, " in envs/")
     yield from _file_faults(config, root, where)
+    if own := config.tokenise:
+        yield from _unknown(where("tokenise", "stack"), "stack", [own.stack] if own.stack else [], stacks, " in envs/")
+        try:
+            tokenizer_file(own.tokenizer)
+        except ValueError as error:
+            yield where("tokenise", "tokenizer") + str(error).removeprefix("--tokenizer ")
     for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix

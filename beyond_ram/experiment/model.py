@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 from . import tokens
 from .corpora import AS_NUMBER, AnyCorpus, PositiveInt, Strict
 from .job import Job
+from .own_files import Tokenise
 from .paths import Cell
 from .places import FolderPath, ResultsPath
 from .repositories import AnyRepository
@@ -73,7 +74,7 @@ class Config(Strict):
     scripts: dict[Name, Script] = Field({}, description="Scripts of your own, by name.")
     repositories: dict[Name, AnyRepository] = Field({}, description="Repositories of served runs, by name.")
     experiments: dict[Name, AnyExperiment | None] = Field(
-        description="Experiments, by name; `NAME: null` removes one of the default config."
+        {}, description="Experiments, by name; `NAME: null` removes one of the default config."
     )
 
     comparisons: dict[Name, Comparison] = Field(
@@ -84,6 +85,8 @@ class Config(Strict):
     ladders: dict[Name, VersionLadder | None] = Field(
         {}, description="Version ladders, by name; `NAME: null` removes one of the default config."
     )
+
+    tokenise: Tokenise | None = Field(None, description="Your own files, as ids: target `tokenise`.")
 
     only: Names | None = Field(
         None, description="Run only these experiments, and the version ladders over them; default: all."

@@ -27,6 +27,11 @@ def place(stack: str) -> Path:
     return Path(cache).expanduser() / "beyond-ram" / "stacks" / stack
 
 
+def stacks(chosen: str | None) -> tuple[str, ...]:
+    """The stacks that encode by default, or the chosen one."""
+    return (chosen,) if chosen else (FAST, NAMED)
+
+
 def interpreter(stack: str) -> Path:
     """The interpreter of a stack. Builds its environment if it is missing or of another lock.
 

@@ -1,14 +1,21 @@
-"""`beyond-ram tokenize` as an array over two nodes: one is lost, its shard is done again, and the ids are the same."""
+"""Shards of `beyond-ram tokenize` on two nodes, as an array and as target `tokenise`: a lost node's are done again.
+
+The ids are those of one machine.
+"""
 
 import json
 import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from tests.conftest import link_stack
 from tests.tokenize.conftest import families  # noqa: F401 (a fixture)
 
 from .conftest import Slurm
@@ -36,29 +43,75 @@ def texts(folder: Path) -> None:
                 file.write(json.dumps({"text": " ".join(chance.choices(words, k=100))}) + "\n")
 
 
+def on(slurm: Slurm, node: str) -> str:
+    """Return the jobs that run on a node."""
+    return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
+
+
+def until_at_work(slurm: Slurm, folder: Path) -> str:
+    """Wait until parts are being made, and return the jobs on node 2."""
+    jobs = until(lambda: on(slurm, "node2"), "a shard on node 2")
+    until(lambda: [*folder.glob("ids/.beyond-ram-tokenize/*.bin*")], "a part is begun")
+    time.sleep(1)
+    return str(jobs)
+
+
+def assert_as_on_one_machine(folder: Path, tokenizer: Path, why: object) -> None:
+    alone = folder / "alone"
+    for shard in range(1, SHARDS + 1):
+        command = [sys.executable, "-m", "beyond_ram", "tokenize", folder / "data", "--tokenizer", tokenizer]
+        command += ["--out", alone, "--format", "bin", "--shard", f"{shard}/{SHARDS}"]
+        subprocess.run(command, check=True, capture_output=True)
+    digests = [json.loads((out / "summary.json").read_text())["digest"] for out in (folder / "ids", alone)]
+    assert digests[0] == digests[1], why
+    for part in sorted(alone.glob("tokens*")):
+        assert part.read_bytes() == (folder / "ids" / part.name).read_bytes(), part.name
+
+
 def test_lost_node_is_done_again(slurm: Slurm, families: dict[str, Path], tmp_path: Path) -> None:  # noqa: F811
     texts(tmp_path / "data")
     script = tmp_path / "array.sh"
     script.write_text(ARRAY.format(shards=SHARDS, folder=tmp_path, tokenizer=families["t5"]), encoding="utf-8")
     job = slurm.call("sbatch", "--parsable", "--export=ALL", script).strip()
-
-    def running(node: str) -> str:
-        return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
-
-    lost = until(lambda: running("node2"), "a shard on node 2")
-    until(lambda: [*tmp_path.glob("ids/.beyond-ram-tokenize/*.bin*")], "a part is begun")
-    time.sleep(1)
+    lost = until_at_work(slurm, tmp_path)
     slurm.cluster("lose", "node2", "--jobs")
     restart(slurm, "node2")
     until(lambda: not slurm.call("squeue", "-h", "-j", job, "-o", "%i").strip(), "all shards", 400)
     logs = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.log")}
     assert (tmp_path / "ids" / "summary.json").is_file(), logs
-    alone = tmp_path / "alone"
-    for shard in range(1, SHARDS + 1):
-        command = [sys.executable, "-m", "beyond_ram", "tokenize", tmp_path / "data", "--tokenizer", families["t5"]]
-        command += ["--out", alone, "--format", "bin", "--shard", f"{shard}/{SHARDS}"]
-        subprocess.run(command, check=True, capture_output=True)
-    digests = [json.loads((out / "summary.json").read_text())["digest"] for out in (tmp_path / "ids", alone)]
-    assert digests[0] == digests[1], (lost, logs)
-    for part in sorted(alone.glob("tokens*")):
-        assert part.read_bytes() == (tmp_path / "ids" / part.name).read_bytes(), part.name
+    assert_as_on_one_machine(tmp_path, families["t5"], (lost, logs))
+
+
+def test_workflow_does_the_shards_of_a_lost_node_again(
+    accounted: Slurm,
+    clone: Path,
+    run_in: Callable[..., Any],
+    families: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    slurm = accounted
+    for stack in ("encoder", "encoder-0.23"):
+        link_stack(stack, clone)
+    texts(tmp_path / "data")
+    section = {"inputs": [str(tmp_path / "data")], "tokenizer": str(families["t5"]), "out": str(tmp_path / "ids")}
+    section |= {"shards": SHARDS, "format": "bin", "memory_limit_mb": 350}
+    config = tmp_path / "own.yaml"
+    config.write_text(yaml.safe_dump({"defaults": "none", "results": str(tmp_path / "results"), "tokenise": section}))
+    call, lost = ("tokenise", "--configfile", config), list[str]()
+
+    def lose() -> None:
+        lost.append(until_at_work(slurm, tmp_path))
+        slurm.cluster("lose", "node2", "--jobs")
+
+    try:
+        run = slurm.snakemake(*call, cwd=clone, timeout=600, status="sacct", meanwhile=lose)
+    finally:
+        restart(slurm, "node2")
+    states = [job["JobState"] for job in run.jobs_of("tokenise_shard")]
+    assert states.count("COMPLETED") == SHARDS
+    assert "NODE_FAIL" in states
+    assert ["mem=700M" in job["TRES"] for job in run.jobs_of("tokenise_shard")[:SHARDS]] == [True] * SHARDS
+    assert [job["JobState"] for job in run.jobs_of("tokenise")][-1] == "COMPLETED"
+    assert_as_on_one_machine(tmp_path, families["t5"], (lost, run.output))
+    again = run_in("snakemake", *map(str, call), "--cores", "2")
+    assert "Nothing to be done" in again.stderr, again.stderr

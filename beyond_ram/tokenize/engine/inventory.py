@@ -10,7 +10,9 @@ import glob
 import json
 import os
 import stat
+import sys
 
+from records import digest_of
 from trouble import Refused
 
 ENDS = {
@@ -269,3 +271,12 @@ def status(file):
     """Values that change with any change of a file: only the kernel sets the time of status change."""
     now = os.stat(file)
     return [now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino]
+
+
+if __name__ == "__main__":
+    # A digest of the state of the inputs, which tells a plan whether one has changed: inventory.py OUT INPUT…
+    try:
+        states = [[file, *status(file)] for file in Inventory(sys.argv[2:], sys.argv[1]).files]
+    except (Refused, OSError) as error:
+        sys.exit(f"beyond-ram: {error}")
+    print(digest_of(states))

@@ -826,7 +826,8 @@ class Run:
         for shard, record in records.items():
             for name in record["files"] if shard != self.shard else ():
                 if not outputs.intact(self.args.out / name, record["files"][name]):
-                    (self.args.out / "summary.json").unlink(missing_ok=True)
+                    for wrong in (self.args.out / "summary.json", self.done_record(shard)):
+                        wrong.unlink(missing_ok=True)
                     raise RuntimeError(f"{name} is missing or damaged; `--shard {shard}/{self.shards}` makes it again")
         done = list(records.values())
         digest = outputs.joined(shard["digest"] for shard in done)

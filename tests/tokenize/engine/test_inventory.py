@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -241,3 +242,22 @@ def test_output_in_an_input_folder_is_left_out_before_and_after(
     after = inventory.Inventory(arguments, "in/out")
     assert before.files == after.files and len(before.files) == 2
     assert +before.left_out == +after.left_out == {"output folder": 1}
+
+
+def test_digest_of_the_inputs_changes_with_any_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def called(*names: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, ENGINE / "inventory.py", "out", *names]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    monkeypatch.chdir(tmp_path)
+    write("in/a.jsonl", "in/b.jsonl")
+    first = called("in").stdout
+    assert len(first) == 65 and called("in").stdout == called("in/*").stdout == first
+    digests = {first, called("in/b.jsonl", "in/a.jsonl").stdout}
+    os.utime("in/a.jsonl", ns=(1, 1))
+    digests.add(called("in").stdout)
+    write("in/c.jsonl")
+    digests.add(called("in").stdout)
+    assert len(digests) == 4
+    refused = called("none")
+    assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.count("\n") == 1

@@ -542,6 +542,24 @@ def test_last_shard_joins_the_output(
     assert summary(tmp_path / "rows")["documents"] == totals["documents"] == len(lengths)
 
 
+def test_damage_that_another_shard_finds_makes_its_record_invalid(
+    source: Path, whole: dict[str, bytes], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    def call(shard: str) -> "subprocess.CompletedProcess[str]":
+        return tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "parts", shard=shard)
+
+    parts = [tmp_path / "parts" / f"tokens-0000{shard}-of-00002.bin" for shard in (1, 2)]
+    assert [call(shard).returncode for shard in ("1/2", "2/2")] == [0, 0]
+    parts[0].write_bytes(b"damage" + parts[0].read_bytes()[6:])
+    done = call("2/2")
+    assert done.returncode == 1 and "`--shard 1/2` makes it again" in done.stderr, done.stderr
+    assert not (tmp_path / "parts" / "summary.json").exists()
+    done = call("2/2")
+    assert done.returncode == 0 and "shards 1 of 2 are left" in done.stderr, done.stderr
+    assert call("1/2").returncode == 0 and summary(tmp_path / "parts")["files"]
+    assert b"".join(part.read_bytes() for part in parts) == whole["tokens.bin"]
+
+
 def test_same_command_does_nothing_and_a_changed_one_is_refused(
     texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:

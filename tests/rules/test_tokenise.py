@@ -1,0 +1,227 @@
+"""Target `tokenise`: a user's files as ids by several jobs; what is lost is done again, and nothing else."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.tokenize.conftest import families
+
+from ..conftest import link_stack
+from .conftest import Snakemake
+
+__all__ = ["families"]  # a session fixture
+
+pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
+IDLE = "Nothing to be done"
+
+
+class Own:
+    """A config with the section, its files and its calls."""
+
+    def __init__(self, folder: Path, tokenizer: Path, snakemake: Snakemake) -> None:
+        self.folder, self.tokenizer, self.snakemake = folder, tokenizer, snakemake
+        self.ids, self.results = folder / "ids", folder / "results"
+        words = ["".join(random.Random(number).choices("abcdefgh", k=1 + number % 9)) for number in range(2000)]
+        texts = (random.Random(number).choices(words, k=80) for number in range(2000))
+        lines = "".join(json.dumps({"text": " ".join(text)}) + "\n" for text in texts)
+        (folder / "data").mkdir()
+        for name in "ab":
+            (folder / "data" / f"{name}.jsonl").write_text(lines * 9)
+
+    def call(self, *words: str, **changed: Any) -> "subprocess.CompletedProcess[str]":
+        section = {"inputs": [str(self.folder / "data")], "tokenizer": str(self.tokenizer), "out": str(self.ids)}
+        section |= {"shards": 2, "format": "bin", "memory_limit_mb": 500, **changed}
+        config = self.folder / "own.yaml"
+        config.write_text(yaml.safe_dump({"defaults": "none", "results": str(self.results), "tokenise": section}))
+        return self.snakemake("tokenise", "--cores", "2", *words, "--configfile", str(config))
+
+    def planned(self) -> dict[str, int]:
+        """The number of planned jobs of each rule."""
+        done = self.call("--dry-run")
+        assert done.returncode == 0, done.stderr
+        table = (done.stdout + done.stderr).partition("Job stats:\n")[2].partition("\n\n")[0]
+        return {name: int(count) for name, count in map(str.split, table.splitlines()[2:])}
+
+    def parts(self) -> list[bytes]:
+        return [path.read_bytes() for path in sorted(self.ids.glob("tokens*.bin"))]
+
+    def times(self) -> dict[str, int]:
+        """When each finished part was recorded."""
+        return {path.name: path.stat().st_mtime_ns for path in self.ids.glob(".beyond-ram-tokenize/[0-9]*.json")}
+
+
+def own_files(folder: Path, families: dict[str, Path], project: Path, snakemake: Snakemake) -> Own:
+    for stack in ("encoder", "encoder-0.23"):
+        link_stack(stack, project)
+    (folder / "tokenizer.json").write_bytes(families["gpt2"].read_bytes())
+    return Own(folder, folder / "tokenizer.json", snakemake)
+
+
+@pytest.fixture(scope="module")
+def own(
+    families: dict[str, Path], project: Path, snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
+) -> Own:
+    """Files that a first call has encoded. Each test leaves them so."""
+    made = own_files(tmp_path_factory.mktemp("own"), families, project, snakemake)
+    done = made.call()
+    assert done.returncode == 0, done.stderr
+    assert f"{made.ids}: 36,000 documents" in done.stderr
+    return made
+
+
+def test_ids_are_those_of_one_machine_and_a_second_call_is_idle(own: Own, project: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(project)}
+    command = [sys.executable, "-m", "beyond_ram", "tokenize", own.folder / "data", "--tokenizer", own.tokenizer]
+    command += ["--format", "bin", "--out", tmp_path / "alone"]
+    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=project)
+    assert b"".join(own.parts()) == (tmp_path / "alone" / "tokens.bin").read_bytes()
+    assert min(map(len, own.parts())) > 0
+    assert IDLE in own.call().stderr
+    assert IDLE in own.call(workers=2, memory_limit_mb=600).stderr
+
+
+@pytest.mark.parametrize("lost", ["tokens-00002-of-00002.bin", "results", "summary.json", "all"])
+def test_what_is_gone_is_made_again_and_nothing_else(own: Own, lost: str) -> None:
+    before, times = own.parts(), own.times()
+    if lost == "results":
+        (own.results / "tokenise" / "shard-1.record").unlink()
+    elif lost == "all":
+        own.ids.rename(own.folder / "elsewhere")
+    else:
+        (own.ids / lost).unlink()
+    shards = {"tokens-00002-of-00002.bin": 1, "results": 1, "all": 2}.get(lost)
+    assert own.planned() == {
+        **({"tokenise_shard": shards} if shards else {}),
+        "tokenise": 1,
+        "total": (shards or 0) + 1,
+    }
+    done = own.call()
+    assert done.returncode == 0, done.stderr
+    assert own.parts() == before
+    again = {name for name in times if own.times()[name] != times[name]}
+    first_half = {f"{number:06d}.json" for number in range(len(times) // 2)}
+    assert again == {"tokens-00002-of-00002.bin": {*times} - first_half, "all": {*times}}.get(lost, set())
+    assert IDLE in own.call().stderr
+
+
+def test_damage_of_the_same_size_is_made_good_by_the_next_call(own: Own) -> None:
+    before, part = own.parts(), own.ids / "tokens-00001-of-00002.bin"
+    part.write_bytes(b"damage" + part.read_bytes()[6:])
+    (own.ids / "summary.json").unlink()
+    done = own.call()
+    assert done.returncode == 1
+    assert f"{part.name} is missing or damaged" in done.stderr
+    assert not (own.ids / "summary.json").exists()
+    assert own.call().returncode == 0
+    assert own.parts() == before
+    assert (own.ids / "summary.json").exists()
+
+
+def test_other_inputs_are_noticed_without_snakemakes_own_records(own: Own, project: Path) -> None:
+    more, records = own.folder / "data" / "c.jsonl", project / ".snakemake"
+    records.rename(project / "apart")
+    more.write_text('{"text": "more"}\n')
+    planned = own.planned()
+    more.unlink()
+    idle = own.call("--dry-run")
+    shutil.rmtree(records)
+    (project / "apart").rename(records)
+    assert planned["tokenise_shard"] == 2
+    assert IDLE in idle.stdout + idle.stderr
+
+
+@pytest.mark.parametrize("changed", ["option", "shards", "tokenizer", "inputs"])
+def test_another_question_is_refused_in_a_line_and_its_ids_stay(own: Own, changed: str) -> None:
+    before, sound, more = own.parts(), own.tokenizer.read_bytes(), own.folder / "data" / "c.jsonl"
+    options: dict[str, Any] = {"option": {"no_special_tokens": True}, "shards": {"shards": 3}}.get(changed, {})
+    if changed == "tokenizer":
+        own.tokenizer.write_bytes(sound + b"\n")
+    elif changed == "inputs":
+        more.write_text('{"text": "more"}\n')
+    done = own.call(**options)
+    own.tokenizer.write_bytes(sound)
+    more.unlink(missing_ok=True)
+    assert done.returncode == 1
+    reason = {
+        "option": "special tokens was True and is False",
+        "shards": "number of shards was 2 and is 3",
+        "tokenizer": "the tokenizer has changed",
+        "inputs": "c.jsonl was not among the inputs",
+    }
+    lines = [line for line in done.stderr.splitlines() if line.startswith("beyond-ram: --out ")]
+    assert lines
+    assert all(f"{own.ids} was started with other settings" in line and reason[changed] in line for line in lines)
+    assert own.parts() == before
+    assert own.call().returncode == 0
+    assert own.parts() == before
+
+
+def test_inputs_that_cannot_be_listed_are_refused_when_it_is_planned(own: Own) -> None:
+    done = own.call(inputs=[str(own.folder / "none")])
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"beyond-ram: {own.folder}/none: no such file, folder or pattern with files"
+    assert IDLE in own.call().stderr
+
+
+@contextmanager
+def killing(out: Path) -> Iterator[list[int]]:
+    """Kill all processes of one shard, as a lost machine does, once a part of any is finished."""
+    killed: list[int] = []
+
+    def kill() -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not [*out.glob(".beyond-ram-tokenize/[0-9]*.json")]:
+            time.sleep(0.005)
+        for entry in Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+                if b"--shard=2/2" in words and f"--out={out}".encode() in words and words[1].endswith(b"engine/run.py"):
+                    os.kill(int(entry.name), signal.SIGKILL)
+                    killed.append(int(entry.name))
+            except OSError:
+                continue
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    yield killed
+    thread.join()
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_lost_job_is_done_again_from_where_it_was(
+    retries: int, families: dict[str, Path], project: Path, snakemake: Snakemake, tmp_path: Path, own: Own
+) -> None:
+    mine = own_files(tmp_path, families, project, snakemake)
+    with killing(mine.ids) as killed:
+        done = mine.call("--retries", str(retries))
+    assert killed
+    assert done.returncode == 1 - retries, done.stderr
+    times = mine.times()
+    assert times
+    if not retries:
+        assert not (mine.ids / "summary.json").exists()
+        assert mine.call().returncode == 0
+        assert times.items() <= mine.times().items(), "a finished part was made again"
+    assert mine.parts() == own.parts()
+    assert IDLE in mine.call().stderr
+
+
+def test_without_the_section_a_line_says_what_to_write(snakemake: Snakemake) -> None:
+    done = snakemake("tokenise")
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("beyond-ram: ")]
+    example = yaml.safe_load(line.partition("`")[2].rpartition("`")[0])
+    assert {"inputs", "tokenizer", "out", "shards"} == example["tokenise"].keys()
