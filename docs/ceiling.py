@@ -42,7 +42,7 @@ class Worker:
             pipe.recv()  # the word to begin, for all workers at once
             cpu = time.process_time()
             if held is None:
-                tokens = one.unit(unit, self.units[unit], str(self.part(unit)))[0]["tokens"]
+                tokens = one.unit(unit, self.units[unit], str(self.part(unit)), {})[0]["tokens"]
             else:
                 tokens = sum(ids.size for texts in held for ids in one.encoder.encode(texts))
             pipe.send((tokens, time.process_time() - cpu))

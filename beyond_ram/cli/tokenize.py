@@ -19,7 +19,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Tokenise Parquet, Arrow, JSON Lines, CSV and text (also .gz and .zst) into flat ids. The same "
         "command continues a killed one.",
     )
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders or quoted patterns, in order")
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="files, folders or quoted patterns, in order; also of stores, such as hf://datasets/USER/NAME or s3://BUCKET",
+    )
     parser.add_argument(
         "--tokenizer",
         required=True,
@@ -101,10 +106,14 @@ def _shard(text: str) -> str:
     return text
 
 
+def _is_there(name: str) -> bool:
+    return os.path.lexists(os.path.expanduser(name))  # noqa: PTH111 (`~nobody` too)
+
+
 def _check(arguments: argparse.Namespace) -> None:
     """Check the input as far as possible without a stack."""
     for name in arguments.inputs:
-        if not os.path.lexists(os.path.expanduser(name)) and not glob.has_magic(name):  # noqa: PTH111 (`~nobody` too)
+        if not (_is_there(name) or glob.has_magic(name) or "://" in name):
             raise ValueError(f"{name or repr(name)}: no such file, folder or pattern with files")
     if not arguments.out:
         raise ValueError("--out '': it has to be a folder")
@@ -136,6 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, name)
         if value is not None:
             command.append(f"--{name.replace('_', '-')}={value}")
+    if any("://" in name and not _is_there(name) for name in arguments.inputs):
+        command.append(f"--stores={encoders.interpreter(encoders.STORES)}")
     if beside:
         command.append(f"--named={encoders.packages(encoders.NAMED)}")
     command += [f"--tokenizer={tokenizer}", "--", *arguments.inputs]

@@ -8,6 +8,8 @@ from ..shipped import CHECKOUT, FILES, IN_CHECKOUT
 
 FAST, NAMED = "encoder", "encoder-0.23"
 """The stack whose release is the fastest, and the one whose ids are given by default: transformers requires it."""
+STORES = "stores"
+"""The stack whose interpreter reads from object stores; apart, because files of a disk do without its packages."""
 ENGINE = Path(__file__).parent / "engine"
 
 

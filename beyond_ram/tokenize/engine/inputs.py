@@ -19,7 +19,7 @@ import zlib
 import json_text
 import sizes
 from inventory import kind_of
-from trouble import Refused
+from trouble import NeedsMemory, Refused
 
 CHUNK = 1 << 18  # bytes per read: larger reads are not faster, and do not fit into the core's cache
 PARQUET = 1 << 18  # bytes of rows to decode at once
@@ -32,6 +32,7 @@ SPACES = b" \t\r\v\f"  # characters of a line without a document
 OF_COLUMN, OF_CHUNK, OF_BYTE, OF_METADATA, OF_ENTRY = 1_600, 1_200, 3, 8, 160
 ROUGH = 32 << 20  # bytes of memory for a footer up to which a rough bound is enough
 BESIDE = 20 << 20  # memory to encode beside a zstd window
+LARGE = "write the file with smaller pages, row groups, batches or windows, or less metadata"
 HUGE = 1 << 20  # bytes from which a document is read as a stream
 
 
@@ -59,22 +60,33 @@ def unit_bytes(total):
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
-def plan(files, column="text", room=float("inf")):
+copies = {}
+"""The paths of files by their names where these are not paths: of objects of stores, for the unit that is read."""
+
+
+def path_of(file):
+    return copies.get(file, file)
+
+
+def plan(files, column="text", room=float("inf"), objects=()):
     """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end, or
     needs more than `room` bytes of memory to plan.
 
     A unit is a list of spans (file, start, end); start and end count bytes, row groups or batches. A file that can only
-    be read from its beginning is one span. Small files share a unit.
+    be read from its beginning is one span, and so is one of `objects`, {name: [size, …]}. Small files share a unit.
     """
-    lengths = [os.stat(file).st_size for file in files]
+    lengths = [objects[file][0] if file in objects else os.stat(file).st_size for file in files]
     size, units, weights, open_unit, unit_size = unit_bytes(sum(lengths)), [], [], [], 0
     for file, length in zip(files, lengths, strict=True):
-        if (need := footer_need(file, room)) > room:
+        is_object = file in objects
+        if not is_object and (need := footer_need(file, room)) > room:
             raise Refused(
                 f"{file}: reading its footer needs up to {need / 1e6:,.0f} MB of memory, and {int(room) / 1e6:,.0f} MB "
                 "are available; write the file with larger row groups or less metadata, or give more"
             )
-        for span, weight in spans(file, length, size, column):
+        if is_object:
+            share_library(file)
+        for span, weight in [((file, 0, None), length)] if is_object else spans(file, length, size, column):
             if open_unit and unit_size + weight > size * 1.25:
                 units.append(open_unit)
                 weights.append(int(unit_size))
@@ -101,6 +113,27 @@ def spans(file, length, size, column):
     return [((file, 0, None), length)]
 
 
+def share_library(file):
+    """Import what reads a file, so that workers forked later share its memory."""
+    kind, packing = kind_of(file)
+    if kind in ("parquet", "arrow") or packing == "zstd":
+        arrow_library()
+    if kind == "parquet":
+        import pyarrow.parquet  # noqa: F401
+
+
+def arrived(file, column, room):
+    """The spans of an object of which there is a copy now, checked as `plan` checks files. Raises Refused as `plan`,
+    NeedsMemory if reading it needs more than `room` bytes."""
+    if (need := footer_need(file, room)) > room:
+        raise NeedsMemory(need, f"{file}, its footer", LARGE, "reading it")
+    parts = [part for part, _ in spans(file, os.stat(path_of(file)).st_size, float("inf"), column)]
+    need, where = needs(parts, column)
+    if need > room:
+        raise NeedsMemory(need, where, LARGE, "reading it")
+    return parts
+
+
 def arrow_library():
     """pyarrow with the system's allocator, because its own pool keeps freed memory, and without threads, whose stacks
     count against the memory limit."""
@@ -118,7 +151,11 @@ def footer_need(file, enough=ROUGH):
     another file."""
     if kind_of(file)[0] != "parquet":
         return 0
-    with refusing(file), open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    with (
+        refusing(file),
+        open(path_of(file), "rb") as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+    ):
         size = int.from_bytes(raw[-8:-4], "little")
         if raw[-4:] != b"PAR1" or size > len(raw) - 8:  # pyarrow says what is wrong
             return 0
@@ -176,7 +213,7 @@ def parquet_file(file, dictionaries=()):
     if HEAP.tight or footer_need(file) > PAGES:
         gc.collect()  # metadata and its schema refer to each other
         trim()
-    with pyarrow.OSFile(file) as beneath:
+    with pyarrow.OSFile(path_of(file)) as beneath:
         yield pq.ParquetFile(
             beneath,
             pre_buffer=False,
@@ -190,14 +227,14 @@ def parquet_spans(file, size):
     with refusing(file), parquet_file(file) as source:
         metadata = source.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        with open(path_of(file), "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             last = max((part_of(groups[-1].column(i))[1] for i in range(metadata.num_columns) if groups), default=4)
             if raw.find(b"PAR1PAR1", last, len(raw) - 8 - metadata.serialized_size) >= 0:
                 raise Refused(
                     f"{file}: several Parquet files in one, of which only the last can be found; separate them"
                 )
     weights = [group.total_byte_size for group in groups]
-    packed = os.stat(file).st_size / max(sum(weights), 1)
+    packed = os.stat(path_of(file)).st_size / max(sum(weights), 1)
     return grouped(file, [weight * packed for weight in weights], size)
 
 
@@ -241,7 +278,7 @@ def parquet_needs(file, start, end, column):
     beside = f", with the footer of the file ({footer / 1e6:,.0f} MB)" if footer >> 20 else ""
     with (
         parquet_file(file) as source,
-        open(file, "rb") as opened,
+        open(path_of(file), "rb") as opened,
         mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
     ):
         of_schema(file, source.schema_arrow, column)
@@ -265,7 +302,7 @@ def parquet_needs(file, start, end, column):
 
 def zstd_needs(file, start, end, column):
     """The window of the first frame, which is kept in memory; it may be the whole text."""
-    with open(file, "rb") as opened:
+    with open(path_of(file), "rb") as opened:
         magic, flags, rest = opened.read(4), int.from_bytes(opened.read(1), "little"), opened.read(13)
     if magic != b"\x28\xb5\x2f\xfd" or len(rest) < 2:
         return
@@ -320,7 +357,7 @@ class refusing:  # noqa: N801 - used as a statement
         if isinstance(error, UnicodeDecodeError):
             raise Refused(f"{self.file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
         if isinstance(error, (OSError, ValueError, EOFError, zlib.error, LookupError, NotImplementedError)):
-            message = " ".join(str(error).split())[:300] or type(error).__name__
+            message = " ".join(str(error).replace(path_of(self.file), self.file).split())[:300] or type(error).__name__
             if "bad_alloc" in message:
                 raise MemoryError from None
             raise Refused(f"{self.file}: cannot be read ({message})") from None
@@ -343,10 +380,11 @@ class Source:
 
     def __init__(self, file, packing, start=0, end=None):
         self.file, self.packing, self.reported, self.ended = file, packing, start, False
-        self.last = os.stat(file).st_size if end is None else end  # bytes read ahead belong to the next span
-        if packing and not os.stat(file).st_size:
+        size = os.stat(path_of(file)).st_size
+        self.last = size if end is None else end  # bytes read ahead belong to the next span
+        if packing and not size:
             raise Refused(f"{file}: empty, not a {packing} file")
-        self.beneath = self.opened = open(file, "rb", buffering=0)
+        self.beneath = self.opened = open(path_of(file), "rb", buffering=0)
         self.beneath.seek(start)
         if packing == "gzip":
             self.opened = gzip.GzipFile(fileobj=self.beneath)
@@ -628,7 +666,7 @@ def repeated(file, chunk):
     start, end = part_of(chunk)
     if not chunk.num_values:  # then it may have no page
         return False
-    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    with open(path_of(file), "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
         is_dictionary, values, _, unpacked = next(sizes.pages(raw, start, end), (False, 0, 0, 0))
     return is_dictionary and unpacked * max(chunk.num_values, 1) > 4 * chunk.total_uncompressed_size * max(values, 1)
 
@@ -654,7 +692,7 @@ class ArrowFile:
         pyarrow = arrow_library()
         self.file, self.read = file, 0
         with refusing(file):
-            with open(file, "rb") as opened:
+            with open(path_of(file), "rb") as opened:
                 self.length = os.fstat(opened.fileno()).st_size
                 if not self.length:
                     raise Refused(f"{file}: empty, not an Arrow file")

@@ -9,6 +9,7 @@ import functools
 import glob
 import json
 import os
+import re
 import stat
 import sys
 
@@ -30,6 +31,7 @@ ENDS = {
 }
 PACKED = {".gz": "gzip", ".zst": "zstd"}
 STATES = ("dataset_dict.json", "state.json")  # what `datasets` writes beside what it saves
+START = re.compile(r"[a-z][a-z0-9+.-]*://|/?")  # of a path: an address, or the root
 SPECIAL = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
 
 
@@ -48,18 +50,19 @@ class Inventory:
 
     The name given decides the kind of a file, because a link may lead to any name. The real path only tells whether two
     names mean the same file. Files of a folder or pattern are sorted by the parts of their paths. `out` is no input.
+    `tree` makes the disk of a name that is an address (None for another name); `objects`: what it says of its files.
 
     Raises Refused for a name without a file, and for what cannot be looked at.
     """
 
-    def __init__(self, names, out):
-        self.out, self.left_out, self.read_as = os.path.realpath(out), collections.Counter(), {}
-        self.real = functools.lru_cache(64)(os.path.realpath)
-        self.saved_in = functools.lru_cache(64)(lambda folder: saved(folder, STATES))
+    def __init__(self, names, out, tree=lambda name: None):
+        self.out, self.left_out, self.read_as, self.objects = os.path.realpath(out), collections.Counter(), {}, {}
         for name in names:
             self.entered, self.readable = {}, 0
+            self.disk = tree(name) or Disk()
+            self.saved_in = functools.lru_cache(64)(lambda folder, disk=self.disk: saved(disk, folder, STATES))
             path = os.path.expanduser(name)
-            kind = what(path) if name else None
+            kind = self.disk.what(path) if name else None
             if kind and glob.has_magic(path) and (others := {*self.matched(path)} - {path}):
                 more = f"a {kind}, and also a pattern of {min(others)}"
                 raise Refused(f"{name}: {more}; for this {kind} alone give {glob.escape(name)}")
@@ -67,12 +70,13 @@ class Inventory:
                 self.add(path, named=True)
             elif kind in SPECIAL.values():
                 raise Refused(f"{name}: a {kind}, and has to be a file or folder")
-            elif kind and self.real(path) == self.out:
+            elif kind and self.disk.real(path) == self.out:
                 raise Refused(f"--out {out}: an input, and has to be another folder")
             else:
                 paths = [path] if kind else self.matched(path) if name else []
                 if not paths:
-                    raise Refused(f"{name or repr(name)}: no such file, folder or pattern with files")
+                    why = f" ({self.disk.why})" if self.disk.why else ""
+                    raise Refused(f"{name or repr(name)}: no such file, folder or pattern with files{why}")
                 self.walk(paths, path)
                 if not self.readable:
                     raise Refused(f"{name}: no file in there that can be read ({', '.join(ENDS)}, also .gz and .zst)")
@@ -87,7 +91,7 @@ class Inventory:
         waiting = [(path, None) for path in reversed(paths)]
         while waiting:
             path, member = waiting.pop()
-            kind = what(path)
+            kind = self.disk.what(path)
             if member is None and (member := self.is_member(path, name)) is False:
                 self.left_out["beside a saved dataset"] += 1
             elif kind == "file":
@@ -117,7 +121,7 @@ class Inventory:
     def inside(self, folder):
         """The paths to visit in a folder, in order, each with whether a dataset that was saved there names it."""
         names = self.names(folder)
-        members = saved(folder, names)
+        members = saved(self.disk, folder, names)
         of_dataset = members is not None
         visit = members if of_dataset else [name for name in names if not name.startswith(".")]
         self.left_out["beside a saved dataset" if of_dataset else "hidden"] += len({*names} - {*visit})
@@ -126,7 +130,7 @@ class Inventory:
     def names(self, folder, pattern=()):
         """The sorted names in a folder, to match with the rest of a pattern; none if it was entered before, because
         links may lead in circles."""
-        key = (self.real(folder), pattern)
+        key = (self.disk.real(folder), pattern)
         parent, out = os.path.split(self.out)
         if key[0] == self.out:
             self.left_out["output folder"] = 1
@@ -136,7 +140,7 @@ class Inventory:
             return []
         self.entered[key] = folder
         try:
-            names = sorted(os.listdir(folder))
+            names = sorted(self.disk.names(folder))
         except OSError as error:
             raise Refused(f"{folder}: cannot be listed ({error.strerror})") from None
         if key[0] == parent and (not pattern or matches(out, pattern[0])):
@@ -146,8 +150,9 @@ class Inventory:
 
     def matched(self, pattern):
         """The paths that a pattern matches as `glob` does, sorted, without those in a matched folder."""
-        parts = tuple(part for part in pattern.split("/") if part)
-        waiting, paths = [("/" if pattern.startswith("/") else "", parts)], set()
+        start = START.match(pattern)[0]
+        parts = tuple(part for part in pattern[len(start) :].split("/") if part)
+        waiting, paths = [(start, parts)], set()
         while waiting:
             folder, parts = waiting.pop()
             if not parts or parts == ("**",):
@@ -157,13 +162,18 @@ class Inventory:
             names = self.names(folder or ".", parts) if glob.has_magic(part) else [part]
             for name in reversed(names):  # so that links are entered in the same order as for a folder
                 path = os.path.join(folder, name)
-                if matches(name, part) and (kind := what(path)) and (kind == "folder" or (part != "**" and not rest)):
+                if (
+                    matches(name, part)
+                    and (kind := self.disk.what(path))
+                    and (kind == "folder" or (part != "**" and not rest))
+                ):
                     waiting.append((path, parts if part == "**" else rest))
             if part == "**":
                 waiting.append((folder, rest))
         outer = []
         for path in sorted(paths, key=lambda path: path.split("/")):
-            if not (outer and path.startswith(f"{outer[-1]}/")) and (what(path) == "folder" or pattern[-1] != "/"):
+            is_inside = outer and path.startswith(f"{outer[-1]}/")
+            if not is_inside and (pattern[-1] != "/" or self.disk.what(path) == "folder"):
                 outer.append(path)
         return outer
 
@@ -174,7 +184,7 @@ class Inventory:
         if kind is None and not named and not member:
             self.left_out[os.path.splitext(name)[1] or "no ending"] += 1
             return
-        if not member and is_of_datasets(folder, name):
+        if not member and is_of_datasets(self.disk, folder, name):
             if named:
                 raise Refused(f"{path}: `datasets` keeps it beside a dataset; name the folder of the dataset")
             self.left_out["cache of datasets"] += 1
@@ -182,12 +192,14 @@ class Inventory:
         if kind is None:
             raise Refused(f"{path}: cannot be read; it has to end in {', '.join(ENDS)} (text also with .gz or .zst)")
         self.readable += 1
-        file = os.path.join(self.real(folder), name)
-        real = os.path.realpath(file) if os.path.islink(path) else file
+        file = os.path.join(self.disk.real(folder), name)
+        real = self.disk.real_file(file)
         if real.startswith(f"{self.out}/"):
             raise Refused(f"--out {self.out}: {file}, an input, is in there; name another folder")
         if real not in self.read_as:
             self.read_as[real] = file
+            if found := self.disk.found:
+                self.objects[file] = found[path]
         elif kind_of(first := self.read_as[real]) == (kind, packing):
             self.left_out["read already"] += 1
         else:
@@ -207,6 +219,27 @@ def what(path):
     return "folder" if stat.S_ISDIR(mode) else SPECIAL.get(stat.S_IFMT(mode), "file")
 
 
+class Disk:
+    """What the paths of this machine lead to. `stores.Tree` has the same methods for objects of a store."""
+
+    found, why = None, ""
+    what = staticmethod(what)
+    names = staticmethod(os.listdir)
+    exists = staticmethod(os.path.exists)
+
+    def __init__(self):
+        self.real = functools.lru_cache(64)(os.path.realpath)
+
+    @staticmethod
+    def real_file(path):
+        return os.path.realpath(path) if os.path.islink(path) else path
+
+    @staticmethod
+    def read(path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+
 def matches(name, part):
     """Whether a name matches a part of a pattern; hidden names only match one that begins with a dot."""
     if not glob.has_magic(part):
@@ -214,16 +247,15 @@ def matches(name, part):
     return fnmatch.fnmatchcase(name, part) and (not name.startswith(".") or part.startswith("."))
 
 
-def saved(folder, names):
+def saved(disk, folder, names):
     """The files of a dataset that `datasets` saved, in its order, or the sorted folders of a `DatasetDict`; None for
     another folder. Raises Refused."""
     for name, key in zip(STATES, ("splits", "_data_files"), strict=True):
         path = os.path.join(folder, name)
-        if name not in names or what(path) != "file":
+        if name not in names or disk.what(path) != "file":
             continue
         try:
-            with open(path, encoding="utf-8") as file:
-                content = json.load(file)
+            content = json.loads(disk.read(path))
             members = sorted(content[key]) if key == "splits" else [one["filename"] for one in content[key]]
             chosen = content.get("_indices_data_files")
             "".join(members)
@@ -235,17 +267,17 @@ def saved(folder, names):
             raise Refused(f"{path}: a file of indices chooses the rows, and is not read; `flatten_indices`, then save")
         needed = [os.path.join(member, "state.json") if key == "splits" else member for member in members]
         for one in needed:
-            if (kind := what(os.path.join(folder, one))) != "file":
+            if (kind := disk.what(os.path.join(folder, one))) != "file":
                 raise Refused(f"{path} names {one}, which " + (f"is a {kind}, no file" if kind else "does not exist"))
         return members
     return None
 
 
-def is_of_datasets(folder, name):
+def is_of_datasets(disk, folder, name):
     """Whether a file describes a dataset, or is a result that `datasets` keeps beside one."""
     info = "dataset_info.json"
     is_cache = name.startswith("cache-") and name.endswith(".arrow")
-    return name == info or (is_cache and os.path.exists(os.path.join(folder, info)))
+    return name == info or (is_cache and disk.exists(os.path.join(folder, info)))
 
 
 SAMPLES, SAMPLE = 16, 1 << 12  # places of an input in its digest, and bytes at each

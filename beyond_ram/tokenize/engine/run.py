@@ -32,6 +32,7 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 import inputs
 import inventory
+import stores
 import worker as working
 from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
 from trouble import NO_ROOM, Refused, out_of_memory
@@ -70,6 +71,7 @@ def add_arguments(parser):
     parser.add_argument("--sha256", action="store_true")
     parser.add_argument("--verify", action="store_true")
     parser.add_argument("--verify-share", type=float)
+    parser.add_argument("--stores", metavar="PYTHON")  # an interpreter with fsspec, for inputs that are addresses
     parser.add_argument("--named", metavar="FOLDER")  # packages with the release of tokenizers whose ids count
     parser.add_argument("--json", action="store_true")
 
@@ -398,17 +400,26 @@ class Run:
         self.tokenizer = tokenizer_file(args.tokenizer)
 
     def prepare(self):
-        listed = inventory.Inventory(self.args.inputs, self.args.out)
         limit, own = self.args.memory_limit, working.anonymous("self") + self.parent
+        listing = stores.Listing(self.args.stores, limit and max(limit - own, 1))
+        try:
+            listed = inventory.Inventory(self.args.inputs, self.args.out, listing)
+        finally:
+            listing.end()
+        own = working.anonymous("self") + self.parent
         if limit and limit < own + LEAST:
             raise Refused(f"{size(limit)} of memory are not enough: what plans the work has {size(own)} already")
-        self.identities = [inventory.identity(file) for file in listed.files]
+        self.objects = listed.objects
+        self.identities = [
+            stores.identity(file, self.objects[file]) if file in self.objects else inventory.identity(file)
+            for file in listed.files
+        ]
         empty = sum(not one[1] for one in self.identities)
         skipped = dict(sorted((+listed.left_out).items()))
         self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
         room = limit - self.parent - working.anonymous("self") if limit else available()
-        self.units, self.weights = inputs.plan(listed.files, self.args.text_column, room)
+        self.units, self.weights = inputs.plan(listed.files, self.args.text_column, room, self.objects)
         if not self.units:
             raise Refused("the inputs hold no rows")
         version = self.common.encoder.named.version
@@ -417,6 +428,8 @@ class Run:
         self.work = self.args.out / WORK
         first, last = (len(self.units) * k // self.shards for k in (self.shard - 1, self.shard))
         self.mine = range(first, last)
+        prefix = f"{self.shard:05d}"
+        self.copies = stores.Copies(self.args.stores, self.objects, self.work, prefix, self.workers_requested + 1)
 
     def load(self):
         """Load the tokenizer before numpy and pyarrow, because loading takes several times the memory that it keeps."""
@@ -464,7 +477,7 @@ class Run:
 
     def run(self):
         self.prepare()
-        with self.lock:
+        with self.lock, self.copies:
             self.examine()
             if not self.todo and (record := self.finished()):
                 print(f"this was done before: {record['rows']:,} documents, all files as recorded", file=sys.stderr)
@@ -567,20 +580,22 @@ class Run:
         requested, limit, free = min(self.workers_requested, len(self.todo)), self.args.memory_limit, available()
         self.base = base = working.anonymous("self")
         limit = limit and limit - self.parent
-        self.room = int(free * SHARE)
+        self.room = int(free * SHARE) - self.copies.room
         if limit:  # the control group may have less left
-            self.room = min(limit - base, free - KERNEL)
+            self.room = min(limit - base, free - KERNEL) - self.copies.room
         # Another worker has at most a copy of this process's memory.
         self.count = min(requested, (self.room + base) // (base + LEAST))
         if self.count < 1:
             raise Refused(
-                f"{size(max(self.room + base, 0))} of memory are not enough: the tokenizer, one worker and its work "
-                f"need {size(base + LEAST)}"
+                f"{size(max(self.room + base + self.copies.room, 0))} of memory are not enough: the tokenizer, one "
+                f"worker and its work need {size(base + LEAST + self.copies.room)}"
             )
         if self.count < requested:
             print(f"{self.count} workers instead of {requested}: there is no memory for more", file=sys.stderr)
         budget = (self.room - base * (self.count - 1)) // self.count
         self.large = self.large_parts(budget) if limit else []  # units that need all memory
+        if program := self.copies.start():
+            self.selector.register(program.running.stdout, selectors.EVENT_READ, self.copies)
         while len(self.workers) < self.count - 1:
             self.workers.append(Forked(self.common, self.selector, self.workers))
         self.workers.insert(0, Thread(self.common, self.selector, place=self.place))
@@ -610,7 +625,8 @@ class Run:
         more than there is."""
         large = []
         for unit in self.todo:
-            needs, where = inputs.needs(self.units[unit], self.args.text_column)
+            spans = [span for span in self.units[unit] if span[0] not in self.objects]  # those are looked at later
+            needs, where = inputs.needs(spans, self.args.text_column)
             if needs > self.room:
                 raise Refused(
                     f"{where}: reading it needs {size(needs + self.base)} of memory, and {size(self.room + self.base)} "
@@ -622,23 +638,32 @@ class Run:
         return large
 
     def give(self, worker):
+        """Give a worker the next unit, or let it wait for copies of the unit's objects, and have the next ones made."""
         if self.todo:
             worker.unit = self.todo.pop(0)
-            worker.send(
-                {
-                    "unit": worker.unit,
-                    "spans": self.units[worker.unit],
-                    "path": str(self.path(worker.unit)),
-                    "record": str(self.record(worker.unit)),
-                    "manifest": self.manifest_digest,
-                }
-            )
+            for unit in (worker.unit, *self.todo[:1]):
+                self.copies.fetch(unit, self.units[unit])
+            self.begin(worker)
+
+    def begin(self, worker):
+        if worker.unit in self.copies.under_way:
+            return
+        worker.send(
+            {
+                "unit": worker.unit,
+                "spans": self.units[worker.unit],
+                "path": str(self.path(worker.unit)),
+                "record": str(self.record(worker.unit)),
+                "manifest": self.manifest_digest,
+                "copies": self.copies.made.get(worker.unit, {}),
+            }
+        )
 
     def loop(self):
         while any(worker.unit is not None for worker in self.workers):
             self.listen(0.5)
             if (now := time.monotonic()) - self.looked > LOOK_EVERY:
-                self.looked, memory = now, self.parent + sum(worker.memory() for worker in self.workers)
+                self.looked, memory = now, self.parent + sum(one.memory() for one in (*self.workers, self.copies))
                 self.progress.show(memory, len(self.workers))
 
     def listen(self, timeout):
@@ -652,6 +677,10 @@ class Run:
                 self.on_message(worker, message)
 
     def on_message(self, worker, message):
+        if "copied" in message:
+            for waiting in self.workers:
+                if waiting.unit == message["copied"]:
+                    self.begin(waiting)
         if "refused" in message:
             raise Refused(message["refused"])
         if message.get("no_room"):
@@ -663,16 +692,18 @@ class Run:
         if "needs" in message:
             if self.alone or self.count == 1:
                 needs = size(message["needs"] + self.base) if message["needs"] else ""
-                needs = f"a document needs {needs} of memory" if needs else "more memory is needed from here on"
+                needs = f"{message['what']} needs {needs} of memory" if needs else "more memory is needed from here on"
                 raise Refused(
                     f"{message['where']}: {needs}, and {size(self.room + self.base)} are available: {message['reason']}"
                 )
             self.large.append((message["unit"], message["needs"]))
+            self.copies.drop(message["unit"])
             worker.unit = None
             self.give(worker)
         if "done" in message:
             unit = message["done"]
             self.records[unit] = message["record"]
+            self.copies.drop(unit)
             self.progress.tokens += message["record"]["tokens"]
             # The CPU time of this process is added at the end.
             worker.cpu = 0 if worker.pid == "self" else message["cpu"]
@@ -683,7 +714,8 @@ class Run:
     def no_room(self):
         """An error for a full disk: the size that the result needs."""
         folders = (self.args.out, self.work)
-        sizes = (size_on_disk(path) for folder in folders if folder.is_dir() for path in folder.iterdir())
+        paths = (path for folder in folders if folder.is_dir() for path in folder.iterdir())
+        sizes = (size_on_disk(path) for path in paths if not path.name.startswith(PARTIAL))
         written, disk = sum(sizes), shutil.disk_usage(self.args.out)
         share = self.progress.done / max(self.progress.total, 1)
         needs = f"about {size(written / share)}" if share else f"more than {size(written)}"
@@ -761,12 +793,14 @@ class Run:
 
     def most(self):
         """The sum of the largest resident sizes of all processes, with pages of files and shared ones in each."""
-        pids = ["self", *([os.getppid()] if self.args.memory_limit else [])]
+        pids = ["self", *([os.getppid()] if self.args.memory_limit else []), *self.copies.pids]
         return sum(map(working.resident_most, pids)) + self.most_of_others
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""
         for file, *before, _ in self.identities:
+            if file in self.objects:  # looked at when its copy was made
+                continue
             try:
                 same = inventory.status(file) == before
             except OSError:
@@ -793,12 +827,14 @@ class Run:
             if self.args.format == "bin":
                 where, lengths = self.flat(), self.lengths(unit)
             documents = functools.partial(outputs.documents_of, self.args.format, where, self.dtype, lengths, start)
-            units.append(verify.Unit(one, self.units[unit], documents))
+            reading = functools.partial(self.copies.reading, unit, self.units[unit])
+            units.append(verify.Unit(one, reading, documents))
             start += one["file"][0]
         room = self.args.memory_limit - self.parent if self.args.memory_limit else int(available() * SHARE)
-        room -= working.anonymous("self")
+        room -= working.anonymous("self") + self.copies.room
         if self.args.memory_limit:  # verification reads in this process what workers have read
-            working.bound(working.data_bytes() + self.args.memory_limit - self.parent - self.common.base)
+            bound = self.args.memory_limit - self.parent - self.common.base - self.copies.room
+            working.bound(working.data_bytes() + bound)
         counts = verify.verify(
             units,
             verify.choose(units, share, record["digest"]),

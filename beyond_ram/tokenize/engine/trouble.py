@@ -11,11 +11,11 @@ class Refused(Exception):
 
 
 class NeedsMemory(Exception):
-    """A document needs more memory than this worker may use."""
+    """A document, or `what`, needs more memory than this worker may use."""
 
-    def __init__(self, need, where, reason):
+    def __init__(self, need, where, reason, what="a document"):
         super().__init__(need, where, reason)
-        self.need, self.where, self.reason = need, where, reason
+        self.need, self.where, self.reason, self.what = need, where, reason, what
 
 
 def out_of_memory(error):

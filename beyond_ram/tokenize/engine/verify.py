@@ -16,10 +16,10 @@ UNITS = 64  # one in 64 units is read again, and at least one
 
 
 class Unit:
-    """A finished unit: its record, the spans of its inputs, and a function that yields its documents' ids from disk."""
+    """A finished unit: its record, and functions for the spans of its inputs and for its documents' ids on disk."""
 
-    def __init__(self, record, spans, documents):
-        self.record, self.spans, self.documents = record, spans, documents
+    def __init__(self, record, reading, documents):
+        self.record, self.reading, self.documents = record, reading, documents
 
 
 def choose(units, share, seed):
@@ -64,21 +64,22 @@ def verify(units, chosen, release, config, append, budget, size):
     csv.field_size_limit(max(most, inputs.HUGE))
     for at, rows in sorted(chosen.items()):
         unit, last = units[at], max(rows, default=-1)
-        pairs = zip(texts(unit.spans, config["column"], rows, most, size), unit.documents(), strict=False)
-        for row, ((where, text), ids) in enumerate(pairs):
-            if row in rows and text is None:
-                counts["too_large"] += 1
-            elif row in rows:
-                expected = release.encode([text], config["special"])[0].tolist() + append
-                if expected != ids.tolist():
-                    raise Refused(difference(where, expected, ids.tolist()))
-                counts["documents"] += 1
-                counts["characters"] += len(text)
-            if row == last:
-                break
-        else:
-            if rows:
-                raise Refused(f"the inputs hold fewer documents than unit {unit.record['unit']} has")
+        with unit.reading() as spans:
+            pairs = zip(texts(spans, config["column"], rows, most, size), unit.documents(), strict=False)
+            for row, ((where, text), ids) in enumerate(pairs):
+                if row in rows and text is None:
+                    counts["too_large"] += 1
+                elif row in rows:
+                    expected = release.encode([text], config["special"])[0].tolist() + append
+                    if expected != ids.tolist():
+                        raise Refused(difference(where, expected, ids.tolist()))
+                    counts["documents"] += 1
+                    counts["characters"] += len(text)
+                if row == last:
+                    break
+            else:
+                if rows:
+                    raise Refused(f"the inputs hold fewer documents than unit {unit.record['unit']} has")
     return counts
 
 

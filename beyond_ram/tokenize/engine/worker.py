@@ -262,8 +262,8 @@ class Worker:
         self.reused = max(self.reused, data_bytes() - before - ids.nbytes)
         return ids
 
-    def unit(self, number, spans, path):
-        """Do one unit. Returns its record, and the bytes of input not reported yet."""
+    def unit(self, number, spans, path, copies):
+        """Do one unit. Returns its record, and the bytes of input not reported yet. `copies`: paths of its objects."""
         import csv
 
         import inputs
@@ -276,6 +276,9 @@ class Worker:
         self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
         self.cut, self.large, self.least_cut, self.by_named = 0, [], None, 0
         self.place.set(spans[0][0])
+        inputs.copies, given, spans = copies, spans, []
+        for span in given:
+            spans += inputs.arrived(span[0], self.config["column"], self.budget) if span[0] in copies else [span]
         for batch in inputs.read(spans, self.config["column"], huge):
             if isinstance(batch, inputs.Stream):
                 self.place.set(batch.where)
@@ -460,13 +463,13 @@ def serve(common, orders, target, place):
                 worker.allow(order["budget"])
                 continue
             try:
-                record, left = worker.unit(order["unit"], order["spans"], order["path"])
+                record, left = worker.unit(order["unit"], order["spans"], order["path"], order["copies"])
             except NeedsMemory as error:
-                say(needs=error.need, where=error.where, reason=error.reason, unit=order["unit"])
+                say(needs=error.need, where=error.where, reason=error.reason, what=error.what, unit=order["unit"])
                 continue
             except MemoryError:
                 why = "documents, or what has to be unpacked for them, do not fit; give more, or make them smaller"
-                say(needs=0, where=place.get(), reason=why, unit=order["unit"])
+                say(needs=0, where=place.get(), reason=why, what="", unit=order["unit"])
                 continue
             record["manifest"] = order["manifest"]
             write_record(Path(order["record"]), record)

@@ -1,0 +1,217 @@
+"""List and copy objects of stores, for `stores.py`: a program of its own, run by the interpreter of the stack `stores`.
+
+It takes orders as JSON lines, and answers each by JSON lines. Texts of libraries may hold a secret, such as a signed
+address, so an answer has only names of errors and codes.
+"""
+
+import concurrent.futures
+import contextlib
+import ctypes
+import functools
+import hashlib
+import json
+import os
+import re
+import resource
+import signal
+import sys
+import threading
+import time
+
+from inventory import STATES
+from trouble import NO_ROOM, Refused
+
+TRIES, WAIT_S = 4, 0.5  # of an object whose copy fails; the wait doubles. The libraries themselves try again too
+STATE_MOST = 1 << 24  # bytes of a `state.json`
+PIECE = 1 << 20
+# What changes with the content of an object, as stores call it.
+MARKS = ("blob_id", "xet_hash", "ETag", "etag", "md5Hash", "content_md5", "generation", "sha", "checksum", "mtime",
+         "LastModified", "last_modified", "Last-Modified", "modify")  # fmt: skip
+# One stream per copy, because parts that come out of order are kept in memory; no listing is kept.
+OPTIONS = {"s3": {"max_concurrency": 1, "use_listings_cache": False}, "hf": {"use_listings_cache": False}}
+SAY = threading.Lock()
+
+
+class OtherSize(Exception):
+    """A copy has not the size that the store says."""
+
+
+class OtherChecksum(Exception):
+    """A copy has not the checksum that the store says."""
+
+
+def say(**answer):
+    with SAY:
+        os.write(ANSWERS, json.dumps(answer).encode() + b"\n")
+
+
+def reason(error):
+    """The names and codes of an error and its causes."""
+    found = []
+    while error is not None and len(found) < 6:
+        found.append(type(error).__name__)
+        answer = getattr(error, "response", None)
+        code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else getattr(answer, "status_code", None)
+        for one in (code, getattr(error, "status", None)):
+            if re.fullmatch(r"\w{1,60}", str(one or "")):
+                found.append(str(one))
+        error = error.__cause__
+    return ", ".join(dict.fromkeys(found))
+
+
+@functools.cache
+def opened(protocol, options):
+    import fsspec
+
+    return fsspec.filesystem(protocol, **json.loads(options)), threading.Lock()
+
+
+def store(url):
+    """The file system of an address, and a lock if it serves one thread at a time. Raises Refused."""
+    import fsspec
+    from fsspec.registry import known_implementations
+
+    protocol = url.partition("://")[0]
+    try:
+        kind = fsspec.get_filesystem_class(protocol)
+    except ValueError:
+        raise Refused(f"{url}: fsspec knows no store {protocol!r}") from None
+    except ImportError:
+        why = known_implementations[protocol]["err"]
+        raise Refused(f"{url}: {why} (a line in envs/stores.in, then `beyond-ram stack upgrade stores`)") from None
+    options = {**OPTIONS.get(protocol, {}), **kind._get_kwargs_from_urls(url)}
+    system, lock = opened(protocol, json.dumps(options, sort_keys=True))
+    return system, contextlib.nullcontext() if system.async_impl or protocol == "hf" else lock
+
+
+def mark(info):
+    """What tells one content of an object from another."""
+    found = {name: info[name] for name in MARKS if info.get(name)}
+    for name, value in found.items():
+        if hasattr(value, "timestamp"):
+            found[name] = int(value.timestamp())
+    return json.dumps(found, sort_keys=True, default=str)
+
+
+def fixed(system, path):
+    """A path of the Hub at the commit that its revision is now."""
+    import huggingface_hub
+
+    at = system.resolve_path(path)
+    if not hasattr(at, "revision"):  # a bucket
+        return path
+    commit = huggingface_hub.HfApi().repo_info(at.repo_id, repo_type=at.repo_type, revision=at.revision).sha
+    return type(at)(at.repo_type, at.repo_id, commit, at.path_in_repo).unresolve()
+
+
+def content_of(info):
+    """The algorithm and digest of an object's content, if the store says it."""
+    if lfs := info.get("lfs"):
+        return "sha256", lfs["sha256"]
+    return ("git", info["blob_id"]) if info.get("blob_id") else None
+
+
+def listed(url):
+    """Answer with the objects at and below an address, each with its size, its mark and where it is read."""
+    try:
+        system, _ = store(url)
+        path = system._strip_protocol(url)
+        if url.startswith("hf://"):
+            path = fixed(system, path)
+        try:
+            info = None if url.endswith("/") else system.info(path)
+        except FileNotFoundError:
+            info = None
+        if info and info["type"] == "file":
+            infos = {"": info}
+        else:
+            below = system.find(path, detail=True)
+            infos = {name.removeprefix(path): info for name, info in below.items() if info["type"] == "file"}
+        for end, info in infos.items():
+            name = f"{url.rstrip('/')}/{end.lstrip('/')}" if end else url
+            if info.get("size") is None:
+                raise Refused(f"{name}: its store does not say its size")
+            if "//" in end.lstrip("/"):
+                raise Refused(f"{name}: a part of its name is empty; rename it")
+            content = content_of(info)
+            state = None
+            if name.rpartition("/")[2] in STATES and info["size"] <= STATE_MOST:
+                state = system.cat_file(f"{path}{end}").decode("utf-8", "replace")
+            say(object=name, size=info["size"], mark=mark(info), source=f"{path}{end}", content=content, state=state)
+        say(end=True, why="")
+    except Refused as error:
+        say(refused=str(error))
+    except FileNotFoundError as error:
+        say(end=True, why=reason(error))
+    except MemoryError:
+        say(refused=f"{url}: the memory is not enough to list it; give more, or name fewer objects")
+    except Exception as error:
+        hint = ""
+        if "NoCredentials" in (why := reason(error)):
+            hint = "; give the credentials, or FSSPEC_S3_ANON=true for a public bucket"
+        say(refused=f"{url}: cannot be listed ({why}){hint}")
+
+
+def copied(unit, name, size, before, source, content, path):
+    """Copy an object, and answer."""
+    for attempt in range(TRIES):
+        try:
+            whole(name, size, before, source, content, path)
+            return say(copied=unit)
+        except Refused as error:
+            return say(refused=str(error))
+        except Exception as error:
+            why, errno = reason(error), getattr(error, "errno", None)
+            if errno in NO_ROOM:
+                return say(lost=f"{name}: the disk of the output folder has no room for a copy of {size:,} bytes")
+            if isinstance(error, FileNotFoundError) or "404" in why:
+                return say(refused=f"{name}: not there any more ({why})")
+            if isinstance(error, PermissionError) or "401" in why or "403" in why:
+                return say(refused=f"{name}: cannot be read ({why})")
+        if attempt < TRIES - 1:
+            time.sleep(WAIT_S * 2**attempt)
+    return say(lost=f"{name}: cannot be copied ({why})")
+
+
+def whole(name, size, before, source, content, path):
+    """Copy an object. Raises Refused if it was changed since it was listed, or an error if the copy is another."""
+    system, lock = store(name)
+    with lock:
+        system.get_file(source, path)
+        after = None if content else system.info(source)
+    if after and (after["size"] != size or mark(after) != before):
+        raise Refused(f"{name} was changed while it was read; remove the output folder and start again")
+    if os.stat(path).st_size != size:
+        raise OtherSize
+    if content and digest(path, size, content[0]) != content[1]:
+        raise OtherChecksum
+
+
+def digest(path, size, algorithm):
+    result = hashlib.sha256() if algorithm == "sha256" else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    with open(path, "rb", buffering=0) as file:
+        while piece := file.read(PIECE):
+            result.update(piece)
+    return result.hexdigest()
+
+
+def main():
+    """`copier.py THREADS BYTES`: orders are served by some threads, and limited to some bytes of memory (0: not)."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    threading.stack_size(1 << 19)
+    threads, most = map(int, sys.argv[1:])
+    if most:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        for line in sys.stdin.buffer:
+            order = json.loads(line)
+            pool.submit({"list": listed, "copy": copied}[order[0]], *order[1:])
+
+
+if __name__ == "__main__":
+    ANSWERS = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is no answer
+    main()

@@ -1,0 +1,379 @@
+"""Inputs from object stores: the same ids as from files, through the real clients, a local S3 and a local Hub."""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from beyond_ram.hub import Conditions, Fault, Hub, repos
+from beyond_ram.tokenize.encoders import ENGINE
+from beyond_ram.watch import WatchOptions, watch
+from tests.conftest import ROOT, interpreter
+from tests.tokenize.conftest import RUN
+from tests.tokenize.documents import big, files_of, some_texts, summary
+
+sys.path.insert(0, str(ENGINE))
+import stores
+from trouble import Refused
+
+sys.path.remove(str(ENGINE))
+
+SIGNED = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
+# Neither the machine's own account nor its Hub; libraries wait no second time for a store that is not there.
+NOTHING = {"HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1", "AWS_EC2_METADATA_DISABLED": "true",
+           "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "HF_TOKEN_PATH": os.devnull,
+           "NETRC": os.devnull, "AWS_DEFAULT_REGION": "us-east-1"}  # fmt: skip
+
+
+@dataclass
+class Store:
+    """A store with the files of `root`, and the variables of its clients."""
+
+    root: Path
+    address: str
+    variables: dict[str, str]
+    hub: Hub | None = None
+
+    def change(self, name: str, content: bytes | None) -> None:
+        """Replace an object, or remove it."""
+        if self.hub:
+            (self.root / name).write_bytes(content) if content is not None else (self.root / name).unlink()
+            return
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.variables["AWS_ENDPOINT_URL"]).netloc)
+        bucket = self.address.removeprefix("s3://")
+        method = "DELETE" if content is None else "PUT"
+        connection.request(method, f"/{bucket}/{name}", content, {"Authorization": SIGNED})
+        assert connection.getresponse().status in (200, 204)
+
+
+def fill(folder: Path) -> None:
+    """Write objects of three units, and what is left out."""
+    texts = some_texts(200)
+    (folder / "deep" / ".hidden").mkdir(parents=True)
+    big(folder / "a.jsonl", 0.8)
+    with pa.output_stream(str(folder / "b.jsonl.zst"), compression="zstd") as sink:
+        sink.write("".join(json.dumps({"text": text}) + "\n" for text in texts).encode())
+    random = Random(7)
+    rows = [random.randbytes(2_000).hex() for _ in range(300)]
+    pq.write_table(pa.table({"n": range(300), "text": rows}), folder / "deep" / "c.parquet", row_group_size=70)
+    (folder / "deep" / "d.csv").write_text('text\n"one, two"\nthree\n', encoding="utf-8")
+    (folder / "deep" / ".hidden" / "e.jsonl").write_text('{"text": "no"}\n', encoding="utf-8")
+    (folder / "README.md").write_text("# Texts\n", encoding="utf-8")
+    (folder / "saved").mkdir()
+    with pa.OSFile(str(folder / "saved" / "x.arrow"), "wb") as sink:
+        table = pa.table({"text": texts[:20]})
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    state = {"_data_files": [{"filename": "x.arrow"}], "_split": "train"}
+    (folder / "saved" / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    (folder / "saved" / "dataset_info.json").write_text("{}", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def s3(root: Path, work: Path) -> Iterator[Store]:
+    command = [interpreter("stream-s3"), ROOT / "scripts/repositories/s3_server.py", "--root", root]
+    with subprocess.Popen([*command, "--log", work / "log"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            url = server.stdout.readline().strip().removeprefix("S3_ENDPOINT=")
+            keys = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "a-SECRET", "AWS_ENDPOINT_URL": url}
+            yield Store(root / "datasets/user/texts", "s3://repositories/user/texts", keys)
+        finally:
+            server.kill()
+
+
+@contextlib.contextmanager
+def hub(root: Path, work: Path) -> Iterator[Store]:
+    with pytest.MonkeyPatch.context() as patch, Hub(root, page_size=2) as served:
+        patch.setattr(repos, "CACHED_S", -1)  # a change shows at once
+        variables = {"HF_ENDPOINT": served.url, "HF_HOME": str(work / "hf"), "HF_TOKEN": "hf_SECRET"}
+        yield Store(root / "datasets/user/texts", "hf://datasets/user/texts", variables, served)
+
+
+@pytest.fixture(scope="module", params=[s3, hub], ids=["s3", "hub"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    root = tmp_path_factory.mktemp("root")
+    fill(root / "datasets/user/texts")
+    with request.param(root, tmp_path_factory.mktemp("server")) as served:
+        yield served
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(store: Store, python: Path, families: dict[str, Path]) -> Run:
+    def ran(*inputs: str | Path, out: Path, **flags: Any) -> "subprocess.CompletedProcess[str]":
+        command, variables = call(store, python, families, *inputs, out=out, **flags)
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+        assert "SECRET" not in done.stdout + done.stderr and "Traceback" not in done.stderr
+        assert "SECRET" not in "".join(path.read_text("utf-8", "replace") for path in out.rglob("*.json"))
+        assert not [*out.rglob(".partial-*")], "a copy is left"
+        return done
+
+    return ran
+
+
+def call(
+    store: Store, python: Path, families: dict[str, Path], *inputs: str | Path, out: Path, **flags: Any
+) -> tuple[list[str], dict[str, str]]:
+    words = [str(python), str(RUN), f"--stores={interpreter('stores')}", f"--tokenizer={families['gpt2']}"]
+    words += [f"--{name.replace('_', '-')}={value}" for name, value in {"format": "bin", **flags}.items()]
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "HF_"))}
+    return [*words, f"--out={out}", "--", *map(str, inputs)], variables | NOTHING | store.variables
+
+
+@pytest.fixture(scope="module")
+def whole(
+    store: Store, python: Path, families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """Return the files and the summary of the ids of the same files on disk."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    command, _ = call(store, python, families, store.root, out=out)
+    command = [word for word in command if not word.startswith("--stores")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return summary(out) | {"files": files_of(out)}
+
+
+NAMES = ("a.jsonl", "b.jsonl.zst", "deep/c.parquet", "deep/d.csv", "saved/x.arrow")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inputs", [[""], ["/"], ["/**"], [f"/{name}" for name in NAMES], ["/[ab].*", "/a.jsonl", ""]])
+def test_objects_give_the_ids_of_files(
+    inputs: list[str], store: Store, whole: dict[str, Any], run: Run, tmp_path: Path
+) -> None:
+    """By folder, pattern and name; an object is read once, and the same names are left out for the same reasons."""
+    done = run(*(f"{store.address}{end}" for end in inputs), out=tmp_path / "out", workers=2)
+    assert done.returncode == 0, done.stderr
+    result = summary(tmp_path / "out")
+    assert {**files_of(tmp_path / "out"), "summary.json": b""} == {**whole["files"], "summary.json": b""}
+    assert (result["digest"], result["files_read"]) == (whole["digest"], len(NAMES))
+    skipped = {} if len(inputs) == len(NAMES) else dict(whole["files_skipped"])
+    assert result["files_skipped"] == skipped | ({"read already": 3} if len(inputs) == 3 else {})
+
+
+@pytest.mark.slow
+def test_shards_and_files_beside_objects(store: Store, whole: dict[str, Any], run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    names = [store.root / "a.jsonl", f"{store.address}/b*", f"{store.address}/deep", f"{store.address}/saved"]
+    for shard in ("2/2", "1/2"):
+        done = run(*names, out=out, shard=shard, verify_share=100)
+        assert done.returncode == 0, done.stderr
+    parts = [(out / f"tokens-0000{shard}-of-00002.bin").read_bytes() for shard in (1, 2)]
+    assert all(parts) and b"".join(parts) == whole["files"]["tokens.bin"]
+    assert summary(out)["verified"]["documents"] == whole["documents"]
+
+
+@pytest.mark.slow
+def test_killed_run_goes_on(
+    store: Store, whole: dict[str, Any], run: Run, python: Path, families: dict[str, Path], tmp_path: Path
+) -> None:
+    """Killed while copies are made, and after a part is done. What it left is removed."""
+    out, work = tmp_path / "out", tmp_path / "out" / ".beyond-ram-tokenize"
+    command, variables = call(store, python, families, store.address, out=out, workers=1)
+    for pattern in (".partial-*", "*[0-9].json"):
+        with subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL, start_new_session=True) as running:
+            while not [*work.glob(pattern)] and running.poll() is None:
+                time.sleep(0.001)
+            os.killpg(running.pid, signal.SIGKILL)
+    done = run(store.address, out=out)
+    assert done.returncode == 0, done.stderr
+    assert files_of(out)["tokens.bin"] == whole["files"]["tokens.bin"]
+
+
+@pytest.mark.slow
+def test_object_that_changes_between_two_calls_is_refused(store: Store, run: Run, tmp_path: Path) -> None:
+    before = (store.root / "a.jsonl").read_bytes()
+    assert run(store.address, out=tmp_path / "out", shard="1/2").returncode == 0
+    store.change("a.jsonl", before[:-2].replace(b"e", b"o", 1) + b"}\n")
+    try:
+        done = run(store.address, out=tmp_path / "out", shard="2/2")
+    finally:
+        store.change("a.jsonl", before)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert f"{store.address}/a.jsonl has changed" in done.stderr
+
+
+@contextlib.contextmanager
+def listed(store: Store, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[stores.Copies]:
+    """List the objects, and return what copies them."""
+    for name, value in (NOTHING | store.variables).items():
+        monkeypatch.setenv(name, value)
+    listing = stores.Listing(str(interpreter("stores")), 0)
+    try:
+        found = listing(store.address).found
+    finally:
+        listing.end()
+    with stores.Copies(str(interpreter("stores")), found, folder, "1", 2) as copies:
+        yield copies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["changed", "gone", "another content"])
+def test_object_that_changes_after_it_was_listed_is_refused(
+    how: str, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name, before = f"{store.address}/deep/d.csv", (store.root / "deep/d.csv").read_bytes()
+    if how == "another content" and not store.hub:
+        pytest.skip("S3 lists no checksum; its client compares one")
+    with listed(store, monkeypatch, tmp_path) as copies:
+        with copies.reading(0, [(f"{store.address}/a.jsonl", 0, None)]):
+            (copy,) = copies.made[0].values()
+            assert Path(copy).read_bytes() == (store.root / "a.jsonl").read_bytes()
+        if how == "another content":
+            copies.objects[name][3] = ["git", "0" * 40]
+        else:
+            store.change("deep/d.csv", before[::-1] if how == "changed" else None)
+        expected = RuntimeError if how == "another content" else Refused
+        try:
+            with pytest.raises(expected) as error, copies.reading(1, [(name, 0, None)]):
+                pass
+        finally:
+            store.change("deep/d.csv", before)
+    assert str(error.value).startswith(name) and not [*tmp_path.iterdir()]
+    if how == "another content":
+        assert "OtherChecksum" in str(error.value)
+
+
+@pytest.mark.slow
+def test_lost_connections_are_tried_again(store: Store, whole: dict[str, Any], run: Run, tmp_path: Path) -> None:
+    if not store.hub:
+        pytest.skip("only the local Hub loses connections")
+    try:
+        for kind in ("drop", "error-500"):
+            store.hub.change(Conditions(faults=(Fault(kind, 2),)))
+            done = run(store.address, out=tmp_path / kind)
+            assert done.returncode == 0, done.stderr
+            assert files_of(tmp_path / kind)["tokens.bin"] == whole["files"]["tokens.bin"]
+    finally:
+        store.hub.change(Conditions())
+
+
+REFUSED = {
+    "s3://no-such-bucket/x": "s3://no-such-bucket/x: no such file, folder or pattern with files",
+    "hf://datasets/user/nothing": "hf://datasets/user/nothing: no such file, folder or pattern with files",
+    "{}/nothing*.jsonl": "no such file, folder or pattern with files",
+    "{}/README.md": "cannot be read; it has to end in",
+    "{}/deep/.hidden": "",
+    "https://user:SECRET@127.0.0.1:1/a.jsonl": "https://…: an address with a password",
+    "https://127.0.0.1:1/a.jsonl?X-Amz-Signature=SECRET": "https://…: an address with a password",
+    "http://127.0.0.1:1/a.jsonl": "http://127.0.0.1:1/a.jsonl: ",
+    "nothing://a/b.jsonl": "fsspec knows no store 'nothing'",
+    "gs://bucket/a.jsonl": "gcsfs",
+    "zip://a.jsonl::s3://bucket/a.zip": "several file systems in one",
+    "file:///etc/a.jsonl": "a file of this machine",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", REFUSED)
+def test_what_cannot_be_read_is_refused_in_one_line(address: str, store: Store, run: Run, tmp_path: Path) -> None:
+    if not address.startswith("{}") and bool(store.hub) != address.startswith("hf"):
+        pytest.skip("once is enough")
+    done = run(address.format(store.address), out=tmp_path / "out")
+    if not REFUSED[address]:
+        assert done.returncode == 0, done.stderr
+        return
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert REFUSED[address] in done.stderr and not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_credentials_are_asked_for(store: Store, run: Run, tmp_path: Path) -> None:
+    if store.hub:
+        pytest.skip("the local Hub needs none")
+    keys = {name: store.variables.pop(name) for name in [*store.variables] if "KEY" in name}
+    try:
+        done = run(store.address, out=tmp_path / "out")
+    finally:
+        store.variables |= keys
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "FSSPEC_S3_ANON=true" in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+def test_memory_limit_holds(
+    store: Store, whole: dict[str, Any], run: Run, python: Path, families: dict[str, Path], tmp_path: Path
+) -> None:
+    """Of all processes together; and what does not fit is refused by the object's name."""
+    command, variables = call(store, python, families, store.address, out=tmp_path / "out", memory_limit=200_000_000)
+    seen = watch(command, tmp_path / "watched", WatchOptions(environment=variables))
+    assert seen["outcome"] == "completed", seen
+    assert seen["peak"]["anon_bytes"] < 200_000_000
+    assert files_of(tmp_path / "out")["tokens.bin"] == whole["files"]["tokens.bin"]
+    table = pa.table({"text": [f"{number} " * 60_000 for number in range(600)]})
+    pq.write_table(table, tmp_path / "large.parquet", data_page_size=1 << 28, use_dictionary=False)
+    store.change("large.parquet", (tmp_path / "large.parquet").read_bytes())
+    try:
+        done = run(f"{store.address}/large.parquet", out=tmp_path / "large", memory_limit=200_000_000)
+    finally:
+        store.change("large.parquet", None)
+    assert done.returncode == 2 and f"{store.address}/large.parquet, row group 1" in done.stderr, done.stderr
+    assert "reading it needs" in done.stderr and done.stderr.splitlines()[-1].startswith("beyond-ram: ")
+
+
+@pytest.mark.slow
+def test_object_that_is_a_folder_too_is_refused(store: Store, run: Run, tmp_path: Path) -> None:
+    if store.hub:
+        pytest.skip("only S3 has such names")
+    store.change("deep", b"one")
+    try:
+        done = run(store.address, out=tmp_path / "out")
+    finally:
+        store.change("deep", None)
+    assert done.returncode == 2 and f"{store.address}/deep: an object, and also a folder" in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+def test_full_disk_is_named(store: Store, run: Run, small_disk: Path) -> None:
+    store.change("large.txt", bytes(20 << 20))
+    try:
+        done = run(f"{store.address}/large.txt", out=small_disk / "out")
+    finally:
+        store.change("large.txt", None)
+    assert done.returncode == 1 and f"{store.address}/large.txt: the disk" in done.stderr.splitlines()[-1], done.stderr
+
+
+@pytest.mark.slow
+def test_nothing_is_started_without_an_address(
+    store: Store, run: Run, python: Path, families: dict[str, Path], tmp_path: Path
+) -> None:
+    """A file whose name begins as an address is a file."""
+    folder = tmp_path / "s3:" / "bucket"
+    folder.mkdir(parents=True)
+    shutil.copy(store.root / "a.jsonl", folder / "a.jsonl")
+    command, _ = call(store, python, families, "s3://bucket/a.jsonl", out=tmp_path / "out")
+    command = [word for word in command if not word.startswith("--stores")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_command_gives_the_ids_that_datasets_opens(
+    store: Store, whole: dict[str, Any], families: dict[str, Path], tmp_path: Path
+) -> None:
+    """With the stack that it builds."""
+    if not store.hub:
+        pytest.skip("once is enough")
+    out, address = tmp_path / "out", f"{store.address}@main"
+    command = [sys.executable, "-m", "beyond_ram", "tokenize", address, "--out", out, "--tokenizer", families["gpt2"]]
+    done = subprocess.run(
+        [*command, "--tokenizers=1.0"], env=os.environ | NOTHING | store.variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert summary(out)["digest"] == whole["digest"] and (out / "state.json").is_file()
