@@ -20,7 +20,6 @@ from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 from . import files, tooltips
 from .analysis import frame
 from .text import plain, rst
-from .units import KINDS as KINDS
 from .units import MB as MB
 
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000

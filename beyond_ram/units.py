@@ -1,14 +1,8 @@
-"""Units for display, and kinds of memory."""
+"""Units for display."""
 
 import math
 
 MB, GB = 1e6, 1e9
-KINDS = {
-    "anon_bytes": ("anonymous", "#0072B2"),
-    "shmem_bytes": ("shared", "#009E73"),
-    "file_bytes": ("file", "#E69F00"),
-}
-"""Name and colour of each kind. The colours suit colour-blind readers and are the same in every figure."""
 
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:

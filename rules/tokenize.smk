@@ -1,6 +1,6 @@
 """Tokenisation with `Dataset.map`: interrupted runs and their reruns, and tables of all runs.
 
-Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth` and `shards`, five figures.
+Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth` and `shards`, four figures.
 """
 
 INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
@@ -41,7 +41,6 @@ OUTPUTS.add(
     over=lambda one: one.workload == "tokenize" and not limited(one),
     tables=["growth", "shards"],
     figures={
-        "memory_over_time": Figure("Memory over time"),
         "growth_by_input": Figure(
             "Memory against text",
             has("mode", "basic"),

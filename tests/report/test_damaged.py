@@ -58,15 +58,15 @@ def test_no_report_is_made_from_an_invalid_drawing(
 @pytest.mark.slow
 def test_no_figure_is_drawn_from_cut_collected_files(tokenised: list[Path], root: Path, script: Script) -> None:
     folder = tokenised[1].parents[12]
-    outputs, inputs = figure(folder, "memory_over_time"), gathered(folder, tokenised)
-    script("figure", folder, outputs, **drawing(root, "memory_over_time", **inputs))
-    assert "Peak of anonymous memory" in Path(outputs.caption).read_text()
+    outputs, inputs = figure(folder, "attempts"), gathered(folder, tokenised)
+    script("figure", folder, outputs, **drawing(root, "attempts", **inputs))
+    assert "no command ran under a limit" in Path(outputs.caption).read_text()
     for path in vars(outputs).values():
         Path(path).unlink()
-    cut(Path(inputs["samples"][0]))
-    with pytest.raises(SystemExit, match=f"{inputs['samples'][0]}: cut"):
-        script("figure", folder, outputs, **drawing(root, "memory_over_time", **inputs))
-    assert not list(folder.glob("*memory_over_time*"))
+    cut(Path(inputs["collected"][0]))
+    with pytest.raises(SystemExit, match=f"{inputs['collected'][0]}: cut"):
+        script("figure", folder, outputs, **drawing(root, "attempts", **inputs))
+    assert not list(folder.glob("*attempts*"))
 
 
 @pytest.mark.slow

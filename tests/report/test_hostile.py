@@ -21,7 +21,7 @@ from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page
 from beyond_ram.watch import watch, write_record
 
-from .conftest import Script, drawing, figure, gathered
+from .conftest import Script, figure
 
 HARMLESS = "harmless"
 PLANTED = {
@@ -175,22 +175,6 @@ def test_planted_text_in_labels(kind: str, tmp_path: Path) -> None:
     assert " ".join(shown_text(planted)[:40].split()) in " ".join("".join(svg.itertext()).split())
     assert "1,000" in "".join(svg.itertext())
     assert pages.caption(files.caption)
-
-
-@pytest.mark.slow
-def test_planted_text_in_samples(tokenised: list[Path], tmp_path: Path, root: Path, script: Script) -> None:
-    files = figure(tmp_path, "memory_over_time")
-    samples = tokenised[1].with_name("samples.csv")
-    head, *lines = samples.read_text().splitlines()
-    assert head.startswith("t_s,phase,")
-    phases = [r"$\frac{", "<script>alert(1)</script>"]
-    # At even times, since a short phase has no room for its name.
-    evenly = [line.split(",", 2)[2] for line in lines]
-    lines = [f"{0.1 * n:.1f},{phases[2 * n // len(lines)]},{rest}" for n, rest in enumerate(evenly)]
-    samples.write_text("\n".join([head, *lines, ""]))
-    script("figure", tmp_path, files, **drawing(root, "memory_over_time", **gathered(tmp_path, tokenised)))
-    shown = "".join(ET.parse(files.svg).getroot().itertext())
-    assert all(phase in shown for phase in phases)
 
 
 @pytest.mark.parametrize("kind", ["a file", "raw", "a link", "a template"])

@@ -74,7 +74,7 @@ def test_every_shipped_config_has_a_plan(planned: Planned, config: str) -> None:
 def test_report_covers_the_part_that_is_named_with_it(planned: Planned) -> None:
     jobs = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(jobs)
-    assert not {"figure_memory_over_time", "tokens", "repository"} & set(jobs)
+    assert not {"figure_growth_by_input", "tokens", "repository"} & set(jobs)
     assert jobs["measure"] == 1
 
 
