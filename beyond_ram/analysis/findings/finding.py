@@ -17,7 +17,7 @@ Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 Kind = Literal[
     "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
-    "limit", "readahead", "rows", "gives up", "faults", "listing", "outcomes",
+    "limit", "rows", "gives up", "faults", "listing", "outcomes",
 ]  # fmt: skip
 
 

@@ -1,11 +1,10 @@
-"""Findings on loading for training: lost rows, readahead under a limit."""
+"""Findings on loading for training: lost rows."""
 
 from collections.abc import Iterator
 
 import pandas as pd
 
 from ..decide import AT_LEAST
-from ..frame import same_but_for
 from ..loaders import EVERY_ROW_ONCE, by_way
 from .finding import Advice, Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
@@ -49,46 +48,8 @@ def _rows(label: str, rows: float) -> Bar:
     return Bar(label, float(rows), f"{rows:,.0f} rows")
 
 
-@reads("loaders")
-def _readahead(tables: Tables) -> Iterator[Finding]:
-    """Loaders that under a memory limit complete every run with MADV_RANDOM, and no run without it."""
-    loaders = tables["loaders"]
-    if "advice" not in loaders:
-        return
-    tried = loaders[loaders["limit_percent"] > 0]
-    for _, group in same_but_for(tried, "experiment", "advice"):
-        sides = {line["advice"]: line for line in lines_of(group)}
-        advised, plain = sides.get("random"), sides.get("none")
-        if not advised or not plain:
-            continue
-        runs, without = int(advised["asked"]), int(plain["asked"])
-        if min(runs, without) < AT_LEAST or advised["n"] < runs or plain["n"] > 0:
-            continue
-        if plain["outcome"] in ("completed", "not_applicable"):
-            continue
-        yield Finding(
-            kind="readahead",
-            subject=str(advised["loader"]),
-            scope=Scope(str(advised["experiment"]), (str(advised["order"]), _workers(advised))),
-            advice=Advice("use", ("MADV_RANDOM",), conditions=(str(advised["loader"]), str(advised["order"]))),
-            facts={
-                "limit_percent": float(advised["limit_percent"]),
-                "runs": runs,
-                "without": without,
-                "account": str(plain["account"]),
-            },
-            strength=tries(without, without),
-            figure="loading_limit",
-            bars=(
-                Bar("with MADV_RANDOM", float(runs), f"{runs} of {runs} runs complete"),
-                Bar("without", 0.0, f"0 of {without}"),
-            ),
-            seen=(advised, plain),
-        )
-
-
 def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _readahead)
+SOURCES: tuple[Source, ...] = (_rows_lost,)

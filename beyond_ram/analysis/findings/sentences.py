@@ -325,15 +325,6 @@ def _limit(finding: Finding) -> Sentences:
     )
 
 
-def _readahead(finding: Finding) -> Sentences:
-    facts, (order, workers) = finding.facts, finding.scope.conditions
-    return (
-        f"{finding.subject}, {order}, under a memory limit: completes only with MADV_RANDOM",
-        f"The limit is {facts['limit_percent']:.0f} % of the data's size, {workers}. With MADV_RANDOM {facts['runs']} "
-        f"of {facts['runs']} runs complete, without it 0 of {facts['without']}: {facts['account']}.",
-    )
-
-
 def _rows(finding: Finding) -> Sentences:
     facts, scope = finding.facts, finding.scope
     return (
@@ -398,7 +389,6 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "regrowth": _regrowth,
     "version step": _version_step,
     "limit": _limit,
-    "readahead": _readahead,
     "rows": _rows,
     "outcomes": _outcomes,
     "gives up": _gives_up,

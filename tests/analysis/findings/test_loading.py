@@ -3,7 +3,6 @@
 import math
 
 import pandas as pd
-import pytest
 
 from beyond_ram.analysis.findings import Finding, loading
 from beyond_ram.analysis.loaders import loaders
@@ -26,27 +25,3 @@ def test_a_loader_that_loses_rows_is_named() -> None:
     assert (finding.kind, finding.subject, finding.facts["account"]) == ("rows", "wrong", "3 missing")
     assert findings_of(wrong | {"account": "not done in time", "n": 0, "rows_delivered": math.nan}) == []
     assert findings_of(wrong | {"account": "every row once", "rows_delivered": 10}) == []
-
-
-ADVISED = loader("threads", 1, 1) | {"advice": "random", "limit_percent": 25, "n": 3, "asked": 3}
-PLAIN = ADVISED | {"advice": "none", "outcome": "timed_out", "account": "not done in time", "n": 0}
-
-
-@pytest.mark.parametrize(
-    ("advised", "plain", "number"),
-    [
-        ({}, {}, 1),
-        ({}, {"outcome": "completed", "n": 3}, 0),
-        ({}, {"outcome": "not_applicable"}, 0),
-        ({"n": 2}, {}, 0),
-        ({}, {"n": 1}, 0),
-        ({"outcome": "timed_out", "n": 0}, {"outcome": "completed", "n": 3}, 0),
-        ({"n": 1, "asked": 1}, {"asked": 1}, 0),
-    ],
-    ids=["shown", "absent", "not applicable", "one fails", "one completes", "reversed", "one run"],
-)
-def test_readahead_advice_needs_all_runs_with_it_and_none_without(
-    advised: dict[str, object], plain: dict[str, object], number: int
-) -> None:
-    findings = findings_of(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
-    assert sum(finding.kind == "readahead" for finding in findings) == number
