@@ -9,7 +9,6 @@ threshold. `undecided`: all else."""
 RESULTS: tuple[Result, ...] = get_args(Result)
 Family = Literal["planned", "exploratory"]
 """How a comparison is corrected: planned ones by Holm, all others by false discovery rate."""
-FAMILIES: tuple[Family, ...] = get_args(Family)
 
 # Why a comparison is undecided.
 FEW, NOISY, SMALL = "too few repeats", "too noisy", "may be below the threshold"

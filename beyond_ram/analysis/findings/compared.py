@@ -37,7 +37,6 @@ def _differences(tables: Tables) -> Iterator[Finding]:
     """One finding for each two values of an axis that differ, with all metrics that differ, strongest first."""
     table = tables["comparisons"]
     conditions = [axis for axis in varied(table) if axis != "experiment"]
-    better = _better(table)
     for (axis, before, after), group in table.groupby(["axis", "before", "after"], sort=False):
         confirmed = _in_order(group[group["result"].isin(_CONFIRMED)])
         if confirmed.empty:
@@ -60,16 +59,13 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             facts={
                 "axis": str(axis),
                 "compared": tuple(dict.fromkeys(group.loc[group["reason"] != "too few repeats", "metric"])),
-                "also_better": _also_better(better.get((axis, before), []), after),
                 "packages": between(tables.get("stack_differences"), str(before), str(after))
                 if axis == "stack"
                 else [],
-                "undecided_rates": _undecided_rates(group, first, conditions),
                 "undecided": _undecided(group, conditions),
                 "likely": _likely(group),
                 "mixed": _mixed(group),
                 **_inputs_and_times(tables, first),
-                **(_of_loaders(tables, str(before), str(after)) if axis == "loader" else {}),
             },
             figure=_figure(str(axis), first),
             strength=math.exp(first["strength"]),
@@ -117,18 +113,6 @@ def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
     }
 
 
-def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) -> tuple[Effect, ...]:
-    """Undecided rates in the cell of a finding. They are shown so that no slowdown is left out."""
-    here = [axis for axis in axes(group) if axis in first]
-    undecided = group["result"].eq("undecided") & group["ratio"].notna() & group["low"].notna()
-    rates = group[undecided & group["metric"].map(is_rate)]
-    return tuple(
-        _effect(line, conditions)
-        for line in lines_of(rates)
-        if all(line[axis] == first[axis] or pd.isna(line[axis]) for axis in here)
-    )
-
-
 def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
     """Undecided metrics whose interval is known: one effect per metric, from the cell with the widest interval.
 
@@ -137,11 +121,6 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
     lines = group[group["result"].eq("undecided") & group["low"].notna() & group["metric"].ne(FAILED)]
     widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
-
-
-def is_rate(metric: str) -> bool:
-    """Whether the metric is a rate, of which more is faster."""
-    return METRICS[metric].direction == "higher" and "/" in METRICS[metric].unit
 
 
 def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
@@ -169,44 +148,6 @@ def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
     for name in ("cpu_count", "rows"):
         if name in same and same[name].nunique() == 1:
             facts[name] = int(same[name].iloc[0])
-    return facts
-
-
-def _better(table: pd.DataFrame) -> dict[tuple[Any, Any], list[Any]]:
-    """By axis and value: the other values for which every confirmed result is better."""
-    values: dict[tuple[Any, Any], list[Any]] = {}
-    confirmed = table[table["result"].isin(_CONFIRMED)]
-    for (axis, before, after), group in confirmed.groupby(["axis", "before", "after"]):
-        if set(group["result"]) == {"better"}:
-            values.setdefault((axis, before), []).append((axis, after))
-    return values
-
-
-def _also_better(better: list[Any], after: object) -> tuple[str, ...]:
-    """Other values that are better too, but were not compared with this one."""
-    others = tuple(_value_in_words(*one) for one in better if one[1] != after)
-    return others if len(others) < len(better) else ()
-
-
-def _of_loaders(tables: Tables, *names: str) -> dict[str, str]:
-    """How two loaders differ in use: which reuses its batches, which is ours, which starts no worker processes."""
-    facts = {}
-    loaders, runs = tables.get("loaders"), tables.get("runs")
-    if loaders is not None and "lends" in loaders:
-        lends = loaders.dropna(subset=["lends"]).groupby("loader")["lends"].first()
-        lending = [name for name in names if lends.get(name) == "yes"]
-        if lending and any(lends.get(name) == "no" for name in names):
-            facts["lends"] = lending[0]
-    if loaders is not None and "loader_kind" in loaders:
-        kinds = loaders.dropna(subset=["loader_kind"]).groupby("loader")["loader_kind"].first()
-        own = [name for name in names if kinds.get(name) == "ours"]
-        if len(own) == 1:
-            facts["own_loader"] = own[0]
-    if runs is not None and {"loader", "workers", "peak_processes"} <= set(runs):
-        several = runs[runs["workers"].gt(1) & runs["loader"].isin(names) & runs["completed_work"].astype(bool)]
-        alone = several["peak_processes"].le(several["workers"]).groupby(several["loader"]).all()
-        if alone.nunique() == len(names):
-            facts["no_processes"] = str(alone.idxmax())
     return facts
 
 

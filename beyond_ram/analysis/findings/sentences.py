@@ -158,10 +158,7 @@ def _difference(finding: Finding) -> Sentences:
         f"Setting: {', '.join(first.conditions)}." if first.conditions else "",
         f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
         *map(_both_sides, others),
-        f"Undecided: {', '.join(map(_rate_with_interval, facts['undecided_rates']))}."
-        if facts["undecided_rates"]
-        else "",
-        _wall_clock(finding),
+        _undecided_with_intervals(finding),
         f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
         f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
@@ -169,16 +166,9 @@ def _difference(finding: Finding) -> Sentences:
     )
 
 
-def _rate_with_interval(effect: Effect) -> str:
-    """A rate as a change of speed, with its interval."""
-    return f"{_label(effect.metric)} {factor(effect.ratio)} (95 % {effect.low:,.2f} to {effect.high:,.2f} times)"
-
-
-def _wall_clock(finding: Finding) -> str:
-    if "wall_s" not in finding.facts:
-        return ""
-    before, after = finding.facts["wall_s"]
-    return f"Median wall clock: {after:,.3g} s with {finding.subject}, {before:,.3g} s with {finding.baseline}."
+def _undecided_with_intervals(finding: Finding) -> str:
+    undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in finding.facts["undecided"]]
+    return f"Undecided: {'; '.join(undecided)}." if undecided else ""
 
 
 def _no_regression(finding: Finding) -> Sentences:
@@ -193,12 +183,11 @@ def _no_regression(finding: Finding) -> Sentences:
         title = f"{finding.baseline} and {finding.subject}: too few repeats to decide"
     least, most = facts["n"]
     n = f"n = {least}" if least == most else f"n = {least} to {most}"
-    undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in facts["undecided"]]
     return (
         title,
         f"{_plural(finding.scope.compared, 'comparison')}, {n}.",
         _same(facts["same"]),
-        f"Undecided: {'; '.join(undecided)}." if undecided else "",
+        _undecided_with_intervals(finding),
         f"Likely worse, over {LIKELY_SHARE:.0%} with the same sign in every pair, but not confirmed:"
         if unconfirmed
         else "",
@@ -403,16 +392,7 @@ def _advice(finding: Finding) -> str:
     advice = finding.advice
     if advice is None:
         return ""
-    sentences = {"use": _use, "measure": _measure, "request": _request}[advice.do](finding, advice)
-    facts = finding.facts
-    if others := facts.get("also_better", ()):
-        verb = "is" if len(others) == 1 else "are"
-        sentences += f" {', '.join(others)} {verb} also better; we did not compare them with each other."
-    if lends := facts.get("lends"):
-        sentences += f" {lends} reuses its batches: copy a batch to keep it."
-    if alone := facts.get("no_processes"):
-        sentences += f" {alone} starts no worker processes."
-    return sentences
+    return {"use": _use, "measure": _measure, "request": _request}[advice.do](finding, advice)
 
 
 def _use(finding: Finding, advice: Advice) -> str:
@@ -455,8 +435,6 @@ def _longer(finding: Finding, advice: Advice) -> str:
 def _measured_where(finding: Finding) -> str:
     """Conditions of an advice that a config does not show: processors and work per row, or the size of the input."""
     facts, axis = finding.facts, finding.facts.get("axis")
-    if own := facts.get("own_loader"):
-        return f"{own} is a class of this project, over a file of token ids that is written before."
     if axis == "workers" and "cpu_count" in facts:
         return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row except reading it."
     if axis == "batch_size" and "rows" in facts:

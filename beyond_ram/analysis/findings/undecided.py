@@ -1,89 +1,56 @@
-"""Counts of undecided questions."""
+"""Sentences that count what is undecided."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import pandas as pd
 
 from ..decide import LIKELY_SHARE
 from ..frame import cells
 from ..outcomes import AS_ASKED
-from ..results import FAMILIES, FEW, LIKELY
+from ..results import FEW, LIKELY, Family
 from .finding import Tables
 from .sentences import detectable
 
-
-@dataclass(frozen=True)
-class Undecided:
-    """How many questions of a kind are undecided, out of how many, and the reasons."""
-
-    kind: Literal["too few repeats", "planned", "exploratory", "likely", "causes", "failed", "not applicable"]
-    count: int
-    total: int
-    detectable: tuple[float, ...] = ()
-    """For comparisons of ratios: the smallest ratio above 1 that each would have confirmed."""
-    reasons: tuple[str, ...] = ()
-
-
-def count(tables: Tables) -> list[Undecided]:
-    """The undecided questions of the tables; empty if all are decided."""
-    sources = {"comparisons": _comparisons, "holders": _causes, "runs": _runs}
-    counts = [one for name, source in sources.items() if len(tables.get(name, ())) for one in source(tables[name])]
-    return [one for one in counts if one.count]
+_ASKED_FOR: dict[Family, str] = {
+    "planned": "comparisons that the config asks for", "exploratory": "other comparisons",
+}  # fmt: skip
 
 
 def undecided(tables: Tables) -> list[str]:
-    """The counts as sentences."""
-    return [sentence(one) for one in count(tables)]
+    """The undecided questions of the tables, counted by kind; empty if all are decided."""
+    sources = {"comparisons": _comparisons, "holders": _causes, "runs": _runs}
+    return [text for name, source in sources.items() if len(tables.get(name, ())) for text in source(tables[name])]
 
 
-def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
-    pending = table[table["result"] == "undecided"]
-    few = pending["reason"] == FEW
-    for family in FAMILIES:
-        lines = pending[pending["family"].eq(family) & ~few]
-        ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
-        total = int(table["family"].eq(family).sum() - (pending["family"].eq(family) & few).sum())
-        yield Undecided(family, len(lines), total, tuple(ratios))
-    likely = pending[pending["reason"].isin(LIKELY.values())]
-    yield Undecided("likely", len(likely), int((~few).sum()))
-    yield Undecided("too few repeats", int(few.sum()), len(table))
-
-
-def _causes(table: pd.DataFrame) -> Iterator[Undecided]:
-    causes = [group["cause"].iloc[0] for _, group in cells(table)]
-    yield Undecided("causes", causes.count("undecided"), len(causes))
-
-
-def _runs(table: pd.DataFrame) -> Iterator[Undecided]:
-    unfinished = ~table["completed_work"].astype(bool) & ~table["outcome"].isin(AS_ASKED)
-    yield Undecided("failed", int(unfinished.sum()), len(table))
-    absent = table[table["outcome"].eq("not_applicable")]
-    reasons = tuple(
-        f"{experiment} ({' and '.join(_reasons(group)) or 'no reason given'})"
-        for experiment, group in absent.groupby("experiment", sort=False)
-    )
-    yield Undecided("not applicable", len(absent), len(table), reasons=reasons)
-
-
-def _reasons(group: pd.DataFrame) -> list[str]:
-    return [str(reason) for reason in group["reason"].dropna().unique() if reason] if "reason" in group else []
-
-
-def sentence(one: Undecided) -> str:
-    """A count as a sentence."""
-    of = f"{one.count} of {one.total}"
-    if one.kind == "too few repeats":
-        return f"{of} comparisons have fewer than two repeats on a side."
-    if one.kind == "planned" or one.kind == "exploratory":
-        noun = "comparisons that the config asks for" if one.kind == "planned" else "other comparisons"
-        return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
-    if one.kind == "likely":
+def _comparisons(table: pd.DataFrame) -> Iterator[str]:
+    enough = table[table["result"].ne("undecided") | table["reason"].ne(FEW)]
+    pending = enough[enough["result"] == "undecided"]
+    for family, comparisons in _ASKED_FOR.items():
+        lines, total = pending[pending["family"] == family], int(enough["family"].eq(family).sum())
+        if len(lines):
+            ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
+            yield f"{len(lines)} of {total} {comparisons} are undecided. {detectable(tuple(ratios))}".strip()
+    if likely := int(pending["reason"].isin(LIKELY.values()).sum()):
         why = f"over {LIKELY_SHARE:.0%}, the same sign in every pair"
-        return f"{one.count} of these {one.total} are likely better or worse: {why}."
-    if one.kind == "causes":
-        return f"The cause of memory growth is undecided in {of} settings."
-    if one.kind == "failed":
-        return f"{of} runs did not finish their work; they are excluded from averages."
-    return f"{of} runs are not applicable here: {'; '.join(one.reasons)}."
+        yield f"{likely} of these {len(pending)} are likely better or worse: {why}."
+    if few := len(table) - len(enough):
+        yield f"{few} of {len(table)} comparisons have fewer than two repeats on a side."
+
+
+def _causes(table: pd.DataFrame) -> Iterator[str]:
+    causes = [group["cause"].iloc[0] for _, group in cells(table)]
+    if unknown := causes.count("undecided"):
+        yield f"The cause of memory growth is undecided in {unknown} of {len(causes)} settings."
+
+
+def _runs(table: pd.DataFrame) -> Iterator[str]:
+    unfinished = int((~table["completed_work"].astype(bool) & ~table["outcome"].isin(AS_ASKED)).sum())
+    if unfinished:
+        yield f"{unfinished} of {len(table)} runs did not finish their work; they are excluded from averages."
+    absent = table[table["outcome"] == "not_applicable"]
+    reasons = [
+        f"{experiment} ({' and '.join(filter(None, group['reason'].dropna().unique())) or 'no reason given'})"
+        for experiment, group in absent.groupby("experiment", sort=False)
+    ]
+    if reasons:
+        yield f"{len(absent)} of {len(table)} runs are not applicable here: {'; '.join(reasons)}."

@@ -92,29 +92,6 @@ def test_unset_value_is_called_the_default(faster: int) -> None:
     assert (*finding.advice.choose, finding.advice.instead_of) == sides[:: 1 if faster else -1]
 
 
-def test_advice_names_a_loader_that_lends_its_batches() -> None:
-    loaders = pd.DataFrame({"loader": ["ring", "copies"], "lends": ["yes", "no"]})
-    assert compared._of_loaders({"loaders": loaders}, "copies", "ring") == {"lends": "ring"}
-    assert compared._of_loaders({"loaders": loaders.assign(lends="no")}, "copies", "ring") == {}
-    assert compared._of_loaders({"loaders": loaders.assign(lends="yes")}, "copies", "ring") == {}
-
-
-@pytest.mark.parametrize(("most", "facts"), [((1, 3), {"no_processes": "pool"}), ((3, 3), {})])
-def test_a_loader_whose_workers_are_threads_is_named(most: tuple[int, int], facts: dict[str, str]) -> None:
-    lines = pd.DataFrame({"loader": ["pool", "forks"], "workers": 2, "peak_processes": most, "completed_work": True})
-    assert compared._of_loaders({"runs": lines}, "forks", "pool") == facts
-    assert compared._of_loaders({"runs": lines.assign(workers=0)}, "forks", "pool") == {}
-
-
-def test_each_of_several_better_values_names_the_others() -> None:
-    sizes = {"transformers": [300, 302, 301], "fast": [100, 101, 100.5], "slow": [150, 151, 150.5]}
-    lines = [
-        [line | {"subject": name, "workload": "soak"} for line in runs("s", values)] for name, values in sizes.items()
-    ]
-    others = {finding.subject: finding.facts["also_better"] for finding in differences(*lines)}
-    assert others == {"fast": ("slow",), "slow": ("fast",)}
-
-
 def test_the_opposite_data_gives_the_opposite_finding() -> None:
     (finding,) = differences(runs("new", [100, 101, 100.5]), runs("old", [300, 302, 301]))
     assert finding.effects[0].ratio == pytest.approx(1 / 3, rel=0.01)
@@ -226,12 +203,10 @@ def test_slowdown_of_a_better_version_is_given_in_percent() -> None:
     """REVIEW.md 3.3: no page named a slowdown of 25 and 30 % in two sessions."""
     (finding,) = differences(*rates([100, 104, 101], [74, 94, 66]))
     assert finding.effects[0].metric == GROWTH
-    (slower,) = finding.facts["undecided_rates"]
+    (slower,) = finding.facts["undecided"]
     assert slower.ratio < 0.85
-    assert f"{1 - slower.ratio:.0%} fewer" in finding.text
+    assert f"ratio {slower.ratio:.3g} (95 % " in finding.text
     assert f"{1 - slower.ratio:.0%} fewer" in finding.action, "it is likely"
-    (same,) = differences(*rates([100, 104, 101], [101, 103, 102]))
-    assert same.facts["undecided_rates"] == ()
 
 
 def test_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
@@ -263,17 +238,6 @@ def with_runs(lines: list[dict[str, Any]]) -> list[Finding]:
     table = pd.DataFrame(lines)
     tables = {"comparisons": comparisons(table, PAIRS), "runs": table}
     return [finding for source in compared.SOURCES for finding in source(tables) if finding.kind == "difference"]
-
-
-def test_wall_clock_stands_beside_cpu_time() -> None:
-    lines = [
-        line | {"duration_s": {"old": 10.0, "new": 14.0}[line["stack"]]}
-        for g in rates([9, 9, 9], [6, 6, 6])
-        for line in g
-    ]
-    (finding,) = with_runs(lines)
-    assert finding.facts["wall_s"] == (10.0, 14.0)
-    assert "Median wall clock: 14 s with new, 10 s with old" in finding.text
 
 
 def test_advice_states_the_cpus_or_documents_of_the_measurement() -> None:
