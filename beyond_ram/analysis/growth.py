@@ -5,7 +5,7 @@ Inputs are nested prefixes of one corpus. They share documents, so their scatter
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
@@ -18,7 +18,7 @@ from ..metrics import Events, Record
 from ..metrics.base import last, readings
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, result_of, strength
-from .frame import Cell, Pairs, against, axes, same_but_for, where
+from .frame import Cell, Key, Pairs, against, key, same_but_for, where
 from .noise import NO_SPREAD, Spread, spreads_of
 from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
@@ -83,6 +83,7 @@ class Trace:
     runs: int
     largest: float
     """The largest input."""
+    word_bytes: float = math.nan
 
 
 def read_closely(records: Sequence[Run], samples: Samples | None, places: Sequence[int]) -> list[Run]:
@@ -131,15 +132,22 @@ def growth(
     roles. `difference_mb_per_gb` is how much more this stack grows, paired by document.
     """
     spread = spreads_of(session_spread).get(GROWN, NO_SPREAD)
-    traces, lines = [], []
-    for cell, group in _grouped(records):
-        readings_of_cell = trace(read_closely(records, samples, group))
-        if readings_of_cell is not None:
-            traces.append(readings_of_cell)
-            word_bytes = max(_word_bytes(records[at][1]) for at in group)
-            lines.append(cell | _line(readings_of_cell, spread) | {"word_bytes": word_bytes})
+    read = list(traces(records, samples))
+    lines = [cell | _line(points, spread) for cell, points in read]
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
-    return _compared(table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS]))), traces, pairs)
+    table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
+    return _compared(table, [points for _, points in read], pairs)
+
+
+def traces(
+    records: Sequence[Run], samples: Samples | None, of: Collection[Key] | None = None
+) -> Iterator[tuple[Cell, Trace]]:
+    """The cells that have enough readings, or those of them that are in `of`, each with its points."""
+    for cell, group in _grouped(records):
+        if of is None or key(cell) in of:
+            points = trace(read_closely(records, samples, group))
+            if points is not None:
+                yield cell, points
 
 
 def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
@@ -175,7 +183,8 @@ def trace(records: Sequence[Run]) -> Trace | None:
     else:
         mean = ends.groupby("bytes_in").mean()
     memory = {kind: mean[kind].to_numpy() for kind in KINDS}
-    return Trace(mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most)
+    word_bytes = max(_word_bytes(events) for _, events in records)
+    return Trace(mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most, word_bytes)
 
 
 def _word_bytes(events: Events) -> float:
@@ -216,6 +225,7 @@ def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
         "bytes_in_min": float(trace.bytes_in[0]),
         "bytes_in_max": trace.largest,
         "gb_over_largest": GB / trace.largest,
+        "word_bytes": trace.word_bytes,
     }
 
 
@@ -422,64 +432,32 @@ def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.
     return table.assign(**columns)
 
 
-def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
-    """How much more a candidate grows: the slope of the difference after the same documents."""
+def difference(baseline: Trace, candidate: Trace) -> Slope:
+    """How much more anonymous memory of a candidate grows: the slope of the difference after the same documents."""
     _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
-    apart = (candidate.memory[kind][second] - baseline.memory[kind][first]) / MB
+    apart = (candidate.memory["anon"][second] - baseline.memory["anon"][first]) / MB
     if len(first) < _ENOUGH or np.ptp(apart) == 0:
         return Slope(math.nan, math.nan, math.nan, math.nan, len(first))
     scatter = Scatter(candidate.bytes_in[second] / GB, apart)
     return scatter.slope(scatter.design(scatter.x), (0, 1))
 
 
-@dataclass(frozen=True)
-class Fit:
-    """What is drawn for a line of table `growth`: the points, and the fit with its interval if there is one, in GB
-    and MB."""
-
-    trace: Trace
-    input_gb: Array
-    fitted_mb: Array | None = None
-    low_mb: Array | None = None
-    high_mb: Array | None = None
-
-
-def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | None:
-    """The points of a line of table `growth` for `anon` or `file` memory, with the fit if memory grows."""
-    cell = line[axes(line.to_frame().T)].dropna().to_dict()
-    mine = [run for run in records if all(run[0]["cell"].get(axis) == value for axis, value in cell.items())]
-    finished = [(record, events) for record, events in mine if record["completed_work"] and readings(events, "work")]
-    points = trace(finished) if finished else None
-    if points is None:
-        return None
-    grid = np.linspace(points.bytes_in[0], points.bytes_in[-1], 50) / GB
-    away = grid - grid[0]
-    if line[f"{kind}_shape"] == "levels off":
-        grid = np.linspace(line[f"{kind}_level_from_gb"], points.bytes_in[-1] / GB, 50)
-        return Fit(points, grid, *(np.full(50, line[f"{kind}_level_mb{end}"]) for end in ("", "_low", "_high")))
-    if line[f"{kind}_shape"] not in ("straight", "grows"):
-        return Fit(points, grid)
-    through = line[f"{kind}_intercept_mb"] + line[f"{kind}_slope_mb_per_gb"] * grid[0]
-    ends = (through + line[f"{kind}_slope_mb_per_gb{end}"] * away for end in ("", "_low", "_high"))
-    return Fit(points, grid, *ends)
-
-
-def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False) -> str:
-    """How a kind of memory grows, as the end of a sentence, from a line of table `growth`."""
-    slope, low, high = (line[f"{kind}_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
+def in_words(line: Mapping[str, Any], *, short: bool = False) -> str:
+    """How anonymous memory grows, as the end of a sentence, from a line of table `growth`."""
+    slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
     interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
     runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
     each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
     readings = f"{line['n']:.0f} {each}" if line["readings_of"] != "sizes" else f"ends of {runs}"
     text = text_read(line)
-    shape = line[f"{kind}_shape"]
+    shape = line["anon_shape"]
     if shape == "levels off":
-        level, low, high, least, most = (line[f"{kind}_level_mb{end}"] for end in ("", "_low", "_high", "_min", "_max"))
+        level, low, high, least, most = (line[f"anon_level_mb{end}"] for end in ("", "_low", "_high", "_min", "_max"))
         words = f"levels off at {level:,.0f} MB (95 % {low:,.0f} to {high:,.0f})"
         readings = f"{least:,.0f} to {most:,.0f} MB in these readings; {readings}"
-        text = text_read(line, line[f"{kind}_level_from_gb"] * GB)
+        text = text_read(line, line["anon_level_from_gb"] * GB)
     elif shape in ("straight", "grows") and missing_mb(line):
-        words = f"rises by {line[f'{kind}_rise_mb']:,.0f} MB"
+        words = f"rises by {line['anon_rise_mb']:,.0f} MB"
         words += "" if short else f" (a rate needs {missing_mb(line):,.0f} MB more text)"
     elif shape in ("straight", "grows"):
         way = "grows steadily" if shape == "straight" else "grows"

@@ -1,12 +1,9 @@
 """Heap and resident memory against the text done: a panel per corpus and mode, a colour per stack and setting."""
 
-import pandas as pd
-
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
-from beyond_ram.analysis.frame import describe, same_but_for, varied
-from beyond_ram.analysis.growth import fitted as fit_of
-from beyond_ram.analysis.growth import missing_mb, read_closely
+from beyond_ram.analysis.frame import describe, key, same_but_for, varied
+from beyond_ram.analysis.growth import missing_mb, traces
 from beyond_ram.analysis.holders import cause_in_words
 
 PANEL = ["corpus", "mode"]
@@ -29,13 +26,10 @@ def plot(records, samples, growth, holders=None):
     names = sorted(growth["named"].unique(), key=lambda name: (order.index(name.partition(";")[0]), name))
     colours = figures.colours(names)
     figure, grid = figures.panels(len(panels), 2.7, 0.7, width=figures.ANSWER, sharey=True)
-    cells = [record["cell"] for record, _ in records]
+    read = {key(cell): points for cell, points in traces(records, samples, {*map(key, lines_of(growth))})}
     sentences = []
     for axes, ((corpus, mode), lines) in zip(grid, panels, strict=True):
-        heaps = [
-            draw(axes, read_closely(records, samples, places(cells, line)), line, colours[line["named"]])
-            for line in lines_of(lines)
-        ]
+        heaps = [draw(axes, read.get(key(line)), line["named"], colours[line["named"]]) for line in lines_of(lines)]
         title = corpus if growth["mode"].nunique() == 1 else f"{corpus}, {mode}"
         causes = [cause_in_words(holders, line) for line in lines_of(lines)]
         sentences.append(answer(title, lines_of(lines), heaps, causes))
@@ -109,18 +103,11 @@ def named(growth):
     return growth["stack"] + words
 
 
-def places(cells, line):
-    """The places of the runs behind a line of table `growth`."""
-    settings = {axis: line[axis] for axis in axes_of(pd.DataFrame([line]))}
-    return [place for place, cell in enumerate(cells) if all(cell.get(axis) == settings[axis] for axis in settings)]
-
-
-def draw(axes, runs, line, colour):
-    """Draw the readings of a cell, heap and RSS. Returns the lowest and the highest heap in MB."""
-    fit = fit_of(runs, pd.Series(line).drop("named"), "anon")
-    if fit is None:
+def draw(axes, points, name, colour):
+    """Draw the readings of a cell, heap and RSS. Returns the lowest and highest heap in MB, if it was read."""
+    if points is None:
         return None
-    text, heap, file = fit.trace.bytes_in, fit.trace.memory["anon"], fit.trace.memory["file"]
+    text, heap, file = points.bytes_in, points.memory["anon"], points.memory["file"]
     for memory, style in ((heap, "-"), (heap + file, ":")):
-        axes.plot(text / figures.MB, memory / figures.MB, style, color=colour, linewidth=2, label=line["named"])
+        axes.plot(text / figures.MB, memory / figures.MB, style, color=colour, linewidth=2, label=name)
     return heap.min() / figures.MB, heap.max() / figures.MB

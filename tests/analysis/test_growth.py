@@ -1,4 +1,4 @@
-"""Table `growth` from runs whose memory is known, and the fit that is drawn."""
+"""Table `growth` from runs whose memory is known."""
 
 import math
 import re
@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from beyond_ram.analysis.frame import key
 from beyond_ram.analysis.growth import (
     Trace,
     difference,
-    fitted,
     growth,
     in_words,
     judged,
     missing_mb,
     read_closely,
+    traces,
 )
 
 from .by_hand import MB, Run, events, record
@@ -84,9 +85,6 @@ def test_a_level_lies_within_its_own_readings() -> None:
     assert line["anon_level_mb_min"] > 260
     assert line["anon_level_mb_min"] <= line["anon_level_mb_low"] < line["anon_level_mb"] < line["anon_level_mb_high"]
     assert line["anon_level_mb"] == pytest.approx(np.mean(later))
-    fit = fitted(cell(np.array(FALSE_LEVEL, float)), line, "anon")
-    assert fit is not None and fit.fitted_mb is not None
-    assert fit.input_gb[0] == line["anon_level_from_gb"], "nothing is drawn where memory still rises"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -217,16 +215,10 @@ def test_equal_stacks_show_no_difference() -> None:
     assert difference(*(Trace(SIZES[:2], {"anon": SIZES[:2]}, "sizes", 2, 4e6),) * 2).n == 2
 
 
-def test_fit_is_drawn_only_for_confirmed_growth() -> None:
-    for rate, level, has_line, has_wedge in ((16, 0, True, True), (0, 150, True, True), (0, 0, False, False)):
-        runs = cell(readings(rate, level))
-        fit = fitted(runs, growth(runs, []).iloc[0], "anon")
-        assert fit is not None
-        assert (fit.fitted_mb is not None, fit.low_mb is not None) == (has_line, has_wedge)
-        if fit.fitted_mb is not None:
-            read_mb = fit.trace.memory["anon"] / MB
-            drawn = fit.input_gb[0] <= SIZES / 1e9
-            assert np.abs(np.interp(SIZES / 1e9, fit.input_gb, fit.fitted_mb) - read_mb)[drawn].max() < 12
+def test_the_points_of_some_cells_are_read() -> None:
+    runs = [*cell(readings(16), "old"), *cell(readings(0))]
+    first, second = (key(line) for line in growth(runs, []).to_dict("records"))
+    assert [key(one) for one, _ in traces(runs, None, {second})] == [second] != [first]
 
 
 def test_words_give_the_interval_and_the_input_range() -> None:
