@@ -107,6 +107,11 @@ class Run:
             ]
         return pairs[:60]
 
+    @property
+    def files(self) -> list[str]:
+        """The names of its files. A streamed run also has a log of requests."""
+        return [*RUN_FILES, *(name for name in ("requests.csv",) if (self.folder / name).exists())]
+
     def link(self, name: str, page: Path) -> str:
         """The path of one of its files relative to a page, percent-encoded."""
         return quote(os.fsencode(Path(os.path.relpath(self.folder / name, page.parent)).as_posix()))

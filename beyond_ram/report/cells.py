@@ -17,7 +17,7 @@ from ..metrics.runs import anon_once
 from ..one_run import Run
 from ..units import MB
 from .page import packed, render
-from .run import pss_readings, view
+from .run import view
 from .sections import DATA, tags
 
 Line = dict[str, Any]
@@ -81,7 +81,7 @@ class Cells:
             "asked": len(runs),
             **_anon(finished),
             **{f"peak_{name}": _median(_peaks(finished, f"{name}_bytes")) for name in ("rss", "pss")},
-            "pss_read": statistics.median_low([pss_readings(run) for run in finished] or [0]),
+            "pss_read": statistics.median_low([len(run.series("pss_bytes")) for run in finished] or [0]),
             "ask": max(asked) / (1 << 20) if asked else None,
             "duration_s": statistics.median(times) if times else None,
             "tags": tags([cell]),

@@ -12,7 +12,6 @@ from .. import advice
 from ..chart import SCRIPT, STYLE, Line, Mark, chart
 from ..files import check_page, whole
 from ..one_run import Run
-from ..run_files import RUN_FILES
 from ..text import plain
 from ..units import duration, short_size
 from ..watch import summary, trend, why
@@ -86,12 +85,16 @@ def _run(run: Run, page: Path | None) -> Iterator[str]:
     if run.several:
         yield _note("Summed over processes: what they share counts in each.")
     yield chart(run.by_kind, "Memory by kind over time", phases=run.phases)
+    yield from details(run, page)
+
+
+def details(run: Run, page: Path | None) -> Iterator[str]:
+    """Phases, all readings, provenance, and links to the files of a run, as HTML."""
     yield from _phases(run.phases)
-    yield "<details><summary>All readings</summary>"
-    yield f"<pre>{_preformatted(summary.lines(dict(record)))}</pre></details>"
+    yield _readings(run)
     yield from _provenance(run)
     if page:
-        links = [f'<a href="{run.link(name, page)}">{_text(name)}</a>' for name in RUN_FILES]
+        links = [f'<a href="{run.link(name, page)}">{_text(name)}</a>' for name in run.files]
         yield f"<p>Its files: {', '.join(links)}.</p>"
 
 
@@ -198,15 +201,15 @@ def _phases(phases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         + [_megabytes(one.get(name)) for name in _PHASE_SIZES]
         for one in phases
     ]
-    yield "<h2>Phases and their peaks</h2>"
-    yield _table(["phase", "from (s)", "takes (s)", *(f"{head} (MB)" for head in heads)], rows)
+    yield "<details open><summary>Phases and their peaks</summary>"
+    yield _table("Phases", ["phase", "from (s)", "takes (s)", *(f"{head} (MB)" for head in heads)], rows) + "</details>"
 
 
 def _megabytes(size: float | None) -> str:
     return "" if size is None else f"{size / 1e6:,.0f}"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(label: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table whose cells are HTML already. All columns except the first are numbers."""
     head = "".join(
         f'<th scope="col"{"" if n == 0 else " class=number"}>{_text(one)}</th>' for n, one in enumerate(heads)
@@ -218,21 +221,28 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    wide = f'<div class="wide" tabindex="0" role="region" aria-label="{_text(label)}">'
+    return f"{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _preformatted(lines: Iterable[str]) -> str:
-    return "\n".join(_text(line.replace("  ", "\u00a0 ")) for line in lines)
+def _readings(run: Run) -> str:
+    """All readings as on the terminal; empty if the record lacks some, as that of a run that never began."""
+    try:
+        lines = [_text(line.replace("  ", "\u00a0 ")) for line in summary.lines(dict(run.record))]
+    except (KeyError, TypeError):
+        return ""
+    return "<details><summary>All readings</summary><pre>" + "\n".join(lines) + "</pre></details>"
 
 
 def _provenance(run: Run) -> Iterator[str]:
     shown = "".join(f"<div><dt>{_text(name, 80)}</dt><dd>{_text(one, 500)}</dd></div>" for name, one in run.provenance)
-    yield f'<details><summary>Machine and versions</summary><dl class="pairs">{shown}</dl></details>'
+    command = f"<p><code>{_text(run.command)}</code></p>"
+    yield f'<details><summary>Command and provenance</summary>{command}<dl class="pairs">{shown}</dl></details>'
 
 
 def _side_by_side(runs: Mapping[str, Run]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
-    yield _table(heads, [[_text(one) for one in row] for row in cells(runs)])
+    yield _table("Side by side", heads, [[_text(one) for one in row] for row in cells(runs)])
     lines = [Line(name, run.kept, f"run{number % _COLOURS}") for number, (name, run) in enumerate(runs.items())]
     yield "<h2>Kept memory over time</h2>"
     yield chart(lines, "Kept memory of all runs over time")

@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from beyond_ram.one_run import Run
 from beyond_ram.report.cells import _anon
 from beyond_ram.report.run import view
@@ -18,15 +16,6 @@ KEPT = {"at_kept": {"anon_bytes": 302 * MB}}
 
 def run(**peak: object) -> Run:
     return Run(Path("run"), record(peak=FORKED | peak), {"t_s": [], "pss_bytes": [None, 4.0, None, 3.0]}, [])
-
-
-@pytest.mark.parametrize("several", [True, False])
-def test_sums_over_processes_are_labelled_as_sums(*, several: bool) -> None:
-    summary = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", Path("page.html"))["summary"])
-    assert ("RSS, peak, summed over processes" in summary) is several
-    assert summary["PSS, highest of 2 readings"] == "400.0 MB"
-    assert ("anonymous, peak" in summary) is not several
-    assert summary.get("anonymous, peak, each page once") == ("302.0 MB" if several else None)
 
 
 def test_list_of_cells_counts_pages_once_or_flags_a_sum() -> None:
@@ -50,3 +39,13 @@ def test_the_chart_of_a_run_has_its_limit_phases_and_events() -> None:
     assert {line["name"]: line["points"][-1] for line in json.loads(points)} == {
         "anonymous": [1.0, 9.0], "shared": [1.0, 9.0], "file": [1.0, 9.0], "RSS": [1.0, 27.0], "PSS": [1.0, 5.0]
     }  # fmt: skip
+
+
+def test_a_run_that_never_began_has_no_readings() -> None:
+    record = dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
+    record |= {"outcome": "not_applicable", "reason": "no accelerator", "completed_work": False, "command": ["train"]}
+    record |= {"provenance": {"kernel": "6.1"}, "work": {}, "peak": {}, "sampler": {}}
+    shown = view(Run(Path("run"), record, {"t_s": []}, []), "Repeat 1", Path("page.html"))
+    assert shown["outcome"] == "not applicable: no accelerator"
+    assert "train" in shown["details"] and "6.1" in shown["details"]
+    assert "All readings" not in shown["details"]
