@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 
-from . import files, tooltips
+from . import files
 from .analysis import frame
 from .text import plain, rst
 from .units import MB as MB
@@ -64,12 +64,9 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
             ):
                 if isinstance(formatter := get(), LogFormatterMathtext):
                     put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
-    values = tooltips.titles(figure)
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
-            if path == svg:
-                tooltips.write(partial, values)
     paragraphs = [rst(paragraph, _MOST_IN_CAPTION) for paragraph in caption.strip().split("\n\n")]
     files.write(caption_file, "\n\n".join(paragraphs) + "\n")
     plt.close(figure)
