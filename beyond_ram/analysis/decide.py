@@ -581,14 +581,3 @@ def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as
         return abs(nearest)
     least = floor or 1.0
     return abs(math.log(max(baseline + nearest, least) / max(baseline, least)))
-
-
-def largest(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:
-    """The name with the largest value, and a note that only what ran was compared.
-
-    Raises ValueError if no value is known.
-    """
-    pairs = [(value, name) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
-    if not pairs:
-        raise ValueError("no value to select from")
-    return max(pairs)[1], f"largest of {len(pairs)} that ran" if len(pairs) > 1 else "the only one that ran"

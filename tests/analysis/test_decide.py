@@ -17,7 +17,6 @@ from beyond_ram.analysis.decide import (
     geometric,
     holm,
     interleaved,
-    largest,
     middle,
     one_session,
     strength,
@@ -280,13 +279,6 @@ def test_strength_is_the_interval_end_nearest_to_no_difference() -> None:
     assert strength(-math.log(8), -math.log(2), 0) == pytest.approx(math.log(2))
     assert strength(-0.1, 3, 0) == 0
     assert strength(1e8, 2e8, 0, floor=1e7, as_ratio=False) == pytest.approx(math.log(10))
-
-
-def test_largest_states_the_number_of_candidates() -> None:
-    assert largest(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 that ran")
-    assert largest(["a"], [1]) == ("a", "the only one that ran")
-    with pytest.raises(ValueError, match="no value"):
-        largest(["a"], [math.nan])
 
 
 def test_threshold_is_a_share_or_an_amount() -> None:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pandas as pd
 
 from ...advice import mem
 from ...experiment import AXES
 from ...metrics import METRICS
-from ...units import GB, MB
+from ...units import GB, MB, amount
 from ..decide import AT_LEAST, strength
 from ..frame import cells, describe
 from ..growth import in_words, missing_mb
@@ -134,7 +135,6 @@ def _version_steps(tables: Tables) -> Iterator[Finding]:
         if line["low"] <= 1 <= line["high"]:
             continue
         unit = METRICS[line["metric"]].unit
-        size, name = (MB, "MB") if unit == "bytes" else (1, unit)
         release = f"{line['factor']} {line['to_version']}"
         sides = (("from_version", "from_value"), ("to_version", "to_value"))
         axes = (axis for axis in AXES if axis not in ("experiment", "stack") and axis in line)
@@ -142,12 +142,7 @@ def _version_steps(tables: Tables) -> Iterator[Finding]:
             kind="version step",
             subject=release,
             baseline=str(line["from_version"]),
-            effects=(
-                Effect(
-                    line["metric"], line["from_value"], line["to_value"], line["ratio"],
-                    low=line["low"], high=line["high"], n=int(line["n"]),
-                ),
-            ),
+            effects=(_step(line, unit),),
             scope=Scope(str(line["experiment"]), tuple(describe(line, axes)), failed=failed(line)),
             advice=_version(line, steps),
             facts={
@@ -159,12 +154,21 @@ def _version_steps(tables: Tables) -> Iterator[Finding]:
             strength=_sure_factor(line["low"], line["high"]),
             figure="versions",
             bars=tuple(
-                Bar(str(line[version]), float(line[value]), f"{line[value] / size:,.0f} {name}")
-                for version, value in sides
+                Bar(str(line[version]), float(line[value]), amount(line[value], unit)) for version, value in sides
             ),
             seen=(line,),
             cause=("versions", str(line["factor"]), str(line["from_version"]), str(line["to_version"])),
-        )  # fmt: skip
+        )
+
+
+def _step(line: Line, unit: str) -> Effect:
+    """The change of a step: of bytes, or if the interval reaches below zero, as a difference."""
+    before, ratio, low, high = (float(line[name]) for name in ("from_value", "ratio", "low", "high"))
+    effect = Effect(line["metric"], before, line["to_value"], ratio, low=low, high=high, n=int(line["n"]))
+    if low > 0 and unit != "bytes":
+        return effect
+    change, low, high = ((end - 1) * before for end in (ratio, low, high))
+    return replace(effect, ratio=math.nan, difference=change, low=low, high=high)
 
 
 def _version(line: Line, steps: pd.DataFrame) -> Advice | None:

@@ -270,30 +270,16 @@ def _regrowth(finding: Finding) -> Sentences:
 
 def _version_step(finding: Finding) -> Sentences:
     (effect,), facts = finding.effects, finding.facts
-    unit = METRICS[effect.metric].unit
-    scale, name = (MB, "MB") if unit == "bytes" else (1, unit)
-    verb = "fell" if effect.candidate < effect.baseline else "rose"
-    sides = [f"{value / scale:,.0f} {name}" for value in (effect.baseline, effect.candidate)]
     release = f"{facts['package']} {finding.baseline}"
     to = finding.subject.removeprefix(f"{facts['package']} ")
     varied = f"{facts['package']} and what it needs ({facts['moved']}) differ" if facts["moved"] else ""
     varied = varied or f"Only {facts['package']} differs"
     neighbours = "neighbouring releases" if facts["neighbours"] else "releases"
     return (
-        f"{METRICS[effect.metric].label} {verb} from {sides[0]} ({release}) to {sides[1]} ({to})",
-        f"{varied} between these two {neighbours} in stack {facts['stack']}"
-        f"{_conditions(finding.scope)}: {_effect_in_words(effect, name, scale)}, n = {effect.n}.",
+        _change(effect, release, to, ordered=True),
+        f"{varied} between these two {neighbours} in stack {facts['stack']}{_conditions(finding.scope)}: "
+        f"{_certainty(effect)}.",
     )
-
-
-def _effect_in_words(effect: Effect, unit: str, scale: float) -> str:
-    """The ratio of a step with its interval. For bytes, or if the interval reaches below zero, the difference."""
-    if math.isnan(effect.low):
-        return "" if math.isnan(effect.ratio) else f"ratio {effect.ratio:.3g}"
-    if effect.low > 0 and scale == 1:
-        return f"ratio {effect.ratio:.3g} (95 % {effect.low:.3g} to {effect.high:.3g})"
-    change, low, high = ((end - 1) * effect.baseline / scale for end in (effect.ratio, effect.low, effect.high))
-    return f"{change:+,.4g} {unit} (95 % {low:+,.4g} to {high:+,.4g})"
 
 
 def _limit(finding: Finding) -> Sentences:
@@ -362,11 +348,12 @@ def _faults(finding: Finding) -> Sentences:
 def _listing(finding: Finding) -> Sentences:
     facts = finding.facts
     requests = f"{_range(facts['requests'])} {'request' if facts['requests'][1] == 1 else 'requests'}"
+    of_several = f"; largest of {facts['cells']} cells" if facts["cells"] > 1 else ""
     return (
         f"{finding.subject}: {finding.scope.conditions[0]} make {requests} for the list of files",
         f"Repository {facts['repository']}: {facts['metadata']:,.10g} requests besides reads of data"
         f"{' (median)' if facts['n'] > 1 else ''}, of which workers make {_range(facts['requests'])} to list the "
-        f"files: at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}; {facts['note']}).",
+        f"files: at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}{of_several}).",
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from ..decide import largest
 from .finding import Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 
@@ -62,8 +61,6 @@ def _listing(tables: Tables) -> Iterator[Finding]:
     for _, group in asking.groupby(["stack", "start"], sort=False):
         lines = lines_of(group.sort_values("requests_listing_of_workers"))
         line = lines[-1]
-        counts = [float(one["requests_listing_of_workers"]) for one in lines]
-        _, note = largest([str(n) for n in range(len(lines))], counts)
         least, most = line["requests_listing_of_workers_min"], line["requests_listing_of_workers_max"]
         rest = line["requests_metadata_max"] - least
         yield Finding(
@@ -76,7 +73,7 @@ def _listing(tables: Tables) -> Iterator[Finding]:
                 "metadata": float(line["requests_metadata"]),
                 "repository": line["repository"],
                 "n": int(line["n"]),
-                "note": note,
+                "cells": len(lines),
             },
             # The factor over the requests without these. One run proves nothing.
             strength=(rest + least) / max(rest, 1) if line["n"] > 1 else 1.0,

@@ -128,7 +128,7 @@ def test_confirmed_steps_between_releases_are_findings(changed: dict[str, object
 def test_a_ratio_whose_interval_reaches_zero_is_written_as_a_difference() -> None:
     line = CELL | STEP | {"significant": True, "ratio": 0.01, "low": -0.02, "high": 0.04}
     (finding,) = explaining._version_steps({"ladders": pd.DataFrame([line])})
-    assert "-99 MB (95 % -102 to -96)" in finding.text
+    assert "-99 MB (95 % -102 to -96, n = 3)" in finding.text
 
 
 def test_bar_of_memory_that_levels_off_has_no_slope() -> None:
