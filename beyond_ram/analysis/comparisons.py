@@ -175,12 +175,6 @@ def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:
     return f"other machines: {', '.join(differences)}" if differences else ""
 
 
-def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFrame:
-    """The lines of one axis, and optionally of one metric."""
-    lines = table[table["axis"] == axis]
-    return lines if metric is None else lines[lines["metric"] == metric]
-
-
 def ratio_of(line: Mapping[str, Any]) -> dict[str, float]:
     """`ratio`, `low` and `high` of a decision as ratios, even if a difference was compared.
 

@@ -57,15 +57,6 @@ def cells(table: pd.DataFrame) -> Iterator[tuple[Cell, pd.DataFrame]]:
     return same_but_for(table)
 
 
-def where(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    """The lines with these values on these axes; none if the table lacks one of the columns."""
-    for axis, value in wanted.items():
-        if axis not in table:
-            return table.head(0)
-        table = table[table[axis] == value]
-    return table
-
-
 def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
     """Some axes of a cell in words. Axes without a value are left out."""
     described = [AXES[axis].describe(cell[axis]) for axis in only if axis in AXES and pd.notna(cell.get(axis))]

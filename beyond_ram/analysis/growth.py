@@ -18,7 +18,7 @@ from ..metrics import Events, Record
 from ..metrics.base import last, readings
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, result_of, strength
-from .frame import Cell, Key, Pairs, against, key, same_but_for, where
+from .frame import Cell, Key, Pairs, against, key, same_but_for
 from .noise import NO_SPREAD, Spread, spreads_of
 from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
@@ -152,12 +152,14 @@ def traces(
 
 def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
     """The cells without their size, with the indices of their runs."""
-    finished = [
-        (i, record["cell"] | {"workload": record.get("workload", "tokenize")})
-        for i, (record, events) in enumerate(records)
-        if record["completed_work"] and readings(events, "work")
-    ]
-    table = where(pd.DataFrame([cell | {"i": i} for i, cell in finished]), workload="tokenize")
+    table = pd.DataFrame(
+        [
+            record["cell"] | {"i": i}
+            for i, (record, events) in enumerate(records)
+            if record.get("workload", "tokenize") == "tokenize" and record["completed_work"]
+            if readings(events, "work")
+        ]
+    )
     for cell, group in same_but_for(table, SIZE) if SIZE in table else ():
         yield cell, [int(i) for i in group["i"]]
 

@@ -1,12 +1,11 @@
 """The vocabulary of results of all comparisons."""
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 Result = Literal["better", "worse", "same", "undecided"]
 """`better` and `worse`: a confirmed difference above the threshold. `same`: the whole interval is within the
 threshold. `undecided`: all else."""
-RESULTS: tuple[Result, ...] = get_args(Result)
 Family = Literal["planned", "exploratory"]
 """How a comparison is corrected: planned ones by Holm, all others by false discovery rate."""
 

@@ -1,6 +1,6 @@
 """Table `stack_differences`: packages that differ between compared stacks, from their locks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import pandas as pd
@@ -36,11 +36,6 @@ def between(table: pd.DataFrame | None, before: str, after: str) -> list[Differe
         Difference(line["package"], *(line[side] or None for side in ("from_version", "to_version")))
         for line in lines.fillna({"from_version": "", "to_version": ""}).to_dict("records")
     ]
-
-
-def in_words(table: pd.DataFrame | None, pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """The differences between the two stacks of each pair, for a page."""
-    return [of_pair(pair, between(table, *pair)) for pair in dict.fromkeys(pairs)]
 
 
 def of_pair(pair: tuple[str, str], differences: list[Difference]) -> dict[str, str]:

@@ -170,7 +170,8 @@ def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
 
 def differences(changed: pd.DataFrame, differ: pd.DataFrame | None) -> list[dict[str, str]]:
     """The other differences between the two stacks of each change, in words."""
-    return stack_differences.in_words(differ, changed[["before", "after"]].itertuples(index=False, name=None))
+    pairs = dict.fromkeys(changed[["before", "after"]].itertuples(index=False, name=None))
+    return [stack_differences.of_pair(pair, stack_differences.between(differ, *pair)) for pair in pairs]
 
 
 def bumps(changed: pd.DataFrame | None, differ: pd.DataFrame | None) -> Iterator[Line]:

@@ -94,8 +94,8 @@ Anonymous memory after each epoch; every epoch repeats the same input{
 off, a leak does not. Slopes over the later half of the epochs, over all runs:
 {"; ".join(sentences) or "too few epochs for a slope"}. A cell grows if the interval lies above
 {EPOCH_BYTES / MB:.1f} MB and {EPOCH_SHARE:.0%} of the input of an epoch, and levels off if it lies below.{hidden}{
-        more_than_requested(points)
-    }{left_out(summed)}
+        left_out(summed)
+    }
 """
     return figure, caption
 
@@ -104,19 +104,6 @@ def work_of(points):
     """The work of an epoch, for the drawn workloads."""
     work = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
     return f": {'; '.join(work)}" if work else ""
-
-
-def more_than_requested(points):
-    """A sentence if more epochs ran than requested. Loaders repeat epochs after the first
-    (scripts/workloads/load.py)."""
-    if "epochs" not in points:
-        return ""
-    drawn = points.groupby(axes_of(points), dropna=False)["epoch"].max().reset_index()
-    more = drawn[drawn["epoch"] > drawn["epochs"]]
-    if more.empty:
-        return ""
-    requested, run = figures.span(more["epochs"]), more["epoch"].max()
-    return f" Instead of the requested {requested} epochs, up to {run} ran, until they were long enough for a rate."
 
 
 def left_out(summed):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from beyond_ram import figures
-from beyond_ram.analysis.comparisons import of, ratio_of
+from beyond_ram.analysis.comparisons import ratio_of
 from beyond_ram.metrics import METRICS
 
 SHOWN = ("grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s")
@@ -14,8 +14,7 @@ WIDEST = (0.04, 25)
 
 
 def plot(comparisons):
-    remedies = of(comparisons, "remedy")
-    remedies = remedies[remedies["metric"].isin(SHOWN)]
+    remedies = comparisons[comparisons["axis"].eq("remedy") & comparisons["metric"].isin(SHOWN)]
     if remedies.empty:
         return "no experiment of this config varies the remedy"
     ratios = [ratio_of(line) for line in remedies.to_dict("records")]

@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.comparisons import COLUMNS, comparisons, of
+from beyond_ram.analysis.comparisons import COLUMNS, comparisons
 from beyond_ram.analysis.decide import false_discovery, holm
 
 MB = 1e6
+
+RATE_BY_WORKERS = "axis == 'workers' and metric == 'rows_per_cpu_s'"
 
 
 def runs(workload: str = "tokenize", n: int = 3, outcome: str = "completed", **line: Any) -> list[dict[str, Any]]:
@@ -35,7 +37,7 @@ def table(*cells: list[dict[str, Any]], pairs: list[tuple[str, str]] | None = No
 def test_only_configured_pairs_of_stacks_are_compared() -> None:
     results = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
     assert results[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
-    line = of(results, "stack", "grown_anon_bytes").iloc[0]
+    line = results.query("axis == 'stack' and metric == 'grown_anon_bytes'").iloc[0]
     assert line["result"] == "better"
     assert line["stack"] == "new"
     assert line["ratio"] == pytest.approx(0.25, rel=0.01)
@@ -93,7 +95,7 @@ def test_unconfirmed_difference_with_one_sign_in_all_pairs_is_likely() -> None:
 
 def test_smallest_and_largest_batch_sizes_are_compared() -> None:
     cells = [runs(batch_size=b, writer_batch_size=w) for b in (1, 2, 4) for w in (1, 4)]
-    results = of(table(*cells), "batch_size", "grown_anon_bytes")
+    results = table(*cells).query("axis == 'batch_size' and metric == 'grown_anon_bytes'")
     assert results[["before", "after", "writer_batch_size"]].to_numpy().tolist() == [["1", "4", 1], ["1", "4", 4]]
 
 
@@ -102,14 +104,14 @@ def test_workers_are_compared_with_none_for_any_start_method() -> None:
         runs("load", workers=w, start=s, loader="a", rows_per_cpu_s=r)
         for w, s, r in ((0, "none", 100.0), (4, "fork", 20.0))
     ]
-    line = of(table(*cells), "workers", "rows_per_cpu_s").iloc[0]
+    line = table(*cells).query(RATE_BY_WORKERS).iloc[0]
     assert (line["before"], line["after"], line["start"]) == ("0", "4", "fork")
 
 
 def test_integers_stay_integers_beside_cells_without_that_axis() -> None:
     others = runs(stack="old", grown=400) + runs(stack="new", grown=100)
     cells = [runs("load", workers=w, start="fork", loader="a", rows_per_cpu_s=r) for w, r in ((1, 100.0), (4, 20.0))]
-    line = of(table(*cells, others), "workers", "rows_per_cpu_s").iloc[0]
+    line = table(*cells, others).query(RATE_BY_WORKERS).iloc[0]
     assert (line["before"], line["after"]) == ("1", "4")
 
 
@@ -137,7 +139,7 @@ def test_one_row_is_a_change_if_every_repeat_has_it() -> None:
     cells = [runs("load", stack=s, rows_at_fault=k) for s, k in (("old", 0), ("new", 1))]
     line = table(*cells).iloc[0]
     assert (line["metric"], line["result"], line["exact"]) == ("rows_at_fault", "worse", True)
-    tokens = of(table(*(runs(stack=s, token_count=k) for s, k in (("old", 10**6), ("new", 10**6 - 1)))), "stack")
+    tokens = table(*(runs(stack=s, token_count=k) for s, k in (("old", 10**6), ("new", 10**6 - 1))))
     line = tokens[tokens["metric"] == "token_count"].iloc[0]
     assert (line["result"], line["reason"]) == ("worse", "not the same work")
 

@@ -48,11 +48,6 @@ def test_only_configured_pairs_are_compared() -> None:
     assert not list(frame.against(TABLE, [("old", "newer")]))
 
 
-def test_no_lines_match_an_axis_that_the_table_lacks() -> None:
-    assert len(frame.where(TABLE, workers=2, stack="new")) == 2
-    assert frame.where(TABLE, buffering="default").empty
-
-
 def test_axis_values_in_words() -> None:
     words = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
     assert sorted(words) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
