@@ -185,12 +185,6 @@ def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
     return f"{float(str(cell['bytes_in'])) / MB:,.0f} MB"
 
 
-def span(numbers: "pd.Series[int]") -> str:
-    """Write whole numbers as one number or as a range."""
-    low, high = int(numbers.min()), int(numbers.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
 # Kinds of loaders, in the order of legends.
 LOADER_KINDS = {
     "as written": ("as written in the article", "#D55E00"),

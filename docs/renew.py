@@ -18,10 +18,10 @@ from typing import Any
 import described
 import measured
 import pandas as pd
+import sessions
 import yaml
 from cogapp import Cog
 
-from beyond_ram.analysis import session_spread
 from beyond_ram.files import write
 from beyond_ram.measure.processes import commit
 from beyond_ram.metrics import METRICS
@@ -128,7 +128,7 @@ def take_sessions(results: Sequence[Path]) -> None:
         for compared in of_tables["comparisons"]
         for pair in compared.loc[compared["axis"] == "stack", ["before", "after"]].itertuples(index=False, name=None)
     }
-    shipped = session_spread.measured(of_tables["runs"], sorted(pairs))
+    shipped = sessions.measured(of_tables["runs"], sorted(pairs))
     shipped.to_csv(ROOT / SHIPPED_SPREAD, index=False, float_format="%.4g", lineterminator="\n")
     _write_provenance("sessions", {"command": SETS["default"].command, **provenance(pd.concat(of_tables["runs"]))})
 

@@ -25,8 +25,6 @@ COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACC
 COLUMNS += [*_REACHED, "lends", "no_rate", "account"]
 _SET = ("advice", "option", "torch_threads")
 """Settings of a loader that are part of its name on figures."""
-OF_A_LOADER = ("stack", "loader", "start", *_SET)
-"""The axes that define a way of loading. Two loaders that are compared must agree on all others."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 
 

@@ -13,6 +13,7 @@ from ..analysis.findings import Finding
 from ..analysis.frame import cells, describe, varied
 from ..analysis.outcomes import tally
 from ..figures import MB, counts
+from ..metrics import METRICS
 from ..stacks.differences import packages_in_words
 from ..stacks.locks import BEFORE
 
@@ -59,14 +60,12 @@ def machine(runs: pd.DataFrame) -> Line:
         "cpu_count": first["cpu_count"],
         "memory_gb": first["machine_memory_bytes"] / 1e9,
         "largest_text_mb": text_bytes / MB if text_bytes > 0 else None,
-        "text_fits": bool(text_bytes < first["machine_memory_bytes"]),
         "cgroup_version": first["cgroup_version"],
         "transparent_hugepage": first["transparent_hugepage"],
         "commits": list(runs["commit"].dropna().value_counts().items()) if "commit" in runs else [],
         "one_machine": all(same.values()),
         "ids_differ": int(runs["ids_agree"].eq(False).sum()),
         "ids_compared": int(runs["ids_agree"].notna().sum()),
-        "not_run": int(runs["outcome"].eq("not_applicable").sum()),
         "aborted": int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
     }
 
@@ -112,7 +111,6 @@ def finding(finding: Finding) -> Line:
         "bars": drawn,
         "figure": finding.figure,
         "more": [(other.title, other.text) for other in finding.more],
-        "seen": finding.seen,
         "tags": tags(finding.seen, experiment=[finding.experiment]),
     }
 
@@ -196,6 +194,22 @@ def bumps(changed: pd.DataFrame | None, differ: pd.DataFrame | None) -> Iterator
             "undecided": int(lines["verdict"].eq("undecided").sum()),
             "n": counts(lines["n"]) if len(lines) else "",
         }
+
+
+def sessions(spread: pd.DataFrame, comparisons: pd.DataFrame | None) -> str:
+    """Which intervals of table `comparisons` cover other sessions, in sentences."""
+    if comparisons is None or comparisons.empty:
+        return ""
+    metrics = comparisons.loc[~comparisons["exact"].astype(bool), "metric"].unique()
+    known, alone = (
+        [METRICS[one].label for one in metrics if (one in {*spread["metric"]}) is has] for has in (True, False)
+    )
+    from_day_to_day = "for differences from day to day, measured on another machine and shipped with beyond-ram"
+    sentences = {
+        f"Intervals allow {from_day_to_day}, in": known,
+        "Intervals hold for this session only in": alone,
+    }
+    return " ".join(f"{sentence}: {', '.join(labels)}." for sentence, labels in sentences.items() if labels)
 
 
 def changes(table: pd.DataFrame) -> list[Line]:

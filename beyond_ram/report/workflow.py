@@ -11,7 +11,7 @@ import pandas as pd
 
 import beyond_ram
 
-from ..analysis import changes, session_spread
+from ..analysis import changes
 from ..analysis.claims import POST
 from ..analysis.findings import Finding, undecided
 from ..analysis.frame import key
@@ -141,7 +141,7 @@ def report(
         bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
         longer=again.longer(),
         undecided=undecided(tables)[:MOST_UNDECIDED],
-        sessions=session_spread.in_words(pd.read_csv(PACKAGE / SHIPPED_SPREAD), tables.get("comparisons")),
+        sessions=sections.sessions(pd.read_csv(PACKAGE / SHIPPED_SPREAD), tables.get("comparisons")),
         left_out=[*left_out, *empty],
         named=sections.named(sections.stacks(runs)),
         answers=sorted(

@@ -38,7 +38,7 @@ def plot(streaming):
         draw_panel(axes, part, stacks, colours)
         set_scale(axes, logarithmic)
         words = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
-        axes.set_title(figures.fill(", ".join([*words, f"n = {figures.span(part['n'])}"]), 3))
+        axes.set_title(figures.fill(", ".join([*words, figures.counts(part["n"])]), 3))
         if axes.get_subplotspec().is_first_col():
             axes.set_ylabel("requests other than data reads")
     marks = [

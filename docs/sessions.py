@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..metrics import METRICS
-from .comparisons import compared
-from .decide import AT_LEAST, differences, side
-from .frame import Pairs, axes, cells, key
-from .thresholds import threshold_of
+from beyond_ram.analysis.comparisons import compared
+from beyond_ram.analysis.decide import AT_LEAST, differences, side
+from beyond_ram.analysis.frame import Pairs, axes, cells, key
+from beyond_ram.analysis.thresholds import threshold_of
+from beyond_ram.metrics import METRICS
 
 COLUMNS = ["metric", "contrast_sd_log", "contrast_degrees", "mean_sd_log", "mean_degrees", "sessions"]
 # Degrees of freedom of heavy tails, for lines whose spreads differ by more than a chi-square explains.
@@ -111,19 +111,3 @@ def between(lines: Sequence[Sequence[_Effect]]) -> tuple[float, float]:
     prior = _HEAVY + 2 / unlike if unlike else math.inf
     scale = (prior - 2) / prior if math.isfinite(prior) else 1.0
     return math.sqrt(pooled * scale), 1 / (1 / prior + 1 / float(degrees.sum()))
-
-
-def in_words(spread: pd.DataFrame, comparisons: pd.DataFrame | None) -> str:
-    """Which intervals of table `comparisons` cover other sessions, in sentences."""
-    if comparisons is None or comparisons.empty:
-        return ""
-    metrics = comparisons.loc[~comparisons["exact"].astype(bool), "metric"].unique()
-    known, alone = (
-        [METRICS[one].label for one in metrics if (one in {*spread["metric"]}) is has] for has in (True, False)
-    )
-    from_day_to_day = "for differences from day to day, measured on another machine and shipped with beyond-ram"
-    sentences = {
-        f"Intervals allow {from_day_to_day}, in": known,
-        "Intervals hold for this session only in": alone,
-    }
-    return " ".join(f"{sentence}: {', '.join(labels)}." for sentence, labels in sentences.items() if labels)

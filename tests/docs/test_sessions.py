@@ -1,6 +1,7 @@
 """Spread of metrics between sessions: its estimate, and intervals that cover a second session."""
 
 import math
+import runpy
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.decide import Question, Side, decide
 from beyond_ram.analysis.noise import Spread
-from beyond_ram.analysis.session_spread import in_words, measured
+from beyond_ram.report.sections import sessions
 
 from ..conftest import ROOT
 
+measured = runpy.run_path(str(ROOT / "docs" / "sessions.py"))["measured"]
 PAIRS = [("old", "new")]
 DAY_S = 86_400.0
 CELLS = 6
@@ -116,11 +118,11 @@ def shipped() -> pd.DataFrame:
 
 def test_report_names_the_metrics_with_a_spread_and_without() -> None:
     lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
-    words = in_words(shipped()[shipped()["metric"] != "rows_per_s"], lines)
+    words = sessions(shipped()[shipped()["metric"] != "rows_per_s"], lines)
     known, alone = words.split(". ")
     assert "Tokens per CPU-second" in known and "Rows per second" in alone
     assert "data" not in words, "an exact count has no noise"
-    assert in_words(shipped(), None) == ""
+    assert sessions(shipped(), None) == ""
 
 
 def test_shipped_spread_has_only_decided_metrics() -> None:
