@@ -1,4 +1,4 @@
-"""Findings about growth: its size, repeated work, releases, and the needed memory."""
+"""Findings about growth: its size, repeated work, releases."""
 
 import math
 from collections.abc import Iterator
@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ...advice import mem
 from ...experiment import AXES
 from ...metrics import METRICS
 from ...units import GB, MB, amount
 from ..decide import AT_LEAST, strength
-from ..frame import cells, describe
+from ..frame import describe
 from ..growth import in_words, missing_mb
 from ..holders import cause_in_words
 from ..thresholds import EPOCH_BYTES, GROWN_BYTES, SHARE
@@ -100,10 +99,6 @@ def _surely_grows(line: Line) -> float:
     start = line["anon_intercept_mb"]
     low, high = (line[f"anon_slope_mb_per_gb_{end}"] * line["bytes_in_max"] / GB for end in ("low", "high"))
     return strength(low, high, max(start, 0.0), GROWN_BYTES / MB, as_ratio=False)
-
-
-def _bar(label: str, size_bytes: float) -> Bar:
-    return Bar(label, max(0.0, float(size_bytes)), f"{size_bytes / MB:,.0f} MB")
 
 
 @reads("regrowth")
@@ -216,44 +211,4 @@ def _sure_factor(low: float, high: float) -> float:
     return math.exp(strength(math.log(low), math.log(high), 0.0))
 
 
-@reads("limits")
-def _limits(tables: Tables) -> Iterator[Finding]:
-    """The smallest memory limit of a cell, and how close readings of runs without a limit are to it."""
-    limits = tables["limits"].dropna(subset=["completed_at_bytes", "ended_at_bytes", "ask_bytes"])
-    for _, group in cells(limits):
-        lines = lines_of(group)
-        line, n = lines[0], len(lines)
-        small, completed = float(group["ended_at_bytes"].min()), float(group["completed_at_bytes"].max())
-        rss = (float(group["peak_rss_bytes"].min()), float(group["peak_rss_bytes"].max()))
-        request = (float(group["ask_bytes"].min()), float(group["ask_bytes"].max()))
-        probes = group["probes"].sum() if "probes" in group else math.nan
-        enough = group["ask_bytes"].min() >= completed
-        yield Finding(
-            kind="limit",
-            subject=", ".join([str(line["stack"]), *describe(line, ("mode", "script", "arguments"))]),
-            scope=Scope(str(line["experiment"]), failed=failed(line)),
-            advice=Advice("request", (f"--mem={mem(int(request[1]))}",)) if enough else None,
-            facts={
-                "ended_bytes": small,
-                "ended": " or ".join(dict.fromkeys(group["ended"])),
-                "completed_bytes": completed,
-                "rss_bytes": rss,
-                "request_bytes": request,
-                "n": n,
-                "probes": None if pd.isna(probes) else int(probes),
-                "time_ratio": (float(group["time_ratio"].min()), float(group["time_ratio"].max())),
-                "nearest": tuple(dict.fromkeys(str(one["nearest_predictor"]) for one in lines)),
-            },
-            strength=1.0 if n < AT_LEAST else _sure_factor(rss[0] / completed, rss[1] / small),
-            figure="smallest_limit",
-            bars=(
-                _bar("too small at", small),
-                _bar("completed at", completed),
-                _bar("request", request[1]),
-                _bar("RSS without a limit", rss[1]),
-            ),
-            seen=tuple(lines),
-        )
-
-
-SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _regrowth)
+SOURCES: tuple[Source, ...] = (_growth, _version_steps, _regrowth)

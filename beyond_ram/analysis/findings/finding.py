@@ -17,7 +17,7 @@ Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 Kind = Literal[
     "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
-    "limit", "rows", "gives up", "faults", "listing", "outcomes",
+    "rows", "gives up", "faults", "listing", "outcomes",
 ]  # fmt: skip
 
 
@@ -67,7 +67,7 @@ class Scope:
 class Advice:
     """A recommendation."""
 
-    do: Literal["use", "measure", "request"]
+    do: Literal["use", "measure"]
     choose: tuple[str, ...] = ()
     instead_of: str = ""
     conditions: tuple[str, ...] = ()

@@ -282,24 +282,6 @@ def _version_step(finding: Finding) -> Sentences:
     )
 
 
-def _limit(finding: Finding) -> Sentences:
-    facts = finding.facts
-    small, completed = (f"{facts[name] / MB:,.0f} MB" for name in ("ended_bytes", "completed_bytes"))
-    rss = _range(facts["rss_bytes"], scale=MB)
-    probes = f", {facts['probes']} runs under limits" if facts["probes"] else ""
-    bisections = "one bisection" if facts["n"] == 1 else f"{facts['n']} bisections"
-    once = " (one run of each)" if facts["n"] == 1 else ""
-    return (
-        f"{finding.scope.experiment}, {finding.subject}: {facts['ended']} at {small}, ran at {completed}; RSS reads "
-        f"{rss} MB",
-        f"Found by {bisections}{probes}.",
-        f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
-        f"Closest readings of a run without a limit: {'; '.join(facts['nearest'])}.",
-        f"From a run without a limit `beyond-ram watch` requests {_range(facts['request_bytes'], scale=MB)} MB: the "
-        "memory kept at the peak, with a reserve.",
-    )
-
-
 def _rows(finding: Finding) -> Sentences:
     facts, scope = finding.facts, finding.scope
     return (
@@ -364,7 +346,6 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "growth difference": _growth_difference,
     "regrowth": _regrowth,
     "version step": _version_step,
-    "limit": _limit,
     "rows": _rows,
     "outcomes": _outcomes,
     "gives up": _gives_up,
@@ -379,7 +360,7 @@ def _advice(finding: Finding) -> str:
     advice = finding.advice
     if advice is None:
         return ""
-    return {"use": _use, "measure": _measure, "request": _request}[advice.do](finding, advice)
+    return {"use": _use, "measure": _measure}[advice.do](finding, advice)
 
 
 def _use(finding: Finding, advice: Advice) -> str:
@@ -471,10 +452,3 @@ def _by(effect: Effect) -> str:
     if _is_rate(effect):
         return factor(effect.ratio)
     return f"{effect.ratio:,.3g} times" if effect.ratio >= 2 else f"{effect.ratio - 1:+.0%}"
-
-
-def _request(finding: Finding, advice: Advice) -> str:
-    facts = finding.facts
-    in_mb = f"{facts['request_bytes'][1] / MB:,.0f} MB"
-    limit = f"{facts['completed_bytes'] / MB:,.0f} MB"
-    return f"Request {advice.choose[0]}, which is {in_mb}; it ran under a limit of {limit}."

@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.findings import Finding, explaining, findings
+from beyond_ram.analysis.findings import Finding, explaining
 
 from ..by_hand import MB
 
@@ -35,7 +35,7 @@ def against(stack: str, middle: float = math.nan, half: float = math.nan, streng
 
 
 def test_no_lines_are_no_findings() -> None:
-    assert findings_of(growth=[], regrowth=[], ladders=[], limits=[]) == []
+    assert findings_of(growth=[], regrowth=[], ladders=[]) == []
 
 
 def test_stacks_are_compared_in_pairs_by_document() -> None:
@@ -138,55 +138,6 @@ def test_bar_of_memory_that_levels_off_has_no_slope() -> None:
     new |= {f"anon_level_mb_{end}": 255.0 for end in ("low", "high", "min", "max")}
     (finding,) = explaining._growth({"growth": pd.DataFrame([CELL | old, CELL | new])})
     assert [bar.text for bar in finding.bars] == ["17 MB per MB of text", "levels off at 255 MB"]
-
-
-LIMIT = {
-    "completed_at_bytes": 200 * MB,
-    "ended_at_bytes": 190 * MB,
-    "ended": "killed",
-    "peak_rss_bytes": 800 * MB,
-    "time_ratio": 1.1,
-}
-LIMIT |= {"nearest_predictor": "peak PSS", "ask_bytes": 300 * MB, "mode": "basic", "probes": 5}
-
-
-def limited(*lines: dict[str, object]) -> list[Finding]:
-    table = pd.DataFrame([CELL | LIMIT | {"rep": rep} | line for rep, line in enumerate(lines, 1)])
-    return list(explaining._limits({"limits": table}))
-
-
-def test_smallest_limit_becomes_a_memory_request() -> None:
-    (finding,) = limited({})
-    assert (finding.facts["ended_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 200 * MB)
-    assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 800 * MB), 5, 1)
-    assert finding.strength == 1, "one bisection does not show how much another would differ"
-    (finding,) = limited({"ask_bytes": 272 * 2**20})
-    assert finding.advice is not None
-    assert (finding.advice.do, finding.advice.choose, finding.facts["request_bytes"]) == (
-        "request",
-        ("--mem=272M",),
-        (272 * 2**20, 272 * 2**20),
-    )
-    (small,) = limited({"ask_bytes": 100 * MB})
-    assert small.advice is None, "it did not complete with less"
-    assert limited({"completed_at_bytes": None}) == []
-
-
-def test_bisections_of_a_cell_are_one_finding_with_the_least_strength() -> None:
-    (finding,) = limited({}, {"completed_at_bytes": 400 * MB, "ended_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
-    assert (finding.facts["ended_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 400 * MB)
-    assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 1000 * MB), 10, 2)
-    assert finding.strength == pytest.approx(2)
-    (none,) = limited({"peak_rss_bytes": 150 * MB}, {})
-    assert none.strength == 1, "RSS is above one limit and below the other"
-
-
-def test_the_strongest_finding_comes_first() -> None:
-    slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000)])
-    limit = pd.DataFrame([CELL | LIMIT | {"rep": rep} for rep in (1, 2)])
-    ordered = findings({"limits": limit, "growth": slopes.assign(bytes_in_max=1e9)})
-    assert [finding.figure for finding in ordered] == ["growth_by_input", "smallest_limit"]
-    assert ordered[1].strength == pytest.approx(4)
 
 
 def ladder(*values: float) -> list[Finding]:
