@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Source:
+class PythonSource:
     """What a plan reads of a Python file."""
 
     imports: tuple[tuple[int, tuple[str, ...]], ...]
@@ -65,7 +65,7 @@ def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
 
 
 @cache
-def parsed(path: Path) -> Source:
+def parsed(path: Path) -> PythonSource:
     """Parse a file, once in a process: a plan asks for the same files many times."""
     tree = ast.parse(path.read_bytes())
     imports: list[tuple[int, tuple[str, ...]]] = []
@@ -77,7 +77,7 @@ def parsed(path: Path) -> Source:
             imports += [(node.level, parts), *((node.level, (*parts, alias.name)) for alias in node.names)]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     parameters = {one.name: [each.arg for each in (*one.args.posonlyargs, *one.args.args)] for one in functions}
-    return Source(tuple(dict.fromkeys(imports)), parameters)
+    return PythonSource(tuple(dict.fromkeys(imports)), parameters)
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:

@@ -17,7 +17,7 @@ _KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFolder:
     """The files in a run's folder."""
 
     folder: Path
@@ -26,7 +26,7 @@ class Run:
     events: Sequence[Mapping[str, Any]]
 
     @classmethod
-    def read(cls, folder: Path) -> "Run":
+    def read(cls, folder: Path) -> "RunFolder":
         """Read a folder. Raises DamagedError if a file is missing, truncated, or from another run."""
         if not (folder / RUN_FILES[2]).exists():
             raise DamagedError(

@@ -56,7 +56,7 @@ def comparisons(
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedCells:
     """One comparison: its line without numbers, its question, and the cells of baseline and candidate."""
 
     line: Cell
@@ -69,7 +69,7 @@ def compared(
     pairs: Pairs,
     questions: Questions | None = None,
     session_spread: pd.DataFrame | None = None,
-) -> Iterator[Comparison]:
+) -> Iterator[ComparedCells]:
     """All comparisons, in the order of table `comparisons`."""
     spreads = spreads_of(session_spread)
     several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
@@ -89,7 +89,7 @@ def compared(
             family: Family = "planned" if questions is None or planned(sides, questions) else "exploratory"
             sides_of = (of_first.side(metric), of_second.side(metric))
             question = Question(*sides_of, metric, family=family, spread=spreads.get(metric, NO_SPREAD))
-            yield Comparison(sides | {"family": family} | counts | {"machines": apart}, question, cells)
+            yield ComparedCells(sides | {"family": family} | counts | {"machines": apart}, question, cells)
 
 
 def planned(line: Mapping[str, Any], questions: Questions) -> bool:

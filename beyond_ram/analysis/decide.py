@@ -37,7 +37,7 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Side:
+class SideValues:
     """The repeats of a metric in one cell, ordered by repeat number."""
 
     values: tuple[float, ...]
@@ -69,27 +69,27 @@ class Repeats:
             self._values[metric] = self._runs[metric].to_numpy(float, na_value=math.nan)
         return self._values[metric]
 
-    def side(self, metric: str) -> Side:
+    def side(self, metric: str) -> SideValues:
         """The values of a metric. Only finished runs count, except for FAILED."""
         values = self.values(metric)
         counted = np.full(len(values), True) if self._finished is None or metric == FAILED else self._finished
         places = np.flatnonzero(counted & ~np.isnan(values))
         unknown = int(counted.sum()) - len(places)
         if self._numbers is None:
-            return Side(tuple(values[places].tolist()), unknown=unknown)
+            return SideValues(tuple(values[places].tolist()), unknown=unknown)
         order = self._numbers[places].astype(int)
         by_number = np.argsort(order, kind="stable")
         places = places[by_number]
         started, ended = [tuple(time[places].tolist()) for time in self._times] or ((), ())
-        return Side(tuple(values[places].tolist()), tuple(order[by_number].tolist()), started, ended, unknown)
+        return SideValues(tuple(values[places].tolist()), tuple(order[by_number].tolist()), started, ended, unknown)
 
 
-def side(runs: pd.DataFrame, metric: str) -> Side:
+def side(runs: pd.DataFrame, metric: str) -> SideValues:
     """The values of a metric in some lines of table `runs`."""
     return Repeats(runs).side(metric)
 
 
-def interleaved(first: Side, second: Side) -> list[int]:
+def interleaved(first: SideValues, second: SideValues) -> list[int]:
     """The repeats that form blocks. Empty unless both sides ran in each block, and each block ended before the next
     began.
 
@@ -110,7 +110,7 @@ def interleaved(first: Side, second: Side) -> list[int]:
     return common if all(before[1] <= after[0] for before, after in itertools.pairwise(sorted(spans))) else []
 
 
-def one_session(first: Side, second: Side) -> bool:
+def one_session(first: SideValues, second: SideValues) -> bool:
     """Whether both sides ran in one session. True if their times are unknown."""
     spans = [(min(side.started_at), max(side.ended_at)) for side in (first, second) if side.started_at]
     if len(spans) < 2 or any(map(math.isnan, itertools.chain(*spans))):
@@ -122,8 +122,8 @@ def one_session(first: Side, second: Side) -> bool:
 class Question:
     """Two sides of one metric in one cell, the baseline first."""
 
-    baseline: Side
-    candidate: Side
+    baseline: SideValues
+    candidate: SideValues
     metric: str = ""
     """A key of the registry. Questions on one metric share their noise."""
     direction: Direction | None = None
@@ -199,7 +199,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Decision:
+class ReportedDecision:
     """The answer to a question. Unknown numbers are NaN."""
 
     baseline: float
@@ -249,7 +249,7 @@ def differences(first: Array, second: Array) -> Array:
     return apart
 
 
-def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[Decision]:
+def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[ReportedDecision]:
     """Decide questions together. Questions on one metric share their noise. p-values are corrected by family.
 
     Repeats are compared in pairs if the times of the runs form blocks, else in order. A question with fewer than
@@ -396,7 +396,7 @@ class _Prepared:
         ]
         return (covered[0] and covered[2]) or (abs(self.effect) > self.half_corrected and not covered[1])
 
-    def decision(self, alpha: float) -> Decision:
+    def decision(self, alpha: float) -> ReportedDecision:
         low, high = self.effect - self.half, self.effect + self.half
         question = self.question
         # For exact counts no share is too small: one more request is one more request.
@@ -411,7 +411,7 @@ class _Prepared:
             runs = question.unknown + len(question.baseline.values) + len(question.candidate.values)
             result, reason = "undecided", UNKNOWN.format(unknown=question.unknown, runs=runs)
         effect = _from_scale(self.effect, self.as_ratio)
-        return Decision(
+        return ReportedDecision(
             baseline=_from_scale(self.means[0], self.as_ratio),
             candidate=_from_scale(self.means[1], self.as_ratio),
             ratio=effect if self.as_ratio else math.nan,

@@ -63,7 +63,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-class Samples(Protocol):
+class SamplesByRun(Protocol):
     """The samples of runs, by the index of the run."""
 
     def of(self, place: int) -> pd.DataFrame: ...
@@ -86,7 +86,7 @@ class Trace:
     word_bytes: float = math.nan
 
 
-def read_closely(records: Sequence[Run], samples: Samples | None, places: Sequence[int]) -> list[Run]:
+def read_closely(records: Sequence[Run], samples: SamplesByRun | None, places: Sequence[int]) -> list[Run]:
     """Some runs. If a run has few readings between documents, readings are added from its samples.
 
     Within a batch, input is assumed to be processed evenly over time. The memory of each part is its minimum, which is
@@ -95,7 +95,7 @@ def read_closely(records: Sequence[Run], samples: Samples | None, places: Sequen
     return [(records[at][0], _refined(*records[at], samples, at)) for at in places]
 
 
-def _refined(record: Record, events: Events, samples: Samples | None, at: int) -> Events:
+def _refined(record: Record, events: Events, samples: SamplesByRun | None, at: int) -> Events:
     own = [event.get("pid") for event in events if event["event"] == "work"]
     progress = [event for event in events if event["event"] == "progress" and event.get("pid") in own]
     if samples is None or not own or not _ENOUGH <= len(progress) < _FEW:
@@ -121,7 +121,7 @@ def _refined(record: Record, events: Events, samples: Samples | None, at: int) -
 def growth(
     records: Sequence[Run],
     pairs: Pairs,
-    samples: Samples | None = None,
+    samples: SamplesByRun | None = None,
     session_spread: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or
@@ -140,7 +140,7 @@ def growth(
 
 
 def traces(
-    records: Sequence[Run], samples: Samples | None, of: Collection[Key] | None = None
+    records: Sequence[Run], samples: SamplesByRun | None, of: Collection[Key] | None = None
 ) -> Iterator[tuple[Cell, Trace]]:
     """The cells that have enough readings, or those of them that are in `of`, each with its points."""
     for cell, group in _grouped(records):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from ..decisions.rule import FAILURES, SHARE, TOLERANCE, Metric, rare
+from ..decisions.rule import FAILURES, SHARE, TOLERANCE, MetricRule, rare
 from ..metrics import METRICS
 from ..metrics.base import CLOCK, WATCHED_CLOCK
 from ..metrics.runs import FAILED
@@ -16,13 +16,13 @@ def must_be_decided(metric: str) -> bool:
     return METRICS[metric].trust not in (CLOCK, WATCHED_CLOCK)
 
 
-def metric_of(name: str, better: Literal["lower", "higher", "neither"] | None = None, times: float = 1) -> Metric:
+def metric_of(name: str, better: Literal["lower", "higher", "neither"] | None = None, times: float = 1) -> MetricRule:
     """What the rule is asked about a metric; `times` makes its smallest change larger."""
     least, share = times * threshold_of(name).least, times * SHARE
-    return Metric(better or METRICS[name].direction, least, share, name == FAILED, must_be_decided(name))
+    return MetricRule(better or METRICS[name].direction, least, share, name == FAILED, must_be_decided(name))
 
 
-def searched(names: Iterable[str]) -> tuple[dict[str, Metric], frozenset[str]]:
+def searched(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str]]:
     """What the rule is asked in a search, and which of these are clocks, whose smallest change is twice as large."""
     metrics = list(names)
     clocks = frozenset(name for name in metrics if not must_be_decided(name) or METRICS[name].unit == "s")

@@ -59,7 +59,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LockComparison:
     """Two locks, compared."""
 
     before: str
@@ -73,7 +73,7 @@ class Comparison:
     """By lock, the packages that only this one has."""
 
 
-def compare(before: str, after: str, folder: Path) -> Comparison:
+def compare(before: str, after: str, folder: Path) -> LockComparison:
     """Compare two locks by the atlas in a folder. Raises ValueError, OSError."""
     cells, steps = (tables.read(folder / name) for name in (tables.CELLS, tables.STEPS))
     if not cells:
@@ -83,7 +83,7 @@ def compare(before: str, after: str, folder: Path) -> Comparison:
     both = sorted(old.keys() & new.keys())
     # `newest` has the libraries of the atlas only, so what it lacks means nothing.
     only = {} if NEWEST in (before, after) else {before: sorted(old.keys() - new), after: sorted(new.keys() - old)}
-    return Comparison(
+    return LockComparison(
         before, after, changes(old, new, cells, steps),
         [name for name in both if name in covered and old[name] == new[name]],
         [f"{name} {old[name]} → {new[name]}" for name in both if name not in covered and old[name] != new[name]],

@@ -8,7 +8,7 @@ from packaging.version import Version
 from ..analysis.changes import in_unit
 from ..bisect.result import NAMES
 from ..text import first_of, in_columns
-from .between import CaseChange, Change, Comparison
+from .between import CaseChange, Change, LockComparison
 from .tables import Line
 from .words import times, values
 
@@ -32,7 +32,7 @@ _SIGNS = {_MORE, _LESS, _OTHER, _PARTLY, _ONCE, _ALSO}
 _MOST_MOVED, _MOST_NAMED = 3, 20
 
 
-def lines(compared: Comparison) -> Iterator[str]:
+def lines(compared: LockComparison) -> Iterator[str]:
     """The whole comparison: a block for each library, and for each case with a step; then the legend."""
     cases = [case for change in compared.changes for case in change.cases]
     yield f"From {compared.before} to {compared.after}"
@@ -51,7 +51,7 @@ def lines(compared: Comparison) -> Iterator[str]:
     yield from _legend(cases)
 
 
-def _head(compared: Comparison, cases: Sequence[CaseChange]) -> Iterator[str]:
+def _head(compared: LockComparison, cases: Sequence[CaseChange]) -> Iterator[str]:
     """Count the changed libraries, those that ran, and the confirmed steps."""
     measured = sum(bool(change.cases or change.unchanged) for change in compared.changes)
     changed = _count(len(compared.changes), "library", "libraries")

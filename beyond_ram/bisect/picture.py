@@ -10,14 +10,14 @@ from ..figures import MB, WIDE, save, theme
 from ..measure.plan import COMPLETED
 from ..measure.screen import ANSWER, OUTCOME
 from ..metrics import METRICS
-from .result import NAMES, Result
+from .result import NAMES, SearchResult
 
 # Labels of releases that have room.
 _LABELS = 24
 _MOST_PANELS = 4
 
 
-def draw(result: Result, out: Path) -> None:
+def draw(result: SearchResult, out: Path) -> None:
     """Write bisect.svg and bisect.png."""
     theme()
     stepped = dict.fromkeys(step.interval.metric for step in result.steps)
@@ -35,7 +35,7 @@ def draw(result: Result, out: Path) -> None:
     plt.close(figure)
 
 
-def _points(result: Result, metric: str) -> list[tuple[int, float]]:
+def _points(result: SearchResult, metric: str) -> list[tuple[int, float]]:
     places = {version: number for number, version in enumerate(result.ladder.releases.versions)}
     return [
         (places[version], run.values[metric])
@@ -46,7 +46,7 @@ def _points(result: Result, metric: str) -> list[tuple[int, float]]:
     ]
 
 
-def _panel(result: Result, metric: str, axis: Any) -> None:
+def _panel(result: SearchResult, metric: str, axis: Any) -> None:
     scale, unit = (MB, "MB") if METRICS[metric].unit == "bytes" else (1.0, METRICS[metric].unit)
     points = _points(result, metric)
     axis.plot([x for x, _ in points], [y / scale for _, y in points], "o", alpha=0.7, markersize=5, zorder=3)
@@ -61,7 +61,7 @@ def _panel(result: Result, metric: str, axis: Any) -> None:
     axis.set_ylabel(f"{NAMES.get(metric) or METRICS[metric].label}\n({unit})")
 
 
-def _releases(result: Result, axis: Any) -> None:
+def _releases(result: SearchResult, axis: Any) -> None:
     versions = result.ladder.releases.versions
     for place, version in enumerate(versions):
         runs = result.runs.get(version, [])

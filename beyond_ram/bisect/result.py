@@ -42,7 +42,7 @@ _QUOTED_LINES = 60
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """A finished search over a ladder."""
 
     policy: Bisection

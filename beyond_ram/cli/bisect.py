@@ -10,7 +10,7 @@ from .options import add_json_to, show
 from .script_options import add_budget_to, add_limit_to, add_script_to, question_of, script_of
 
 if TYPE_CHECKING:
-    from ..bisect.result import Result
+    from ..bisect.result import SearchResult
 
 ALIASES = {
     "kept": ("end_kept_bytes", "peak_kept_bytes"), "end": ("end_kept_bytes",), "peak": ("peak_kept_bytes",),
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
     from ..analysis.rule import searched
     from ..bisect.ladder import Bisection, Ladder, range_of
-    from ..bisect.result import REQUIRED, Result
+    from ..bisect.result import REQUIRED, SearchResult
     from ..measure.campaign import opened
     from ..measure.screen import ANSWER, OUTCOME
     from ..measure.search import Search
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked)
             policy = Bisection(search, releases)
             campaign.run(policy, budget_s)
-            result = Result(policy, ladder, numbers if arguments.metric else REQUIRED)
+            result = SearchResult(policy, ladder, numbers if arguments.metric else REQUIRED)
             show("")
             _write(result, out)
     print("\n".join([*result.lines(), f"files: {arguments.out}"]))
@@ -108,7 +108,7 @@ def chosen(names: list[str]) -> list[str]:
     return list(dict.fromkeys(metric for name in names for metric in ALIASES.get(name, (name,)))) or decided
 
 
-def _write(result: "Result", out: Path) -> None:
+def _write(result: "SearchResult", out: Path) -> None:
     from ..bisect.picture import draw
 
     files.write(out / "bisect.json", json.dumps(result.as_json(), indent=1) + "\n")

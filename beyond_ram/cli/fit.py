@@ -59,7 +59,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 if a setting fits, 1 if none does, 2 if it is unsure."""
     from ..fit import answer, factors
-    from ..fit.runs import Runs
+    from ..fit.runs import FitRuns
     from ..folders import ensure
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--largest: at least twice the first size of --grow")
     out = arguments.out.absolute()
     ensure(out)
-    runs = Runs(plan, out, show)
+    runs = FitRuns(plan, out, show)
     result = answer.answer(runs, arguments.memory, 60 * arguments.budget, largest)
     show("")
     print("\n".join(answer.text(result)), flush=True)
@@ -87,11 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _confirm(result: "Answer", out: Path) -> int:
     """Run the best setting at full size, with the requested memory as its limit."""
     from ..fit.design import Point
-    from ..fit.runs import Runs
+    from ..fit.runs import FitRuns
 
     assert result.best and result.best.ask_bytes and result.best.memory
     limit_bytes = result.best.ask_bytes
-    run = Runs(result.plan, out, show).limited(Point(result.best.setting, result.target), limit_bytes)
+    run = FitRuns(result.plan, out, show).limited(Point(result.best.setting, result.target), limit_bytes)
     show("")
     done = run.outcome == "completed"
     _write(result, {"outcome": run.outcome, "limit_bytes": limit_bytes, "kept_bytes": run.kept_bytes}, out)

@@ -19,7 +19,7 @@ from .script_options import add_budget_to, add_stack_to, check_file, stack_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..gate.cells import Cells
+    from ..gate.cells import GateCells
     from ..gate.verdict import Gate
     from ..gate.wheels import Requirement
     from ..measure.campaign import Campaign
@@ -128,7 +128,7 @@ def _scripts(names: list[str]) -> list[Path]:
 
 def _measured(
     asked: "dict[str, list[Requirement]]",
-    chosen: "Cells",
+    chosen: "GateCells",
     arguments: argparse.Namespace,
     campaign: "Campaign",
 ) -> "Gate":
@@ -143,7 +143,7 @@ def _measured(
     if not arguments.script:
         show("making what the cells read")
         _prepare(chosen, out)
-    runs = schedule.Runs(chosen.config, chosen.cells, built, campaign, budget_s)
+    runs = schedule.GateRuns(chosen.config, chosen.cells, built, campaign, budget_s)
     campaign.once = runs.once
     policy = schedule.GatePolicy(chosen.cells, runs.table, campaign.seed, arguments.rare)
     campaign.run(policy, budget_s)
@@ -173,7 +173,7 @@ def _other_answers(runs: "pd.DataFrame") -> list[str]:
     ]
 
 
-def _prepare(chosen: "Cells", out: Path) -> None:
+def _prepare(chosen: "GateCells", out: Path) -> None:
     """Make what the cells read, by Snakemake. Raises RuntimeError with the place of its log."""
     needs = {need for cell in chosen.cells for need in chosen.config.job(cell).needs()}
     targets = sorted(needs - {script.file for script in chosen.config.scripts.values()})

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..run_page import side_by_side
     from ..watch import summary
 
-    runs = {str(folder): run_page.Run.read(folder) for folder in dict.fromkeys(arguments.folder)}
+    runs = {str(folder): run_page.RunFolder.read(folder) for folder in dict.fromkeys(arguments.folder)}
     arguments.document = {"runs": [{"folder": name, **advice.document(dict(run.record))} for name, run in runs.items()]}
     if arguments.html:
         run_page.write(arguments.html, runs)

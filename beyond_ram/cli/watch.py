@@ -270,7 +270,7 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
     try:
         from .. import run_page
 
-        run_page.write(page, {"The run": run_page.Run.read(folder)}, kept=kept)
+        run_page.write(page, {"The run": run_page.RunFolder.read(folder)}, kept=kept)
     except Exception as error:
         from ..watch.missing import one_line, printable
 

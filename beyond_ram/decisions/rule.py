@@ -49,7 +49,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricRule:
     """How one metric is decided."""
 
     direction: Literal["lower", "higher", "neither"] = "lower"
@@ -131,7 +131,7 @@ def turns(members: int, repeat: int, seed: int) -> list[tuple[int, int]]:
 class Series:
     """The decisions on some metrics, look by look. `better` and `worse` stay; `same` is decided anew."""
 
-    metrics: Sequence[Metric]
+    metrics: Sequence[MetricRule]
     fewest: int = LOOKS[0]
     """The fewest runs a side for `same`."""
     changed: dict[int, Decision] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class Series:
         return [i for i, m in enumerate(self.metrics) if m.decides and decisions[i].result == "undecided"]
 
 
-def _levels(sides: Sequence[tuple[Array, Array, Metric]]) -> dict[int, float]:
+def _levels(sides: Sequence[tuple[Array, Array, MetricRule]]) -> dict[int, float]:
     """The levels of the looks, from the first four readings of both sides, none of which is missing in a split."""
     for first, second, metric in sides:
         low, high = np.split(np.sort(np.r_[first[:4], second[:4]]), 2)
@@ -189,7 +189,7 @@ def spending(share: float) -> dict[int, float]:
     return {}
 
 
-def _tests(first: Array, second: Array, metric: Metric) -> dict[bool, Array]:
+def _tests(first: Array, second: Array, metric: MetricRule) -> dict[bool, Array]:
     """For a change upwards and downwards the larger of two statistics, for each relabelling: of mean ranks, which shows
     a change of the typical run, and of means, which shows rare ones."""
     pooled = _pooled(first, second)
@@ -199,7 +199,7 @@ def _tests(first: Array, second: Array, metric: Metric) -> dict[bool, Array]:
     return {True: np.maximum(*both), False: -np.minimum(*both)}
 
 
-def _is_large(first: Array, second: Array, metric: Metric, up: bool, level: float) -> bool:
+def _is_large(first: Array, second: Array, metric: MetricRule, up: bool, level: float) -> bool:
     """Whether the mean change is large enough, and more than half as large by a test too.
 
     Without that test, a tiny shift and uneven rare readings could add up.
@@ -210,7 +210,7 @@ def _is_large(first: Array, second: Array, metric: Metric, up: bool, level: floa
     return large and _share(_tests(first, second - shift, metric)[up]) <= level
 
 
-def statistic(readings: Array, metric: Metric) -> Array:
+def statistic(readings: Array, metric: MetricRule) -> Array:
     """The difference of means, candidate minus baseline, over its scatter, for each relabelling."""
     seen, labels = np.isfinite(readings), relabellings(len(readings) // 2)
     centred = np.where(seen, readings - _mean(readings), 0.0)
@@ -262,7 +262,7 @@ def _step_down(tests: dict[tuple[int, bool], Array]) -> dict[tuple[int, bool], f
     return p
 
 
-def is_same(first: Array, second: Array, metric: Metric, fewest: int) -> bool:
+def is_same(first: Array, second: Array, metric: MetricRule, fewest: int) -> bool:
     """Whether the typical run changed by less than the tolerance, and a change in `rare` of the runs would show."""
     if _readings(first, second) < fewest:
         return False
@@ -273,7 +273,7 @@ def is_same(first: Array, second: Array, metric: Metric, fewest: int) -> bool:
     return abs(_mean(second) - _mean(first)) < limit and all(_share(statistic(one, metric)) <= level for one in as_if)
 
 
-def interval(first: Array, second: Array, metric: Metric, share: float = 1.0) -> tuple[float, float]:
+def interval(first: Array, second: Array, metric: MetricRule, share: float = 1.0) -> tuple[float, float]:
     """The changes of scaled readings that the test of this look does not reject; infinite if it cannot reject any."""
     n, ends = len(first), list[float]()
     levels = [spending(share)] if share < 1 else [_SPLIT, _WHOLE]

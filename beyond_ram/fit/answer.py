@@ -12,9 +12,9 @@ from ..text import in_columns
 from ..units import duration, short_size
 from . import design
 from .design import Point
-from .factors import Plan, Setting
-from .model import Model, Prediction, Reading
-from .runs import Run, RunError, Runs
+from .factors import FactorPlan, Setting
+from .model import FitReading, Model, Prediction
+from .runs import FitRun, FitRuns, RunError
 
 YES, NO, UNSURE = "yes", "no", "unsure"
 # Growth is understood from as many sizes as show two slopes.
@@ -32,7 +32,7 @@ _LARGER = "what would help are runs nearer the target: a larger --largest, or mo
 
 
 @dataclass(frozen=True)
-class Line:
+class AnswerLine:
     """One setting at the size that is asked about."""
 
     setting: Setting
@@ -50,7 +50,7 @@ class Line:
 class Confirmation:
     """The run that the model had not seen; of three, where the first lay outside, the middle one."""
 
-    run: Run
+    run: FitRun
     predicted: Prediction
 
     @property
@@ -62,12 +62,12 @@ class Confirmation:
 class Answer:
     """The result of a fit."""
 
-    plan: Plan
+    plan: FactorPlan
     memory_bytes: int
-    lines: Sequence[Line]
-    best: Line | None
+    lines: Sequence[AnswerLine]
+    best: AnswerLine | None
     memory: Model
-    runs: Sequence[Run]
+    runs: Sequence[FitRun]
     confirmation: Confirmation | None
     unsure_because: str | None
     """Why settings have no number."""
@@ -91,7 +91,7 @@ class Answer:
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
 
-def answer(runs: Runs, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
+def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
     """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
 
     Where an interval stays too wide after the run that the model had not seen, the design's other runs of that size
@@ -120,7 +120,7 @@ def answer(runs: Runs, memory_bytes: int, budget_s: float, largest: int | None) 
     return after
 
 
-def _check_time(runs: Runs, points: Sequence[Point], budget_s: float) -> None:
+def _check_time(runs: FitRuns, points: Sequence[Point], budget_s: float) -> None:
     """Raise RunError where the missing runs would take the budget more than twice over."""
     left = sum(point not in runs.done for point in points)
     expected_s = runs.seconds + left * runs.seconds / max(1, len(runs.done))
@@ -131,7 +131,7 @@ def _check_time(runs: Runs, points: Sequence[Point], budget_s: float) -> None:
         )
 
 
-def _confirm(before: Answer, runs: Runs, unseen: Point) -> Confirmation:
+def _confirm(before: Answer, runs: FitRuns, unseen: Point) -> Confirmation:
     """The run that the model has not seen. Noise alone puts one of ten outside; then the middle of three counts."""
     predicted = before.memory.predict(unseen.setting, unseen.size or 1)
     run = runs.get(unseen, "a run that the model has not seen: ")
@@ -141,14 +141,14 @@ def _confirm(before: Answer, runs: Runs, unseen: Point) -> Confirmation:
     return Confirmation(run, predicted)
 
 
-def _further(runs: Runs, sizes: Sequence[int]) -> Iterator[list[Point]]:
+def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[Point]]:
     """The missing runs of the design with a larger size, then repeats of all."""
     for round_number in range(_ROUNDS) if sizes else ():
         points = [replace(one, repeat=one.repeat + round_number) for one in design.points(runs.plan.varied, sizes)]
         yield [point for point in points if point not in runs.done]
 
 
-def _sizes(runs: Runs, budget_s: float, largest: int | None) -> list[int]:
+def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
     """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory."""
     assert runs.plan.growth
     at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
@@ -178,7 +178,7 @@ def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point 
 
 
 def _answer(
-    runs: Runs, memory_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
+    runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
 ) -> Answer:
     plan, done = runs.plan, list(runs.done.values())
     memory = Model(list(plan.varied), [_reading(run, run.kept_bytes) for run in done if not _strays(run, done)])
@@ -192,18 +192,18 @@ def _answer(
     return Answer(plan, memory_bytes, lines, best, memory, done, confirmation, why, runs.seconds)
 
 
-def _strays(run: Run, runs: Sequence[Run]) -> bool:
+def _strays(run: FitRun, runs: Sequence[FitRun]) -> bool:
     """Whether a run differs from its repeats by more than runs do."""
     point = run.point
     alike = [one.kept_bytes for one in runs if (one.point.setting, one.point.size) == (point.setting, point.size)]
     return len(alike) > 2 and abs(run.kept_bytes / statistics.median(alike) - 1) > _STRAY
 
 
-def _reading(run: Run, value: float) -> Reading:
-    return Reading(run.point.setting, run.point.size or 1, value)
+def _reading(run: FitRun, value: float) -> FitReading:
+    return FitReading(run.point.setting, run.point.size or 1, value)
 
 
-def _doubts(memory: Model, plan: Plan, confirmation: Confirmation | None) -> str | None:
+def _doubts(memory: Model, plan: FactorPlan, confirmation: Confirmation | None) -> str | None:
     sizes = {reading.size for reading in memory.readings}
     if plan.growth and len(sizes) < _LEAST_SIZES:
         return f"growth is not understood from {len(sizes)} sizes: begin --grow lower, or give more --budget"
@@ -215,8 +215,8 @@ def _doubts(memory: Model, plan: Plan, confirmation: Confirmation | None) -> str
 
 
 def _lines(
-    plan: Plan, memory_bytes: int, memory: Model, time: Model, why: str | None, done: Sequence[Run]
-) -> Iterator[Line]:
+    plan: FactorPlan, memory_bytes: int, memory: Model, time: Model, why: str | None, done: Sequence[FitRun]
+) -> Iterator[AnswerLine]:
     target = plan.growth.target if plan.growth else 1
     mapped_bytes = max(run.mapped_bytes for run in done)
     for setting in itertools.product(*plan.varied.values()):
@@ -224,11 +224,11 @@ def _lines(
         if why or not kept:
             seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
             at_least = int(memory.predict(setting, target).low) if memory.bends_upwards else None
-            yield Line(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None, at_least)
+            yield AnswerLine(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None, at_least)
             continue
         ask = math.ceil((kept.high + mapped_bytes + ROOM_BYTES) / MIB) * MIB
         fits = YES if ask <= memory_bytes else NO if kept.low > memory_bytes else UNSURE
-        yield Line(setting, kept, seconds, fits, ask)
+        yield AnswerLine(setting, kept, seconds, fits, ask)
 
 
 def as_json(result: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def as_json(result: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _setting(result: Answer, line: Line) -> dict[str, Any]:
+def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
     memory = line.memory
     return result.plan.values(line.setting, None) | {
         "predicted_bytes": round(memory.value) if memory else None,
@@ -334,5 +334,5 @@ def _explained(result: Answer) -> Iterator[str]:
         yield f"a run that the model had not seen, {name}: {short_size(run.kept_bytes)}, {inside} {interval}"
 
 
-def _name(result: Answer, line: Line) -> str:
+def _name(result: Answer, line: AnswerLine) -> str:
     return " ".join(f"{name}={value}" for name, value in result.plan.values(line.setting, None).items()) or "as it is"

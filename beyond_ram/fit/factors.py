@@ -15,7 +15,7 @@ Setting = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Growth:
+class InputGrowth:
     """The size of the input: from the smallest run to the target."""
 
     name: str
@@ -33,13 +33,13 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FactorPlan:
     """A command with the factors in it."""
 
     command: tuple[str, ...]
     varied: Mapping[str, tuple[int, ...]]
     """The values of each factor, from small to large."""
-    growth: Growth | None
+    growth: InputGrowth | None
 
     def words(self, setting: Setting, size: int | None) -> list[str]:
         """The command of one run."""
@@ -51,7 +51,7 @@ class Plan:
         return values | ({self.growth.name: size} if self.growth and size is not None else {})
 
 
-def plan(command: Sequence[str], vary: Sequence[str], grow: Sequence[str]) -> Plan:
+def plan(command: Sequence[str], vary: Sequence[str], grow: Sequence[str]) -> FactorPlan:
     """Read `NAME=V,V…` and `NAME=A..B`. Raises ValueError, in one line, for what does not go together."""
     if not command:
         raise ValueError("which program? beyond-ram fit --memory SIZE --vary NAME=V,V -- COMMAND with {NAME}")
@@ -70,7 +70,7 @@ def plan(command: Sequence[str], vary: Sequence[str], grow: Sequence[str]) -> Pl
     if not names:
         raise ValueError("what may vary? name it with --vary NAME=V,V or --grow NAME=A..B")
     _check_places(command, names)
-    return Plan(tuple(command), varied, growth)
+    return FactorPlan(tuple(command), varied, growth)
 
 
 def number(text: str, where: str) -> int:
@@ -90,12 +90,12 @@ def _named(text: str, option: str, example: str) -> tuple[str, str]:
     return name, values
 
 
-def _growth(text: str) -> Growth:
+def _growth(text: str) -> InputGrowth:
     name, values = _named(text, "--grow", "rows=100k..50M")
     first, dots, target = values.partition("..")
     if not dots:
         raise ValueError(f"--grow {text}: write it as rows=100k..50M")
-    growth = Growth(name, number(first, f"--grow {text}"), number(target, f"--grow {text}"))
+    growth = InputGrowth(name, number(first, f"--grow {text}"), number(target, f"--grow {text}"))
     if not 0 < growth.first < growth.target:
         raise ValueError(f"--grow {text}: the first size must be above 0 and below the second")
     return growth

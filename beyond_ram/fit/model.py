@@ -47,7 +47,7 @@ _TIMES = " × "  # noqa: RUF001
 
 
 @dataclass(frozen=True)
-class Reading:
+class FitReading:
     """One run: its setting, the size of its input (1 without --grow), and its reading."""
 
     setting: Setting
@@ -73,7 +73,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """Maximum contribution of a part of the model within the runs."""
 
     of: str
@@ -90,12 +90,12 @@ class Model:
     """A model that is fitted to readings; `names` are of the factors."""
 
     names: Sequence[str]
-    readings: Sequence[Reading]
+    readings: Sequence[FitReading]
     shrinks: bool = False
     """Whether a value may fall in proportion to a factor (time with workers); otherwise parts only add (memory)."""
 
     @cached_property
-    def _longest(self) -> list[Reading]:
+    def _longest(self) -> list[FitReading]:
         """The readings of the setting with the most sizes, by size."""
         return max(_series(self.readings).values(), key=len, default=[])
 
@@ -109,7 +109,7 @@ class Model:
         return [size for size in every if not slopes or size >= self._longest[first].size]
 
     @cached_property
-    def window(self) -> list[Reading]:
+    def window(self) -> list[FitReading]:
         return [reading for reading in self.readings if reading.size >= self.sizes[0]]
 
     @cached_property
@@ -235,12 +235,12 @@ class Model:
         return max(seen, default=0.0)
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ModelPart]:
         """The parts that are used, largest first, with what each adds at most within the runs."""
         added = self._straight[0] * self._matrix.max(axis=0)
         used = sorted(map(int, np.flatnonzero(added)), key=lambda place: -added[place])
         return [
-            Part(self.columns[place][0][0], PER_SIZE if self.columns[place][1] else "", float(added[place]))
+            ModelPart(self.columns[place][0][0], PER_SIZE if self.columns[place][1] else "", float(added[place]))
             for place in used
         ]
 
@@ -286,7 +286,7 @@ def _grown(size: float, bend: float) -> float:
     return size + bend * size**2 if bend > 0 else size / (1 - bend * size)
 
 
-def _slopes(series: Sequence[Reading]) -> list[float]:
+def _slopes(series: Sequence[FitReading]) -> list[float]:
     """What each step to the next size adds, per unit of the size."""
     return [(after.value - before.value) / (after.size - before.size) for before, after in pairwise(series)]
 
@@ -298,7 +298,7 @@ def _sizes(values: Sequence[float]) -> str:
     return f"{', '.join(f'{value / scale:.3g}' for value in values)} {unit}"
 
 
-def _terms(names: Sequence[str], readings: Sequence[Reading], shrinks: bool) -> list[Term]:
+def _terms(names: Sequence[str], readings: Sequence[FitReading], shrinks: bool) -> list[Term]:
     """1, each factor, whether it is above 0 if it can be 0, and products of two factors."""
     settings = list(dict.fromkeys(reading.setting for reading in readings))
     single: list[list[Term]] = []
@@ -332,15 +332,15 @@ def _product(one: Term, other: Term) -> Term:
     return f"{one[0]}{_TIMES}{other[0]}", lambda setting: one[1](setting) * other[1](setting)
 
 
-def _series(readings: Sequence[Reading]) -> dict[Setting, list[Reading]]:
+def _series(readings: Sequence[FitReading]) -> dict[Setting, list[FitReading]]:
     """The readings of each setting that has several sizes, by size; repeats of a size as their mean."""
-    series: dict[Setting, list[Reading]] = {}
+    series: dict[Setting, list[FitReading]] = {}
     for setting in dict.fromkeys(reading.setting for reading in readings):
         sizes = sorted({reading.size for reading in readings if reading.setting == setting})
         means = []
         for size in sizes:
             values = [one.value for one in readings if one.setting == setting and one.size == size]
-            means.append(Reading(setting, size, sum(values) / len(values)))
+            means.append(FitReading(setting, size, sum(values) / len(values)))
         if len(means) > 1:
             series[setting] = means
     return series

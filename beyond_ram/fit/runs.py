@@ -15,7 +15,7 @@ from ..run_files import RUN_FILES
 from ..text import last_line
 from ..watch import LimitError, WatchOptions, watch, write_record
 from .design import Point
-from .factors import Plan
+from .factors import FactorPlan
 
 OUTPUT = "output.txt"
 # Share of free memory that small runs may use; the rest is for other programs.
@@ -30,7 +30,7 @@ class RunError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Run:
+class FitRun:
     """The result of one run."""
 
     point: Point
@@ -42,19 +42,19 @@ class Run:
 
 
 @dataclass
-class Runs:
+class FitRuns:
     """Runs of a plan, kept below a folder."""
 
-    plan: Plan
+    plan: FactorPlan
     out: Path
     tell: Callable[[str], None] = lambda line: None
     seconds: float = 0.0
     """Seconds of all runs so far, with those of earlier calls."""
-    done: dict[Point, Run] = field(default_factory=dict)
+    done: dict[Point, FitRun] = field(default_factory=dict)
     used_again: int = 0
     """Runs of earlier calls among them."""
 
-    def get(self, point: Point, about: str = "") -> Run:
+    def get(self, point: Point, about: str = "") -> FitRun:
         """The run of a point, from the folder or made now. Raises RunError, ForeignFolderError."""
         if point not in self.done:
             name = self.name(point)
@@ -71,7 +71,7 @@ class Runs:
         times = [run.seconds for run in self.done.values() if run.point.size == size]
         return max(times or [run.seconds for run in self.done.values()])
 
-    def limited(self, point: Point, limit_bytes: int) -> Run:
+    def limited(self, point: Point, limit_bytes: int) -> FitRun:
         """The run of a point under a memory limit of the kernel. Raises LimitError where none can be set."""
         self.tell(f"under a limit of {limit_bytes / 1e6:,.0f} MB: {self.name(point)}")
         return self._run(point, self.name(point), _LIMITED, limit_bytes)
@@ -81,7 +81,7 @@ class Runs:
         repeat = [f"rep={point.repeat}"] if point.repeat > 1 else []
         return " ".join([*(f"{name}={value}" for name, value in values.items()), *repeat])
 
-    def made(self, point: Point, name: str) -> Run:
+    def made(self, point: Point, name: str) -> FitRun:
         """A run under a limit that keeps the machine alive, where one can be set."""
         try:
             return self._run(point, name, "runs", int(_OF_FREE * self.free_bytes()))
@@ -94,7 +94,7 @@ class Runs:
         free = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
         return int(free) << 10
 
-    def _run(self, point: Point, name: str, kind: str, limit_bytes: int | None) -> Run:
+    def _run(self, point: Point, name: str, kind: str, limit_bytes: int | None) -> FitRun:
         folder = self.out / kind / name.replace(" ", ",")
         words = self.plan.words(point.setting, point.size)
         # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
@@ -112,7 +112,7 @@ class Runs:
             record = _watched(folder, words, limit_bytes)
         return self._read(record, point, name, folder)
 
-    def _read(self, record: dict[str, Any], point: Point, name: str, folder: Path) -> Run:
+    def _read(self, record: dict[str, Any], point: Point, name: str, folder: Path) -> FitRun:
         killed = _killed(record)
         if record["outcome"] != "completed" and not killed:
             status = record["signal"] or f"exit status {record['exit_status']}"
@@ -124,7 +124,7 @@ class Runs:
         if not killed and advice.at_least:
             raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
         outcome = "killed_at_limit" if killed else "completed"
-        return Run(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), outcome)
+        return FitRun(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), outcome)
 
 
 def _killed(record: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ NOT_MEASURED = "a gate measures whole runs only, and no search for a limit"
 
 
 @dataclass(frozen=True)
-class Cells:
+class GateCells:
     """Cells, each at its first repeat, and the config that they are of."""
 
     config: Config
@@ -36,7 +36,7 @@ class Cells:
         return list(dict.fromkeys(str(cell["stack"]) for cell in self.cells))
 
 
-def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stack: Path | None = None) -> Cells:
+def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stack: Path | None = None) -> GateCells:
     """A cell for each script that requires one of the `packages`, on a stack with its requirements, and with the
     packages of the lock of a `stack`; the locks go to `out`/envs.
 
@@ -71,7 +71,7 @@ def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stac
     config = load(content, (), out)
     file = out / "cells.yaml"
     write(file, yaml.safe_dump(content, sort_keys=False))
-    return Cells(config, file, tuple(cell for name in config.run() for cell in config.cells(name)), tuple(left_out))
+    return GateCells(config, file, tuple(cell for name in config.run() for cell in config.cells(name)), tuple(left_out))
 
 
 def shipped(project: Path) -> dict[str, Path]:
@@ -79,7 +79,7 @@ def shipped(project: Path) -> dict[str, Path]:
     return {file.stem: file for file in sorted((project / SETS).glob("*.yaml"))}
 
 
-def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project: Path, folder: Path) -> Cells:
+def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project: Path, folder: Path) -> GateCells:
     """The cells of some shipped sets, by name, and of files; by default of all sets.
 
     Of a set only cells are taken whose stack has one of the `packages`; of a file all. The config goes to `out`. Raises
@@ -111,4 +111,4 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
     out.mkdir(parents=True, exist_ok=True)
     file = out / "cells.yaml"
     write(file, yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False))
-    return Cells(config, file, tuple(cells))
+    return GateCells(config, file, tuple(cells))

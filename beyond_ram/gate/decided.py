@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..analysis.comparisons import COLUMNS, Comparison, compared
-from ..analysis.decide import Side, strength
+from ..analysis.comparisons import COLUMNS, ComparedCells, compared
+from ..analysis.decide import SideValues, strength
 from ..analysis.frame import Key, Pairs
 from ..analysis.results import FEW, LIKELY, NOISY, OTHER_WORK, UNKNOWN
 from ..analysis.rule import metric_of, must_be_decided, same_in_words
-from ..decisions.rule import LOOKS, Array, Decision, Metric, Series
+from ..decisions.rule import LOOKS, Array, Decision, MetricRule, Series
 from ..measure.compare import means
 
 # An undecided change with a p below this is likely.
@@ -24,7 +24,7 @@ _LIKELY = 0.05
 class _Decided:
     """A comparison, its readings, and its decision."""
 
-    comparison: Comparison
+    comparison: ComparedCells
     sides: tuple[Array, Array]
     decision: Decision
 
@@ -53,7 +53,7 @@ class _Decided:
             "strength": strength(logs[0], logs[1], baseline, metric.floor, as_ratio=as_ratio),
         }  # fmt: skip
 
-    def _reason(self, metric: Metric, effect: float) -> str:
+    def _reason(self, metric: MetricRule, effect: float) -> str:
         question, decision = self.comparison.question, self.decision
         if decision.result == "same":
             return same_in_words([question.metric], self.few)
@@ -112,7 +112,7 @@ class Comparisons:
         return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
 
 
-def _readings(side: Side, n: int) -> Array:
+def _readings(side: SideValues, n: int) -> Array:
     """The readings by repeat; NaN where there is none."""
     readings = np.full(n, math.nan)
     readings[np.array(side.repeats, int) - 1] = side.values

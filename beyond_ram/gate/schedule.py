@@ -23,7 +23,7 @@ from ..measure.scripts import PATIENCE, PATIENCE_S
 from ..metrics.runs import FAILED
 from ..text import foreign, last_line
 from .decided import Comparisons
-from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
+from .sides import BASELINE, CANDIDATE, SIDES, BuiltSide, name_of
 
 # A run has at least these seconds, also where the budget is used up.
 LEAST_S = 10.0
@@ -45,17 +45,17 @@ def measured(runs: Iterable[Run]) -> list[Run]:
 
 
 @dataclasses.dataclass
-class Runs:
+class GateRuns:
     """Measures runs, and reads them."""
 
     config: Config
     cells: Sequence[Cell]
-    sides: Mapping[tuple[str, str], Side]
+    sides: Mapping[tuple[str, str], BuiltSide]
     campaign: Campaign
     budget_s: float
     _records: dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    def _cell(self, member: Member, repeat: int) -> tuple[Cell, Side]:
+    def _cell(self, member: Member, repeat: int) -> tuple[Cell, BuiltSide]:
         cell, side = cases(self.cells)[member.case], member.side.removesuffix(_FIRST)
         stack = self.sides[str(cell["stack"]), side]
         return dataclasses.replace(cell.replace(stack=stack.stack), rep=repeat), stack

@@ -17,7 +17,7 @@ SIDES = (BASELINE, CANDIDATE)
 
 
 @dataclass(frozen=True)
-class Side:
+class BuiltSide:
     """A base stack as one side has it."""
 
     stack: str
@@ -41,7 +41,7 @@ def locked(
     envs: Path,
     *,
     exact: bool = False,
-) -> Side:
+) -> BuiltSide:
     """Lock one side of a base stack, below `out`, unless an earlier call has; the candidate from the baseline's lock.
 
     So nothing differs between the sides but what was asked for, and what that makes move. `exact` as in `exchange`.
@@ -58,7 +58,7 @@ def locked(
     for one in asked[side]:
         if difference := lacks(lock, one.line):
             raise StackError(f"{side} on {base}: {one.asked} was asked for, and {difference}")
-    return Side(stack, lock, str(out / "stacks" / stack / "bin" / "python"), moved(lock))
+    return BuiltSide(stack, lock, str(out / "stacks" / stack / "bin" / "python"), moved(lock))
 
 
 def both(
@@ -68,10 +68,10 @@ def both(
     envs: Path,
     *,
     exact: bool = False,
-) -> dict[tuple[str, str], Side]:
+) -> dict[tuple[str, str], BuiltSide]:
     """Both sides of every base stack, built, by the two names. Raises StackError for the first that cannot be."""
 
-    def made(base: str) -> list[Side]:
+    def made(base: str) -> list[BuiltSide]:
         sides = [locked(base, side, asked, out, envs, exact=exact) for side in SIDES]
         for one in sides:
             build(one.lock, out / "stacks" / one.stack)
@@ -82,7 +82,7 @@ def both(
         return {(base, side): one for base, sides in of_bases for side, one in zip(SIDES, sides, strict=True)}
 
 
-def apart(before: Side, after: Side, asked: Sequence[Requirement]) -> str:
+def apart(before: BuiltSide, after: BuiltSide, asked: Sequence[Requirement]) -> str:
     """Other differences between two sides, as `NAME VERSION to VERSION, …`."""
     old, new = (pins(text_of(side.lock)) for side in (before, after))
     return differences.moved(old, new, {one.package for one in asked})

@@ -5,7 +5,7 @@ from typing import Any
 
 from aiohttp import web
 
-from beyond_ram.hub.repos import Kind, Repos, Repository
+from beyond_ram.hub.repos import Kind, Repos, ServedRepository
 
 REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
 # Enough for some ten thousand paths; only a commit is longer.
@@ -23,7 +23,7 @@ def kind_of(request: web.Request) -> Kind:
     return "datasets" if (request.match_info.route.name or "").startswith("datasets") else "models"
 
 
-def repository_of(request: web.Request) -> Repository:
+def repository_of(request: web.Request) -> ServedRepository:
     """The repository in the path. Raises NotFoundError."""
     return request.app[REPOS].get(kind_of(request), request.match_info["id"])
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from beyond_ram.hub.meter import Meter
+from beyond_ram.hub.meter import AnswerMeter
 
 FAULTS = {
     "error-500": "answered 500",
@@ -70,7 +70,7 @@ class Traffic:
         self.change(conditions)
         self.cdn = ""
         """Scheme, host and port of redirects."""
-        self.meter = Meter()
+        self.meter = AnswerMeter()
         """Times of the endpoint's own work, and of these conditions."""
 
     def change(self, conditions: Conditions) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from aiohttp import web
 
 from beyond_ram import files
-from beyond_ram.hub.meter import Reading
+from beyond_ram.hub.meter import MeterReading
 
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
 """Bytes sent of a body that is sent in pieces."""
@@ -39,8 +39,8 @@ class Request:
     pid: int | None  # the client's process; None if unknown
     fault: str  # the injected fault, or empty
     user_agent: str
-    before: Reading  # the endpoint's times when the request arrived
-    after: Reading  # the endpoint's times when it was answered
+    before: MeterReading  # the endpoint's times when the request arrived
+    after: MeterReading  # the endpoint's times when it was answered
 
 
 class RequestLog:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Reading:
+class MeterReading:
     """The sums at one moment, in seconds."""
 
     cpu_s: float  # CPU time of the endpoint's process, user and system, all threads
@@ -15,7 +15,7 @@ class Reading:
     injected_s: float  # time in which all open answers were delayed: latency, bandwidth, a slow body
 
 
-class Meter:
+class AnswerMeter:
     """Counts open answers, and how many of them are delayed on purpose. Used from one event loop."""
 
     def __init__(self) -> None:
@@ -23,13 +23,13 @@ class Meter:
         self._answers = self._delayed = 0
         self._busy_s = self._injected_s = 0.0
 
-    def begin(self) -> Reading:
+    def begin(self) -> MeterReading:
         """Count an answer that begins. Returns the sums before it."""
         reading = self.read()
         self._answers += 1
         return reading
 
-    def end(self) -> Reading:
+    def end(self) -> MeterReading:
         """Count an answer that ends. Returns the sums after it."""
         reading = self.read()
         self._answers -= 1
@@ -46,9 +46,9 @@ class Meter:
             self._advance()
             self._delayed -= 1
 
-    def read(self) -> Reading:
+    def read(self) -> MeterReading:
         self._advance()
-        return Reading(round(time.process_time(), 6), round(self._busy_s, 6), round(self._injected_s, 6))
+        return MeterReading(round(time.process_time(), 6), round(self._busy_s, 6), round(self._injected_s, 6))
 
     def _advance(self) -> None:
         now = time.monotonic()

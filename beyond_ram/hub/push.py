@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from beyond_ram.hub.about import json_of, repository_of, text_of
-from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
+from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, ServedRepository
 from beyond_ram.hub.store import RefusedError, Store
 
 COMMIT_BYTES = 1 << 26  # large files go to LFS
@@ -115,7 +115,7 @@ async def lfs_verify(request: web.Request) -> web.StreamResponse:
     return web.json_response({})
 
 
-def _lfs_object(request: web.Request, repository: Repository, oid: str, size: int) -> dict[str, Any]:
+def _lfs_object(request: web.Request, repository: ServedRepository, oid: str, size: int) -> dict[str, Any]:
     listed: dict[str, Any] = {"oid": oid, "size": size, "authenticated": True}
     if request.app[STORE].find(repository, oid) is None:
         objects = str(request.url.origin().join(request.url.with_query(None))).removesuffix("/batch")

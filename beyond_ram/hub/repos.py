@@ -110,7 +110,7 @@ class Listings:
             yield
             self._last.pop(root, None)
 
-    def now(self, repository: "Repository") -> Listing:
+    def now(self, repository: "ServedRepository") -> Listing:
         """A listing that is at most `CACHED_S` old; concurrent callers share one reading."""
         with self._lock:
             last = self._last.get(repository.root)
@@ -127,7 +127,7 @@ class Listings:
         lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
         return File(path, local, status.st_size, oid, sha256 if lfs else None)
 
-    def _read(self, repository: "Repository") -> Listing:
+    def _read(self, repository: "ServedRepository") -> Listing:
         read_s = time.monotonic()
         listed = []
         for folder, folders, names in os.walk(repository.root):
@@ -149,7 +149,7 @@ class Listings:
         modified_s = max((file.local.stat().st_mtime for file in listed), default=0.0)
         return Listing(listed, digest.hexdigest(), modified_s, read_s)
 
-    def _servable(self, repository: "Repository", path: str) -> bool:
+    def _servable(self, repository: "ServedRepository", path: str) -> bool:
         """Whether clients can request a path; others are reported once."""
         if is_path(path):
             return True
@@ -160,7 +160,7 @@ class Listings:
         return False
 
 
-class Repository:
+class ServedRepository:
     """One dataset or model."""
 
     def __init__(self, kind: Kind, identifier: str, root: Path, listings: Listings) -> None:
@@ -227,12 +227,12 @@ class Repos:
         self.root = root.resolve(strict=True)
         self._listings = Listings()
 
-    def get(self, kind: Kind, identifier: str) -> Repository:
+    def get(self, kind: Kind, identifier: str) -> ServedRepository:
         """A repository by name. Raises NotFoundError."""
         folder = _resolved(self.root / kind / identifier) if is_id(identifier) else None
         if folder is None or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
-        return Repository(kind, identifier, folder, self._listings)
+        return ServedRepository(kind, identifier, folder, self._listings)
 
     def hash_all(self) -> list[File]:
         """Hash every file, so that no client waits for that. Returns the files."""

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from beyond_ram.hub.repos import Kind, Repos, Repository, is_id, is_path
+from beyond_ram.hub.repos import Kind, Repos, ServedRepository, is_id, is_path
 from beyond_ram.hub.xet import Storage
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -46,7 +46,7 @@ class Store:
             folder.mkdir()
         return True
 
-    def _own(self, repository: Repository) -> Repository:
+    def _own(self, repository: ServedRepository) -> ServedRepository:
         """The repository, if it may be changed: it is ORG/NAME, and no link. Raises RefusedError."""
         own = self._repos.root / repository.kind / repository.id
         if "/" not in repository.id or repository.root != own:
@@ -59,7 +59,7 @@ class Store:
             raise RefusedError(f"{oid!r} is not a SHA-256")
         return self._folder / oid
 
-    def find(self, repository: Repository, oid: str) -> Path | None:
+    def find(self, repository: ServedRepository, oid: str) -> Path | None:
         """An uploaded object, or a file of the repository with that content; None without either."""
         if (uploaded := self.object(oid)).is_file():
             return uploaded
@@ -82,7 +82,7 @@ class Store:
             Path(name).unlink(missing_ok=True)
         return size
 
-    def commit(self, repository: Repository, operations: Sequence[Mapping[str, Any]]) -> str:
+    def commit(self, repository: ServedRepository, operations: Sequence[Mapping[str, Any]]) -> str:
         """Apply all operations of a commit, once all are found right. Returns the new commit.
 
         Raises RefusedError, OSError.

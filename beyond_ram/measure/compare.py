@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..decisions.rule import LOOKS, Array, Decision, Metric, Series, interval
+from ..decisions.rule import LOOKS, Array, Decision, MetricRule, Series, interval
 from .plan import Run
 from .screen import Interval, Step, word
 
-_WORD = Metric("neither", failures=True)
+_WORD = MetricRule("neither", failures=True)
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Pair:
 class _Column:
     """What is asked about a pair, with the readings of both sides."""
 
-    metric: Metric
+    metric: MetricRule
     first: Array
     second: Array
 
 
-def decide(pair: Pair, runs: Sequence[Run], metrics: Mapping[str, Metric], n: int) -> dict[str, Decision]:
+def decide(pair: Pair, runs: Sequence[Run], metrics: Mapping[str, MetricRule], n: int) -> dict[str, Decision]:
     """The decisions after `n` runs of each side: of each number, and of each word that runs gave, `METRIC WORD`."""
     columns, decisions = _columns(pair, runs, metrics), list[Decision]()
     series = Series([one.metric for one in columns.values()], pair.fewest, share=pair.share)
@@ -47,7 +47,7 @@ def decide(pair: Pair, runs: Sequence[Run], metrics: Mapping[str, Metric], n: in
     return dict(zip(columns, decisions, strict=bool(decisions)))
 
 
-def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, Metric]) -> dict[str, _Column]:
+def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, MetricRule]) -> dict[str, _Column]:
     every = list(runs)
     sides = [[run for run in every if run.member.side == side] for side in (pair.first, pair.second)]
     columns: dict[str, _Column] = {}
@@ -68,7 +68,7 @@ def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, Metric]) -> 
 
 
 def steps(
-    pair: Pair, runs: Sequence[Run], metrics: Mapping[str, Metric], decisions: Mapping[str, Decision]
+    pair: Pair, runs: Sequence[Run], metrics: Mapping[str, MetricRule], decisions: Mapping[str, Decision]
 ) -> list[Step]:
     """The steps between the sides of a pair, one for each metric that changed."""
     changed = {name: one for name, one in decisions.items() if one.result in ("better", "worse")}
@@ -88,7 +88,7 @@ def _number_step(pair: Pair, name: str, column: _Column, n: int) -> Step:
     return Step(Interval(name, pair.first, pair.second), first, second, n, low, high)
 
 
-def means(metric: Metric, first: Array, second: Array, share: float = 1.0) -> list[float]:
+def means(metric: MetricRule, first: Array, second: Array, share: float = 1.0) -> list[float]:
     """The means of both sides on the metric's scale, and the second at both ends of its interval, as readings."""
     scaled = [metric.scaled(side) for side in (first, second)]
     known = [side[np.isfinite(side)] for side in scaled]

@@ -8,7 +8,7 @@ from ..analysis.frame import Key, key
 from ..analysis.sequential import AT, Open
 from ..experiment import Cell
 from .cells import Run
-from .order import Block, fitting, order
+from .order import ComparedMembers, fitting, order
 
 Runs = Mapping[Cell, Run]
 
@@ -30,7 +30,7 @@ def further(
     cost nothing and all count, each at the look that it was made for: so a call after a kill decides as one that was
     not disturbed. `once` makes or reads a run, given the number of undecided questions, and returns it with its rerun.
     """
-    runs, blocks, costs_s = dict(certain), list[Block[Cell]](), dict[Cell, float]()
+    runs, blocks, costs_s = dict(certain), list[ComparedMembers[Cell]](), dict[Cell, float]()
     for number in range(look + 1, AT[-1] + 1):
         if number - 1 in AT:
             asked = undecided(runs)
@@ -46,7 +46,7 @@ def further(
     return runs
 
 
-def _blocks(asked: list[Open], runs: Runs) -> tuple[list[Block[Cell]], dict[Cell, float]]:
+def _blocks(asked: list[Open], runs: Runs) -> tuple[list[ComparedMembers[Cell]], dict[Cell, float]]:
     """The cells of each question, those that need the least time first, and the seconds of a run of each cell."""
     cells, times = dict[Key, Cell](), dict[Cell, list[float]]()
     for cell, (record, _) in runs.items():
@@ -60,4 +60,4 @@ def _blocks(asked: list[Open], runs: Runs) -> tuple[list[Block[Cell]], dict[Cell
         if {*one.cells} <= cells.keys():
             members = tuple(cells[cell] for cell in one.cells)
             blocks.setdefault(members, one.repeats * sum(seconds_of[member] for member in members))
-    return [Block(members[1].path, members) for members in sorted(blocks, key=blocks.__getitem__)], seconds_of
+    return [ComparedMembers(members[1].path, members) for members in sorted(blocks, key=blocks.__getitem__)], seconds_of

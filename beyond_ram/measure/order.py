@@ -9,14 +9,14 @@ Member = TypeVar("Member", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Block(Generic[Member]):
+class ComparedMembers(Generic[Member]):
     """Things that are compared with each other. A round runs each of them once, directly after one another."""
 
     name: str
     members: tuple[Member, ...]
 
 
-def order(blocks: Sequence[Block[Member]], repeat: int, seed: int) -> list[Member]:
+def order(blocks: Sequence[ComparedMembers[Member]], repeat: int, seed: int) -> list[Member]:
     """The order of one round, in which each member runs once.
 
     Blocks and their members are in random order. An even repeat of a block reverses the odd one before it, so that a
@@ -33,10 +33,10 @@ def order(blocks: Sequence[Block[Member]], repeat: int, seed: int) -> list[Membe
 
 
 def fitting(
-    blocks: Sequence[Block[Member]], seconds_of: Callable[[Member], float], left_s: float
-) -> list[Block[Member]]:
+    blocks: Sequence[ComparedMembers[Member]], seconds_of: Callable[[Member], float], left_s: float
+) -> list[ComparedMembers[Member]]:
     """The blocks, most wanted first, of which one repeat fits into the remaining time. A shared member counts once."""
-    chosen, members = list[Block[Member]](), set[Member]()
+    chosen, members = list[ComparedMembers[Member]](), set[Member]()
     for block in blocks:
         cost_s = sum(seconds_of(member) for member in {*block.members} - members)
         if cost_s <= left_s:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..decisions.rule import Array, Metric
+from ..decisions.rule import Array, MetricRule
 from .plan import NOT_INSTALLABLE, Run
 
 OUTCOME, ANSWER = "outcome", "answer"
@@ -60,7 +60,7 @@ class Screen:
     """The runs of a screen. Sides are in order; `metrics` are numbers."""
 
     sides: Sequence[str]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, MetricRule]
     runs: Sequence[Run]
     fewest: int
     """Runs of a side, before it counts."""

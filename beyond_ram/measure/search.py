@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..decisions.rule import LOOKS, Decision, Metric, turns
+from ..decisions.rule import LOOKS, Decision, MetricRule, turns
 from .compare import Pair, decide, steps
 from .plan import NOT_INSTALLABLE, Block, Member, Run
 from .screen import ANSWER, OUTCOME, Interval, Screen, Step, spread
@@ -38,7 +38,7 @@ class Search:
 
     case: str
     sides: Sequence[str]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, MetricRule]
     clocks: frozenset[str]
     seed: int
     words: Sequence[str] = (OUTCOME, ANSWER)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..decisions.rule import LOOKS, Array, Decision, Metric, Series, rare, turns
+from ..decisions.rule import LOOKS, Array, Decision, MetricRule, Series, rare, turns
 from .plan import COMPLETED, Run
 from .screen import OUTCOME
 from .search import Search
@@ -20,7 +20,7 @@ from .search import Search
 Noise = Callable[[np.random.Generator], Array]
 RUNS = 2 * LOOKS[-1]
 PLACES = np.arange(RUNS)
-METRICS = (Metric(), Metric(), Metric(failures=True))
+METRICS = (MetricRule(), MetricRule(), MetricRule(failures=True))
 
 
 def gauss(sd: float) -> Noise:
@@ -58,7 +58,7 @@ NOISES |= {f"period of {runs} runs": period(runs) for runs in (2, 4, 8)}
 
 
 @dataclass(frozen=True)
-class Case:
+class Scenario:
     """The noise of all runs, and what the candidate changes: `times`, in a `share` of its runs, or its noise."""
 
     kind: str
@@ -71,24 +71,24 @@ class Case:
     fewest: int = LOOKS[0]
 
 
-def cases() -> Iterator[Case]:
-    yield from (Case("none", name, noise) for name, noise in NOISES.items())
-    yield from (Case("none", f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.35, 0.5))
+def cases() -> Iterator[Scenario]:
+    yield from (Scenario("none", name, noise) for name, noise in NOISES.items())
+    yield from (Scenario("none", f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.35, 0.5))
     for name in CHANGED:
-        yield from (Case("change", f"{times - 1:+.0%}, {name}", NOISES[name], times) for times in (1.03, 1.1, 1.2))
+        yield from (Scenario("change", f"{times - 1:+.0%}, {name}", NOISES[name], times) for times in (1.03, 1.1, 1.2))
     for share in (0.1, 0.35, 0.5):
-        yield Case("change", f"three times in {share:.0%} of runs", times=3, share=share)
-        yield Case("change", f"failures alone, 0 to {share:.0%}", fails=(0, share))
-    yield Case("change", "failures alone, 0 to 100%", fails=(0, 1))
-    yield Case("change", "spread alone, 2 % to 15 %", NOISES["Gauss 2 %"], other=NOISES["Gauss 15 %"])
+        yield Scenario("change", f"three times in {share:.0%} of runs", times=3, share=share)
+        yield Scenario("change", f"failures alone, 0 to {share:.0%}", fails=(0, share))
+    yield Scenario("change", "failures alone, 0 to 100%", fails=(0, 1))
+    yield Scenario("change", "spread alone, 2 % to 15 %", NOISES["Gauss 2 %"], other=NOISES["Gauss 15 %"])
     for name in CHANGED[:4]:
-        yield Case("same", f"+3 %, {name}", NOISES[name], 1.03)
+        yield Scenario("same", f"+3 %, {name}", NOISES[name], 1.03)
         for fewest, times in ((4, 1.5), (4, 3), (8, 1.5), (8, 3)):
             text = f"{times} times in {rare(fewest):.0%} of runs, {name}, from {fewest} runs on"
-            yield Case("same", text, NOISES[name], times, rare(fewest), fewest=fewest)
+            yield Scenario("same", text, NOISES[name], times, rare(fewest), fewest=fewest)
 
 
-def campaign(case: Case, seed: int) -> tuple[list[Decision], int]:
+def campaign(case: Scenario, seed: int) -> tuple[list[Decision], int]:
     """The decisions at the end of a campaign, and its runs a side. Order, looks and end are those of the gate."""
     g = np.random.default_rng([46, seed])
     order = np.array([who for repeat in range(1, LOOKS[-1] + 1) for who, _ in turns(2, repeat, seed)])
@@ -105,7 +105,7 @@ def campaign(case: Case, seed: int) -> tuple[list[Decision], int]:
     return decisions, n
 
 
-def rates(case: Case, campaigns: int) -> dict[str, str | float]:
+def rates(case: Scenario, campaigns: int) -> dict[str, str | float]:
     """Shares of campaigns in which a metric is worse, or either worse or better, or memory is the same."""
     ended = [campaign(case, seed) for seed in range(campaigns)]
     words = [{one.result for one in decisions} for decisions, _ in ended]
@@ -152,7 +152,9 @@ def search(case: Searched, seed: int) -> Search:
     g, runs, half = np.random.default_rng([46, seed]), list[Run](), case.sides // 2
     sizes = itertools.chain.from_iterable(case.noise(g) for _ in itertools.count())
     names = [f"{place:02}" for place in range(case.sides)]
-    policy = Search("simulated", names, {"memory": Metric(), "follows": Metric()}, frozenset(), seed, (OUTCOME,))
+    policy = Search(
+        "simulated", names, {"memory": MetricRule(), "follows": MetricRule()}, frozenset(), seed, (OUTCOME,)
+    )
     while blocks := policy.next(runs):
         for member, name in [(member, block.name) for block in blocks for member in block.members]:
             late, size = int(member.side) >= half, float(next(sizes))

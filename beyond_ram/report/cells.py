@@ -14,7 +14,7 @@ from ..analysis.frame import Key, describe, key
 from ..collected import Runs, Samples
 from ..experiment import parse
 from ..metrics.runs import anon_once
-from ..one_run import Run
+from ..one_run import RunFolder
 from ..units import MB
 from .page import packed, render
 from .run import view
@@ -56,7 +56,7 @@ class Cells:
         pack: dict[str, str] = {}
         for number, (path, places) in enumerate(groups, 1):
             read = ((place, *measured[place]) for place in places)
-            runs = [Run(folders[place], record, samples.lists(place), events) for place, record, events in read]
+            runs = [RunFolder(folders[place], record, samples.lists(place), events) for place, record, events in read]
             cell = runs[0].record["cell"]
             self.lines.append(self._line(path, cell, runs, len(self.packs)))
             self.of[key(cell)] = self.lines[-1]
@@ -65,7 +65,7 @@ class Cells:
                 self.packs.append(packed(pack))
                 pack = {}
 
-    def _line(self, path: str, cell: Line, runs: Sequence[Run], pack: int) -> Line:
+    def _line(self, path: str, cell: Line, runs: Sequence[RunFolder], pack: int) -> Line:
         finished = [run for run in runs if run.record["completed_work"]]
         asked = [run.asked.ask_bytes for run in finished if run.asked and not run.asked.at_least]
         times = _not_none(run.record["duration_s"] for run in finished)
@@ -91,7 +91,9 @@ class Cells:
         """The settings that distinguish a cell in its experiment, in words."""
         return ", ".join(describe(dict(cell), self.settings.get(str(cell["experiment"]), ())))
 
-    def _page(self, path: str, cell: Line, runs: Sequence[Run], beside: Mapping[str, list[Line]], most: int) -> str:
+    def _page(
+        self, path: str, cell: Line, runs: Sequence[RunFolder], beside: Mapping[str, list[Line]], most: int
+    ) -> str:
         shown = []
         for run in runs:
             rep = run.record["cell"]["rep"]
@@ -144,7 +146,7 @@ def _not_none(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _anon(runs: Sequence[Run]) -> Line:
+def _anon(runs: Sequence[RunFolder]) -> Line:
     """The median peak of anonymous memory in MB, with each page counted once. If unknown, the marked sum over
     processes."""
     once = [anon_once(run.record) for run in runs]
@@ -153,7 +155,7 @@ def _anon(runs: Sequence[Run]) -> Line:
     return {"peak_anon": _median(sizes), "anon_summed": summed and _median(sizes) is not None}
 
 
-def _peaks(runs: Iterable[Run], name: str) -> list[float | None]:
+def _peaks(runs: Iterable[RunFolder], name: str) -> list[float | None]:
     return [run.record["peak"].get(name) for run in runs]
 
 

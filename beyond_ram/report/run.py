@@ -8,13 +8,13 @@ import markupsafe
 
 from .. import run_page
 from ..chart import Line, Mark, chart
-from ..one_run import Run
+from ..one_run import RunFolder
 
 # Events that are no marks: phases and progress are shown by other means.
 _NO_MARKS = ("phase", "progress", "provenance", "start", "end")
 
 
-def view(run: Run, title: str, page: Path, command: str | None = None, bins: int = 100) -> dict[str, Any]:
+def view(run: RunFolder, title: str, page: Path, command: str | None = None, bins: int = 100) -> dict[str, Any]:
     """The template values of a run, with its chart. `page` links to its files. `command` measures the run again."""
     return {
         "title": title,
@@ -26,7 +26,7 @@ def view(run: Run, title: str, page: Path, command: str | None = None, bins: int
     }
 
 
-def drawn(run: Run, title: str, bins: int) -> markupsafe.Markup:
+def drawn(run: RunFolder, title: str, bins: int) -> markupsafe.Markup:
     """The memory of a run over time, by kind, with phases, limit and events."""
     limit = run.record.get("memory_limit_bytes")
     svg = chart(

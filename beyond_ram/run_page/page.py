@@ -11,7 +11,7 @@ import beyond_ram
 from .. import advice
 from ..chart import SCRIPT, STYLE, Line, Mark, chart
 from ..files import check_page, whole
-from ..one_run import Run
+from ..one_run import RunFolder
 from ..text import plain
 from ..units import duration, short_size
 from ..watch import summary, trend, why
@@ -23,7 +23,7 @@ _PHASE_SIZES = ("anon_bytes", "shmem_bytes", "file_bytes", "rss_bytes", "hwm_byt
 _PROCESSES = 8
 
 
-def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
+def write(page: Path, runs: Mapping[str, RunFolder], *, kept: bool = True) -> None:
     """Write the page of some runs, by name. It links to their files, if they are kept, with relative paths.
 
     The user chose the file: a FIFO, a device or /dev/stdout is written in place. Raises OSError.
@@ -34,7 +34,7 @@ def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def html(runs: Mapping[str, Run], page: Path | None) -> str:
+def html(runs: Mapping[str, RunFolder], page: Path | None) -> str:
     """The HTML of the page. `page` is its future path; without it the page does not link to the runs' files."""
     title = next(iter(runs.values())).command or "A run" if len(runs) == 1 else f"{len(runs)} runs side by side"
     parts = [f"<h1>{_text(title, 200)}</h1>"]
@@ -67,7 +67,7 @@ def _text(value: object, most: int = _MOST) -> str:
     return escape(plain(str(value), most))
 
 
-def _run(run: Run, page: Path | None) -> Iterator[str]:
+def _run(run: RunFolder, page: Path | None) -> Iterator[str]:
     record = run.record
     took = duration(record["duration_s"] or 0.0)
     yield f"<p><strong>{_text(f'{run.outcome} after {took}')}</strong></p>"
@@ -88,7 +88,7 @@ def _run(run: Run, page: Path | None) -> Iterator[str]:
     yield from details(run, page)
 
 
-def details(run: Run, page: Path | None) -> Iterator[str]:
+def details(run: RunFolder, page: Path | None) -> Iterator[str]:
     """Phases, all readings, provenance, and links to the files of a run, as HTML."""
     yield from _phases(run.phases)
     yield _readings(run)
@@ -161,7 +161,7 @@ def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[M
         yield Mark(f"ask {asked.bound}".strip(), asked.ask_bytes, "ask")
 
 
-def _processes(run: Run) -> Iterator[str]:
+def _processes(run: RunFolder) -> Iterator[str]:
     """The processes with most anonymous memory at the peak, else the high-water marks of processes."""
     peak = run.record["peak"]
     shares, total = why.shares(peak), peak.get("anon_bytes")
@@ -225,7 +225,7 @@ def _table(label: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> s
     return f"{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _readings(run: Run) -> str:
+def _readings(run: RunFolder) -> str:
     """All readings as on the terminal; empty if the record lacks some, as that of a run that never began."""
     try:
         lines = [_text(line.replace("  ", "\u00a0 ")) for line in summary.lines(dict(run.record))]
@@ -234,13 +234,13 @@ def _readings(run: Run) -> str:
     return "<details><summary>All readings</summary><pre>" + "\n".join(lines) + "</pre></details>"
 
 
-def _provenance(run: Run) -> Iterator[str]:
+def _provenance(run: RunFolder) -> Iterator[str]:
     shown = "".join(f"<div><dt>{_text(name, 80)}</dt><dd>{_text(one, 500)}</dd></div>" for name, one in run.provenance)
     command = f"<p><code>{_text(run.command)}</code></p>"
     yield f'<details><summary>Command and provenance</summary>{command}<dl class="pairs">{shown}</dl></details>'
 
 
-def _side_by_side(runs: Mapping[str, Run]) -> Iterator[str]:
+def _side_by_side(runs: Mapping[str, RunFolder]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     yield _table("Side by side", heads, [[_text(one) for one in row] for row in cells(runs)])
     lines = [Line(name, run.kept, f"run{number % _COLOURS}") for number, (name, run) in enumerate(runs.items())]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..one_run import Run
+from ..one_run import RunFolder
 from ..text import in_columns
 from ..watch import pressure, trend, why
 from ..watch.missing import printable
@@ -12,7 +12,7 @@ _MB = 1e6
 _REQUEST = "ask for"
 
 
-def cells(runs: Mapping[str, Run]) -> Iterator[list[str]]:
+def cells(runs: Mapping[str, RunFolder]) -> Iterator[list[str]]:
     """The rows, each with its name. With two runs, the last cell is the change from the first to the second."""
     records = [run.record for run in runs.values()]
     yield [
@@ -30,7 +30,7 @@ def cells(runs: Mapping[str, Run]) -> Iterator[list[str]]:
             yield [name, *row, *([change] if len(runs) == 2 else [])]
 
 
-def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
+def _rows(runs: list[RunFolder]) -> Iterator[tuple[str, str, list[float | None]]]:
     def of(read: Any, scale: float = _MB) -> list[float | None]:
         sizes = [read(run) for run in runs]
         return [None if size is None else size / scale for size in sizes]
@@ -52,13 +52,13 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
     yield "waited for memory", "s", of(_waited, 1.0)
 
 
-def _waited(run: Run) -> float | None:
+def _waited(run: RunFolder) -> float | None:
     """Seconds that the run's own group waited. The machine's pressure counts other programs too."""
     stalls = run.record.get("pressure") or {}
     return float(stalls["some_s"]) if stalls.get("of") == pressure.OF_GROUP else None
 
 
-def _growth(run: Run) -> float | None:
+def _growth(run: RunFolder) -> float | None:
     if not (run.record["growth"] or why.has_course(run.record)):
         return None  # unknown in short runs
     return float((run.record["growth"] or {"bytes_per_s": 0})["bytes_per_s"])
@@ -75,12 +75,12 @@ def _change(before: float | None, after: float | None) -> str:
     return "same" if abs(ratio - 1) < 0.005 else f"{ratio:.1f}x" if ratio >= 2 else f"{ratio - 1:+.0%}"
 
 
-def lines(runs: Mapping[str, Run]) -> Iterator[str]:
+def lines(runs: Mapping[str, RunFolder]) -> Iterator[str]:
     """The table for a terminal, as lines. A record from elsewhere may have control characters."""
     return (printable(line, len(line)) for line in _lines(runs))
 
 
-def _lines(runs: Mapping[str, Run]) -> Iterator[str]:
+def _lines(runs: Mapping[str, RunFolder]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     yield from in_columns([heads, *cells(runs)], left=1)
     for name, run in runs.items():

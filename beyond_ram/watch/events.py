@@ -42,7 +42,7 @@ _EARLY_S = 1.0
 _OURS = ("t_s", "event", "tree", "monotonic_s")
 
 
-class Reader:
+class EventReader:
     """Reads the lines that programs append to the file that BEYOND_RAM_EVENTS names."""
 
     def __init__(self, path: Path, start_s: float, missing: Missing | None = None) -> None:

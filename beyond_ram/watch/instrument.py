@@ -13,7 +13,7 @@ from typing import Any
 from ..run_files import RUN_FILES
 from . import events, machine, trend
 from .delivery import Delivery
-from .live import Line
+from .live import LiveLine
 from .outfile import OutFile
 from .recorder import MAX_LINES, Recorder
 from .sampler import Counting, Sampler
@@ -54,9 +54,9 @@ class Instrument:
         self.shows = False
         """Whether programs may wait until their events are read: nobody else reads these."""
         self.sampler: Sampler | None = None
-        self.reader: events.Reader | None = None
+        self.reader: events.EventReader | None = None
         self.log: events.Log | None = None
-        self.line = Line() if options.live else None
+        self.line = LiveLine() if options.live else None
         self._cpu_s = self.missing.attempt("duty cycle", time.process_time, None)
         self.started_at: float | None = None
         """Unix time of the command's start, in seconds."""
@@ -70,7 +70,7 @@ class Instrument:
         self.started_at = self.missing.attempt("start time", lambda: time.time() - (time.monotonic() - began_s), None)
         with self.missing.step("events"):
             if raw_events:
-                self.reader = events.Reader(raw_events, began_s, self.missing)
+                self.reader = events.EventReader(raw_events, began_s, self.missing)
         samples, event_lines = (self.delivery.scratch / name for name in RUN_FILES[:2])
         self.log = self.missing.attempt("events.jsonl", lambda: events.Log(event_lines, self.missing), None)
         with self.missing.step("samples"):

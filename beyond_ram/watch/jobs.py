@@ -47,7 +47,7 @@ def _killed_text(killed: bool) -> str:
 
 def of_group(path: Path, version: int) -> tuple[str, dict[str, Any] | None]:
     """The line for a job's group, and the request for programs. Raises OSError if it is gone."""
-    meter = memory_group.Meter(path, version, ours=False, whole=True)
+    meter = memory_group.GroupMeter(path, version, ours=False, whole=True)
     try:
         now, peak, killed = meter.charges(), meter.peak_bytes(), bool(meter.kills())
     finally:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _EVERY_S = 0.5
 
 
-class Line:
+class LiveLine:
     """One line on stderr, renewed in place twice a second and cleared at the end."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Line:
 
 
 def text(
-    row: dict[str, Any], peak_bytes: int, growth: trend.Growth | None = None, ceiling: tuple[str, int] | None = None
+    row: dict[str, Any], peak_bytes: int, growth: trend.GrowthRate | None = None, ceiling: tuple[str, int] | None = None
 ) -> str:
     minutes, seconds = divmod(int(row["t_s"]), 60)
     hours, minutes = divmod(minutes, 60)
@@ -49,7 +49,7 @@ def text(
     return f"{kinds} · peak RSS {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}{rising}"
 
 
-def _rising(growth: trend.Growth, ceiling: tuple[str, int] | None) -> str:
+def _rising(growth: trend.GrowthRate, ceiling: tuple[str, int] | None) -> str:
     rate = f"+{growth.bytes_per_s / 1e6:,.3g} MB/s"
     if ceiling is None:
         return rate

@@ -81,7 +81,7 @@ def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = 
     )
 
 
-class Meter:
+class GroupMeter:
     """Follows one group from sample to sample. Memory charged `before` the start is not counted, unless the group is
     ours.
 
@@ -232,7 +232,7 @@ class Around:
 
     def __init__(self, path: Path, version: int, *, whole: bool | None = None) -> None:
         """`whole`: whether the processes that already run are all of the group; then its whole memory counts."""
-        self.meter = Meter(path, version, ours=False, whole=bool(whole))
+        self.meter = GroupMeter(path, version, ours=False, whole=bool(whole))
         self.limit_bytes = limit_bytes(path, version)
         self.whole = bool(whole)
         self.alone = _alone(path) and self._lists_all() if whole is None else whole

@@ -48,9 +48,9 @@ class Missing:
         """Whether there is a note about `what`."""
         return any(subject == what for subject, _ in self._notes)
 
-    def step(self, what: str) -> "Step":
+    def step(self, what: str) -> "NotedStep":
         """A `with` block that turns an error into a note."""
-        return Step(self, what)
+        return NotedStep(self, what)
 
     def attempt(self, what: str, step: Callable[[], _Result], default: _Default) -> _Result | _Default:
         """The result of `step`; after an error, `default` and a note."""
@@ -63,13 +63,13 @@ class Missing:
         return list(self._notes.values())
 
 
-class Step:
+class NotedStep:
     def __init__(self, missing: Missing, what: str) -> None:
         self._missing, self._what = missing, what
         self.failed = self.no_room = False
         """Whether an error ended the block; whether that was too many open files."""
 
-    def __enter__(self) -> "Step":
+    def __enter__(self) -> "NotedStep":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:

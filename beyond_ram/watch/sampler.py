@@ -13,7 +13,7 @@ from . import pressure, procfs, timeline
 from .exits import Exit, Exits
 from .groups import Group
 from .hidden import GroupWrites
-from .memory_group import Around, Elsewhere, Meter
+from .memory_group import Around, Elsewhere, GroupMeter
 from .missing import PROPORTIONAL, Missing, printable
 from .peaks import KINDS, Peaks
 from .procfs import Proportional
@@ -126,7 +126,7 @@ class Sampler:
     def _open_counting(self, counting: Counting) -> None:
         """Choose what counts each page of the tree once, and open the pressure file."""
         group, around, self._writes = counting.group, counting.around, counting.writes
-        self.meter: Meter | None = None
+        self.meter: GroupMeter | None = None
         """The meter of a group that contains only the tree; None without one."""
         if group:
             self.meter = group.meter

@@ -20,7 +20,7 @@ LIMIT, AROUND, MACHINE = "limit", "around", "machine"
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthRate:
     """A rate of growth over the last half of the time."""
 
     bytes_per_s: float
@@ -61,7 +61,7 @@ class Trend:
         if number not in self._bins or size_bytes >= self._bins[number][1]:
             self._bins[number] = (t_s, size_bytes)
 
-    def growth(self) -> Growth | None:
+    def growth(self) -> GrowthRate | None:
         """The growth that still goes on; None for a level, a fall, or too short a time."""
         readings = list(self._bins.values())
         if not readings:
@@ -79,7 +79,7 @@ class Trend:
             return None
         if median(rates[-2:]) < _STEADY * rate:
             return None
-        return Growth(rate, late[-1][0] - late[0][0], tops[-1][1])
+        return GrowthRate(rate, late[-1][0] - late[0][0], tops[-1][1])
 
 
 def unseen_bytes_per_s(size_bytes: float, duration_s: float) -> float:

@@ -31,10 +31,10 @@ def deliver(rank, args, port):
     import loaders.how
     import torch.distributed
     from load import TokenRows
-    from rows import Rows
+    from rows import MappedRows
 
     torch.distributed.init_process_group("gloo", rank=rank, world_size=args.ranks)
-    account, reason = TokenRows(Rows(args.tokens_dir)), None
+    account, reason = TokenRows(MappedRows(args.tokens_dir)), None
     how = loaders.how.How(args.order, args.workers, "fork", args.batch_size, rank=rank, ranks=args.ranks)
     module = importlib.import_module(f"loaders.{args.loader}")
     try:

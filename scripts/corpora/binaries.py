@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from shards import Document, Plan, RefusedError, digest_of, run
+from shards import CorpusPlan, Document, SourceError, digest_of, run
 
 FIRST_SYMBOL = 0x2A00
 UTF8_BYTES_PER_SYMBOL = 3
@@ -59,10 +59,10 @@ def libraries() -> list[Library]:
                 continue
             path = Path(str(file.locate()))
             if not path.is_file():
-                raise RefusedError(f"{name} of {distribution.name} is missing from {site_packages}; build it again")
+                raise SourceError(f"{name} of {distribution.name} is missing from {site_packages}; build it again")
             by_name[name] = Library(name, path, path.stat().st_size, file.hash.value if file.hash else "")
     if not by_name:
-        raise RefusedError(f"{site_packages} holds no shared library; run this with the interpreter of the stack")
+        raise SourceError(f"{site_packages} holds no shared library; run this with the interpreter of the stack")
     return [by_name[name] for name in sorted(by_name)]
 
 
@@ -119,20 +119,20 @@ class Strip:
                 handle.seek(start - (self._ends[index] - library.size))
                 part = handle.read(size)
             if not part:
-                raise RefusedError(f"{library.name} became shorter while it was read")
+                raise SourceError(f"{library.name} became shorter while it was read")
             parts.append(part)
             start += len(part)
             size -= len(part)
         return b"".join(parts)
 
 
-def plan(spec: dict[str, Any]) -> Plan:
+def plan(spec: dict[str, Any]) -> CorpusPlan:
     wanted, seed = spec["documents"], spec.get("seed", 0)
     material = libraries()
     total = sum(library.size for library in material)
     places = layout(total, seed)
     if wanted > len(places):
-        raise RefusedError(
+        raise SourceError(
             f'"documents" is {wanted}; the {len(material)} shared libraries of this stack ({total / 1e6:.0f} MB) '
             f"are enough for {len(places)}"
         )
@@ -153,7 +153,7 @@ def plan(spec: dict[str, Any]) -> Plan:
         },
         "documents_possible": len(places),
     }
-    return Plan(documents(), notes=notes, expected=wanted)
+    return CorpusPlan(documents(), notes=notes, expected=wanted)
 
 
 if __name__ == "__main__":

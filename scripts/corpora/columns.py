@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shards import Document, RefusedError
+from shards import Document, SourceError
 
 
 @dataclass
@@ -31,9 +31,9 @@ class Columns:
         names = list(names)
         for key, column in (("text_column", self.text), ("label_column", self.label)):
             if column is not None and names.count(column) > 1:
-                raise RefusedError(f"{where} has {names.count(column)} columns {column!r} ({key}); rename one")
+                raise SourceError(f"{where} has {names.count(column)} columns {column!r} ({key}); rename one")
             if column is not None and column not in names:
-                raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, names))}")
+                raise SourceError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, names))}")
 
     def document(self, row: Mapping[str, Any], where: str, label: str) -> Document | None:
         """The document of a row; without a label column its label is `label`."""
@@ -42,5 +42,5 @@ class Columns:
             self.left_out_without_text += 1
             return None
         if not isinstance(text, str):
-            raise RefusedError(f"column {self.text!r} of {where} holds {type(text).__name__}, not text")
+            raise SourceError(f"column {self.text!r} of {where} holds {type(text).__name__}, not text")
         return Document(text, label if self.label is None else str(row[self.label]))

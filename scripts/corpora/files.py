@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from columns import Columns
-from shards import Document, Plan, RefusedError, run
+from shards import CorpusPlan, Document, SourceError, run
 
 # The endings of `beyond-ram tokenize` (beyond_ram/tokenize/engine/inventory.py).
 ENDS = {
@@ -54,7 +54,7 @@ def matched(patterns: str | list[str]) -> list[str]:
             if Path(path).is_file()
         ]
         if not paths:
-            raise RefusedError(f'"glob" {pattern!r} matches no file (working directory {Path.cwd()})')
+            raise SourceError(f'"glob" {pattern!r} matches no file (working directory {Path.cwd()})')
         files.update(paths)
     return sorted(files)
 
@@ -66,9 +66,9 @@ def format_of(path: str, wanted: str | None) -> str:
     suffix = inner(path).suffix.lower()
     if suffix not in ENDS:
         ends = f"{', '.join(ENDS)}, nor in one of them and {' or '.join(PACKED)}"
-        raise RefusedError(f'{path} ends in none of {ends}; say how to read it with "format"')
+        raise SourceError(f'{path} ends in none of {ends}; say how to read it with "format"')
     if packing(path) and ENDS[suffix] in ("parquet", "arrow"):
-        raise RefusedError(f"{path} is packed as a whole; unpack it, {suffix} has packing of its own")
+        raise SourceError(f"{path} is packed as a whole; unpack it, {suffix} has packing of its own")
     return ENDS[suffix]
 
 
@@ -98,7 +98,7 @@ def decoded(line: bytes, where: str) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise RefusedError(f"{where} is not UTF-8 (byte {error.start}: 0x{line[error.start]:02x})") from None
+        raise SourceError(f"{where} is not UTF-8 (byte {error.start}: 0x{line[error.start]:02x})") from None
 
 
 def text_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
@@ -115,11 +115,11 @@ def json_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str
             try:
                 row = json.loads(decoded(line, where))
             except ValueError as error:
-                raise RefusedError(f"{where} is not JSON ({error})") from None
+                raise SourceError(f"{where} is not JSON ({error})") from None
             except RecursionError:
-                raise RefusedError(f"{where} is JSON that is nested too deeply") from None
+                raise SourceError(f"{where} is JSON that is nested too deeply") from None
             if not isinstance(row, dict):
-                raise RefusedError(f"{where} holds {type(row).__name__}; it has to be an object")
+                raise SourceError(f"{where} holds {type(row).__name__}; it has to be an object")
             columns.check(row, where)
             yield row, where
 
@@ -136,7 +136,7 @@ def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]
             for row in reader:
                 yield row, f"{path}, line {reader.line_num}"
         except csv.Error as error:
-            raise RefusedError(f"{path}, line {reader.reader.line_num} is not CSV ({error})") from None
+            raise SourceError(f"{path}, line {reader.reader.line_num} is not CSV ({error})") from None
 
 
 def parquet_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
@@ -189,9 +189,9 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
                     documents += 1
                     yield document
         except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:  # pyarrow's errors are ValueErrors
-            raise RefusedError(f"{path} cannot be read as {kind} ({error})") from None
+            raise SourceError(f"{path} cannot be read as {kind} ({error})") from None
         except MemoryError:
-            raise RefusedError(
+            raise SourceError(
                 f"{path} cannot be read as {kind} (it does not fit into memory: a text, or a line, is read whole)"
             ) from None
     notes["left_out_without_text"] = columns.left_out_without_text
@@ -201,15 +201,15 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
         print(f"{columns.left_out_without_text:,} rows have no text and are left out", file=sys.stderr)
 
 
-def plan(spec: dict[str, Any]) -> Plan:
+def plan(spec: dict[str, Any]) -> CorpusPlan:
     wanted = spec.get("format")
     inputs = [(path, format_of(path, wanted)) for path in matched(spec["glob"])]
     columns = Columns.of(spec)
     if columns.label is not None and any(kind == "txt" for _, kind in inputs):
-        raise RefusedError('"label_column" is set, but a text file has no columns; its label is its name')
+        raise SourceError('"label_column" is set, but a text file has no columns; its label is its name')
     tables = any(kind in ("parquet", "arrow") or packing(path) == ".zst" for path, kind in inputs)
     notes: dict[str, Any] = {"input_files": len(inputs)}
-    return Plan(
+    return CorpusPlan(
         documents(inputs, columns, notes),
         documents_per_file=spec.get("documents_per_file", 1),
         libraries=("pyarrow",) if tables else (),

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from columns import Columns
-from shards import Document, Plan, RefusedError, run
+from shards import CorpusPlan, Document, SourceError, run
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
@@ -41,19 +41,19 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
     try:
         info = HfApi().repo_info(identifier, revision=revision, repo_type=kind)
     except errors.HFValidationError:
-        raise RefusedError(f'"id" is {identifier!r}; it has to look like org/name') from None
+        raise SourceError(f'"id" is {identifier!r}; it has to look like org/name') from None
     except errors.GatedRepoError:
-        raise RefusedError(
+        raise SourceError(
             f"{kind} {identifier!r} asks for consent on {endpoint()}; give it there, then set HF_TOKEN"
         ) from None
     except errors.RepositoryNotFoundError:
-        raise RefusedError(f"{kind} {identifier!r} is not on {endpoint()}, or needs a token (HF_TOKEN)") from None
+        raise SourceError(f"{kind} {identifier!r} is not on {endpoint()}, or needs a token (HF_TOKEN)") from None
     except errors.RevisionNotFoundError:
-        raise RefusedError(f"{kind} {identifier!r} has no revision {revision!r} on {endpoint()}") from None
+        raise SourceError(f"{kind} {identifier!r} has no revision {revision!r} on {endpoint()}") from None
     except errors.OfflineModeIsEnabled:
-        raise RefusedError(f"{kind} {identifier!r} is on the Hub, but HF_HUB_OFFLINE is set") from None
+        raise SourceError(f"{kind} {identifier!r} is on the Hub, but HF_HUB_OFFLINE is set") from None
     except Exception as error:  # depends on the HTTP library of the client's version
-        raise RefusedError(f"{endpoint()} does not answer for {kind} {identifier!r} ({reason(error)})") from None
+        raise SourceError(f"{endpoint()} does not answer for {kind} {identifier!r} ({reason(error)})") from None
     return str(info.sha)
 
 
@@ -71,7 +71,7 @@ def documents(
         except StopIteration:
             break
         except Exception as error:
-            raise RefusedError(f"{where} broke off after {count} documents ({reason(error)})") from None
+            raise SourceError(f"{where} broke off after {count} documents ({reason(error)})") from None
         if count == 0:
             columns.check(row, where)
         if names is not None and isinstance(number := row[columns.label], int) and 0 <= number < len(names):
@@ -81,11 +81,11 @@ def documents(
             count += 1
             yield document
     if wanted is not None and count < wanted:
-        raise RefusedError(f'"documents" is {wanted}; {where} has {count}')
+        raise SourceError(f'"documents" is {wanted}; {where} has {count}')
     notes["left_out_without_text"] = columns.left_out_without_text
 
 
-def plan(spec: dict[str, Any]) -> Plan:
+def plan(spec: dict[str, Any]) -> CorpusPlan:
     identifier, split = spec["id"], spec.get("split") or "train"
     wanted = spec.get("documents")
     columns = Columns.of(spec)
@@ -98,13 +98,13 @@ def plan(spec: dict[str, Any]) -> Plan:
     try:
         dataset = datasets.load_dataset(identifier, spec.get("config"), split=split, revision=commit, streaming=True)
     except Exception as error:
-        raise RefusedError(f"dataset {identifier!r} cannot be opened ({reason(error)})") from None
+        raise SourceError(f"dataset {identifier!r} cannot be opened ({reason(error)})") from None
     if dataset.column_names:
         columns.check(dataset.column_names, where)
         # Leave out images and audio, which would be downloaded and decoded.
         dataset = dataset.select_columns(columns.names())
     notes: dict[str, Any] = {"endpoint": endpoint(), "commit": commit}
-    return Plan(
+    return CorpusPlan(
         documents(dataset, columns, wanted, where, identifier, notes),
         documents_per_file=spec.get("documents_per_file", 1),
         libraries=("datasets", "huggingface_hub", "pyarrow"),

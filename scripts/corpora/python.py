@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from shards import Document, Plan, RefusedError, run
+from shards import CorpusPlan, Document, SourceError, run
 
 # Without installed packages, and without lib2to3, which exists only up to Python 3.12 and has invalid test files.
 LEFT_OUT = {"site-packages", "dist-packages", "lib2to3", "__pycache__"}
@@ -45,15 +45,15 @@ def documents(root: Path, notes: dict[str, Any]) -> Iterator[Document]:
             yield Document(text, name)
 
 
-def plan(spec: dict[str, Any]) -> Plan:
+def plan(spec: dict[str, Any]) -> CorpusPlan:
     root = Path(sysconfig.get_path("stdlib"))
     wanted = spec.get("documents")
     notes: dict[str, Any] = {}
     if wanted is not None:
         modules = sum(1 for _ in documents(root, {}))
         if wanted > modules:
-            raise RefusedError(f'"documents" is {wanted}; the standard library of this interpreter has {modules}')
-    return Plan(
+            raise SourceError(f'"documents" is {wanted}; the standard library of this interpreter has {modules}')
+    return CorpusPlan(
         islice(documents(root, notes), wanted),
         documents_per_file=spec.get("documents_per_file", 20),
         notes=notes,

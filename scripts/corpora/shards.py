@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 PROGRESS_EVERY_S = 5.0
 
 
-class RefusedError(Exception):
+class SourceError(Exception):
     """The input cannot be used. The message is one line: what is wrong, where, what would be right."""
 
 
@@ -40,7 +40,7 @@ class Document(NamedTuple):
 
 
 @dataclass
-class Plan:
+class CorpusPlan:
     """The result of a source: its documents as a stream, and how to divide them into files.
 
     `notes` goes into the manifest after the last document is read, so a source may fill it while it streams.
@@ -53,7 +53,7 @@ class Plan:
     expected: int | None = None
 
 
-def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
+def run(source: str, plan: Callable[[dict[str, Any]], CorpusPlan]) -> NoReturn:
     """The command line of a corpus program: `--name NAME --spec FILE --out FOLDER`.
 
     Exits with status 0, or with 2 and one line on stderr if the input cannot be used.
@@ -81,7 +81,7 @@ def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
     status = 0
     try:
         work()
-    except RefusedError as error:
+    except SourceError as error:
         print(f"{subject}: {' '.join(str(error).split())}", file=sys.stderr)
         status = 2
     except OSError as error:  # a full disk, a folder without write permission
@@ -98,16 +98,16 @@ def read_spec(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise RefusedError(f"--spec is no file with JSON ({error})") from None
+        raise SourceError(f"--spec is no file with JSON ({error})") from None
 
 
 def empty_folder(path: Path) -> Path:
     """The folder to fill, made if missing. Refuses one that is not empty."""
     if path.exists() and not path.is_dir():
-        raise RefusedError(f"{path} is a file; --out has to name a folder")
+        raise SourceError(f"{path} is a file; --out has to name a folder")
     path.mkdir(parents=True, exist_ok=True)
     if any(path.iterdir()):
-        raise RefusedError(f"{path} is not empty; `beyond-ram make --out DIR -- PROGRAM…` replaces a folder")
+        raise SourceError(f"{path} is not empty; `beyond-ram make --out DIR -- PROGRAM…` replaces a folder")
     return path
 
 
@@ -125,7 +125,7 @@ class _Shard:
         try:
             encoded = line.encode() + b"\n"
         except UnicodeEncodeError:
-            raise RefusedError(
+            raise SourceError(
                 f"a document of {document.label!r} holds half of a surrogate pair, which UTF-8 cannot say"
             ) from None
         self._handle.write(encoded)
@@ -139,7 +139,7 @@ class _Shard:
         return {"path": self.path, **self._counts, "sha256": self._digest.hexdigest()}
 
 
-def write_corpus(name: str, spec: dict[str, Any], plan: Plan, folder: Path) -> None:
+def write_corpus(name: str, spec: dict[str, Any], plan: CorpusPlan, folder: Path) -> None:
     """Write the documents of `plan`, then the manifest. Keeps one document in memory at a time."""
     (folder / "files").mkdir()
     files: list[dict[str, Any]] = []
@@ -154,7 +154,7 @@ def write_corpus(name: str, spec: dict[str, Any], plan: Plan, folder: Path) -> N
                 print(f"corpus {name}: {number + 1}{of} documents", file=sys.stderr, flush=True)
         files.append(shard.close())
     if not files:
-        raise RefusedError("the source holds no document")
+        raise SourceError("the source holds no document")
     manifest = {
         "name": name,
         "source": spec["source"],

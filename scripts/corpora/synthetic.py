@@ -17,7 +17,7 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from shards import Document, Plan, run
+from shards import CorpusPlan, Document, run
 
 ONSETS = [*"bcdfghjklmnprstvwz", "bl", "br", "ch", "dr", "fl", "gr", "pl", "pr", "qu", "sh", "st", "th", "tr"]
 VOWELS = [*"aeiou", "ai", "ea", "ou"]
@@ -54,7 +54,7 @@ def stretch(random: Random, words: list[str], blank: str) -> tuple[str, list[int
     return "".join(drawn), [0, *accumulate(map(len, drawn))]
 
 
-def plan(spec: dict[str, Any]) -> Plan:
+def plan(spec: dict[str, Any]) -> CorpusPlan:
     wanted, characters = spec["documents"], spec["document_characters"]
     low, high = characters if isinstance(characters, list) else (characters, characters)
     random = Random(spec.get("seed", 0))
@@ -75,7 +75,7 @@ def plan(spec: dict[str, Any]) -> Plan:
         for _ in range(wanted):
             yield Document(document(), "synthetic")
 
-    return Plan(documents(), documents_per_file=spec.get("documents_per_file", 1), expected=wanted)
+    return CorpusPlan(documents(), documents_per_file=spec.get("documents_per_file", 1), expected=wanted)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from shards import RefusedError, empty_folder, exit_with, read_spec, write_json
+from shards import SourceError, empty_folder, exit_with, read_spec, write_json
 
 SPECIAL = {
     "unk_token": "<unk>",
@@ -62,7 +62,7 @@ def read_manifest(corpus: Path) -> dict[str, Any]:
     try:
         return dict(json.loads((corpus / "manifest.json").read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise RefusedError(f"{corpus} is not a finished corpus ({error})") from None
+        raise SourceError(f"{corpus} is not a finished corpus ({error})") from None
 
 
 def pieces(corpus: Path, manifest: dict[str, Any]) -> Iterator[str]:
@@ -142,7 +142,7 @@ def copied(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Copy the tokenizer's files from a folder."""
     source = Path(spec["path"]).expanduser()
     if not source.is_dir():
-        raise RefusedError(f'"path" is {spec["path"]!r}; it has to be a folder with a tokenizer.json')
+        raise SourceError(f'"path" is {spec["path"]!r}; it has to be a folder with a tokenizer.json')
     return copy_files(source, folder, str(source))
 
 
@@ -158,7 +158,7 @@ def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         source = snapshot_download(identifier, revision=commit, allow_patterns=list(FILES))
     except Exception as error:
-        raise RefusedError(f"model {identifier!r} cannot be fetched from {endpoint()} ({reason(error)})") from None
+        raise SourceError(f"model {identifier!r} cannot be fetched from {endpoint()} ({reason(error)})") from None
     return {"endpoint": endpoint(), "commit": commit, **copy_files(Path(source), folder, f"model {identifier!r}")}
 
 
@@ -167,9 +167,9 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
     try:
         json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RefusedError(f"{where} has no tokenizer.json; save it with a fast tokenizer's save_pretrained") from None
+        raise SourceError(f"{where} has no tokenizer.json; save it with a fast tokenizer's save_pretrained") from None
     except (ValueError, RecursionError) as error:
-        raise RefusedError(f"tokenizer.json of {where} is not JSON ({error})") from None
+        raise SourceError(f"tokenizer.json of {where} is not JSON ({error})") from None
     for path in sorted({path for pattern in FILES for path in source.glob(pattern)}):
         # The Hub's cache consists of links.
         shutil.copyfile(path.resolve(), folder / path.name)

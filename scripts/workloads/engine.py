@@ -71,7 +71,8 @@ def tokenize(args, chosen, result, packages):
     out = args.work_dir / "cache" / "engine"
     flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]
     flags += [f"--workers={args.num_proc}"] if args.num_proc else []
-    run.Run = reporting(run.Run, f"engine, tokenizers {tokenizers.__version__}", bytes_in, bytes_of_files)
+    encoder = f"engine, tokenizers {tokenizers.__version__}"
+    run.TokenizeRun = reporting(run.TokenizeRun, encoder, bytes_in, bytes_of_files)
     status = run.main([*flags, "--", *map(str, files)])
     if status:
         sys.exit(status)

@@ -264,11 +264,11 @@ def load(args):
     events.phase("import")
     import loaders.how as how_module
     import torch
-    from rows import Rows
+    from rows import MappedRows
 
     if args.torch_threads:
         torch.set_num_threads(args.torch_threads)
-    rows = Rows(args.tokens_dir) if args.tokens_dir else None
+    rows = MappedRows(args.tokens_dir) if args.tokens_dir else None
     module = module_of(args)
     folder = args.data or args.tokens_dir / module.FORMAT
     events.imported(LIBRARIES)

@@ -8,7 +8,7 @@ HALF = 1 << 15
 LABELS = 1000
 
 
-class Rows:
+class MappedRows:
     """`ids` [rows, width] int32 and `labels` [rows] int64, mapped; `sums` [rows] int64 on request."""
 
     def __init__(self, folder):

@@ -83,7 +83,7 @@ class Tokenizing:
             self.tokenizer = pickle.loads(pickle.dumps(self.tokenizer))
 
 
-class Reading:
+class RowReading:
     """A dataset of the corpus, read row by row."""
 
     def __init__(self, args, files):
@@ -145,7 +145,7 @@ def work(args):
     if len(chosen) < args.num_files:
         sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     files = [str(args.corpus / entry["path"]) for entry in chosen]
-    subject = (Reading if args.subject == "dataset" else Tokenizing)(args, files)
+    subject = (RowReading if args.subject == "dataset" else Tokenizing)(args, files)
     units = 0
     for epoch in range(args.epochs):
         events.phase(f"epoch {epoch}")

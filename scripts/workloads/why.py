@@ -153,7 +153,7 @@ def modules():
 # Places that may hold something.
 
 
-class Place:
+class HoldingPlace:
     """A place that may hold something: its name, what it is, how to read it and how to empty it. It holds nothing."""
 
     def __init__(self, name, kind, get, empty, leaf=False):
@@ -161,7 +161,7 @@ class Place:
 
 
 def entry(names, key, name, kind):
-    return Place(name, kind, lambda: names.get(key), lambda: names.pop(key, None))
+    return HoldingPlace(name, kind, lambda: names.get(key), lambda: names.pop(key, None))
 
 
 def local(frame, key, owner):
@@ -170,7 +170,9 @@ def local(frame, key, owner):
         if sys.version_info < (3, 13):  # until then it is a copy
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
 
-    return Place(f"{frame.f_code.co_name}.{key}", f"local variable of {owner}", lambda: frame.f_locals.get(key), empty)
+    return HoldingPlace(
+        f"{frame.f_code.co_name}.{key}", f"local variable of {owner}", lambda: frame.f_locals.get(key), empty
+    )
 
 
 def cell(holder, key, name):
@@ -180,7 +182,7 @@ def cell(holder, key, name):
         except ValueError:  # empty
             return None
 
-    return Place(f"{name}.{key}", "closure variable", get, lambda: setattr(holder, "cell_contents", None))
+    return HoldingPlace(f"{name}.{key}", "closure variable", get, lambda: setattr(holder, "cell_contents", None))
 
 
 def default(function, index, name):
@@ -189,7 +191,7 @@ def default(function, index, name):
         function.__defaults__ = (*values[:index], None, *values[index + 1 :])
 
     key = function.__code__.co_varnames[function.__code__.co_argcount - len(function.__defaults__) + index]
-    return Place(f"{name}.{key}", "default argument", lambda: function.__defaults__[index], empty)
+    return HoldingPlace(f"{name}.{key}", "default argument", lambda: function.__defaults__[index], empty)
 
 
 def is_cache(value):
@@ -207,7 +209,7 @@ def inside(value, name, own):
     if not own(getattr(value if defines(value) else kind, "__module__", None)):
         return []
     if is_cache(value):
-        return [Place(name, "lru_cache", lambda: value, value.cache_clear, leaf=True)]
+        return [HoldingPlace(name, "lru_cache", lambda: value, value.cache_clear, leaf=True)]
     if kind is types.FunctionType:
         cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
         places = [cell(holder, key, name) for key, holder in cells]
@@ -215,7 +217,7 @@ def inside(value, name, own):
         return places + [entry(value.__dict__, key, f"{name}.{key}", "function attribute") for key in value.__dict__]
     if issubclass(kind, type):
         names = [key for key in vars(value) if not key.startswith("__")]
-        return [Place(f"{name}.{key}", "class attribute", lambda key=key: vars(value).get(key),
+        return [HoldingPlace(f"{name}.{key}", "class attribute", lambda key=key: vars(value).get(key),
                       lambda key=key: type.__setattr__(value, key, None)) for key in names]  # fmt: skip
     if issubclass(type(names := getattr(value, "__dict__", None)), dict):
         return [entry(names, key, f"{name}.{key}", "attribute") for key in names]
@@ -229,7 +231,7 @@ def of_script(module):
 # Steps.
 
 
-class Ladder:
+class ReleaseSteps:
     """The steps of the release, each with what it gave back."""
 
     def __init__(self, path):
@@ -429,7 +431,7 @@ def frames(frame, owner, cells=True):
 def context():
     """The variables of the context that the script ran in."""
     variables = list(sys.modules["contextvars"].copy_context()) if "contextvars" in sys.modules else []
-    return [Place(one.name, "context variable", one.get, lambda one=one: one.set(None)) for one in variables]
+    return [HoldingPlace(one.name, "context variable", one.get, lambda one=one: one.set(None)) for one in variables]
 
 
 def standard(path):
@@ -457,7 +459,7 @@ def caches():
     for wrapper in wrappers:
         if wrapper.cache_info().currsize:
             name = f"{wrapper.__module__}.{getattr(wrapper, '__qualname__', '?')}".removeprefix("__main__.")
-            yield Place(name, "lru_cache", lambda wrapper=wrapper: wrapper, wrapper.cache_clear, leaf=True)
+            yield HoldingPlace(name, "lru_cache", lambda wrapper=wrapper: wrapper, wrapper.cache_clear, leaf=True)
 
 
 def globals_of_libraries():
@@ -671,12 +673,12 @@ def of_kind(kinds, nodes):
     return any(isinstance(one, kinds) for one in nodes)
 
 
-class Run:
+class ScriptRun:
     """A run of a script, and what is done at its end."""
 
     def __init__(self, path, sites=None):
         self.sites = sites
-        self.ladder, self.process, self.imports = Ladder(path), os.getpid(), Imports()
+        self.ladder, self.process, self.imports = ReleaseSteps(path), os.getpid(), Imports()
         self.status, self.below, self.function = 0, None, ""
 
     def function_ends(self):
@@ -751,7 +753,7 @@ class Run:
         for key in own:
             by_value[id(names[key])].append(key)
         return [
-            Place(
+            HoldingPlace(
                 " = ".join(keys),
                 "name",
                 lambda key=keys[0]: names.get(key),
@@ -765,7 +767,7 @@ def main(words):
     work, path, arguments, flags = script.read(words)
     result = os.path.abspath(os.path.join(work, RESULT))
     path = script.enter(work, path, "--apart" in flags)
-    run = Run(result, Sites(f"{result}.memray") if "--memray" in flags else None)
+    run = ScriptRun(result, Sites(f"{result}.memray") if "--memray" in flags else None)
     run.main(path, arguments)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -9,9 +9,9 @@ import events
 
 
 def write(args):
-    from rows import Rows
+    from rows import MappedRows
 
-    module, rows = importlib.import_module(f"formats.{args.format}"), Rows(args.tokens_dir)
+    module, rows = importlib.import_module(f"formats.{args.format}"), MappedRows(args.tokens_dir)
     args.out.mkdir(exist_ok=True)
     events.imported([])
     began, cpu_s = time.monotonic(), time.process_time()

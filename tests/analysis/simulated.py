@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from beyond_ram.analysis.decide import ALPHA, Question, Side, _with_p_values, decide, differences
+from beyond_ram.analysis.decide import ALPHA, Question, SideValues, _with_p_values, decide, differences
 from beyond_ram.analysis.growth import judged
 from beyond_ram.analysis.noise import NO_SPREAD, Noise, Spread, spreads_of
 from beyond_ram.analysis.results import Family
@@ -74,7 +74,7 @@ def sizes() -> list[int]:
     return [n for n in (2, 3, 4, 6, 8) if 2 * n <= len(noise()[0][1])]
 
 
-def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[str, Side, Side]]:
+def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[str, SideValues, SideValues]]:
     """Two sides of n repeats for each cell and metric. Only permuted labels separate them, so nothing differs.
 
     Blocked sides pair neighbours in time and permute labels within pairs. All cells use the same pairs.
@@ -86,10 +86,10 @@ def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[
         if blocked:
             flips = rng.integers(2, size=n)
             first, second = tuple(values[at + flips]), tuple(values[at + 1 - flips])
-            yield metric, Side(first, blocks, starts, ends), Side(second, blocks, starts, ends)
+            yield metric, SideValues(first, blocks, starts, ends), SideValues(second, blocks, starts, ends)
         else:
             chosen = rng.permutation(values)[: 2 * n]
-            yield metric, Side(tuple(chosen[:n])), Side(tuple(chosen[n:]))
+            yield metric, SideValues(tuple(chosen[:n])), SideValues(tuple(chosen[n:]))
 
 
 def corrected(questions: list[Question]) -> list[float]:
@@ -136,7 +136,9 @@ def detected_shares(
         questions = []
         for i, (metric, (first, second)) in enumerate(pairs):
             factor = 1 + effect if i == planted else 1.0
-            more = Side(tuple(factor * v for v in second.values), second.repeats, second.started_at, second.ended_at)
+            more = SideValues(
+                tuple(factor * v for v in second.values), second.repeats, second.started_at, second.ended_at
+            )
             questions.append(Question(first, more, metric))
         hits.setdefault(pairs[planted][0], []).append(
             corrected(questions)[planted] < ALPHA and decide(questions)[planted].result in DIFFERENT

@@ -11,7 +11,7 @@ from scipy import stats
 
 from beyond_ram.analysis.decide import (
     Question,
-    Side,
+    SideValues,
     decide,
     differences,
     geometric,
@@ -38,13 +38,13 @@ SIDES = st.integers(2, 6).flatmap(lambda n: st.tuples(*[st.lists(SIZE, min_size=
 OPPOSITE = {"better": "worse", "worse": "better"}
 
 
-def plain(*values: float) -> Side:
-    return Side(tuple(map(float, values)))
+def plain(*values: float) -> SideValues:
+    return SideValues(tuple(map(float, values)))
 
 
-def at(values: list[float], starts: list[float], took: float = 1.0) -> Side:
+def at(values: list[float], starts: list[float], took: float = 1.0) -> SideValues:
     """Repeats 1, 2, … that began at these times."""
-    return Side(tuple(values), tuple(range(1, len(values) + 1)), tuple(starts), tuple(t + took for t in starts))
+    return SideValues(tuple(values), tuple(range(1, len(values) + 1)), tuple(starts), tuple(t + took for t in starts))
 
 
 def test_single_comparison_is_the_paired_t_test_on_logarithms() -> None:
@@ -88,10 +88,10 @@ def test_only_alternating_runs_are_paired() -> None:
 
 
 def test_runs_a_night_apart_are_two_sessions() -> None:
-    hour, first = 3600.0, Side((1.0,), (1,), (0.0,), (3600.0,))
+    hour, first = 3600.0, SideValues((1.0,), (1,), (0.0,), (3600.0,))
     for gap, same in ((5 * hour, True), (7 * hour, False)):
         start = hour + gap
-        assert one_session(first, Side((1.0,), (1,), (start,), (start + hour,))) is same
+        assert one_session(first, SideValues((1.0,), (1,), (start,), (start + hour,))) is same
 
 
 def test_pairing_removes_what_a_block_shares() -> None:

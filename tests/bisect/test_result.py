@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from beyond_ram.bisect.ladder import Bisection
-from beyond_ram.bisect.result import Result, moved
+from beyond_ram.bisect.result import SearchResult, moved
 from beyond_ram.cli.script_options import question_of
-from beyond_ram.decisions.rule import Metric
+from beyond_ram.decisions.rule import MetricRule
 from beyond_ram.measure.campaign import Campaign
 from beyond_ram.measure.plan import Member, Run
 from beyond_ram.measure.screen import OUTCOME, Interval, Step
@@ -21,15 +21,15 @@ RELEASES: Any = SimpleNamespace(
 )  # fmt: skip
 
 
-def result(folder: Path, runs: list[Run], **more: Any) -> Result:
+def result(folder: Path, runs: list[Run], **more: Any) -> SearchResult:
     """The result of a search over two releases, whose runs are these."""
     campaign = Campaign(folder, 1, runs=runs)
     ladder: Any = SimpleNamespace(releases=RELEASES, notes=[], budget_s=60, campaign=campaign, locks={},
                                   never_imported=False, **more)  # fmt: skip
-    metrics = {"end_kept_bytes": Metric(), "peak_kept_bytes": Metric()}
+    metrics = {"end_kept_bytes": MetricRule(), "peak_kept_bytes": MetricRule()}
     search = Search("mem.py", ["1", "2"], metrics, frozenset(), 1, (OUTCOME,))
     search.next(runs)
-    return Result(Bisection(search, RELEASES), ladder, tuple(metrics))
+    return SearchResult(Bisection(search, RELEASES), ladder, tuple(metrics))
 
 
 def runs_of(**values: tuple[float, float]) -> list[Run]:

@@ -10,7 +10,7 @@ import pytest
 from beyond_ram.cli import main
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.factors import plan
-from beyond_ram.fit.runs import Runs
+from beyond_ram.fit.runs import FitRuns
 
 from ..conftest import ROOT
 
@@ -65,7 +65,7 @@ def test_confirm_runs_the_choice_under_its_limit(leak: tuple[Path, int, dict[str
 @pytest.mark.slow
 def test_run_under_a_larger_limit_does_not_confirm_a_smaller_one(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import time; kept = bytearray(60_000_000); time.sleep({n} / 10)"]
-    runs = Runs(plan(command, ["n=2,3"], []), tmp_path)
+    runs = FitRuns(plan(command, ["n=2,3"], []), tmp_path)
     assert runs.limited(Point((2,), None), 100 << 20).outcome == "completed"
     assert runs.limited(Point((2,), None), 40 << 20).outcome == "killed_at_limit"
 

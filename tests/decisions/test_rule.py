@@ -10,7 +10,7 @@ from beyond_ram.decisions.rule import (
     LOOKS,
     Array,
     Decision,
-    Metric,
+    MetricRule,
     Series,
     fewest_for,
     interval,
@@ -20,17 +20,17 @@ from beyond_ram.decisions.rule import (
     turns,
 )
 
-MEMORY, FAILURES = Metric(), Metric(failures=True)
+MEMORY, FAILURES = MetricRule(), MetricRule(failures=True)
 
 
-def decide(baseline: Array, candidate: Array, *metrics: Metric, fewest: int = LOOKS[0]) -> list[Decision]:
+def decide(baseline: Array, candidate: Array, *metrics: MetricRule, fewest: int = LOOKS[0]) -> list[Decision]:
     """The decisions at the last look, of every look at the readings."""
     series = Series(metrics or (MEMORY,), fewest)
     a, b = (np.asarray(side, float).reshape(len(side), -1) for side in (baseline, candidate))
     return [series.look(a[:n], b[:n]) for n in LOOKS if n <= len(a)][-1]
 
 
-def result(baseline: Array, candidate: Array, *metrics: Metric, fewest: int = LOOKS[0]) -> str:
+def result(baseline: Array, candidate: Array, *metrics: MetricRule, fewest: int = LOOKS[0]) -> str:
     return decide(baseline, candidate, *metrics, fewest=fewest)[0].result
 
 
@@ -41,7 +41,7 @@ def noisy(seed: int, n: int, middle: float = 100.0, sd: float = 0.05) -> Array:
 @pytest.mark.parametrize("seed", range(5))
 def test_one_look_is_the_permutation_test_of_scipy(seed: int) -> None:
     a, b = noisy(seed, 4), noisy(seed + 100, 4, 104)
-    values = statistic(np.r_[a, b], Metric(share=1e-9))
+    values = statistic(np.r_[a, b], MetricRule(share=1e-9))
     ours = np.mean(values >= values[0] - 1e-9)
     theirs = permutation_test((a, b), lambda x, y: np.mean(y) - np.mean(x), alternative="greater", n_resamples=np.inf)
     assert len(values) == 70
@@ -66,12 +66,12 @@ def test_sides_swapped_swap_better_and_worse(seed: int, factor: float) -> None:
     other = {"worse": "better", "better": "worse"}
     said = result(a, b)
     assert result(b, a) == other.get(said, said)
-    assert result(a, b, Metric("higher")) == other.get(said, said)
+    assert result(a, b, MetricRule("higher")) == other.get(said, said)
 
 
 def test_a_metric_without_a_better_direction_is_worse_both_ways() -> None:
     for change in (0.5, 2):
-        assert result(noisy(1, 4, sd=0), noisy(1, 4, 100 * change, 0), Metric("neither")) == "worse"
+        assert result(noisy(1, 4, sd=0), noisy(1, 4, 100 * change, 0), MetricRule("neither")) == "worse"
 
 
 def test_three_percent_between_constants_takes_four_runs_and_never_fewer() -> None:
@@ -82,17 +82,18 @@ def test_three_percent_between_constants_takes_four_runs_and_never_fewer() -> No
 
 
 @pytest.mark.parametrize(("metric", "said"), [
-    (Metric(floor=8.0), "same"), (Metric(share=0.1), "same"), (Metric(floor=2.0), "worse"), (MEMORY, "worse"),
+    (MetricRule(floor=8.0), "same"), (MetricRule(share=0.1), "same"), (MetricRule(floor=2.0), "worse"),
+    (MEMORY, "worse"),
 ])  # fmt: skip
-def test_change_below_the_floor_or_the_share_is_none(metric: Metric, said: str) -> None:
+def test_change_below_the_floor_or_the_share_is_none(metric: MetricRule, said: str) -> None:
     assert result(noisy(1, 8, sd=0.001), noisy(2, 8, 105, 0.001), metric) == said
 
 
 def test_floor_holds_for_zero_and_negative_readings() -> None:
     a = np.array([-1.0, 0, 2, 1])
-    assert result(a, a + 3, Metric(floor=8.0)) == "same"
-    assert result(a, a + 30, Metric(floor=8.0)) == "worse"
-    assert Metric(floor=8.0).reading(float(Metric(floor=8.0).scaled(np.array(-3e4)))) == pytest.approx(-3e4)
+    assert result(a, a + 3, MetricRule(floor=8.0)) == "same"
+    assert result(a, a + 30, MetricRule(floor=8.0)) == "worse"
+    assert MetricRule(floor=8.0).reading(float(MetricRule(floor=8.0).scaled(np.array(-3e4)))) == pytest.approx(-3e4)
 
 
 def test_missing_readings() -> None:
@@ -113,7 +114,7 @@ def test_failing_candidate_is_worse_and_both_failing_is_the_same() -> None:
 
 
 def test_clocks_are_tested_apart() -> None:
-    clock = Metric(decides=False)
+    clock = MetricRule(decides=False)
     a = np.column_stack([noisy(1, 4, sd=0.001), noisy(3, 4, sd=0.5)])
     b = np.column_stack([noisy(2, 4, sd=0.001), noisy(4, 4, sd=0.5)])
     series = Series((MEMORY, clock))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.decide import Question, Side, decide
+from beyond_ram.analysis.decide import Question, SideValues, decide
 from beyond_ram.analysis.noise import Spread
 from beyond_ram.report.sections import sessions
 
@@ -81,10 +81,10 @@ def test_intervals_cover_other_sessions_once_the_spread_is_known() -> None:
     assert covered(0.1, learned) > 0.9
 
 
-def sides(gap_s: float) -> tuple[Side, Side]:
-    first = Side((1.00, 1.01, 1.02), (1, 2, 3), (0.0, 10.0, 20.0), (1.0, 11.0, 21.0))
+def sides(gap_s: float) -> tuple[SideValues, SideValues]:
+    first = SideValues((1.00, 1.01, 1.02), (1, 2, 3), (0.0, 10.0, 20.0), (1.0, 11.0, 21.0))
     at = tuple(gap_s + 5.0 + 10 * i for i in range(3))
-    return first, Side((1.2, 1.21, 1.22), (1, 2, 3), at, tuple(one + 1 for one in at))
+    return first, SideValues((1.2, 1.21, 1.22), (1, 2, 3), at, tuple(one + 1 for one in at))
 
 
 def test_sides_of_two_sessions_have_the_spread_of_two_means() -> None:
@@ -96,7 +96,7 @@ def test_sides_of_two_sessions_have_the_spread_of_two_means() -> None:
 
 
 def test_larger_noise_within_a_session_hardly_changes() -> None:
-    noisy = (Side((1.0, 2.0, 1.5, 1.2)), Side((1.1, 1.9, 1.4, 1.3)))
+    noisy = (SideValues((1.0, 2.0, 1.5, 1.2)), SideValues((1.1, 1.9, 1.4, 1.3)))
     plain, wider = (
         decide([Question(*noisy, "rows_per_s", spread=one)])[0] for one in (Spread(), Spread(0.02, 8, 0.1, 8))
     )
@@ -104,7 +104,7 @@ def test_larger_noise_within_a_session_hardly_changes() -> None:
 
 
 def test_a_difference_of_small_values_has_the_spread_of_its_level() -> None:
-    sides_of = (Side((3e6, 3.1e6)), Side((2e6, 2.1e6)))
+    sides_of = (SideValues((3e6, 3.1e6)), SideValues((2e6, 2.1e6)))
     plain, wider = (
         decide([Question(*sides_of, "held_bytes", spread=one)])[0] for one in (Spread(), Spread(0.5, 50, 0.5, 50))
     )

@@ -15,8 +15,8 @@ import pandas as pd
 
 from beyond_ram.fit.answer import Answer, answer
 from beyond_ram.fit.design import Point
-from beyond_ram.fit.factors import Growth, Plan
-from beyond_ram.fit.runs import Run, Runs
+from beyond_ram.fit.factors import FactorPlan, InputGrowth
+from beyond_ram.fit.runs import FitRun, FitRuns
 
 VARIED = {"workers": (0, 2, 4)}
 FIRST, LARGEST, TIMES = 6_250, 100_000, 16
@@ -185,15 +185,15 @@ FAMILIES = (
 
 
 @dataclass
-class Drawn(Runs):
+class Drawn(FitRuns):
     """Runs that are drawn; those of a size take time in proportion to it."""
 
     kept: Kept = field(default=lambda rows, *setting: 0.0)
     noise: float = 0.0
     random: Random = field(default_factory=np.random.default_rng)
 
-    def made(self, point: Point, name: str) -> Run:
-        return Run(point, round(self.reading(point)), 0, 1 + (point.size or 0) / LARGEST * 10)
+    def made(self, point: Point, name: str) -> FitRun:
+        return FitRun(point, round(self.reading(point)), 0, 1 + (point.size or 0) / LARGEST * 10)
 
     def reading(self, point: Point) -> float:
         outlier = 1 + OUTLIER * (self.random.random() < OUTLIERS)
@@ -207,7 +207,7 @@ def fitted(family: Family, seed: int) -> tuple[Answer, list[float]]:
     """The answer for a program of a family, and what its settings keep at full size."""
     random = np.random.default_rng([seed, FAMILIES.index(family)])
     target = TIMES * LARGEST
-    plan = Plan(("true",), family.varied, Growth("rows", round(FIRST * random.uniform(0.7, 1)), target))
+    plan = FactorPlan(("true",), family.varied, InputGrowth("rows", round(FIRST * random.uniform(0.7, 1)), target))
     runs = Drawn(plan, Path("unused"), kept=family.program(random), noise=_noise(random), random=random)
     result = answer(runs, 1 << 40, 600, LARGEST)
     return result, [runs.reading(Point(line.setting, target)) for line in result.lines]

@@ -18,7 +18,7 @@ import pandas as pd
 from beyond_ram import files
 from beyond_ram.fit import factors
 from beyond_ram.fit.design import Point
-from beyond_ram.fit.runs import Runs
+from beyond_ram.fit.runs import FitRuns
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMES = 8
@@ -62,7 +62,7 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
     if not (out / "fit.json").exists():
         raise RuntimeError(f"{name}: {done.stderr[-500:]}")
     fit = json.loads((out / "fit.json").read_text())
-    full = Runs(plan, folder / "full" / name, lambda line: print(f"{name}, {line}", flush=True))
+    full = FitRuns(plan, folder / "full" / name, lambda line: print(f"{name}, {line}", flush=True))
     lines = []
     for setting in fit["settings"]:
         setting_values = tuple(setting[factor] for factor in plan.varied)

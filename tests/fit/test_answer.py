@@ -9,18 +9,21 @@ import pytest
 
 from beyond_ram.advice import MIB
 from beyond_ram.fit import answer, design
-from beyond_ram.fit.answer import Answer, Line, _lines
+from beyond_ram.fit.answer import Answer, AnswerLine, _lines
 from beyond_ram.fit.design import Point
-from beyond_ram.fit.factors import Growth, Plan
+from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.model import Prediction
-from beyond_ram.fit.runs import Run, RunError, Runs
+from beyond_ram.fit.runs import FitRun, FitRuns, RunError
 
 
-def line(budget_mib: int, mapped_mib: int) -> Line:
+def line(budget_mib: int, mapped_mib: int) -> AnswerLine:
     """Return the line of a setting that keeps 99 to 101 MiB."""
     kept = Prediction(100 * MIB, 99 * MIB, 101 * MIB)
     model = SimpleNamespace(predict=lambda setting, size: kept, number=lambda setting, size: kept)
-    plan, run = Plan(("true", "{n}"), {"n": (1,)}, None), Run(Point((1,), None), 100 * MIB, mapped_mib * MIB, 1.0)
+    plan, run = (
+        FactorPlan(("true", "{n}"), {"n": (1,)}, None),
+        FitRun(Point((1,), None), 100 * MIB, mapped_mib * MIB, 1.0),
+    )
     (only,) = _lines(plan, budget_mib * MIB, model, model, None, [run])  # type: ignore[arg-type]
     return only
 
@@ -39,15 +42,15 @@ def test_fits_compares_request_and_lower_bound_with_the_budget() -> None:
 def fit(kept_mb: Callable[[int, int, int], float], out: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
     """Return the answer from 100 to 800 rows for 6,400, of a program that keeps this much by rows, width and repeat."""
 
-    def made(self: Runs, point: Point, name: str) -> Run:
+    def made(self: FitRuns, point: Point, name: str) -> FitRun:
         kept = kept_mb(point.size or 0, *point.setting, point.repeat)
         if not kept:
             raise RunError(f"{name}: the program ended with exit status 1")
-        return Run(point, int(1e6 * kept), 0, 0.1)
+        return FitRun(point, int(1e6 * kept), 0, 0.1)
 
-    monkeypatch.setattr(Runs, "made", made)
-    plan = Plan(("true", "{width}", "{rows}"), {"width": (1, 2)}, Growth("rows", 100, 6400))
-    return answer.answer(Runs(plan, out), 10**12, 600, 800)
+    monkeypatch.setattr(FitRuns, "made", made)
+    plan = FactorPlan(("true", "{width}", "{rows}"), {"width": (1, 2)}, InputGrowth("rows", 100, 6400))
+    return answer.answer(FitRuns(plan, out), 10**12, 600, 800)
 
 
 def linear(rows: int, width: int, repeat: int) -> float:
@@ -55,8 +58,8 @@ def linear(rows: int, width: int, repeat: int) -> float:
 
 
 def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Runs, "made", lambda self, point, name: Run(point, 10**7, 0, 1.0))
-    runs = Runs(Plan(("true", "{n}"), {"n": tuple(range(3000))}, None), tmp_path)
+    monkeypatch.setattr(FitRuns, "made", lambda self, point, name: FitRun(point, 10**7, 0, 1.0))
+    runs = FitRuns(FactorPlan(("true", "{n}"), {"n": tuple(range(3000))}, None), tmp_path)
     with pytest.raises(RunError, match=r"3,001 runs would take 50 min, not 60 s: .* --budget 51"):
         answer.answer(runs, 10**12, 60, None)
     assert len(runs.done) == 1

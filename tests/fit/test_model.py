@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.fit.design import points
 from beyond_ram.fit.factors import Setting
-from beyond_ram.fit.model import LEVEL, Model, Prediction, Reading
+from beyond_ram.fit.model import LEVEL, FitReading, Model, Prediction
 
 VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
 NAMES = list(VARIED)
@@ -36,12 +36,12 @@ def squared(workers: int, batch: int, rows: float) -> float:
     return 100e6 + 0.004 * rows**2 + 10e6 * workers
 
 
-def readings(kept: Kept, seed: int) -> list[Reading]:
+def readings(kept: Kept, seed: int) -> list[FitReading]:
     noise = np.random.default_rng(seed)
 
-    def reading(setting: Setting, size: int | None) -> Reading:
+    def reading(setting: Setting, size: int | None) -> FitReading:
         assert size
-        return Reading(setting, size, kept(*setting, size) * (1 + NOISE * noise.standard_normal()))
+        return FitReading(setting, size, kept(*setting, size) * (1 + NOISE * noise.standard_normal()))
 
     small = [reading(point.setting, point.size) for point in points(VARIED, SMALL)]
     return [*small, reading((2, 64), TARGET // TIMES)]
@@ -104,7 +104,7 @@ def test_bent_growth_is_not_predicted(exponent: float, upwards: bool) -> None:
 
 def test_step_is_no_bend() -> None:
     steps = {1e5: 1e8, 2e5: 2e8, 4e5: 8e8, 8e5: 12e8}
-    model = Model([], [Reading((), size, value) for size, value in steps.items() for _ in range(3)])
+    model = Model([], [FitReading((), size, value) for size, value in steps.items() for _ in range(3)])
     assert model.doubt()
     assert not model.bends_upwards
 
@@ -117,9 +117,9 @@ def test_shares_name_the_growing_parts() -> None:
 
 
 def test_falling_memory_is_a_doubt() -> None:
-    rising = [Reading((0,), size, 1e8 + 100 * size) for size in (1e5, 2e5, 4e5)]
+    rising = [FitReading((0,), size, 1e8 + 100 * size) for size in (1e5, 2e5, 4e5)]
     assert Model(["n"], rising).doubt() is None
-    assert "400,000" in str(Model(["n"], [*rising[:2], Reading((0,), 4e5, 6e7)]).doubt())
+    assert "400,000" in str(Model(["n"], [*rising[:2], FitReading((0,), 4e5, 6e7)]).doubt())
 
 
 def test_time_may_fall_with_workers() -> None:
@@ -128,7 +128,7 @@ def test_time_may_fall_with_workers() -> None:
 
     varied = {"workers": (1, 2, 4, 8)}
     runs = [
-        Reading(point.setting, point.size or 0, seconds(point.setting, point.size or 0))
+        FitReading(point.setting, point.size or 0, seconds(point.setting, point.size or 0))
         for point in points(varied, [1000 * 100, 200_000, 400_000])
     ]
     model = Model(["workers"], runs, shrinks=True)
@@ -137,10 +137,10 @@ def test_time_may_fall_with_workers() -> None:
 
 
 def test_model_accepts_one_reading() -> None:
-    model = Model(["workers"], [Reading((0,), 1, 1e8)])
+    model = Model(["workers"], [FitReading((0,), 1, 1e8)])
     assert model.predict((0,), 1).holds(1e8)
 
 
 def test_three_sizes_are_enough_without_factors(sizes: Sequence[float] = (1e4, 2e4, 4e4)) -> None:
-    model = Model([], [Reading((), size, 5e7 + 1_000 * size) for size in sizes])
+    model = Model([], [FitReading((), size, 5e7 + 1_000 * size) for size in sizes])
     assert model.predict((), 3.2e5).holds(5e7 + 1_000 * 3.2e5)

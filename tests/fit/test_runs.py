@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.factors import plan
-from beyond_ram.fit.runs import Runs, _kept
+from beyond_ram.fit.runs import FitRuns, _kept
 from beyond_ram.mask_secrets import in_command
 from beyond_ram.run_files import RUN_FILES
 
@@ -34,7 +34,7 @@ def test_run_of_a_program_that_was_edited_is_not_used_again(tmp_path: Path) -> N
     made = plan([sys.executable, str(program), "{n}"], ["n=1,2"], [])
 
     def kept(again: int) -> int:
-        runs = Runs(made, tmp_path / "out")
+        runs = FitRuns(made, tmp_path / "out")
         run = runs.get(Point((1,), None))
         assert runs.used_again == again
         return run.kept_bytes

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from beyond_ram.cli import gate as cli_gate
 from beyond_ram.experiment import Cell
-from beyond_ram.gate.schedule import Runs
+from beyond_ram.gate.schedule import GateRuns
 from beyond_ram.gate.sides import SIDES
 from beyond_ram.gate.verdict import Gate
 from beyond_ram.gate.wheels import Requirement
@@ -56,7 +56,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     sides: Any = {("base", side): SimpleNamespace(stack=f"base.{side}", python="x", lock="y") for side in SIDES}
     cells, campaign = [Cell("cell", (("stack", "base"),), 1)], Campaign(tmp_path, 1)
     config: Any = _Config(results=str(tmp_path / "results"))
-    runs = Runs(config, cells, sides, campaign, 60.0)
+    runs = GateRuns(config, cells, sides, campaign, 60.0)
     made = [runs.once(Member("cell", side), repeat, "round") for repeat in (1, 2, 3) for side in SIDES]
     table = runs.table(made)
     same = table.assign(experiment="other", outcome="completed", completed_work=True, run_failed=0.0, reason="")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.gate.sides import Side, apart, both, locked
+from beyond_ram.gate.sides import BuiltSide, apart, both, locked
 from beyond_ram.gate.wheels import Requirement, requirement
 from beyond_ram.stacks.differences import differences, pins
 from beyond_ram.stacks.locks import StackError
@@ -79,6 +79,6 @@ def test_other_differences_of_the_sides_are_listed(tmp_path: Path) -> None:
     sides = []
     for name, text in (("a", "one==1\ntwo==1\nthree==1\n"), ("b", "one==2\ntwo==2\nfour==1\n")):
         (tmp_path / name).write_text(text)
-        sides.append(Side(name, tmp_path / name, "python", None))
+        sides.append(BuiltSide(name, tmp_path / name, "python", None))
     requirements = [Requirement("one==2", "one", "one==2")]
     assert apart(*sides, requirements) == "four none to 1, three 1 to none, two 1 to 2"

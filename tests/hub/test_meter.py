@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.hub import Conditions, Hub
 from beyond_ram.hub import meter as meters
-from beyond_ram.hub.meter import Meter
+from beyond_ram.hub.meter import AnswerMeter
 
 from .test_conditions import FILE, get, root
 
@@ -30,7 +30,7 @@ class Clock:
 def test_time_of_simultaneous_answers_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(meters, "time", clock)
-    meter = Meter()
+    meter = AnswerMeter()
     clock.now += 5  # no request
     meter.begin()
     clock.now += 1

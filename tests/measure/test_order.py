@@ -2,13 +2,13 @@
 
 import itertools
 
-from beyond_ram.measure.order import Block, fitting, order
+from beyond_ram.measure.order import ComparedMembers, fitting, order
 
-BLOCKS = [Block(name, (f"{name}1", f"{name}2", f"{name}3")) for name in "abcdefgh"]
+BLOCKS = [ComparedMembers(name, (f"{name}1", f"{name}2", f"{name}3")) for name in "abcdefgh"]
 
 
 def test_a_round_has_every_member_once_and_blocks_in_one_piece() -> None:
-    runs = order([*BLOCKS, Block("shared", ("a1", "c2"))], 1, seed=5)
+    runs = order([*BLOCKS, ComparedMembers("shared", ("a1", "c2"))], 1, seed=5)
     assert sorted(runs) == sorted(member for block in BLOCKS for member in block.members)
     names = [member[0] for member in order(BLOCKS, 1, seed=5)]
     assert sum(before != after for before, after in itertools.pairwise(names)) == len(BLOCKS) - 1
@@ -35,7 +35,11 @@ def test_an_even_repeat_reverses_each_block() -> None:
 
 
 def test_fitting_blocks_are_in_order_and_shared_members_cost_once() -> None:
-    blocks = [Block("first", ("x", "y")), Block("large", ("z", "y")), Block("last", ("x", "v"))]
+    blocks = [
+        ComparedMembers("first", ("x", "y")),
+        ComparedMembers("large", ("z", "y")),
+        ComparedMembers("last", ("x", "v")),
+    ]
     cost = {"x": 3.0, "y": 3.0, "z": 30.0, "v": 2.0}
     assert [block.name for block in fitting(blocks, cost.__getitem__, 8.0)] == ["first", "last"]
     assert [block.name for block in fitting(blocks, cost.__getitem__, 7.9)] == ["first"]

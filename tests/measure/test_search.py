@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.decisions.rule import LOOKS, Metric
+from beyond_ram.decisions.rule import LOOKS, MetricRule
 from beyond_ram.measure.plan import COMPLETED, NOT_INSTALLABLE, Member, Run
 from beyond_ram.measure.screen import ANSWER, OUTCOME
 from beyond_ram.measure.search import RUNS, Search
 from beyond_ram.measure.simulate import Searched, search_rates, searches
 
 MB = 1e6
-METRICS = {"kept": Metric(floor=8 * MB), "wall": Metric(share=0.04, floor=0.2)}
+METRICS = {"kept": MetricRule(floor=8 * MB), "wall": MetricRule(share=0.04, floor=0.2)}
 Of = Callable[[int], Any]
 
 

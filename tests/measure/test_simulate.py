@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.measure.simulate import Case, cases, rates
+from beyond_ram.measure.simulate import Scenario, cases, rates
 
 CASES = {f"{case.kind}: {case.name}": case for case in cases()}
 NULLS = ["Gauss 5 %", "two levels, p = 0.5", "period of 4 runs", "carries state", "fails by chance, p = 0.5"]
@@ -29,7 +29,7 @@ def test_changes_are_found(name: str, found: float, runs: float) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES.values() if case.kind == "same"][:5], ids=lambda one: one.name)
-def test_same_is_rarely_wrong_within_what_it_says(case: Case) -> None:
+def test_same_is_rarely_wrong_within_what_it_says(case: Scenario) -> None:
     assert rates(case, 60)["same"] <= 0.11
 
 

@@ -16,7 +16,7 @@ import pytest
 from beyond_ram import figures, pages, tables, text
 from beyond_ram.analysis.runs import runs
 from beyond_ram.files import DamagedError
-from beyond_ram.one_run import Run
+from beyond_ram.one_run import RunFolder
 from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page
 from beyond_ram.watch import watch, write_record
@@ -122,25 +122,27 @@ def test_planted_text_in_the_report(
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     folder = tmp_path_factory.mktemp("run")
     write_record(watch([sys.executable, "-c", "import time; time.sleep(0.1)"], folder), folder)
-    return Run.read(folder)
+    return RunFolder.read(folder)
 
 
-def planted_in(run: Run, planted: str) -> Run:
+def planted_in(run: RunFolder, planted: str) -> RunFolder:
     """The run with planted text in its command, provenance, reason, phases and events."""
     provenance = run.record["provenance"] | {"kernel": planted, planted[:200]: planted}
     phases = [{**run.record["phases"][0], "phase": planted}]
     missing = [{"what": planted, "why": planted}]
     more = {"provenance": provenance, "reason": planted, "phases": phases, "missing": missing, "command": [planted]}
     samples = {**run.samples, "phase": [planted] * len(run.samples["t_s"])}
-    return Run(run.folder, {**run.record, **more}, samples, [{"t_s": 0.01, "event": planted, planted[:200]: planted}])
+    return RunFolder(
+        run.folder, {**run.record, **more}, samples, [{"t_s": 0.01, "event": planted, planted[:200]: planted}]
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_planted_text_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run, harmless: Harmless) -> None:
+def test_planted_text_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: RunFolder, harmless: Harmless) -> None:
     def cell(planted: str) -> str:
         view = run_of_page.view(planted_in(run, planted), planted, tmp_path / "page.html")
         named = {"title": planted, "axes": [(planted, planted)], "requests": [], "limits": []}

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from beyond_ram.one_run import Run
+from beyond_ram.one_run import RunFolder
 from beyond_ram.report.cells import _anon
 from beyond_ram.report.run import view
 
@@ -14,8 +14,8 @@ FORKED = {"rss_bytes": 900 * MB, "anon_bytes": 447 * MB, "file_bytes": 290 * MB,
 KEPT = {"at_kept": {"anon_bytes": 302 * MB}}
 
 
-def run(**peak: object) -> Run:
-    return Run(Path("run"), record(peak=FORKED | peak), {"t_s": [], "pss_bytes": [None, 4.0, None, 3.0]}, [])
+def run(**peak: object) -> RunFolder:
+    return RunFolder(Path("run"), record(peak=FORKED | peak), {"t_s": [], "pss_bytes": [None, 4.0, None, 3.0]}, [])
 
 
 def test_list_of_cells_counts_pages_once_or_flags_a_sum() -> None:
@@ -31,7 +31,9 @@ def test_the_chart_of_a_run_has_its_limit_phases_and_events() -> None:
     phases = [{"phase": "map <0>", "start_s": 0.0, "end_s": 1.0}]
     events = [{"t_s": 0.5, "event": "shard", "shard": 3, "rss_bytes": 9}, {"t_s": 0.7, "event": "progress"}]
     more = {"memory_limit_bytes": 30 << 20, "phases": phases}
-    chart = view(Run(drawn.folder, {**drawn.record, **more}, samples, events), "Repeat 1", Path("page.html"))["chart"]
+    chart = view(RunFolder(drawn.folder, {**drawn.record, **more}, samples, events), "Repeat 1", Path("page.html"))[
+        "chart"
+    ]
     assert "limit: 30M" in chart
     assert "map &lt;0&gt;" in chart
     assert set(re.findall("<title>(.*?)</title>", chart)) == {"shard, shard 3"}
@@ -45,7 +47,7 @@ def test_a_run_that_never_began_has_no_readings() -> None:
     record = dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
     record |= {"outcome": "not_applicable", "reason": "no accelerator", "completed_work": False, "command": ["train"]}
     record |= {"provenance": {"kernel": "6.1"}, "work": {}, "peak": {}, "sampler": {}}
-    shown = view(Run(Path("run"), record, {"t_s": []}, []), "Repeat 1", Path("page.html"))
+    shown = view(RunFolder(Path("run"), record, {"t_s": []}, []), "Repeat 1", Path("page.html"))
     assert shown["outcome"] == "not applicable: no accelerator"
     assert "train" in shown["details"] and "6.1" in shown["details"]
     assert "All readings" not in shown["details"]

@@ -113,8 +113,8 @@ def main():
             continue
         path.write_text(json.dumps(spec), encoding="utf-8")
         try:
-            named = encoder.Release(path, spec, library)
-            fast = encoder.Release(path, spec)
+            named = encoder.LoadedRelease(path, spec, library)
+            fast = encoder.LoadedRelease(path, spec)
             ranges += same_ids.of_entries(spec, fast, named, ranges)
         except (Refused, same_ids.NoProof) as reason:
             reasons[str(reason).replace(str(path), "FILE")[:80]] += 1

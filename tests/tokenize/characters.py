@@ -152,7 +152,7 @@ def main():
     steps, path = {}, Path(tempfile.mkdtemp()) / "step.json"
     for name, spec in files(cutting, same_ids.DEEPSEEK):
         path.write_text(json.dumps(spec), encoding="utf-8")
-        fast, named = encoder.Release(path, spec), encoder.Release(path, spec, library)
+        fast, named = encoder.LoadedRelease(path, spec), encoder.LoadedRelease(path, spec, library)
         steps.setdefault(name, set()).update(differing(fast, named, codes))
         if name in NORMALIZERS:
             changes += outputs(fast, codes, bytes_of)

@@ -246,7 +246,7 @@ def main():
             continue
         path.write_text(json.dumps(spec), encoding="utf-8")
         try:
-            release = encoder.Release(path, spec)
+            release = encoder.LoadedRelease(path, spec)
             tokenizer, one = release.tokenizer, encoder.Encoder(release)
             one.edges()
         except Refused:

@@ -215,7 +215,7 @@ def listed(store: Store, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Itera
     """List the objects, and return what copies them."""
     for name, value in (NOTHING | store.variables).items():
         monkeypatch.setenv(name, value)
-    listing = stores.Listing(str(interpreter("stores")), 0)
+    listing = stores.ObjectListing(str(interpreter("stores")), 0)
     try:
         found = listing(store.address).found
     finally:

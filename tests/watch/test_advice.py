@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.advice import MIB, advise, depends
-from beyond_ram.one_run import Run
+from beyond_ram.one_run import RunFolder
 from beyond_ram.run_page import page, side_by_side
 from beyond_ram.watch import LimitError, WatchOptions, ceilings, jobs, summary, watch
 from beyond_ram.watch.pagecache import evict, residency
@@ -120,7 +120,7 @@ def test_run_without_success_has_no_request_but_a_lower_bound(way: str, watched:
     if way == "ceiling":
         record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling("anon", 1 << 20, "1M")])
     assert len(advise(record).lower_bound) == 1
-    run = Run(tmp_path, record, {"t_s": []}, [])
+    run = RunFolder(tmp_path, record, {"t_s": []}, [])
     texts = {
         "summary": "\n".join(summary.lines(record)),
         "page": re.sub("<.*?>", "", page.html({"run": run}, None)),

@@ -13,7 +13,7 @@ PR_SET_THP_DISABLE = 41
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_reading_is_within_tolerance(case: cases.Case) -> None:
+def test_every_reading_is_within_tolerance(case: cases.Calibration) -> None:
     result = calibration.measure(case)
     if result.not_run:
         pytest.skip(f"not run: {result.not_run}")

@@ -146,7 +146,7 @@ def test_mark_pauses_if_no_reader_answers(root: Path, tmp_path: Path, monkeypatc
 def test_lines_that_are_no_events_are_skipped(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.write_bytes(b'nonsense\n[1]\n{"event": "x"}\n{"monotonic_s": 2, "event": "y"}\n{"monotonic_s": 3, "ev')
-    reader = events.Reader(raw, 1.0)
+    reader = events.EventReader(raw, 1.0)
     assert reader.new() == [{"t_s": 1.0, "event": "y"}]
     with raw.open("ab") as handle:
         handle.write(b'ent": "z"}\n')

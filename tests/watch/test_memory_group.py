@@ -11,7 +11,7 @@ import pytest
 
 from beyond_ram.advice import AROUND, GROUP, TREE, UNSEEN, advise
 from beyond_ram.watch import ceilings, groups, memory_group
-from beyond_ram.watch.memory_group import Meter, limit_bytes, own_group, parse
+from beyond_ram.watch.memory_group import GroupMeter, limit_bytes, own_group, parse
 
 from .conftest import PYTHON, Watch, needs_group
 
@@ -117,7 +117,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_anonymous_memory_after_a_peak_of_shared_memory_counts(folder: Folder) -> None:
-    meter = Meter(folder.path, 2, ours=True)
+    meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(10 * MB, 230 * MB, 240 * MB)
     stat = folder.path / "memory.stat"
     stat.write_text(stat.read_text().replace("shmem 0", f"shmem {230 * MB}").replace("inactive_file 2", "_ 2"))
@@ -131,7 +131,7 @@ def test_anonymous_memory_after_a_peak_of_shared_memory_counts(folder: Folder) -
 
 
 def test_spike_between_two_samples_is_the_peak_less_page_cache(folder: Folder) -> None:
-    meter = Meter(folder.path, 2, ours=True)
+    meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(10 * MB, 100 * MB, 110 * MB)
     assert meter.look()
     folder.set(10 * MB, 100 * MB, 150 * MB)  # 40 MB came and went
@@ -151,7 +151,7 @@ def test_peak_that_cannot_be_reset_counts_when_it_rises(folder: Folder, monkeypa
         raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(os, "pwrite", refused)
-    meter = Meter(folder.path, 2, ours=True)
+    meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(10 * MB, 100 * MB, 300 * MB)
     meter.look()
     assert not meter.can_reset
@@ -166,7 +166,7 @@ def test_peak_that_cannot_be_reset_counts_when_it_rises(folder: Folder, monkeypa
 
 
 def test_swapped_memory_counts_as_kept(folder: Folder) -> None:
-    meter = Meter(folder.path, 2, ours=True)
+    meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(100 * MB, 0, 100 * MB, swap=50 * MB)
     meter.look()
     assert meter.kept_bytes == 150 * MB
@@ -175,7 +175,7 @@ def test_swapped_memory_counts_as_kept(folder: Folder) -> None:
 
 def test_memory_from_before_the_command_is_subtracted(folder: Folder) -> None:
     folder.set(30 * MB, 70 * MB, 500 * MB)
-    meter = Meter(folder.path, 2, ours=False)
+    meter = GroupMeter(folder.path, 2, ours=False)
     folder.set(80 * MB, 200 * MB, 500 * MB)
     meter.look()
     assert meter.record()["kept_bytes"] == 50 * MB
@@ -186,7 +186,7 @@ def test_memory_from_before_the_command_is_subtracted(folder: Folder) -> None:
 
 def test_memory_that_others_free_hides_none_that_is_new(folder: Folder) -> None:
     folder.set(125 * MB, 0, 125 * MB)
-    meter = Meter(folder.path, 2, ours=False)
+    meter = GroupMeter(folder.path, 2, ours=False)
     folder.set(10 * MB, 0, 125 * MB)  # another process of the group gave its memory back
     meter.look()
     folder.set(120 * MB, 0, 125 * MB)

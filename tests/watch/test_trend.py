@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.watch.trend import MACHINE, Growth, Trend, ceiling, sentence, unseen_bytes_per_s
+from beyond_ram.watch.trend import MACHINE, GrowthRate, Trend, ceiling, sentence, unseen_bytes_per_s
 
 from .conftest import Watch
 
@@ -74,7 +74,7 @@ def test_lowest_limit_is_the_ceiling() -> None:
 
 
 def test_sentence_has_rate_and_time() -> None:
-    growth = Growth(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB))
+    growth = GrowthRate(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB))
     text = sentence({"growth": growth, "outcome": "detached"})
     assert all(part in text for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
 

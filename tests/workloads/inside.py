@@ -12,21 +12,21 @@ from pathlib import Path
 
 
 def write(folder, names):
-    from rows import Rows
+    from rows import MappedRows
 
     for name in names:
         (folder / name).mkdir()
-        importlib.import_module(f"formats.{name}").write(Rows(folder), folder / name)
+        importlib.import_module(f"formats.{name}").write(MappedRows(folder), folder / name)
 
 
 def deliver(folder, workers, name, order):
     """Run two epochs with workers, or one without, and return the account of the last."""
     import load
     from loaders.how import How, NotApplicableError
-    from rows import Rows
+    from rows import MappedRows
 
     module = importlib.import_module(f"loaders.{name}")
-    how, account = How(order, workers, "fork", 64), load.TokenRows(Rows(folder))
+    how, account = How(order, workers, "fork", 64), load.TokenRows(MappedRows(folder))
     try:
         loader = module.make(folder / module.FORMAT, how)
     except NotApplicableError as reason:

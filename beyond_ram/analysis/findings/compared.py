@@ -16,7 +16,7 @@ from ..frame import Cell, axes, describe, same_but_for, varied
 from ..results import LIKELY, Result
 from ..stack_differences import between
 from ..thresholds import threshold_of
-from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
+from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 # The figure of a difference between stacks, by workload.
 _FIGURES = {
@@ -155,21 +155,23 @@ def _metrics(lines: pd.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines["metric"]))
 
 
-def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFrame, scope: Scope) -> Advice | None:
+def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFrame, scope: Scope) -> Advised | None:
     """The side to use, if all confirmed results favour it and no likely result is against it. Else both sides."""
     if confirmed["reason"].ne("").any():  # the sides did not do the same work
         return None
     by_result = dict(iter(confirmed.groupby("result")))
     if len(by_result) == 2:
         better, worse = (_metrics(by_result[result]) for result in _CONFIRMED)
-        return Advice("measure", (after,), before, scope.conditions, better, worse)
+        return Advised("measure", (after,), before, scope.conditions, better, worse)
     result = str(next(iter(by_result)))
     other: Result = "worse" if result == "better" else "better"
     pointing = tuple(dict.fromkeys(effect.metric for effect in _likely(group)[other]))
     choice, instead = (after, before) if result == "better" else (before, after)
     if pointing:
-        return Advice("measure", (choice,), instead, scope.conditions, better=_metrics(confirmed), unconfirmed=pointing)
-    return Advice("use", (choice,), instead, scope.conditions, better=_metrics(confirmed))
+        return Advised(
+            "measure", (choice,), instead, scope.conditions, better=_metrics(confirmed), unconfirmed=pointing
+        )
+    return Advised("use", (choice,), instead, scope.conditions, better=_metrics(confirmed))
 
 
 def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:

@@ -14,7 +14,7 @@ from ..frame import describe
 from ..growth import in_words, missing_mb
 from ..holders import cause_in_words
 from ..thresholds import EPOCH_BYTES, GROWN_BYTES, SHARE
-from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
+from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
 
 # Columns that name a cell of table `growth`, besides its stack.
 _CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
@@ -46,7 +46,7 @@ def _growth(tables: Tables) -> Iterator[Finding]:
             baseline=stacks[1],
             effects=(effect,),
             scope=_where(line),
-            advice=Advice("use", (choice,), instead, better=("anon_slope_mb_per_gb",)),
+            advice=Advised("use", (choice,), instead, better=("anon_slope_mb_per_gb",)),
             facts={"lines": (lines[other], line), "cause": _cause(tables, worse), "worse": worse["stack"]},
             figure="growth_by_input",
             strength=math.exp(line["difference_strength"]),
@@ -166,7 +166,7 @@ def _step(line: Line, unit: str) -> Effect:
     return replace(effect, ratio=math.nan, difference=change, low=low, high=high)
 
 
-def _version(line: Line, steps: pd.DataFrame) -> Advice | None:
+def _version(line: Line, steps: pd.DataFrame) -> Advised | None:
     """The better of two releases. None if neither is better, or if another step leads to a better one."""
     lower = line["to_value"] < line["from_value"]
     better = {"lower": lower, "higher": not lower}.get(METRICS[line["metric"]].direction)
@@ -181,7 +181,7 @@ def _version(line: Line, steps: pd.DataFrame) -> Advice | None:
         return None
     releases = _as_good(line, mine, better=better)
     instead = line["from_version"] if better else line["to_version"]
-    return Advice("use", tuple(f"{line['factor']} {one}" for one in releases), str(instead), better=(line["metric"],))
+    return Advised("use", tuple(f"{line['factor']} {one}" for one in releases), str(instead), better=(line["metric"],))
 
 
 def _as_good(line: Line, steps: pd.DataFrame, *, better: bool) -> list[str]:

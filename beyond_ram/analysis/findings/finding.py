@@ -64,7 +64,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Advice:
+class Advised:
     """A recommendation."""
 
     do: Literal["use", "measure"]
@@ -102,7 +102,7 @@ class Finding:
     effects: tuple[Effect, ...] = ()
     """Strongest first."""
     scope: Scope
-    advice: Advice | None = None
+    advice: Advised | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further numbers and names; the keys depend on the kind."""
     strength: float

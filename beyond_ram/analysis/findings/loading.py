@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..decide import AT_LEAST
 from ..loaders import EVERY_ROW_ONCE, by_way
-from .finding import Advice, Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
+from .finding import Advised, Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 
 @reads("loaders")
@@ -27,7 +27,7 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
                 len(lines),
                 int((loaders["loader"] == name).sum()),
             ),
-            advice=Advice("use", sound, str(name)) if sound else None,
+            advice=Advised("use", sound, str(name)) if sound else None,
             facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
             strength=tries(int(line["n"]), int(line["n"])),
             figure="loading_cost",

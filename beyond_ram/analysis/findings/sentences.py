@@ -12,7 +12,7 @@ from ...units import MB, amount, digits
 from ..decide import LIKELY_SHARE
 from ..growth import in_words, text_read
 from ..thresholds import ABSURD, SHARE
-from .finding import Advice, Effect, Finding, Kind, Scope
+from .finding import Advised, Effect, Finding, Kind, Scope
 
 
 @dataclass(frozen=True)
@@ -363,7 +363,7 @@ def _advice(finding: Finding) -> str:
     return {"use": _use, "measure": _measure}[advice.do](finding, advice)
 
 
-def _use(finding: Finding, advice: Advice) -> str:
+def _use(finding: Finding, advice: Advised) -> str:
     choice = " or ".join(advice.choose)
     instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     if finding.kind == "rows":
@@ -389,7 +389,7 @@ def _undecided(finding: Finding) -> str:
     return f"Undecided: {_labels(left)}." if left else ""
 
 
-def _longer(finding: Finding, advice: Advice) -> str:
+def _longer(finding: Finding, advice: Advised) -> str:
     """The wall clock of both sides, if the recommended side took longer by more than the threshold. Not tested."""
     if "wall_s" not in finding.facts:
         return ""
@@ -410,7 +410,7 @@ def _measured_where(finding: Finding) -> str:
     return ""
 
 
-def _measure(finding: Finding, advice: Advice) -> str:
+def _measure(finding: Finding, advice: Advised) -> str:
     where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
     sides = f"{advice.choose[0]}, compared with {advice.instead_of}{where},"
     forward = advice.choose[0] == finding.subject

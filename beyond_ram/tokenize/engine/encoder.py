@@ -60,7 +60,7 @@ class Size:
         return sum(len(unicodedata.normalize("NFKD", part).encode("utf-8", "replace")) for part in parts)
 
 
-class Release:
+class LoadedRelease:
     """A tokenizer file as a release of tokenizers loads it, without truncation and padding.
 
     `arrays`: whether an encoding consists of its ids and little else; `need_per_byte`: the maximum bytes of addresses

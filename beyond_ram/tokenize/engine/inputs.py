@@ -506,7 +506,7 @@ def jsonl(file, packing, start, end, column, huge):
                 if not chunk.strip():
                     continue
                 rest = itertools.chain((odd, chunk), rest)
-                yield Stream(located(json_text.Stream(rest, column).pieces(), place), place, source.grown)
+                yield Stream(located(json_text.LineStream(rest, column).pieces(), place), place, source.grown)
                 for _ in rest:
                     pass
             elif not buffer.more():
@@ -727,7 +727,7 @@ class ArrowFile:
                 break
             at = place.tell()
             if message.type in ("record batch", "dictionary"):
-                yield sizes.Batch(message)
+                yield sizes.BatchMessage(message)
         marker = self.marker(at)
         if not marker:
             raise Refused(f"{self.file}: truncated, or its writer was not closed: the Arrow stream has no end marker")
@@ -753,7 +753,9 @@ class ArrowFile:
         if more > 64 or any(self.map[stop - max(more, 0) : stop]):
             self.refuse_more(more)
         for start, header, body in dictionaries + batches:
-            yield sizes.Batch(pyarrow.ipc.read_message(pyarrow.BufferReader(self.buffer.slice(start, header + body))))
+            yield sizes.BatchMessage(
+                pyarrow.ipc.read_message(pyarrow.BufferReader(self.buffer.slice(start, header + body)))
+            )
 
     def marker(self, at):
         """The length of an end marker: a length of 0, perhaps after four 0xff bytes."""

@@ -108,7 +108,7 @@ def _no_column(column, names):
     return f"has no column {column!r} (there are: {', '.join(map(repr, dict.fromkeys(names))) or 'none'})"
 
 
-class Stream:
+class LineStream:
     """The text of one line from chunks of bytes. Nothing else is kept: the rest is checked as it passes.
 
     The line is checked as strictly as a short one. Pieces yielded before an error belong to an unfinished unit.

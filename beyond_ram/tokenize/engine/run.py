@@ -389,7 +389,7 @@ class Progress:
         sys.stderr.flush()
 
 
-class Run:
+class TokenizeRun:
     """One command: the units of one shard of the inputs."""
 
     def __init__(self, args, place):
@@ -401,7 +401,7 @@ class Run:
 
     def prepare(self):
         limit, own = self.args.memory_limit, working.anonymous("self") + self.parent
-        listing = stores.Listing(self.args.stores, limit and max(limit - own, 1))
+        listing = stores.ObjectListing(self.args.stores, limit and max(limit - own, 1))
         try:
             listed = inventory.Inventory(self.args.inputs, self.args.out, listing)
         finally:
@@ -929,7 +929,7 @@ def main(argv=None):
 def command(args, place):
     run = None
     try:
-        run = Run(args, place)
+        run = TokenizeRun(args, place)
         return run.run()
     except Refused as error:
         message, status = error, 2

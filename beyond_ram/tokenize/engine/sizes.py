@@ -49,7 +49,7 @@ def blocks(footer):
     return table.vector(2, "<qi4xq"), table.vector(3, "<qi4xq")
 
 
-class Batch:
+class BatchMessage:
     """A message with a record batch or dictionary. `dictionary`: its number; None for a record batch."""
 
     def __init__(self, message):

@@ -90,7 +90,7 @@ class Program:
         self.running.stdout.close()
 
 
-class Listing:
+class ObjectListing:
     """Lists what names lead to by a program that ends afterwards, because it keeps memory of long lists."""
 
     def __init__(self, python, most):
@@ -101,14 +101,14 @@ class Listing:
         if not is_address(name):
             return None
         self.program = self.program or Program(self.python, 1, self.most)
-        return Tree(self.program, name)
+        return ObjectTree(self.program, name)
 
     def end(self):
         if self.program:
             self.program.end()
 
 
-class Tree:
+class ObjectTree:
     """The objects at and below an address, with the methods of `inventory.Disk`.
 
     `found`: {name: [size, mark, source, content]}. `why`: the error if there is nothing.

@@ -210,13 +210,13 @@ class Common:
 
         path, folder = self.config["tokenizer"], self.config["named"]
         if not folder:
-            return encoder.Release(path, spec), None, None, ""
+            return encoder.LoadedRelease(path, spec), None, None, ""
         library = encoder.library_of(folder)
-        named = encoder.Release(path, spec, library)
+        named = encoder.LoadedRelease(path, spec, library)
         inputs.trim()
         try:
             ranges = same_ids.characters(spec, encoder.tokenizers.__version__, library.__version__)
-            fast = encoder.Release(path, spec)
+            fast = encoder.LoadedRelease(path, spec)
             ranges += same_ids.of_entries(spec, fast, named, ranges)
         except (same_ids.NoProof, Refused) as reason:
             return named, None, None, str(reason)

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from .cases import CASES, Check, Result, measure
+from .cases import CASES, CalibrationResult, Check, measure
 
-__all__ = ["CASES", "Check", "Result", "measure", "self_test"]
+__all__ = ["CASES", "CalibrationResult", "Check", "measure", "self_test"]
 
 
 def self_test(out: TextIO = sys.stdout) -> int:
@@ -24,7 +24,7 @@ def self_test(out: TextIO = sys.stdout) -> int:
     return int(failed > 0)
 
 
-def lines(result: Result) -> Iterator[str]:
+def lines(result: CalibrationResult) -> Iterator[str]:
     yield result.name + (f": not run, {result.not_run}" if result.not_run else "")
     for check in result.checks:
         within = "yes" if check.within else f"NO (±{_number(check.tolerance)}: {check.why})"

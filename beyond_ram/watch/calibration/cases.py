@@ -50,7 +50,7 @@ class Check:
 
 
 @dataclass
-class Run:
+class CalibrationRun:
     """A measured calibration program."""
 
     record: dict[str, Any]
@@ -78,17 +78,17 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Case:
+class Calibration:
     name: str
     program: str
     arguments: Sequence[str]
-    checks: Callable[[Run], list[Check]]
+    checks: Callable[[CalibrationRun], list[Check]]
     follow: bool = False
     not_run: Callable[[], str | None] = field(default=lambda: None)
 
 
 @dataclass(frozen=True)
-class Result:
+class CalibrationResult:
     name: str
     checks: list[Check]
     not_run: str | None = None
@@ -99,17 +99,17 @@ class Result:
         return all(check.within for check in self.checks)
 
 
-def measure(case: Case, interval_ms: int = 20) -> Result:
+def measure(case: Calibration, interval_ms: int = 20) -> CalibrationResult:
     """Run one calibration program under the watcher and compare its readings with the truth."""
     if reason := case.not_run():
-        return Result(case.name, [], reason)
+        return CalibrationResult(case.name, [], reason)
     run = run_program(case.program, case.arguments, WatchOptions(interval_ms=interval_ms, follow=case.follow))
     if run.record["exit_status"] != 0:
         signal, status = run.record["signal"], run.record["exit_status"]
-        return Result(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
+        return CalibrationResult(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
     if reason := next((event["reason"] for event in run.events if event["event"] == "not_applicable"), None):
-        return Result(case.name, [], reason)
-    return Result(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
+        return CalibrationResult(case.name, [], reason)
+    return CalibrationResult(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
 
 
 def command(program: str, arguments: Sequence[str], folder: Path, python: Path | str = sys.executable) -> list[str]:
@@ -121,7 +121,7 @@ def command(program: str, arguments: Sequence[str], folder: Path, python: Path |
     return [str(python), "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
 
 
-def run_program(program: str, arguments: Sequence[str], options: WatchOptions | None = None) -> Run:
+def run_program(program: str, arguments: Sequence[str], options: WatchOptions | None = None) -> CalibrationRun:
     with tempfile.TemporaryDirectory(prefix="beyond-ram-calibration-", dir=_disk()) as folder:
         out = Path(folder, "out")
         record = watch(command(program, arguments, Path(folder)), out, options)
@@ -129,7 +129,7 @@ def run_program(program: str, arguments: Sequence[str], options: WatchOptions | 
         with (out / "samples.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.DictReader(file))
         samples = [{name: float(value) for name, value in one.items() if value and name != "phase"} for one in lines]
-        return Run(record, events, samples)
+        return CalibrationRun(record, events, samples)
 
 
 def _disk() -> str | None:
@@ -147,7 +147,7 @@ def _size(megabytes: float, page: int = mmap.PAGESIZE) -> int:
     return round(megabytes * MB / page) * page
 
 
-def _grown(run: Run, what: str, truth: float, column: str, phase: str = "filling") -> Check:
+def _grown(run: CalibrationRun, what: str, truth: float, column: str, phase: str = "filling") -> Check:
     return Check(what, truth, run.grown(column, phase), _near(truth), _READING)
 
 
@@ -163,11 +163,11 @@ def _mapped(what: str, truth: float, reading: float | None, processes: int = 1) 
     return Check(what, truth, reading, max(_near(truth), late), _READING + (_MAPPED if late else ""))
 
 
-def _between(run: Run, what: str, truth: float, column: str, share: float = 0.02) -> Check:
+def _between(run: CalibrationRun, what: str, truth: float, column: str, share: float = 0.02) -> Check:
     return Check(what, truth, run.between(column), max(share * truth, 1 * MB), _PSS)
 
 
-def _group(run: Run, truth: float, phase: str = "filling") -> list[Check]:
+def _group(run: CalibrationRun, truth: float, phase: str = "filling") -> list[Check]:
     """The growth of the control group, if its peak can be reset."""
     before, after = run.record["phases"][0].get("cgroup_bytes"), run.peak(phase).get("cgroup_bytes")
     if before is None or after is None:
@@ -175,12 +175,12 @@ def _group(run: Run, truth: float, phase: str = "filling") -> list[Check]:
     return [Check("cgroup peak grows", truth, after - before, max(0.02 * truth, 4 * MB), _KERNEL)]
 
 
-def _adds_up(run: Run) -> Check:
+def _adds_up(run: CalibrationRun) -> Check:
     off = sum(s["rss_bytes"] != s["anon_bytes"] + s["file_bytes"] + s["shmem_bytes"] for s in run.samples)
     return Check("samples whose parts are not the whole", 0, off, 0, "rss = anon + file + shmem in every line")
 
 
-def _anonymous(run: Run) -> list[Check]:
+def _anonymous(run: CalibrationRun) -> list[Check]:
     size = _size(200)
     return [
         _grown(run, "anonymous grows", size, "anon_bytes"),
@@ -194,7 +194,7 @@ def _anonymous(run: Run) -> list[Check]:
     ]
 
 
-def _file(run: Run) -> list[Check]:
+def _file(run: CalibrationRun) -> list[Check]:
     size = _size(200)
     why = "readahead of other files, and the interpreter's own"
     return [
@@ -207,7 +207,7 @@ def _file(run: Run) -> list[Check]:
     ]
 
 
-def _shared(run: Run) -> list[Check]:
+def _shared(run: CalibrationRun) -> list[Check]:
     size, workers = _size(100), 8
     return [
         _between(run, "PSS grows: once, over 8 workers", size, "pss_bytes"),
@@ -220,13 +220,13 @@ def _shared(run: Run) -> list[Check]:
     ]
 
 
-def _highest_pss(run: Run) -> float | None:
+def _highest_pss(run: CalibrationRun) -> float | None:
     """The largest reading of PSS less the last one before the memory was filled."""
     before, highest = run.start("filling").get("pss_bytes"), run.record["peak"]["pss_bytes"]
     return None if before is None or highest is None else highest - before
 
 
-def _copied(run: Run) -> list[Check]:
+def _copied(run: CalibrationRun) -> list[Check]:
     size, workers = _size(50), 4
     return [
         _between(run, "PSS grows: a copy in each of 4 workers", workers * size, "pss_bytes"),
@@ -242,7 +242,7 @@ def _copied(run: Run) -> list[Check]:
     ]
 
 
-def _huge(run: Run) -> list[Check]:
+def _huge(run: CalibrationRun) -> list[Check]:
     size = _size(100, 2 << 20)
     return [
         _grown(run, "anonymous grows: whole huge pages", size, "anon_bytes"),
@@ -251,7 +251,7 @@ def _huge(run: Run) -> list[Check]:
     ]
 
 
-def _reserved(run: Run) -> list[Check]:
+def _reserved(run: CalibrationRun) -> list[Check]:
     size = _size(20, 2 << 20)
     return [
         Check("reserved huge pages", size, run.record["peak"]["hugetlb_bytes"], 0, "whole pages"),
@@ -259,7 +259,7 @@ def _reserved(run: Run) -> list[Check]:
     ]
 
 
-def _spikes(run: Run) -> list[Check]:
+def _spikes(run: CalibrationRun) -> list[Check]:
     size = _size(20)
     marks = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
     sizes = [size for size in marks if size is not None]
@@ -276,7 +276,7 @@ def _count(values: Sequence[float | None], truth: float) -> int:
     return sum(value is not None and abs(value - truth) <= _near(truth) for value in values)
 
 
-def _outlives(run: Run) -> list[Check]:
+def _outlives(run: CalibrationRun) -> list[Check]:
     size = _size(100)
     return [
         _grown(run, "anonymous grows, parent gone", size, "anon_bytes"),
@@ -285,7 +285,7 @@ def _outlives(run: Run) -> list[Check]:
     ]
 
 
-def _short(run: Run) -> list[Check]:
+def _short(run: CalibrationRun) -> list[Check]:
     truth = next((event for event in run.events if event["event"] == "truth"), {})
     marks = run.record["peak"]["hwm_bytes"]
     why = "start and end of the interpreter; clock ticks"
@@ -309,7 +309,7 @@ def _short(run: Run) -> list[Check]:
     ]
 
 
-def _execs(run: Run) -> list[Check]:
+def _execs(run: CalibrationRun) -> list[Check]:
     return [
         _grown(run, "first program: anonymous grows", _size(150), "anon_bytes", "filling first"),
         _grown(run, "first program: high water grows", _size(150), "hwm_bytes", "filling first"),
@@ -319,7 +319,7 @@ def _execs(run: Run) -> list[Check]:
     ]
 
 
-def _threads(run: Run) -> list[Check]:
+def _threads(run: CalibrationRun) -> list[Check]:
     size = 8 * _size(200 / 8)
     # glibc gives every thread an arena; the first few pages of each are touched.
     within = _near(size) + 1 * MB + _late(1, 8)
@@ -330,7 +330,7 @@ def _threads(run: Run) -> list[Check]:
     ]
 
 
-def _swapped(run: Run) -> list[Check]:
+def _swapped(run: CalibrationRun) -> list[Check]:
     size = _size(100)
     return [
         Check("swap grows", size, run.grown("swap_bytes"), 0.05 * size, "the kernel may keep a few pages"),
@@ -363,16 +363,16 @@ THEN = f"import sys, runpy; sys.path.insert(0, {str(PROGRAMS)!r}); sys.argv = ['
 THEN += f"runpy.run_path({str(PROGRAMS / 'anonymous.py')!r}, run_name='__main__')"
 
 CASES = (
-    Case("anonymous memory", "anonymous", ["200"], _anonymous),
-    Case("file, mapped and read", "file", ["200", "{folder}"], _file),
-    Case("shared by 8 workers", "shared", ["100", "8"], _shared),
-    Case("copy on write in 4 workers", "copied", ["50", "4"], _copied),
-    Case("transparent huge pages", "huge", ["100", "thp"], _huge, not_run=_no_thp),
-    Case("reserved huge pages", "huge", ["20", "hugetlb"], _reserved, not_run=_no_reserved),
-    Case("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
-    Case("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
-    Case("80 short-lived children", "short", ["20", "80"], _short),
-    Case("a program that execs another", "execs", ["150", "80", THEN], _execs),
-    Case("8 threads", "threads", ["200"], _threads),
-    Case("swap", "swapped", ["100"], _swapped, not_run=_no_swap),
+    Calibration("anonymous memory", "anonymous", ["200"], _anonymous),
+    Calibration("file, mapped and read", "file", ["200", "{folder}"], _file),
+    Calibration("shared by 8 workers", "shared", ["100", "8"], _shared),
+    Calibration("copy on write in 4 workers", "copied", ["50", "4"], _copied),
+    Calibration("transparent huge pages", "huge", ["100", "thp"], _huge, not_run=_no_thp),
+    Calibration("reserved huge pages", "huge", ["20", "hugetlb"], _reserved, not_run=_no_reserved),
+    Calibration("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
+    Calibration("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
+    Calibration("80 short-lived children", "short", ["20", "80"], _short),
+    Calibration("a program that execs another", "execs", ["150", "80", THEN], _execs),
+    Calibration("8 threads", "threads", ["200"], _threads),
+    Calibration("swap", "swapped", ["100"], _swapped, not_run=_no_swap),
 )

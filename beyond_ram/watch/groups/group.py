@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .. import procfs
-from ..memory_group import Meter
+from ..memory_group import GroupMeter
 
 _NAME = re.compile(r"beyond-ram-(\d+)-(\d+)-(\d+)-(command|watcher)\d*")
 _REMOVED_WITHIN_S = 2.0
@@ -38,7 +38,7 @@ class Group:
         self.leaf = str(home) if was_made_here(home, "watcher") else None
         """The group that this process was moved to, to make room for the command's group; None if it was not moved."""
         self._home, self._undo = home, undo
-        self.meter = Meter(path, version, ours=True)
+        self.meter = GroupMeter(path, version, ours=True)
 
     def killed(self) -> bool:
         """Whether the kernel killed a process of the group for lack of memory, at whichever limit."""

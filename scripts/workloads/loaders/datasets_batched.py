@@ -6,7 +6,7 @@ from torch.utils.data import Dataset
 FORMAT, KIND, SHUFFLE = "datasets", "ours", "rows"
 
 
-class Batched(Dataset):
+class DatasetsBatched(Dataset):
     def __init__(self, dataset):
         self.dataset = dataset.with_format("arrow")
 
@@ -20,4 +20,4 @@ class Batched(Dataset):
 def make(folder, how):
     from datasets import load_from_disk
 
-    return how.blocks(Batched(load_from_disk(str(folder / "saved"))))
+    return how.blocks(DatasetsBatched(load_from_disk(str(folder / "saved"))))

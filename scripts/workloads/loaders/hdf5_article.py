@@ -7,7 +7,7 @@ from torch.utils.data import Dataset
 FORMAT, KIND, SHUFFLE = "hdf5", "as written", "rows"
 
 
-class Hdf5(Dataset):
+class ArticleHdf5(Dataset):
     def __init__(self, folder):
         self.file = h5py.File(folder / "tokens.h5", "r")
         self.ids, self.labels = self.file["ids"], self.file["labels"]
@@ -20,4 +20,4 @@ class Hdf5(Dataset):
 
 
 def make(folder, how):
-    return how.items(Hdf5(folder))
+    return how.items(ArticleHdf5(folder))

@@ -9,7 +9,7 @@ from torch.utils.data import IterableDataset
 FORMAT, KIND, SHUFFLE = "jsonl", "corrected", "none"
 
 
-class Lines(IterableDataset):
+class JsonlLines(IterableDataset):
     def __init__(self, path, how):
         self.path, self.how = path, how
 
@@ -29,4 +29,4 @@ class Lines(IterableDataset):
 def make(folder, how):
     if how.shuffled:
         how.cannot("a file of lines has no index: it can only be read from one end to the other")
-    return how.stream(Lines(folder / "tokens.jsonl", how))
+    return how.stream(JsonlLines(folder / "tokens.jsonl", how))

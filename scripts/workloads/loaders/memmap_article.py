@@ -10,7 +10,7 @@ FORMAT, KIND, SHUFFLE = "npy", "as written", "blocks"
 HEADER_BYTES, CHUNK_ROWS = 128, 100
 
 
-class Memmap(Dataset):
+class ArticleMemmap(Dataset):
     def __init__(self, folder, width):
         self.width = width
         self.ids = numpy.memmap(folder / "ids.npy", dtype="int32", mode="r", offset=HEADER_BYTES)
@@ -34,4 +34,4 @@ def collate(chunks, width):
 def make(folder, how):
     how.batch_size = max(1, how.batch_size // CHUNK_ROWS)
     width = numpy.load(folder / "ids.npy", mmap_mode="r").shape[1]
-    return how.items(Memmap(folder, width), functools.partial(collate, width=width))
+    return how.items(ArticleMemmap(folder, width), functools.partial(collate, width=width))

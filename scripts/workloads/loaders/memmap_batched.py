@@ -7,11 +7,11 @@ FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
 ADVISED = True
 
 
-class Batched(memmap_corrected.Memmap):
+class MemmapBatched(memmap_corrected.Memmap):
     def __getitem__(self, rows):
         self.open()
         return numpy.array(self.ids[rows]), numpy.array(self.labels[rows])
 
 
 def make(folder, how):
-    return how.blocks(Batched(folder, how.advice))
+    return how.blocks(MemmapBatched(folder, how.advice))

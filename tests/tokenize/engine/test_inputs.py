@@ -133,14 +133,14 @@ def test_malformed_lines_are_refused_whole_and_streamed(line: str) -> None:
         raw = line.encode()
         chunks = (raw[at : at + size] for at in range(0, len(raw), size))
         with pytest.raises(json_text.Refused):
-            list(json_text.Stream(chunks, "text").pieces())
+            list(json_text.LineStream(chunks, "text").pieces())
 
 
 def in_chunks(raw: bytes, size: int) -> str | None:
     """Read a line in chunks; return its text, or None if it is refused."""
     chunks = (raw[at : at + size] for at in range(0, len(raw), size))
     try:
-        return "".join(json_text.Stream(chunks, "text").pieces())
+        return "".join(json_text.LineStream(chunks, "text").pieces())
     except json_text.Refused:
         return None
 
@@ -148,10 +148,10 @@ def in_chunks(raw: bytes, size: int) -> str | None:
 def test_long_name_is_not_taken_for_an_empty_name() -> None:
     raw = b'{"' + b"n" * 5000 + b'": "x"}'
     with pytest.raises(json_text.Refused):
-        "".join(json_text.Stream(iter((raw,)), "").pieces())
+        "".join(json_text.LineStream(iter((raw,)), "").pieces())
     with pytest.raises(json_text.Refused):
         json_text.Lines("").text(raw)
-    assert "".join(json_text.Stream(iter((b'{"": "x"}',)), "").pieces()) == "x"
+    assert "".join(json_text.LineStream(iter((b'{"": "x"}',)), "").pieces()) == "x"
 
 
 def test_column_name_with_a_dot_is_not_a_nested_column(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_bad_escape_in_a_long_line_is_refused_early() -> None:
             yield b"a" * 100
 
     with pytest.raises(json_text.Refused, match="is not JSON"):
-        list(json_text.Stream(chunks(), "text").pieces())
+        list(json_text.LineStream(chunks(), "text").pieces())
     assert chunks_read < 5
 
 
