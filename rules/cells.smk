@@ -130,7 +130,7 @@ def cells_to_repeat():
 def places_of(repeat):
     """The place of each cell within a repeat: random, but cells of an experiment follow each other."""
     cells = {name: {(name, cell.axes): None for cell in CONFIG.cells(name)} for name in CONFIG.run()}
-    blocks = [order.Block(name, tuple(of)) for name, of in cells.items()]
+    blocks = [order.ComparedMembers(name, tuple(of)) for name, of in cells.items()]
     return {cell: place for place, cell in enumerate(order.order(blocks, repeat, ORDER_SEED))}
 
 

@@ -15,7 +15,7 @@ import pytest
 from beyond_ram import advice, cli
 from beyond_ram.chart import extremes
 from beyond_ram.files import DamagedError
-from beyond_ram.run_page import Run, page, side_by_side
+from beyond_ram.run_page import RunFolder, page, side_by_side
 from beyond_ram.watch import WatchOptions, watch, write_record
 
 from ..watch.conftest import needs_group
@@ -25,10 +25,10 @@ PLANTED = "</script><img src=x onerror=alert(1)> & \u202e{{ 7 }}"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     folder = tmp_path_factory.mktemp("run")
     write_record(watch([sys.executable, "-c", PROGRAM], folder, WatchOptions(interval_ms=2)), folder)
-    return Run.read(folder)
+    return RunFolder.read(folder)
 
 
 class Page(HTMLParser):
@@ -59,7 +59,7 @@ def highest(points: list[tuple[float, float]]) -> float:
 
 @pytest.mark.slow
 @needs_group
-def test_kept_memory_and_the_group_come_first_with_their_peaks(run: Run) -> None:
+def test_kept_memory_and_the_group_come_first_with_their_peaks(run: RunFolder) -> None:
     kept, kinds = Page(page.html({"one": run}, None)).charts
     assert highest(kept["kept"]) == pytest.approx(max(run.samples["kept_bytes"]) / 1e6, abs=0.01)
     assert highest(kept["kept"]) == pytest.approx(run.record["peak"]["kept"]["kept_bytes"] / 1e6, rel=0.02)
@@ -68,8 +68,8 @@ def test_kept_memory_and_the_group_come_first_with_their_peaks(run: Run) -> None
     assert highest(kinds["RSS"]) == pytest.approx(run.record["peak"]["rss_bytes"] / 1e6, abs=0.01)
 
 
-def test_limit_and_memory_request_are_lines(run: Run) -> None:
-    limited = Run(run.folder, {**run.record, "memory_limit_bytes": 123 << 20}, run.samples, run.events)
+def test_limit_and_memory_request_are_lines(run: RunFolder) -> None:
+    limited = RunFolder(run.folder, {**run.record, "memory_limit_bytes": 123 << 20}, run.samples, run.events)
     shown = page.html({"one": limited}, None)
     request = run.asked
     assert request
@@ -78,14 +78,14 @@ def test_limit_and_memory_request_are_lines(run: Run) -> None:
     assert f"#SBATCH --mem={advice.mem(request.ask_bytes)}" in shown
 
 
-def test_limit_far_above_is_text_and_not_a_line(run: Run) -> None:
-    limited = Run(run.folder, {**run.record, "memory_limit_bytes": 64 << 30}, run.samples, run.events)
+def test_limit_far_above_is_text_and_not_a_line(run: RunFolder) -> None:
+    limited = RunFolder(run.folder, {**run.record, "memory_limit_bytes": 64 << 30}, run.samples, run.events)
     shown = page.html({"one": limited}, None)
     assert 'class="mark limit"' not in shown
     assert advice.mem(64 << 30) in shown
 
 
-def test_why_held_by_and_forks_are_text(run: Run) -> None:
+def test_why_held_by_and_forks_are_text(run: RunFolder) -> None:
     shares = [{"pid": 1, "name": "parent", "bytes": 60_000_000}, {"pid": 2, "name": "child", "bytes": 40_000_000}]
     growth = {"bytes_per_s": 36_000_000, "over_s": 20.0, "now_bytes": 1, "reaches_in_s": 1800.0}
     growth |= {"ceiling": "machine", "ceiling_bytes": 64_000_000_000}
@@ -94,7 +94,7 @@ def test_why_held_by_and_forks_are_text(run: Run) -> None:
     text = Page(
         page.html(
             {
-                "one": Run(
+                "one": RunFolder(
                     run.folder, {**run.record, "outcome": "detached", "peak": peak, "growth": growth}, run.samples, []
                 )
             },
@@ -105,13 +105,13 @@ def test_why_held_by_and_forks_are_text(run: Run) -> None:
         assert part in text
 
 
-def test_markup_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
+def test_markup_in_a_run_is_text(run: RunFolder, tmp_path: Path) -> None:
     def page_with(planted: str) -> str:
         record = {**run.record, "command": [planted], "reason": planted, "provenance": {"versions": {planted: planted}}}
         record["phases"] = [{**run.record["phases"][0], "phase": planted}]
         held_by = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
         record["peak"] = run.record["peak"] | {"held_by": held_by}
-        other = Run(run.folder, record, run.samples, [])
+        other = RunFolder(run.folder, record, run.samples, [])
         return page.html({planted: other, "two": other}, tmp_path / "page.html")
 
     planted, harmless = Page(page_with(PLANTED)), Page(page_with("harmless"))
@@ -131,16 +131,18 @@ def test_few_points_keep_every_extreme() -> None:
     assert extremes([], bins=50) == set()
 
 
-def test_a_page_links_to_files_that_are_kept(run: Run, tmp_path: Path) -> None:
+def test_a_page_links_to_files_that_are_kept(run: RunFolder, tmp_path: Path) -> None:
     target = run.folder.parent / "page.html"
     links = re.findall('<a href="([^"]*)"', page.html({"one": run}, target))
     assert [(run.folder.parent / link).is_file() for link in links] == [True] * 3
     assert "<a " not in page.html({"one": run}, None)
 
 
-def test_two_runs_on_the_terminal(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_runs_on_the_terminal(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = {**run.record, "duration_s": 2 * run.record["duration_s"]}
-    rows = {row[0]: row[1:] for row in side_by_side.cells({"a": run, "b": Run(run.folder, sample, run.samples, [])})}
+    rows = {
+        row[0]: row[1:] for row in side_by_side.cells({"a": run, "b": RunFolder(run.folder, sample, run.samples, [])})
+    }
     assert rows["took"][2] == "2.0x"
     assert rows["kept, peak"][2] == "same"
     assert cli.main(["show", str(run.folder), str(run.folder / ".." / run.folder.name)]) == 0
@@ -149,24 +151,26 @@ def test_two_runs_on_the_terminal(run: Run, tmp_path: Path, capsys: pytest.Captu
     assert not list(tmp_path.iterdir())
 
 
-def test_waiting_of_the_machine_is_no_waiting_of_a_run(run: Run) -> None:
+def test_waiting_of_the_machine_is_no_waiting_of_a_run(run: RunFolder) -> None:
     def waited(of: str) -> bool:
         stalled = {**run.record, "pressure": {"of": of, "some_s": 2.0, "full_s": 1.0}}
-        one = Run(run.folder, stalled, run.samples, [])
+        one = RunFolder(run.folder, stalled, run.samples, [])
         return "waited for memory" in {row[0] for row in side_by_side.cells({"a": one, "b": one})}
 
     assert [waited(of) for of in ("group", "around", "machine")] == [True, False, False]
 
 
-def test_one_run_on_the_terminal_is_its_summary(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_run_on_the_terminal_is_its_summary(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", str(run.folder)]) == 0
     assert "ask for" in capsys.readouterr().out
 
 
-def test_a_damaged_run_is_refused_in_one_line(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_run_is_refused_in_one_line(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(DamagedError):
-        Run.read(tmp_path)
+        RunFolder.read(tmp_path)
     assert cli.main(["show", str(tmp_path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -184,7 +188,7 @@ sys.exit(code)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["watch", "show"])
-def test_no_installed_package_is_imported(command: str, run: Run, tmp_path: Path) -> None:
+def test_no_installed_package_is_imported(command: str, run: RunFolder, tmp_path: Path) -> None:
     words = {
         "watch": ["watch", "--html", "page.html", "--", sys.executable, "-c", "pass"],
         "show": ["show", str(run.folder), "--html", "page.html"],
@@ -196,9 +200,9 @@ def test_no_installed_package_is_imported(command: str, run: Run, tmp_path: Path
     assert html.unescape((tmp_path / "page.html").read_text()).count("<svg") >= 2
 
 
-def test_run_that_was_attached_to_is_read(run: Run, tmp_path: Path) -> None:
+def test_run_that_was_attached_to_is_read(run: RunFolder, tmp_path: Path) -> None:
     for name in ("samples.csv", "events.jsonl"):
         (tmp_path / name).write_bytes((run.folder / name).read_bytes())
     record: dict[str, Any] = {**run.record, "completed_work": None, "outcome": "ended"}
     (tmp_path / "run.json").write_text(json.dumps(record))
-    assert "ended" in page.html({"one": Run.read(tmp_path)}, None)
+    assert "ended" in page.html({"one": RunFolder.read(tmp_path)}, None)

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from beyond_ram.watch import calibration
-from beyond_ram.watch.calibration import CASES, Check, Result, cases
+from beyond_ram.watch.calibration import CASES, CalibrationResult, Check, cases
 
 PR_SET_THP_DISABLE = 41
 
@@ -39,8 +39,8 @@ def test_machine_without_huge_pages_does_not_run_their_case() -> None:
 
 
 def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    off = Result("one", [Check("anonymous grows", 200e6, 202e6, 1e6, "why")])
-    unknown = Result("two", [Check("anonymous grows", 200e6, None, 1e6, "why")])
+    off = CalibrationResult("one", [Check("anonymous grows", 200e6, 202e6, 1e6, "why")])
+    unknown = CalibrationResult("two", [Check("anonymous grows", 200e6, None, 1e6, "why")])
     monkeypatch.setattr(calibration, "CASES", CASES[:2])
     for bad in (off, unknown):
         monkeypatch.setattr(calibration, "measure", lambda case, bad=bad: bad)
@@ -51,7 +51,7 @@ def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_case_that_is_not_run_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "CASES", CASES[:1])
-    monkeypatch.setattr(calibration, "measure", lambda case: Result(case.name, [], "no swap here"))
+    monkeypatch.setattr(calibration, "measure", lambda case: CalibrationResult(case.name, [], "no swap here"))
     output = io.StringIO()
     assert calibration.self_test(output) == 0
     assert "not run, no swap here" in output.getvalue()

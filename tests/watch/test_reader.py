@@ -18,7 +18,7 @@ import pytest
 
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
-from beyond_ram.run_page import Run, write
+from beyond_ram.run_page import RunFolder, write
 from beyond_ram.watch import WatchOptions, attach, groups, memory_group, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
@@ -262,7 +262,7 @@ def test_page_and_ceilings_work_with_psutil(monkeypatch: pytest.MonkeyPatch, tmp
     assert [entry["verdict"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
     assert list(ceilings.lines(record))
     write_record(record, tmp_path)
-    run = Run.read(tmp_path)
+    run = RunFolder.read(tmp_path)
     write(tmp_path / "page.html", {"one": run})
     (rss,) = run.by_kind
     assert max(size for _, size in rss.points) == record["peak"]["rss_bytes"]

@@ -97,7 +97,7 @@ def test_no_sample_is_lost_and_peaks_are_kept(long_run: tuple[Path, dict[str, An
 @pytest.mark.slow
 def test_long_run_is_read_and_drawn_with_its_peak(long_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, counted = long_run
-    run = run_page.Run.read(folder)
+    run = run_page.RunFolder.read(folder)
     (points,) = re.findall('application/json">(.*?)</script>', chart(run.by_kind, "soak"))
     total = next(line["points"] for line in json.loads(points) if line["name"] == "RSS")
     assert len(total) < len(run.samples["t_s"])
