@@ -61,8 +61,9 @@ def test_shared_modules_of_shipped_programs_are_inputs(root: Path, module: str, 
 def test_scripts_that_only_read_runs_do_not_import_the_watcher(root: Path, folder: str) -> None:
     measuring = {root / "scripts/further.py", root / "scripts/ladder.py"}
     for script in {*(root / "scripts" / folder).glob("*.py")} - measuring:
-        files = closure(script, root)
-        assert not [file for file in files if file.startswith(("beyond_ram/watch/", "beyond_ram/measure/"))], script
+        # The report shows a run as the page of a watched one does.
+        rooms = ("beyond_ram/measure/",) if script.name == "report.py" else ("beyond_ram/watch/", "beyond_ram/measure/")
+        assert not [file for file in closure(script, root) if file.startswith(rooms)], script
 
 
 def test_file_that_cannot_be_parsed_has_no_imports(tmp_path: Path) -> None:

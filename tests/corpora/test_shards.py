@@ -153,7 +153,7 @@ import shards
 atexit.register(os.abort)
 def work():
     if sys.argv[2] == "refused":
-        raise shards.RefusedError("two words")
+        raise shards.SourceError("two words")
 shards.exit_with(work, "corpus")
 """
 

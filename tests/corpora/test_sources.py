@@ -99,7 +99,7 @@ def test_binaries_are_only_files_listed_in_wheels(programs: Programs) -> None:
     command = [str(programs.python), "-B", "-c", code, str(programs.folder), str(site_packages)]
     assert json.loads(programs.run(command).stdout.replace("'", '"')) == sorted(listed[:3])
     (site_packages / "wheel" / "z.so").unlink()
-    assert "RefusedError: wheel/z.so of wheel is missing" in programs.run(command).stderr
+    assert "SourceError: wheel/z.so of wheel is missing" in programs.run(command).stderr
 
 
 @pytest.mark.slow

@@ -142,7 +142,8 @@ def _model(spec):
             raise NoProof("no proof covers Prepend before a model of bytes")
         # An entry of other characters is found by its bytes; an added token is found before, and characters are tried.
         added = {token["content"] for token in spec.get("added_tokens") or [] if not token.get("normalized")}
-        for entry in model["vocab"]:
+        others = {*"".join(model["vocab"])} - cutting.symbols().keys()
+        for entry in model["vocab"] if others else ():
             raw = not cutting.symbols().keys() >= {*entry} and entry not in added
             if raw and (len(entry) > 1 or entry.isascii()):
                 raise NoProof(f"the entry {entry!r} has a character that stands for no byte")
@@ -200,14 +201,14 @@ def of_entries(spec, fast, named, ranges):
 
 def _merges(model):
     """The pairs of parts that a model merges, the first one first."""
-    return [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
+    return [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model.get("merges", ())]
 
 
 def _single(vocabulary):
     """{entry: character} of the entries of one character beyond ASCII, as bytes or as itself."""
     byte_of, single = cutting.symbols(), {}
     for entry in vocabulary:
-        if len(entry) <= 4:  # bytes of a character
+        if len(entry) <= 4 and not entry.isascii():  # bytes of a character
             text = bytes(map(byte_of.get, entry)).decode(errors="replace") if {*entry} <= byte_of.keys() else entry
             if len(text) == 1 and not text.isascii():
                 single[entry] = text
@@ -220,9 +221,7 @@ def _taken_early(merges, single):
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
     does not look whether the whole character could be merged with another before its bytes are.
     """
-    ranks, used = {}, {}
-    for rank, (left, right) in enumerate(merges):
-        ranks[left, right] = rank  # the last one counts
+    ranks, used = dict(zip(merges, itertools.count(), strict=False)), {}  # of two equal merges the last one counts
     for pair, rank in ranks.items():
         for part in pair:
             if part in single:
@@ -305,6 +304,8 @@ def suspects(spec, fast, ranges):
             raw = bytes([int(entry[3:5], 16)])
         else:
             text = entry.translate(byte_of)
+            if text.isascii():
+                return False
             raw = text.encode("latin-1") if byte_of and max(text) < "\u0100" else entry.encode()
         if raw.isascii():
             return False

@@ -168,7 +168,7 @@ CHANGED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from small import run
-real = run.Run.finish
+real = run.TokenizeRun.finish
 def finish(self):
     before = os.stat(sys.argv[2])
     with open(sys.argv[2], "r+b") as file:
@@ -176,7 +176,7 @@ def finish(self):
         file.write(b"x" * 10)
     os.utime(sys.argv[2], ns=(before.st_atime_ns, before.st_mtime_ns))
     real(self)
-run.Run.finish = finish
+run.TokenizeRun.finish = finish
 sys.exit(run.main(sys.argv[3:]))
 """
 
@@ -276,7 +276,7 @@ other.start()
 progress = types.SimpleNamespace(done=1, total=2)
 full = types.SimpleNamespace(args=types.SimpleNamespace(out=folder), work=folder / "none", progress=progress)
 try:
-    messages = {run.Run.no_room(full) for _ in range(3000)}
+    messages = {run.TokenizeRun.no_room(full) for _ in range(3000)}
 finally:
     ends.set()
     other.join()

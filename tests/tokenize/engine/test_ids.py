@@ -86,7 +86,7 @@ def test_appended_id_comes_from_the_loaded_tokenizer(stack: str, families: dict[
     spec = token_outside(json.loads(families["gpt2"].read_text(encoding="utf-8")))
     tokenizer.write_text(json.dumps(spec), encoding="utf-8")
     code = "import sys, json; sys.path.insert(0, sys.argv[1]); import encoder\n"
-    code += "spec = encoder.read_spec(sys.argv[2]); one = encoder.Release(sys.argv[2], spec)\n"
+    code += "spec = encoder.read_spec(sys.argv[2]); one = encoder.LoadedRelease(sys.argv[2], spec)\n"
     code += "print(json.dumps([one.id_of(spec, name) for name in sys.argv[3:]]))"
     entry, id = list(spec["model"]["vocab"].items())[-1]
     result = in_stack(stack, code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
