@@ -201,7 +201,7 @@ def of_entries(spec, fast, named, ranges):
 
 def _merges(model):
     """The pairs of parts that a model merges, the first one first."""
-    return [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model.get("merges", ())]
+    return [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
 
 
 def _single(vocabulary):
@@ -221,7 +221,7 @@ def _taken_early(merges, single):
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
     does not look whether the whole character could be merged with another before its bytes are.
     """
-    ranks, used = dict(zip(merges, itertools.count(), strict=False)), {}  # of two equal merges the last one counts
+    ranks, used = {pair: rank for rank, pair in enumerate(map(tuple, merges))}, {}  # the last of equal pairs counts
     for pair, rank in ranks.items():
         for part in pair:
             if part in single:
