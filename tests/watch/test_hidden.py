@@ -175,7 +175,10 @@ def test_shared_pages_that_are_replaced_without_faults_are_read(way: str, watche
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_lines_say_that_memory_of_processes_was_sampled(watched: Watch) -> None:
-    record = watched("import time; held = bytearray(30_000_000); time.sleep(0.2)")
+    for _ in range(5):
+        record = watched("import time; held = bytearray(30_000_000); time.sleep(0.2)")
+        if not record["missing"]:  # else the watcher had no processor for a moment, and says so
+            break
     record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling(kind, 60 * MB, "60MB") for kind in ceilings.KINDS])
     told = [line for line in lines(record) if line.startswith(("ask for", "within"))]
     assert len(told) == 4 and all("of its processes" in line and len(line) <= 120 for line in told), told
@@ -233,10 +236,10 @@ if os.fork() == 0:
     space = os.open('/proc/%s/ns/pid' % sys.argv[1], os.O_RDONLY)
     assert not ctypes.CDLL(None).setns(space, 0)
     if os.fork() == 0:
-        if os.fork() == 0: time.sleep(0.4)
+        if os.fork() == 0: time.sleep(1.4)
         os._exit(0)
     os.wait(); os._exit(0)
-os.wait(); time.sleep(0.5)
+os.wait(); time.sleep(1.5)
 """
     with subprocess.Popen([*unshared("-p", "--fork"), "sleep", "60"]) as maker:
         try:
