@@ -204,6 +204,12 @@ def own_files():
     )
 
 
+def stacks_of_ids():
+    """The stacks that list, copy and encode."""
+    own = own_files()
+    return encoders.stacks(own.stack) + ((encoders.STORES,) if own.addresses else ())
+
+
 def record_of_shard(shard):
     """The command's record of a finished shard."""
     return f"{own_files().out}/.beyond-ram-tokenize/shard-{int(shard):05d}.json"
@@ -211,13 +217,16 @@ def record_of_shard(shard):
 
 @functools.cache
 def question_of_ids():
-    """A digest of what decides the ids: options, tokenizer, and the names, sizes, times and inodes of the input files."""
+    """A digest of what decides the ids: options, tokenizer, and the names, sizes, times and inodes of the input files; of
+    stores the addresses alone."""
     own = own_files()
-    program = [sys.executable, encoders.ENGINE / "inventory.py", own.out, *own.inputs]
+    here = [name for name in own.inputs if name not in own.addresses]
+    places = [name if name in own.addresses else None for name in own.inputs]
+    program = [sys.executable, encoders.ENGINE / "inventory.py", own.out, *here]
     listed = subprocess.run(program, stdout=subprocess.PIPE, text=True)  # a refusal is on standard error
     if listed.returncode:
         sys.exit(listed.returncode)
-    decides = own.options(), own.shards, listed.stdout, digest((tokenizer_file(own.tokenizer),), "")
+    decides = own.options(), own.shards, places, listed.stdout, digest((tokenizer_file(own.tokenizer),), "")
     return hashlib.sha256(repr(decides).encode()).hexdigest()
 
 
@@ -227,6 +236,8 @@ def copies_of_records():
         f"{OWN_IDS}/shard-{number}.record": record_of_shard(number) for number in range(1, own_files().shards + 1)
     }
     for copy, record in (shards | {f"{OWN_IDS}/summary.record": f"{own_files().out}/summary.json"}).items():
-        if not own_files().is_recorded(record, copy, question_of_ids()):
+        # Whether objects of stores have changed only the command sees: its last job runs in each call.
+        last = own_files().addresses and copy.endswith("summary.record")
+        if last or not own_files().is_recorded(record, copy, question_of_ids()):
             workflow.dag.forcefiles.add(copy)
     return list(shards)

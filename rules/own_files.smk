@@ -19,7 +19,7 @@ COPY = "echo {params.question:q} | cat - {params.record:q}"
 
 rule tokenise_shard:
     input:
-        lambda w: [f".stacks/{name}/beyond-ram.lock" for name in encoders.stacks(own_files().stack)],
+        lambda w: [f".stacks/{name}/beyond-ram.lock" for name in stacks_of_ids()],
     output:
         f"{OWN_IDS}/shard-{{shard}}.record",
     log:

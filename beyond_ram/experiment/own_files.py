@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from .corpora import AS_NUMBER, PositiveInt, Strict
-from .places import PathText, PatternText, TrackedPath
+from .places import InputText, PathText, TrackedPath, is_address
 
 Word = Annotated[str, StringConstraints(pattern="^[^\\x00]*$")]
 """A word of a command."""
@@ -17,8 +17,8 @@ class Tokenise(Strict):
     """Your own files, turned into ids by one job per shard ([docs/tokenize.md](tokenize.md#many-machines)): target
     `tokenise`. The keys are the options of `beyond-ram tokenize`; target `tokenize` measures experiments instead."""
 
-    inputs: Annotated[list[PatternText], Field(min_length=1)] = Field(
-        description="Files, folders and patterns, in order."
+    inputs: Annotated[list[InputText], Field(min_length=1)] = Field(
+        description="Files, folders and patterns, in order; also addresses of stores."
     )
     tokenizer: PathText = Field(description="A tokenizer.json, or a folder with one.")
     out: TrackedPath = Field(description="Folder for the ids: a new one, or one that the same settings have begun.")
@@ -44,6 +44,11 @@ class Tokenise(Strict):
         None, description="Percent of the text to encode again and compare; default: 0.02."
     )
     sha256: bool = Field(False, description="Whether to compute the SHA-256 of all ids too, in the last job.")
+
+    @property
+    def addresses(self) -> list[str]:
+        """The inputs that are in stores, whose state only the command looks at."""
+        return [name for name in self.inputs if is_address(name)]
 
     def options(self, joining: bool = False) -> list[str]:
         """The options of a shard's job, or of the job that joins them: those that decide ids and files are the same."""

@@ -104,10 +104,31 @@ def _pattern_below(value: str, info: ValidationInfo) -> str:
     return str(Path(glob.escape(folder), value)) if folder and value[0] != "~" else value
 
 
+def is_address(value: str) -> bool:
+    """Whether an input is an object, a folder or a pattern of a store."""
+    return "://" in value
+
+
+def _input_below(value: str, info: ValidationInfo) -> str:
+    """A pattern relative to the config's `folder`, or an address without a secret, because it appears in records."""
+    if not is_address(value):
+        return _pattern_below(value, info)
+    scheme, _, rest = value.partition("://")
+    web, host = scheme.lower() in ("http", "https"), rest.partition("/")[0]
+    if re.search(":.*@", host) or (web and ("@" in host or "?" in rest or "#" in rest)):
+        raise PydanticCustomError(
+            NOT_ECHOED,
+            "holds a password or a signature, which would stand in records; give those as the store's settings",
+        )
+    return value
+
+
 PathText = Annotated[str, AfterValidator(_readable), AfterValidator(_below)]
 """A folder that a program looks up itself; it may begin with `~`."""
 PatternText = Annotated[str, AfterValidator(_readable), AfterValidator(_pattern_below)]
 """A pattern of files that a program looks up itself; it may begin with `~`."""
+InputText = Annotated[str, AfterValidator(_readable), AfterValidator(_input_below)]
+"""A pattern as `PatternText`, or the address of objects of a store."""
 TrackedPath = Annotated[str, AfterValidator(_tracked), AfterValidator(_below)]
 """A file or folder that is an input of rules."""
 FolderPath = Annotated[str, AfterValidator(_tracked)]

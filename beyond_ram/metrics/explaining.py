@@ -75,8 +75,9 @@ COLUMNS: list[Column] = [
     Column("to_value", "After the step", "the metric's", ("ladders",), "median of the runs of to_version",
         "as the metric"),
     Column("ratio", "Ratio", "ratio", ("ladders",),
-        "geometric mean of the second, divided by that of the first; `low` and `high` are the ends of its interval. "
-        "Where a value is too small for a ratio, it is 1 + difference / first, and `low` may be below 0", _DECIDED,
+        "geometric mean of the runs after the step, divided by that of the runs before it. `low` and `high` are the "
+        "ends of its interval. Where a value is too small for a ratio, it is 1 + difference / value before, and `low` "
+        "may be below 0", _DECIDED,
         names=("ratio", "low", "high")),
     *(
         Column(key, f"The {key}", "the metric's", ("comparisons", "changes"),

@@ -41,9 +41,9 @@ def current(project: Path) -> None:
 @pytest.fixture(scope="package")
 def snakemake(project: Path, path: str) -> Snakemake:
     """Run the workflow in the copy, as a user does."""
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(project)}
 
     def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        environment = os.environ | {"PATH": path, "PYTHONPATH": str(project)}
         command = ["snakemake", "--cores", "1", *words]
         return subprocess.run(
             command, cwd=project, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False

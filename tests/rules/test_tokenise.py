@@ -1,4 +1,4 @@
-"""Target `tokenise`: a user's files as ids by several jobs; what is lost is done again, and nothing else."""
+"""Target `tokenise`: several jobs turn a user's files into ids. A call does what was lost, and nothing else."""
 
 import json
 import os
@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from tests.tokenize.conftest import families
+from tests.tokenize.test_stores import NOTHING, s3
 
 from ..conftest import link_stack
 from .conftest import Snakemake
@@ -225,3 +226,31 @@ def test_without_the_section_a_line_says_what_to_write(snakemake: Snakemake) -> 
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("beyond-ram: ")]
     example = yaml.safe_load(line.partition("`")[2].rpartition("`")[0])
     assert {"inputs", "tokenizer", "out", "shards"} == example["tokenise"].keys()
+
+
+def test_objects_of_a_store_give_the_same_ids_and_are_looked_at_in_each_call(
+    own: Own, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_stack("stores", project)
+    (tmp_path / "root/datasets/user").mkdir(parents=True)
+    shutil.copytree(own.folder / "data", tmp_path / "root/datasets/user/texts")
+    with s3(tmp_path / "root", tmp_path) as store:
+        for name, value in {**NOTHING, **store.variables}.items():
+            monkeypatch.setenv(name, value)
+        there: dict[str, Any] = {"inputs": [f"{store.address}/"], "out": str(tmp_path / "ids")}
+        for _ in range(2):
+            done = own.call(**there)
+            assert done.returncode == 0, done.stderr
+        assert IDLE not in done.stderr
+        parts = [path.read_bytes() for path in sorted((tmp_path / "ids").glob("tokens*.bin"))]
+        assert b"".join(parts) == b"".join(own.parts())
+        store.change("a.jsonl", b'{"text": "another"}\n')
+        done = own.call(**there)
+        assert done.returncode != 0 and "a.jsonl" in done.stderr, done.stderr
+    assert own.call().returncode == 0
+
+
+def test_address_with_a_password_is_refused_and_not_printed(own: Own) -> None:
+    done = own.call("--dry-run", inputs=["s3://me:a-SECRET@bucket/texts"])
+    assert done.returncode != 0 and "password" in done.stderr and "a-SECRET" not in done.stderr + done.stdout
+    assert own.call().returncode == 0

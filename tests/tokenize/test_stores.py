@@ -217,10 +217,10 @@ def listed(store: Store, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Itera
         monkeypatch.setenv(name, value)
     listing = stores.ObjectListing(str(interpreter("stores")), 0)
     try:
-        found = listing(store.address).found
+        objects = listing(store.address).objects
     finally:
         listing.end()
-    with stores.Copies(str(interpreter("stores")), found, folder, "1", 2) as copies:
+    with stores.Copies(str(interpreter("stores")), objects, folder, "1", 2) as copies:
         yield copies
 
 

@@ -47,16 +47,16 @@ def say(**answer):
 
 def reason(error):
     """The names and codes of an error and its causes."""
-    found = []
-    while error is not None and len(found) < 6:
-        found.append(type(error).__name__)
+    names = []
+    while error is not None and len(names) < 6:
+        names.append(type(error).__name__)
         answer = getattr(error, "response", None)
         code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else getattr(answer, "status_code", None)
         for one in (code, getattr(error, "status", None)):
             if re.fullmatch(r"\w{1,60}", str(one or "")):
-                found.append(str(one))
+                names.append(str(one))
         error = error.__cause__
-    return ", ".join(dict.fromkeys(found))
+    return ", ".join(dict.fromkeys(names))
 
 
 @functools.cache
@@ -86,11 +86,11 @@ def store(url):
 
 def mark(info):
     """What tells one content of an object from another."""
-    found = {name: info[name] for name in MARKS if info.get(name)}
-    for name, value in found.items():
+    marks = {name: info[name] for name in MARKS if info.get(name)}
+    for name, value in marks.items():
         if hasattr(value, "timestamp"):
-            found[name] = int(value.timestamp())
-    return json.dumps(found, sort_keys=True, default=str)
+            marks[name] = int(value.timestamp())
+    return json.dumps(marks, sort_keys=True, default=str)
 
 
 def fixed(system, path):

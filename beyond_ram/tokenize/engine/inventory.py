@@ -198,8 +198,8 @@ class Inventory:
             raise Refused(f"--out {self.out}: {file}, an input, is in there; name another folder")
         if real not in self.read_as:
             self.read_as[real] = file
-            if found := self.disk.found:
-                self.objects[file] = found[path]
+            if self.disk.objects:
+                self.objects[file] = self.disk.objects[path]
         elif kind_of(first := self.read_as[real]) == (kind, packing):
             self.left_out["read already"] += 1
         else:
@@ -220,9 +220,9 @@ def what(path):
 
 
 class Disk:
-    """What the paths of this machine lead to. `stores.Tree` has the same methods for objects of a store."""
+    """What the paths of this machine lead to. `stores.ObjectTree` has the same methods for objects of a store."""
 
-    found, why = None, ""
+    objects, why = None, ""
     what = staticmethod(what)
     names = staticmethod(os.listdir)
     exists = staticmethod(os.path.exists)

@@ -111,7 +111,7 @@ class ObjectListing:
 class ObjectTree:
     """The objects at and below an address, with the methods of `inventory.Disk`.
 
-    `found`: {name: [size, mark, source, content]}. `why`: the error if there is nothing.
+    `objects`: {name: [size, mark, source, content]}. `why`: the error if there is nothing.
     """
 
     def __init__(self, program, name):
@@ -119,7 +119,7 @@ class ObjectTree:
         fixed = next((place for place, part in enumerate(parts) if glob.has_magic(part)), None)
         self.root = name if fixed is None else "/".join([*parts[:fixed], ""])
         self.protocol = name.partition("://")[0]
-        self.found, self.folders, self.states, self.why = {}, {}, {}, None
+        self.objects, self.folders, self.states, self.why = {}, {}, {}, None
         program.order("list", self.root)
         while self.why is None:
             for answer in program.answers():
@@ -127,7 +127,7 @@ class ObjectTree:
                     self.why = answer["why"]
                     continue
                 name = answer["object"]
-                self.found[name] = [answer[one] for one in ("size", "mark", "source", "content")]
+                self.objects[name] = [answer[one] for one in ("size", "mark", "source", "content")]
                 if answer["state"] is not None:
                     self.states[name] = answer["state"]
                 while name != self.root.rstrip("/"):
@@ -137,17 +137,17 @@ class ObjectTree:
                         break
                     names[name] = True
                     name = folder
-        if both := self.found.keys() & self.folders:
+        if both := self.objects.keys() & self.folders:
             raise Refused(f"{min(both)}: an object, and also a folder of objects; name them one by one")
 
     def what(self, path):
-        if path in self.found:
+        if path in self.objects:
             return "file"
         path = path.rstrip("/")
         return "folder" if path in self.folders or (self.folders and self.root.startswith(f"{path}/")) else None
 
     def exists(self, path):
-        return path in self.found
+        return path in self.objects
 
     def names(self, folder):
         return [*self.folders[folder.rstrip("/")]]
@@ -157,15 +157,15 @@ class ObjectTree:
 
     def real_file(self, path):
         """Where an object is read, which is the same for all its names."""
-        return f"{self.protocol}://{self.found[path][2]}"
+        return f"{self.protocol}://{self.objects[path][2]}"
 
     def read(self, path):
         return self.states.get(path, "")
 
 
-def identity(name, found):
+def identity(name, entry):
     """The identity of an object across runs, as `inventory.identity` of a file: a store tells its content by a mark."""
-    return [name, found[0], 0, 0, 0, found[1]]
+    return [name, entry[0], 0, 0, 0, entry[1]]
 
 
 class Copies:
