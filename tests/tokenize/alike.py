@@ -126,6 +126,8 @@ def main():
         texts = [one for one in texts if pipelines.encodable(named.tokenizer, one)]
         others = both.alike.others(texts)
         counts["by named"] += len(others)
+        codes = {code for first, last in ranges for code in range(first, last + 1)}
+        counts["missed"] += others != [at for at, one in enumerate(texts) if not codes.isdisjoint(map(ord, one))]
         counts["shown by ids"] += both.alike.suspects is not None
         counts["not shown by ids"] += both.alike.others(texts, fast.encode(texts, True)) != others
         expected = named.encode(texts, True)

@@ -207,11 +207,15 @@ def _merges(model):
 def _single(vocabulary):
     """{entry: character} of the entries of one character beyond ASCII, as bytes or as itself."""
     byte_of, single = cutting.symbols(), {}
+    begins = {one for one, byte in byte_of.items() if byte >= 0xC2}  # the first byte of such a character
     for entry in vocabulary:
-        if len(entry) <= 4 and not entry.isascii():  # bytes of a character
-            text = bytes(map(byte_of.get, entry)).decode(errors="replace") if {*entry} <= byte_of.keys() else entry
-            if len(text) == 1 and not text.isascii():
+        head = entry[:1]
+        if head in begins and 2 <= len(entry) <= 4 and {*entry} <= byte_of.keys():
+            text = bytes(map(byte_of.get, entry)).decode(errors="ignore")
+            if len(text) == 1 and len(text.encode()) == len(entry):
                 single[entry] = text
+        elif head not in byte_of and len(entry) == 1 and not entry.isascii():
+            single[entry] = entry
     return single
 
 
@@ -296,6 +300,10 @@ def suspects(spec, fast, ranges):
     whole = re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]")
     begun = {one.encode()[:size] for one in characters for size in range(1, len(one.encode()))}
     byte_of = {ord(one): byte for one, byte in cutting.symbols().items()} if of_bytes else {}
+    # Most entries of a model of bytes have none of these first bytes.
+    heads = {one[0] for one in begun}
+    plain = "".join(one for one, byte in cutting.symbols().items() if byte not in heads and one != "<")
+    possible = re.compile(f"[^{re.escape(plain)}]").search if of_bytes else bool
 
     def suspect(entry):
         if entry.isascii():
@@ -313,7 +321,7 @@ def suspects(spec, fast, ranges):
 
     table = np.zeros(fast.highest_id(spec) + 1, bool)
     for entry, id in model["vocab"].items():
-        if suspect(entry):
+        if possible(entry) and suspect(entry):
             table[id] = True
     if (id := model["vocab"].get(model.get("unk_token"))) is not None:
         table[id] = True
@@ -323,11 +331,13 @@ def suspects(spec, fast, ranges):
 
 
 class Alike:
-    """Finds texts of which every character is alike in both releases. `ranges`: the others; `suspects`: their ids.
+    """Finds texts of which every character is alike in both releases. `ranges`: the others, none of them ASCII;
+    `suspects`: their ids.
 
-    A look at the ids takes 2 to 5 % of the time of the encoding. A look at all characters takes up to 15 %, although
-    the common cases come first: below the first other character, and in the widest spans without one. The few below
-    are searched one by one.
+    Three looks, the cheapest first; docs/tokenize.md has their costs. Most texts have no byte with which one of the
+    others begins in UTF-8; where this has answered for less than half of the texts, it is left out. Most have no id
+    that may stand for one. The last look is at all characters: below the first other one, and in the widest spans
+    without one; the few below are searched one by one.
     """
 
     STEP = 1 << 16  # characters at once: their codes stay in the cache of a core
@@ -345,11 +355,23 @@ class Alike:
         self.rare, self.first = [chr(code) for code in codes[:low]], codes[low]
         spans = sorted((before + 1 - after, before + 1) for before, after in itertools.pairwise([-1, *codes]))
         self.spans = [(np.uint16(start), np.uint16(min(-size, 0xFFFF))) for size, start in spans[: self.SPANS]]
+        others = map(chr, np.flatnonzero(self.table).tolist())
+        self.heads = sorted({one.encode("utf-8", "surrogatepass")[:1] for one in others})
+        self.asked = self.answered = 0  # texts of the first look
         self.below, self.within, self.moved = (np.empty(self.STEP, kind) for kind in (bool, bool, np.uint16))
 
     def others(self, texts, arrays=None):
         """The numbers of the texts with other characters. `arrays`: their ids by the fast release."""
         wide = [at for at, text in enumerate(texts) if not text.isascii()]
+        if len(wide) > 1 and 2 * self.answered >= self.asked:  # one may be large
+            raw = [texts[at].encode("utf-8", "surrogatepass") for at in wide]
+            joined = b"".join(raw)
+            heads = [head for head in self.heads if head in joined]
+            begun = zip(wide, raw, strict=True) if heads else ()
+            left = [at for at, one in begun if any(head in one for head in heads)]
+            self.asked += len(wide)
+            self.answered += len(wide) - len(left)
+            wide = left
         if wide and arrays and self.suspects is not None:
             # The type by which numpy looks up, or it would convert once more.
             ids = self.np.concatenate([arrays[at] for at in wide], dtype=self.np.intp)
