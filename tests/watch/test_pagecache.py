@@ -49,7 +49,7 @@ def test_empty_files_have_no_residency(tmp_path: Path) -> None:
 def test_reads_of_the_command_are_no_drift(watched: Watch, file: Path) -> None:
     record = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])
     assert record["page_cache"]["input_resident_before"] == 0
-    assert record["page_cache"]["input_resident_after"] == 1
+    assert record["page_cache"]["input_resident_after"] > 0.95  # the kernel may take some pages back
     assert record["page_cache"]["warning"] is None
     assert abs(record["storage"]["read_bytes"] - 20 * MB) < 4 * MB
     cached = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])["storage"]
