@@ -13,7 +13,7 @@ from ..measure.campaign import RUNS, Campaign
 from ..measure.cell import Setting
 from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Block, Member, Run
 from ..measure.screen import Step, word
-from ..measure.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, measure
+from ..measure.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, measure
 from ..measure.search import Search
 from ..stacks import index, scripts
 from ..stacks.index import Release
@@ -93,12 +93,13 @@ class Ladder:
     memory_limit_bytes: int | None = None
     options: Sequence[str] = ("--with",)
     """The options of a command that runs the script with the same packages; `--with` is the last."""
+    out: Path = Path()
+    """Where locks, environments and runs are; by default in the campaign's folder."""
     notes: list[str] = field(default_factory=list)
     _text: bytes = b""
 
-    @property
-    def out(self) -> Path:
-        return self.campaign.out
+    def __post_init__(self) -> None:
+        self.out = self.campaign.out if self.out == Path() else self.out
 
     @functools.cached_property
     def release_locks(self) -> ReleaseLocks:
@@ -116,8 +117,9 @@ class Ladder:
         releases = [*self.releases.releases, *self.releases.prereleases]
         self.campaign.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
         self.release_locks.begin(self.releases.releases, releases)
-        for version in {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}:
-            self.release_locks.lock(self.releases.release(version))
+        ran = {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}
+        for release in (one for one in releases if one.text in ran):
+            self.release_locks.lock(release)
         if self.release_locks.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
 
@@ -144,26 +146,18 @@ class Ladder:
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         version = member.side
-        cell = self.cell(member, number, block)
+        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
+        limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
+        masked = [one for one in self.releases.versions if one.count(".") > 1]
         try:
-            ended = self.ended(cell, version)
+            self._build(version)
+            ended = measure(self._setting(cell, version), self.out / RUNS, masked, limits)
         except StackError as error:
             return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
         return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
                    ended.ended_at, str(cell.path))  # fmt: skip
 
-    def cell(self, member: Member, number: int, block: str) -> Cell:
-        """The cell of a run."""
-        return cell_of("bisect", f"{self.releases.package}-{member.side}", self.script, number, self.words)
-
-    def ended(self, cell: Cell, version: str) -> Ended:
-        """A run, measured now. Raises StackError, MeasuringError."""
-        self._build(version)
-        limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
-        masked = [one for one in self.releases.versions if one.count(".") > 1]
-        return measure(self.setting(cell, version), self.out / RUNS, masked, limits)
-
-    def setting(self, cell: Cell, version: str) -> Setting:
+    def _setting(self, cell: Cell, version: str) -> Setting:
         """How a release is run. Raises StackError."""
         lock = self.release_locks.lock(self.releases.release(version))
         job = job_of(cell, self.script, self.words)

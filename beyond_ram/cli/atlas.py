@@ -52,7 +52,7 @@ def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParse
 
 def run(arguments: argparse.Namespace) -> int:
     """Return 0, also if the budget ran out; 2 if nothing could be run."""
-    from ..atlas import page
+    from ..atlas import tables
     from ..atlas.cases import FOLDER, cases
     from ..atlas.make import Atlas
     from ..folders import ensure
@@ -62,42 +62,31 @@ def run(arguments: argparse.Namespace) -> int:
     every, wanted = cases(folder), cases(folder, arguments.library, arguments.case)
     out = arguments.out.absolute()
     ensure(out)
+    atlas = Atlas(out, arguments.months, 60 * arguments.budget, show)
     with index.for_uv():
-        atlas = Atlas(wanted, every, out, arguments.months, 60 * arguments.budget, show)
-        atlas.make()
+        atlas.make(wanted, every)
     show("")
-    page.write(out, folder)
     for line in dict.fromkeys(atlas.trouble):
         print(f"not run: {line}", file=sys.stderr)
-    print(
-        "\n".join(
-            [
-                *page.summary(out, folder),
-                *_left(atlas.out_of_budget, atlas.measured_runs),
-                f"page: {arguments.out}/{page.PAGE}",
-            ]
-        )
-    )
-    return 0
-
-
-def _left(spent: bool, measured_runs: int) -> list[str]:
-    more = "; the budget is used up, the same command goes on" if spent else ""
-    return [f"{measured_runs} runs in this call{more}"]
+    cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
+    ran = sum(int(cell["runs"]) > 0 for cell in cells)
+    more = "; the budget is used up, the same command goes on" if atlas.out_of_budget else ""
+    print(f"{ran} of {len(cells)} cells of a case and a release ran; {len(steps)} confirmed steps")
+    print(f"{atlas.runs} runs in this call{more}\nfiles: {arguments.out}")
+    return 0 if ran else 2
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Return 0."""
-    from ..atlas.between import compare
-    from ..atlas.comparison import lines
-    from ..atlas.page import SHIPPED
+    from ..atlas.compare import compare, lines
+    from ..atlas.tables import SHIPPED
 
     compared = compare(arguments.before, arguments.after, arguments.atlas or SHIPPED)
     arguments.document = {
         "before": compared.before,
         "after": compared.after,
         "libraries": [{"library": change.library, "before": change.before, "after": change.after,
-                       "cases": [{"case": case.name, "steps": list(case.steps)} for case in change.cases]}
+                       "cases": [{"case": case, "steps": list(steps)} for case, steps in change.cases.items()]}
                       for change in compared.changes],
         "same": list(compared.same),
         "not_in_the_atlas": list(compared.others),

@@ -1,6 +1,5 @@
 """One run of a script outside of any config: its job, outcome, answer and numbers."""
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Any
 from ..experiment import Cell, Job, parse, records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
-from ..files import DamagedError, end_of, write
+from ..files import end_of, write
 from ..metrics import Events, Record, derive
 from ..shipped import FILES
 from ..stacks.locks import lock_sha256
@@ -80,27 +79,8 @@ def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: Watch
     record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
-    record["provenance"]["script_sha256"] = script_sha256(setting.job)
     write_record(record, out)
     return _ended(record, out)
-
-
-def read(setting: Setting, runs: Path) -> Ended | None:
-    """An earlier run with exactly this lock and script; None if there is none."""
-    out = runs / setting.job.path
-    try:
-        record = records.record(out)
-        of = record["provenance"]["lock_sha256"], record["provenance"]["script_sha256"]
-        same = of == (lock_sha256(setting.lock.stem, setting.lock.parent), script_sha256(setting.job))
-        return _ended(record, out) if same else None
-    except (DamagedError, OSError, KeyError):
-        return None
-
-
-def script_sha256(job: Job) -> str:
-    """The SHA-256 of the script of a job."""
-    script = job.arguments[job.arguments.index("--script") + 1]
-    return hashlib.sha256(Path(script).read_bytes()).hexdigest()
 
 
 def _ended(record: dict[str, Any], out: Path) -> Ended:
