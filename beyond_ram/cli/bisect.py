@@ -109,8 +109,5 @@ def chosen(names: list[str]) -> list[str]:
 
 
 def _write(result: "SearchResult", out: Path) -> None:
-    from ..bisect.picture import draw
-
     files.write(out / "bisect.json", json.dumps(result.as_json(), indent=1) + "\n")
     files.write(out / "bisect.md", result.markdown())
-    draw(result, out)

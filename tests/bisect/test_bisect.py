@@ -16,8 +16,7 @@ def place(tmp_path, monkeypatch):
     """Create a folder with the script, and an index with eight releases: one is yanked and one a prerelease."""
     sizes = {"1.0": 10, "1.1": 10, "1.2": 10, "1.3rc1": 60, "1.3": 60, "1.4": 60, "1.5": 60, "1.6": 10}
     wheels = [
-        served.wheel(tmp_path, "stairs", version, BODY.format(mb=size, answer="b" if version >= "1.5" else "a"),
-                     metadata="Project-URL: Changelog, https://stairs.example/changes")
+        served.wheel(tmp_path, "stairs", version, BODY.format(mb=size, answer="b" if version >= "1.5" else "a"))
         for version, size in sizes.items()
     ]  # fmt: skip
     monkeypatch.chdir(tmp_path)
@@ -46,9 +45,8 @@ def test_steps_up_and_down_are_found(place, capfd):
     first = result["steps"][0]
     assert first["to_yanked"] and first["prerelease"] == "1.3rc1"
     assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]
-    assert result["changelog"] == "https://stairs.example/changes"
     assert "stairs 1.2 → 1.3" in capfd.readouterr().out
-    assert {"bisect.md", "bisect.svg", "bisect.png"} <= {path.name for path in (place / "out").iterdir()}
+    assert (place / "out/bisect.md").stat().st_size
     assert "127.0.0.1" not in "".join(path.read_text() for path in (place / "out/locks").iterdir())
 
 
