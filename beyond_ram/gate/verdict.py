@@ -16,7 +16,6 @@ from ..decisions.rule import rare
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from ..units import GB
-from .leaks import Floor, floors
 from .sides import BASELINE
 from .wheels import Requirement
 
@@ -33,6 +32,7 @@ LINES = 10
 _MARKUP = re.compile(r"[\\`*\[\]|~$!]|_(?!\w)|(?<!\w)_")
 _LIVE = re.compile(r"[@#](?=\w)|:(?=//)|\bwww\.(?=\w)|\b(?:GH|gh)-(?=\d)", re.IGNORECASE)
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
+_COLUMNS = ("verdict", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "threshold", "notes")
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 
 
@@ -106,21 +106,6 @@ class Gate:
         return notes
 
     @property
-    def smallest_leaks(self) -> list[Floor]:
-        """The smallest leak that each cell would have shown, the smallest a row first."""
-        return floors(self.changes, self.runs)
-
-    @property
-    def leak(self) -> str:
-        """The smallest leak of the most sensitive cell, and the cells that would have shown none, as a sentence."""
-        leaks = self.smallest_leaks
-        if not leaks:
-            return "a leak could not be shown: no cell has both rows and enough repeats"
-        seen = {one.cell for one in leaks}
-        blind = [cell for cell in dict.fromkeys(self.cells) if cell not in seen]
-        return leaks[0].sentence() + (f"; {', '.join(blind)} would have shown none" if blind else "")
-
-    @property
     def machine(self) -> dict[str, Any]:
         """The machine, from the runs' records."""
         return {name: _plain(self.runs[name].dropna().iloc[0]) for name in _MACHINE if self.runs.get(name) is not None}
@@ -147,7 +132,6 @@ class Gate:
                 for line, words in zip(self.changes.to_dict("records"), self.words, strict=True)
             ],
             "says_nothing": self.without,
-            "smallest_leaks": [one.as_json() for one in self.smallest_leaks],
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
             "measuring_s": round(self.used_s, 1),
             "budget_s": self.budget_s,
@@ -176,10 +160,10 @@ class Gate:
             for line, words in zip(table.to_dict("records"), self.words, strict=True)
             if line["verdict"] != "same" and must_be_decided(line["metric"])
         ]
-        room = LINES - len(head) - len(notes) - 2
+        room = LINES - len(head) - len(notes) - 1
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
-        return [*head, *map(_sentence, shown), *more, *notes, self.leak, last]
+        return [*head, *map(_sentence, shown), *more, *notes, last]
 
     def _machine(self) -> str:
         machine = self.machine
@@ -192,21 +176,9 @@ class Gate:
         first, *rest = self.lines()
         lines = [f"**beyond-ram gate: {_escaped(first)}**", "", *(f"- {_escaped(line)}" for line in rest), ""]
         lines += ["<details><summary>Every metric</summary>", ""]
-        columns = (
-            "verdict",
-            "metric",
-            "cell",
-            "baseline",
-            "candidate",
-            "effect",
-            "interval",
-            "n",
-            "threshold",
-            "notes",
-        )
-        titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "interval", "n")
-        lines += [f"| {' | '.join((*titles, 'threshold', 'notes'))} |", "|---" * len(columns) + "|"]
-        lines += [f"| {' | '.join(_escaped(words[name]) for name in columns)} |" for words in self.words]
+        titles = {name: "change" if name == "effect" else name for name in _COLUMNS}
+        lines += [f"| {' | '.join(titles.values())} |", "|---" * len(titles) + "|"]
+        lines += [f"| {' | '.join(_escaped(words[name]) for name in titles)} |" for words in self.words]
         lines += ["", "Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
