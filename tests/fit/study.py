@@ -18,7 +18,7 @@ import pandas as pd
 from beyond_ram import files
 from beyond_ram.fit import factors
 from beyond_ram.fit.design import Point
-from beyond_ram.fit.runs import FitRuns
+from beyond_ram.fit.runs import WantedError, name_of, once
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMES = 8
@@ -62,12 +62,13 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
     if not (out / "fit.json").exists():
         raise RuntimeError(f"{name}: {done.stderr[-500:]}")
     fit = json.loads((out / "fit.json").read_text())
-    full = FitRuns(plan, folder / "full" / name, lambda line: print(f"{name}, {line}", flush=True))
     lines = []
     for setting in fit["settings"]:
         setting_values = tuple(setting[factor] for factor in plan.varied)
-        run = full.get(Point(setting_values, target))
-        line = {"program": name, "setting": full.name(Point(setting_values, None)), "times_as_far": TIMES}
+        point = Point(setting_values, target)
+        print(f"{name}, {name_of(plan, point)}", flush=True)
+        run = once(plan, folder / "full" / name / name_of(plan, point).replace(" ", ","), WantedError(point, ""))
+        line = {"program": name, "setting": name_of(plan, Point(setting_values, None)), "times_as_far": TIMES}
         line |= {key: setting[key] for key in ("predicted_bytes", "low", "high", "fits", "ask_bytes", "seconds")}
         line |= {"kept_bytes": run.kept_bytes, "took_s": run.seconds}
         line["inside"] = None if setting["low"] is None else setting["low"] <= run.kept_bytes <= setting["high"]
