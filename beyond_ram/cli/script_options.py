@@ -106,7 +106,8 @@ def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", 
     from ..stacks.venv import build
 
     show("building its environment")
-    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)
+    path = out / "locks" / "script.txt"
+    lock = scripts.read(path) if path.exists() else scripts.lock(inline.requirements, inline.until, path, inline.kept)
     build(lock.path, out / "stacks" / "script")
     show("")
     if lock.moved:

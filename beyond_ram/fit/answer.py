@@ -11,14 +11,14 @@ from typing import Any
 
 from ..advice import MIB, ROOM_BYTES
 from ..measure.campaign import RUNS
-from ..measure.plan import COMPLETED, Block, Member, Run
+from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import in_columns
 from ..units import duration, short_size
 from . import design
 from .design import Point
 from .factors import FactorPlan, Setting
 from .model import FitReading, Model, Prediction
-from .runs import FitRun, FitRuns, RunError, WantedError, name_of, once
+from .runs import FitRun, FitRuns, RunError, once
 
 YES, NO, UNSURE = "yes", "no", "unsure"
 # Growth is understood from as many sizes as show two slopes.
@@ -76,11 +76,11 @@ class FitPolicy:
     """Why the run that was asked for last failed."""
     answer: "Answer | None" = None
     confirmed: FitRun | None = None
-    _wanted: WantedError | None = None
+    _known: FitRuns | None = None
 
     def next(self, runs: Sequence[Run]) -> list[Block]:
         """The next run. Raises RunError where one failed without which there is no answer."""
-        known = FitRuns(self.plan, {run.member.side: run for run in runs}, self.failed)
+        known = self._known = FitRuns(self.plan, {run.member.side: run for run in runs}, self.failed)
         try:
             self.answer = answer(known, self.memory_bytes, self.budget_s, self.largest)
             if self.confirm and (best := self.answer.best):
@@ -90,16 +90,14 @@ class FitPolicy:
             if not self.answer:
                 raise
         except WantedError as wanted:
-            self._wanted = wanted
-            side = name_of(self.plan, wanted.point, wanted.limit_bytes)
-            return [Block(wanted.about, (Member(self.plan.command[0], side),), must=True)]
+            return [wanted.block]
         return []
 
     def once(self, member: Member, number: int, block: str) -> Run:
         """Make the run that `next` has named. Raises RunError, LimitError."""
-        assert self._wanted
+        assert self._known and self._known.wanted
         folder, began = Path(RUNS, member.side.replace(" ", ",")), time.time()
-        run = once(self.plan, self.out / folder, self._wanted)
+        run = once(self.plan, self.out / folder, *self._known.wanted)
         values = {name: value for name, value in vars(run).items() if name not in ("point", "outcome")}
         return Run(member, number, block, run.outcome, "", None, values, began, time.time(), str(folder))
 

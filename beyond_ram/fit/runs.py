@@ -10,7 +10,7 @@ from typing import Any
 from ..advice import advise
 from ..files import end_of
 from ..folders import fresh
-from ..measure.plan import COMPLETED, Run
+from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import last_line
 from ..watch import LimitError, WatchOptions, watch, write_record
 from .design import Point
@@ -23,14 +23,6 @@ _OF_FREE = 0.8
 
 class RunError(RuntimeError):
     """A run that did not complete; the text is one line."""
-
-
-class WantedError(Exception):
-    """A run that is asked for next."""
-
-    def __init__(self, point: Point, about: str, limit_bytes: int | None = None) -> None:
-        super().__init__(about)
-        self.point, self.about, self.limit_bytes = point, about, limit_bytes
 
 
 @dataclass(frozen=True)
@@ -59,6 +51,8 @@ class FitRuns:
     done: dict[Point, FitRun] = field(default_factory=dict)
     seconds: float = 0.0
     """Seconds of all that were asked for."""
+    wanted: tuple[Point, int | None] | None = None
+    """The point and the limit of the run that is not made."""
 
     def get(self, point: Point, about: str = "") -> FitRun:
         """The run of a point. Raises WantedError where it is not made, RunError where it failed."""
@@ -74,7 +68,8 @@ class FitRuns:
             return FitRun(point, outcome=self.made[name].outcome, **self.made[name].values)
         if self.failed:
             raise RunError(self.failed)
-        raise WantedError(point, about, limit_bytes)
+        self.wanted = point, limit_bytes
+        raise WantedError(Block(about, (Member(self.plan.command[0], name),), must=True))
 
     def seconds_at(self, size: int | None) -> float:
         """The longest run of a size, or of all if none has it."""
@@ -89,23 +84,23 @@ def name_of(plan: FactorPlan, point: Point, limit_bytes: int | None = None) -> s
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def once(plan: FactorPlan, folder: Path, wanted: WantedError) -> FitRun:
+def once(plan: FactorPlan, folder: Path, point: Point, limit_bytes: int | None = None) -> FitRun:
     """Make a run in a folder: under its limit, or else under one that keeps the machine alive, where one can be set.
 
     Raises RunError where it failed, LimitError where its own limit cannot be set.
     """
-    name, free = name_of(plan, wanted.point, wanted.limit_bytes), free_bytes()
+    name, free = name_of(plan, point, limit_bytes), free_bytes()
     # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
     words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh",
-             *plan.words(wanted.point.setting, wanted.point.size)]  # fmt: skip
+             *plan.words(point.setting, point.size)]  # fmt: skip
     try:
-        record = _watched(folder, words, wanted.limit_bytes or int(_OF_FREE * free))
+        record = _watched(folder, words, limit_bytes or int(_OF_FREE * free))
     except LimitError:
-        if wanted.limit_bytes:
+        if limit_bytes:
             raise
         record = _watched(folder, words, None)
     killed, advice = _is_killed(record), advise(record)
-    if killed and not wanted.limit_bytes:
+    if killed and not limit_bytes:
         raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
     if record["outcome"] != "completed" and not killed:
         status = record["signal"] or f"exit status {record['exit_status']}"
@@ -115,7 +110,7 @@ def once(plan: FactorPlan, folder: Path, wanted: WantedError) -> FitRun:
         raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
     if not killed and advice.at_least:
         raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
-    return FitRun(wanted.point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), free,
+    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), free,
                   "killed_at_limit" if killed else COMPLETED)  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -223,10 +223,8 @@ def _files(place: Path) -> list[Path]:
     return [place] if place.is_file() else [path for path in sorted(place.rglob("*")) if path.is_file()]
 
 
-def finish(
-    setting: Setting, work: Path, out: Path, record: dict[str, Any], last: Callable[[], None] = lambda: None
-) -> None:
-    """Complete the record with the cell, the lock and the results of the checks, call `last`, and write the record.
+def finish(setting: Setting, work: Path, out: Path, record: dict[str, Any]) -> None:
+    """Complete the record with the cell, the lock and the results of the checks, and write it.
 
     Raises MeasuringError if the run failed, DamagedError if one of its files is incomplete.
     """
@@ -259,7 +257,6 @@ def finish(
         record["provenance"]["code_sha256"] = setting.code
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
-    last()
     # Includes time outside the measurement: start of the driver, input, earlier runs, probes, checks. The budget counts
     # it.
     record["measuring_s"] = round(time.monotonic() - setting.began, 3)

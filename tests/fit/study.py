@@ -18,7 +18,7 @@ import pandas as pd
 from beyond_ram import files
 from beyond_ram.fit import factors
 from beyond_ram.fit.design import Point
-from beyond_ram.fit.runs import WantedError, name_of, once
+from beyond_ram.fit.runs import name_of, once
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMES = 8
@@ -67,7 +67,7 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
         setting_values = tuple(setting[factor] for factor in plan.varied)
         point = Point(setting_values, target)
         print(f"{name}, {name_of(plan, point)}", flush=True)
-        run = once(plan, folder / "full" / name / name_of(plan, point).replace(" ", ","), WantedError(point, ""))
+        run = once(plan, folder / "full" / name / name_of(plan, point).replace(" ", ","), point)
         line = {"program": name, "setting": name_of(plan, Point(setting_values, None)), "times_as_far": TIMES}
         line |= {key: setting[key] for key in ("predicted_bytes", "low", "high", "fits", "ask_bytes", "seconds")}
         line |= {"kept_bytes": run.kept_bytes, "took_s": run.seconds}
