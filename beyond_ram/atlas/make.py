@@ -82,7 +82,7 @@ class Atlas:
         question = {"command": "atlas", "script_sha256": sha256(case.script.read_bytes()).hexdigest()}
         with opened(ground / "campaigns" / case.name, question, _SEED) as campaign:
             campaign.show, before = self.show, len(campaign.runs)
-            ladder = Ladder(case.script, (), case.inline, Range(case.library, releases, [], []), (), campaign,
+            ladder = Ladder(case.script, (), case.inline, Range(case.library, releases, []), (), campaign,
                             TIMEOUT_S, out=ground)  # fmt: skip
             versions, campaign.once = ladder.releases.versions, ladder.run
             search = Search(case.name, versions, *searched(NUMBERS), _SEED, doubted=versions, most=_MOST,

@@ -21,7 +21,7 @@ from ..metrics import METRICS
 from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
-from .ladder import Bisection, Ladder
+from .ladder import Ladder
 
 NAMES = {
     "end_kept_bytes": "kept at the end", "peak_kept_bytes": "peak of kept memory",
@@ -42,14 +42,10 @@ _QUOTED_LINES = 60
 class SearchResult:
     """A finished search over a ladder."""
 
-    policy: Bisection
+    search: Search
     ladder: Ladder
     needed: Sequence[str] = REQUIRED
     """The metrics that have to be known of each completed run to say that nothing changed."""
-
-    @property
-    def search(self) -> Search:
-        return self.policy.search
 
     @property
     def package(self) -> str:
@@ -130,8 +126,6 @@ class SearchResult:
             yield f"{self.package} {first} → {second}  ({dates}{also})"
             for step in steps:
                 yield f"  {self.sentence(step)}"
-            for early in dict.fromkeys(filter(None, map(self.policy.early, steps))):
-                yield f"  already in the prerelease {early}"
             if moved := self.apart(first, second):
                 yield f"  also differs: {moved}"
 
@@ -254,7 +248,7 @@ class SearchResult:
             "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n,
             "from_date": release(first).date, "to_date": release(second).date,
             "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
-            "prerelease": self.policy.early(step) or None, "also_differs": self.apart(first, second) or None,
+            "also_differs": self.apart(first, second) or None,
         }  # fmt: skip
 
     def _release(self, version: str) -> dict[str, Any]:

@@ -77,7 +77,11 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
 
     if reason := limits.get("not_run"):
         return [f"cannot say: {reason}"]
-    spent = ["the budget is used up: the same command with a larger --budget goes on"] if limits.get("out_of_budget") else []
+    spent = (
+        ["the budget is used up: the same command with a larger --budget goes on"]
+        if limits.get("out_of_budget")
+        else []
+    )
     if not limits.get("completed_at_bytes"):
         return [f"cannot say: {spent[0]}" if spent else "cannot say: no run completed under a limit"]
     below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)

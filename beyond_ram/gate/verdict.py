@@ -15,7 +15,6 @@ from ..analysis.rule import must_be_decided, same_in_words, threshold_in_words
 from ..decisions.rule import rare
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
-from ..units import GB
 from .sides import BASELINE
 from .wheels import Requirement
 
@@ -153,7 +152,7 @@ class Gate:
         notes = [*[*self.without, *notes][:2], *self.missed]
         last = (
             f"{counts(table)}; {len(self.cells)} cells, {len(self.runs)} runs in {self.used_s / 60:.1f} of "
-            f"{self.budget_s / 60:g} minutes on {self._machine()}"
+            f"{self.budget_s / 60:g} minutes"
         )
         relevant = [
             words
@@ -164,12 +163,6 @@ class Gate:
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
         return [*head, *map(_sentence, shown), *more, *notes, last]
-
-    def _machine(self) -> str:
-        machine = self.machine
-        memory = machine.get("machine_memory_bytes")
-        known = [f"{machine['cpu_count']} processors"] if machine.get("cpu_count") else []
-        return " and ".join([*known, *([f"{memory / GB:.0f} GB"] if memory else [])]) or "an unknown machine"
 
     def markdown(self) -> str:
         """gate.md: the ten lines, then every metric."""

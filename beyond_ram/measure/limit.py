@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -240,10 +239,6 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
         record = run_once(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
         done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
-    done = "done" if record["completed_work"] else "not done"
-    under = f"{limit_bytes / 1e6:,.0f} MB" if limit_bytes else "no limit"
-    message = f"{under}: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
-    print(f"{setting.job.path}: {message}", file=sys.stderr)
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s")},

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Cell, Job, parse, records
+from ..experiment import Cell, Job, records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
 from ..files import end_of, write
 from ..metrics import Events, Record, derive
 from ..shipped import FILES
-from ..stacks.locks import lock_sha256
 from ..text import last_line
 from ..watch import WatchOptions, write_record
-from . import integrity, processes
-from .cell import MeasuringError, Setting, check_end, command, run_once
+from . import processes
+from .cell import MeasuringError, Setting, check_end, command, describe, run_once
 from .private import private_folder
 
 # A run may take this many times as long as the longest that completed, and some seconds more.
@@ -76,9 +75,7 @@ def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: Watch
         write(out / "stderr.txt", end_of(work / ERRORS))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
-    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
-    record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
-    record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
+    describe(setting, out, record)
     write_record(record, out)
     return _ended(record, out)
 

@@ -43,7 +43,7 @@ def test_steps_up_and_down_are_found(place, capfd):
         ("1.5", "1.6", "end_kept_bytes"),
     ]
     first = result["steps"][0]
-    assert first["to_yanked"] and first["prerelease"] == "1.3rc1"
+    assert first["to_yanked"]
     assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]
     assert "stairs 1.2 → 1.3" in capfd.readouterr().out
     assert (place / "out/bisect.md").stat().st_size

@@ -4,7 +4,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from beyond_ram.bisect.ladder import Bisection
 from beyond_ram.bisect.result import SearchResult, moved
 from beyond_ram.cli.script_options import question_of
 from beyond_ram.decisions.rule import MetricRule
@@ -16,7 +15,7 @@ from beyond_ram.stacks.inline import Inline
 from tests.test_mask_secrets import PLANTED
 
 RELEASES: Any = SimpleNamespace(
-    package="p", versions=["1", "2"], releases=[], skipped=[], between=lambda *_: [],
+    package="p", versions=["1", "2"], releases=[], skipped=[],
     release=lambda version: SimpleNamespace(date="2026-01-01", yanked=False),
 )  # fmt: skip
 
@@ -29,7 +28,7 @@ def result(folder: Path, runs: list[Run], **more: Any) -> SearchResult:
     metrics = {"end_kept_bytes": MetricRule(), "peak_kept_bytes": MetricRule()}
     search = Search("mem.py", ["1", "2"], metrics, frozenset(), 1, (OUTCOME,))
     search.next(runs)
-    return SearchResult(Bisection(search, RELEASES), ladder, tuple(metrics))
+    return SearchResult(search, ladder, tuple(metrics))
 
 
 def runs_of(**values: tuple[float, float]) -> list[Run]:
