@@ -1,5 +1,6 @@
 """The verdict of a gate: ten lines for the terminal, and the files gate.json, gate.md and gate.xml."""
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from ..analysis.rule import must_be_decided, same_in_words, threshold_in_words
 from ..decisions.rule import rare
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
-from .sides import BASELINE
+from .sides import BASELINE, SIDES
 from .wheels import Requirement
 
 STATUS: Mapping[Result, int] = {"better": 0, "same": 0, "worse": 1, "undecided": 2}
@@ -55,25 +56,23 @@ class Gate:
     seed: int | None = None
     """Seed of the order of the runs."""
 
-    @property
+    @functools.cached_property
     def changes(self) -> pd.DataFrame:
         """Table `changes`, worst first; `why` also names other packages that differ."""
         table = changes(self.table)
         others = table["before"].str.removesuffix(f".{BASELINE}").map(self.apart)
-        notes = [
-            "; ".join(part for part in (why, f"also differs: {other}" if isinstance(other, str) else "") if part)
-            for why, other in zip(table["why"], others, strict=True)
-        ]
-        return table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
+        also = (f"also differs: {other}" if isinstance(other, str) else "" for other in others)
+        notes = ["; ".join(filter(None, both)) for both in zip(table["why"], also, strict=True)]
+        table = table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
+        return table.reset_index(drop=True)
 
-    @property
-    def words(self) -> list[dict[str, str]]:
-        """The changes as text, in their order. A cell is described by the axes that vary in its experiment."""
-        table = self.changes.reset_index(drop=True)
+    @functools.cached_property
+    def rows(self) -> list[tuple[dict[Any, Any], dict[str, str]]]:
+        """Each change as its line and as text. A cell is described by the axes that vary in its experiment."""
         words = dict[int, dict[str, str]]()
-        for _, lines in table.groupby("experiment"):
+        for _, lines in self.changes.groupby("experiment"):
             words |= zip(lines.index, in_words(lines), strict=True)
-        return [words[number] for number in table.index]
+        return [(line, words[number]) for number, line in enumerate(self.changes.to_dict("records"))]
 
     @property
     def verdict(self) -> Result:
@@ -128,7 +127,7 @@ class Gate:
                 | {name: _plain(line[name]) for name in _NUMBERS}
                 | {"must_be_decided": must_be_decided(line["metric"])}
                 | ({"rare": rare(line["n"])} if line["verdict"] == "same" else {})
-                for line, words in zip(self.changes.to_dict("records"), self.words, strict=True)
+                for line, words in self.rows
             ],
             "says_nothing": self.without,
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
@@ -143,22 +142,13 @@ class Gate:
 
     def lines(self) -> list[str]:
         """The verdict in at most ten lines, worst first."""
-        table = self.changes
-        candidate, baseline = (
-            " ".join(one.asked for one in self.requested[side]) for side in ("candidate", "baseline")
-        )
+        candidate, baseline = (" ".join(one.asked for one in self.requested[side]) for side in reversed(SIDES))
         head = [f"{HEADLINES[self.verdict]}: {candidate} compared with {baseline}"]
         notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
         notes = [*[*self.without, *notes][:2], *self.missed]
-        last = (
-            f"{counts(table)}; {len(self.cells)} cells, {len(self.runs)} runs in {self.used_s / 60:.1f} of "
-            f"{self.budget_s / 60:g} minutes"
-        )
-        relevant = [
-            words
-            for line, words in zip(table.to_dict("records"), self.words, strict=True)
-            if line["verdict"] != "same" and must_be_decided(line["metric"])
-        ]
+        used = f"{self.used_s / 60:.1f} of {self.budget_s / 60:g} minutes"
+        last = f"{counts(self.changes)}; {len(self.cells)} cells, {len(self.runs)} runs in {used}"
+        relevant = [words for line, words in self.rows if line["verdict"] != "same" and must_be_decided(line["metric"])]
         room = LINES - len(head) - len(notes) - 1
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
@@ -171,7 +161,7 @@ class Gate:
         lines += ["<details><summary>Every metric</summary>", ""]
         titles = {name: "change" if name == "effect" else name for name in _COLUMNS}
         lines += [f"| {' | '.join(titles.values())} |", "|---" * len(titles) + "|"]
-        lines += [f"| {' | '.join(_escaped(words[name]) for name in titles)} |" for words in self.words]
+        lines += [f"| {' | '.join(_escaped(words[name]) for name in titles)} |" for _, words in self.rows]
         lines += ["", "Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
@@ -182,17 +172,15 @@ class Gate:
 
     def junit(self) -> ElementTree.Element:
         """gate.xml: a test case per cell and metric."""
-        table = self.changes
-        bad = (table["verdict"] == "worse") & table["metric"].map(must_be_decided)
-        skipped = table["verdict"] == "undecided"
-        numbers = {"tests": len(table), "failures": int(bad.sum()), "skipped": int(skipped.sum()), "errors": 0}
-        suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"} | {k: str(v) for k, v in numbers.items()})
-        for line, words in zip(table.to_dict("records"), self.words, strict=True):
+        suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"})
+        for line, words in self.rows:
             case = ElementTree.SubElement(suite, "testcase", {"classname": words["cell"], "name": str(line["metric"])})
             if line["verdict"] == "worse" and must_be_decided(line["metric"]):
                 ElementTree.SubElement(case, "failure", {"message": _sentence(words)})
             elif line["verdict"] == "undecided":
                 ElementTree.SubElement(case, "skipped", {"message": _sentence(words)})
+        kinds = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
+        suite.attrib |= {name: str(len(suite.findall(path))) for name, path in kinds.items()} | {"errors": "0"}
         return suite
 
 
