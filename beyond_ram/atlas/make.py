@@ -40,7 +40,6 @@ class Atlas:
     """Runs cases below a folder, each as a campaign that a later call goes on with, also for newer releases."""
 
     out: Path
-    months: float
     budget_s: float
     """Of one call."""
     show: Callable[[str], None]
@@ -71,7 +70,7 @@ class Atlas:
 
     def _releases(self, library: str) -> list[Release]:
         try:
-            return chosen(index.releases(library), self.months)
+            return chosen(index.releases(library))
         except StackError as error:
             self.trouble.append(str(error))
             return []

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from packaging.version import Version
-
 from .. import mask_secrets
 from ..analysis.changes import in_unit
 from ..analysis.rule import same_in_words
@@ -21,6 +19,7 @@ from ..metrics import METRICS
 from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
+from ..text import first_of
 from .ladder import Ladder
 
 NAMES = {
@@ -33,6 +32,7 @@ NAMES = {
 # What `beyond-ram why` explains: memory at the end.
 _AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
 _DIGEST = 12
+_MOST_MOVED = 3
 REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 # A script of more lines is named in the text for an issue, and not quoted.
 _QUOTED_LINES = 60
@@ -179,7 +179,8 @@ class SearchResult:
             notes.append("the script's answer differs from run to run, so it has no step")
         if untested := len(self.ladder.releases.versions) - self.tried:
             notes.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
-        return notes + moved([lock.moved for lock in self.ladder.locks.values()])
+        moved = dict.fromkeys(filter(None, (lock.moved for lock in self.ladder.locks.values())))
+        return notes + ([f"had to move: {first_of([f'({one})' for one in moved], _MOST_MOVED)}"] if moved else [])
 
     def _last_line(self) -> str:
         used = f"{self.ladder.campaign.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
@@ -311,20 +312,3 @@ def name_of(metric: str) -> str:
 
 def _shown(words: Sequence[str]) -> str:
     return shlex.join(mask_secrets.in_command(words))
-
-
-def moved(locks: Sequence[str]) -> list[str]:
-    """A line per package that had to move: from which version, and to which with how many releases.
-
-    `locks`: of each release, `NAME VERSION to VERSION, …`, or empty.
-    """
-    to: dict[str, list[str]] = {}
-    for one in filter(None, (part for text in locks for part in text.split(", "))):
-        start, _, version = one.partition(" to ")
-        to.setdefault(start, []).append(version)
-    lines = []
-    for start, versions in sorted(to.items()):
-        different = sorted(set(versions), key=Version)
-        ends = different if len(different) < 3 else [different[0], "…", different[-1]]
-        lines.append(f"had to move: {start} to {', '.join(ends)}, with {len(versions)} of {len(locks)} releases")
-    return lines

@@ -1,44 +1,32 @@
 """`beyond-ram atlas`: what each release of the data libraries costs, and the difference between two locks."""
 
 import argparse
-import math
 import sys
 from pathlib import Path
 
-from .options import add_json_to, minutes, number, show
+from .options import add_json_to, minutes, show
 
 OUT = "results-atlas"
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    from ..atlas.releases import MONTHS
-
     parser = commands.add_parser(
         "atlas",
         help="small cases over all recent releases of the data stack's libraries",
         description="Runs every case (a script with inline metadata, PEP 723; the first requirement is the library) "
-        "with all recent releases of its library, and lists the steps between them. A second call runs what is left. "
-        "`beyond-ram atlas compare LOCK LOCK` lists the steps between two locks.",
+        "with the releases of its library of the last two years, and lists the steps between them. A second call runs "
+        "what is left. `beyond-ram atlas compare LOCK LOCK` lists the steps between two locks.",
     )
     parser.add_argument(
         "--library", nargs="+", action="extend", default=[], metavar="NAME", help="these libraries only"
     )
     parser.add_argument("--case", nargs="+", action="extend", default=[], metavar="NAME", help="these cases only")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
-    parser.add_argument("--months", type=months, default=MONTHS, metavar="N",
-                        help=f"releases of the last N months (default: {MONTHS})")  # fmt: skip
     parser.add_argument("--budget", type=minutes, default=float("inf"), metavar="MINUTES",
                         help="stop after this; the next call goes on (default: none)")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path(OUT), metavar="DIR", help=f"all files (default: {OUT})")
     parser.set_defaults(run=run)
     _add_compare_to(parser.add_subparsers(metavar="compare"))
-
-
-def months(text: str) -> float:
-    """A number of months above 0."""
-    if not 0 < (value := number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of months above 0, such as 18")
-    return value
 
 
 def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -62,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     every, wanted = cases(folder), cases(folder, arguments.library, arguments.case)
     out = arguments.out.absolute()
     ensure(out)
-    atlas = Atlas(out, arguments.months, 60 * arguments.budget, show)
+    atlas = Atlas(out, 60 * arguments.budget, show)
     with index.for_uv():
         atlas.make(wanted, every)
     show("")
