@@ -141,11 +141,10 @@ class Ladder:
         masked = [one for one in self.releases.versions if one.count(".") > 1]
         try:
             self._build(version)
-            ended = measure(self._setting(cell, version), self.out / RUNS, masked, limits)
+            setting = self._setting(cell, version)
         except StackError as error:
             return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
-        return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
-                   ended.ended_at, str(cell.path))  # fmt: skip
+        return measure(setting, self.out / RUNS, (member, number, block), masked, limits)
 
     def _setting(self, cell: Cell, version: str) -> Setting:
         """How a release is run. Raises StackError."""

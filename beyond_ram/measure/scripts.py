@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..text import last_line
 from ..watch import WatchOptions, write_record
 from . import processes
 from .cell import MeasuringError, Setting, check_end, command, describe, run_once
+from .plan import Member, Run
 from .private import private_folder
 
 # A run may take this many times as long as the longest that completed, and some seconds more.
@@ -24,22 +25,6 @@ PATIENCE, PATIENCE_S = 10, 60
 ERRORS = "stderr"
 """Where a program that runs apart writes its errors, in its work folder."""
 _MISSING = re.compile(r"(?:No module named|Missing optional dependency) '(\w+)")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A finished run of a script."""
-
-    outcome: str
-    """`completed`, `killed_at_limit`, `timed_out`, or `failed` with the kind of the error."""
-    reason: str
-    """The last line of its errors where it failed."""
-    answer: str | None
-    values: dict[str, float]
-    """Its metrics, if it completed."""
-    record: dict[str, Any]
-    started_at: float
-    ended_at: float
 
 
 def cell_of(experiment: str, stack: str, script: Path, repeat: int, words: Sequence[str] = ()) -> Cell:
@@ -61,8 +46,15 @@ def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
                arguments=arguments(str(script), list(words)), **options)  # fmt: skip
 
 
-def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: WatchOptions | None = None) -> Ended:
-    """Measure a run and write its folder below `runs`. A failed run is a result too.
+def measure(
+    setting: Setting,
+    runs: Path,
+    of: tuple[Member, int, str],
+    masked: Sequence[str] = (),
+    how: WatchOptions | None = None,
+) -> Run:
+    """Measure a run and write its folder below `runs`; `of` are its member, number and block. A failed run is a result
+    too, `failed` with the kind of the error.
 
     Versions in `masked` count as equal when answers are compared. Raises MeasuringError if the run was ended from
     outside.
@@ -72,26 +64,19 @@ def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: Watch
     with private_folder(setting.work, setting.job.path) as work:
         record = run_once(apart(setting), work, out, how)
         check_end(setting.job, record)
-        write(out / "stderr.txt", end_of(work / ERRORS))
+        errors = end_of(work / ERRORS)
+        write(out / "stderr.txt", errors)
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
     describe(setting, out, record)
     write_record(record, out)
-    return _ended(record, out)
-
-
-def _ended(record: dict[str, Any], out: Path) -> Ended:
-    outcome, errors = str(record["outcome"]), end_of(out / "stderr.txt")
-    reason = reason_of(errors, record) if outcome == "failed" else ""
-    return Ended(
-        outcome=f"failed: {_kind(reason)}" if reason else outcome,
-        reason=reason,
-        answer=record["work"].get("answer_sha256"),
-        values=numbers_of(record, records.events(out)) if outcome == "completed" else {},
-        record=record,
-        started_at=record["started_at"] or 0.0,
-        ended_at=(record["started_at"] or 0.0) + record["duration_s"],
-    )
+    completed, began = record["outcome"] == "completed", record["started_at"] or 0.0
+    reason = reason_of(errors, record) if record["outcome"] == "failed" else ""
+    return Run(
+        *of, f"failed: {_kind(reason)}" if reason else record["outcome"], reason, answer.get("answer_sha256"),
+        numbers_of(record, records.events(out)) if completed else {}, began, began + record["duration_s"],
+        setting.job.path,
+    )  # fmt: skip
 
 
 def numbers_of(record: Record, events: Events) -> dict[str, float]:
