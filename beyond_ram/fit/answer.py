@@ -5,7 +5,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,11 @@ class FitPolicy:
     answer: "Answer | None" = None
     confirmed: FitRun | None = None
     _known: FitRuns | None = None
+    _answers: dict[Any, Any] = field(default_factory=dict)
 
     def next(self, runs: Sequence[Run]) -> list[Block]:
         """The next run. Raises RunError where one failed without which there is no answer."""
-        known = self._known = FitRuns(self.plan, {run.member.side: run for run in runs}, self.failed)
+        known = self._known = FitRuns(self.plan, {run.member.side: run for run in runs}, self.failed, self._answers)
         try:
             self.answer = answer(known, self.memory_bytes, self.budget_s, self.largest)
             if self.confirm and (best := self.answer.best):
@@ -224,6 +225,14 @@ def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point 
 def _answer(
     runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
 ) -> Answer:
+    """The answer from the runs so far, which is the same whenever they are replayed."""
+    key = (*runs.done, bool(confirmation), failed)
+    if key not in runs.answers:
+        runs.answers[key] = _modelled(runs, memory_bytes, confirmation, failed)
+    return runs.answers[key]
+
+
+def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None, failed: str | None) -> Answer:
     plan, done = runs.plan, list(runs.done.values())
     memory = Model(list(plan.varied), [_reading(run, run.kept_bytes) for run in done if not _strays(run, done)])
     time = Model(list(plan.varied), [_reading(run, run.seconds) for run in done], shrinks=True)

@@ -48,6 +48,8 @@ class FitRuns:
     """By name, as in a campaign."""
     failed: str = ""
     """Why the next run failed."""
+    answers: dict[Any, Any] = field(default_factory=dict)
+    """The answers that are known, as a replay asks for them again."""
     done: dict[Point, FitRun] = field(default_factory=dict)
     seconds: float = 0.0
     """Seconds of all that were asked for."""
