@@ -135,6 +135,12 @@ class Answer:
         sizes = [run.point.size for run in self.runs if run.point.size]
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """The parts of the best setting's memory, largest first."""
+        growing = self.plan.growth.name if self.plan.growth else ""
+        return self.memory.shares(self.best.setting, self.target or 1, growing) if self.best else {}
+
 
 def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
     """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
@@ -294,15 +300,15 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
         "settings": settings,
         "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is result.best), None),
         "unsure_because": result.unsure_because,
-        "parts": [{"of": part.of, "growth": part.growth, "bytes": round(part.value)} for part in result.memory.parts],
+        "parts": {name: round(value) for name, value in result.shares.items()},
         "confirmation": _confirmation(result),
-        "confirmed": {
+        "confirmed": result.best
+        and confirmed
+        and {
             "outcome": confirmed.outcome,
             "limit_bytes": result.best.ask_bytes,
             "kept_bytes": confirmed.kept_bytes,
-        }
-        if confirmed and result.best
-        else None,
+        },
         "runs": [
             result.plan.values(run.point.setting, run.point.size)
             | {"repeat": run.point.repeat, "kept_bytes": run.kept_bytes, "seconds": round(run.seconds, 3)}
@@ -385,9 +391,7 @@ def _explained(result: Answer) -> Iterator[str]:
     if any(line.at_least_bytes for line in result.lines):
         yield "at least: if growth goes on as steep as in the largest runs, or bends on"
     if result.best and result.best.memory:
-        growing = result.plan.growth.name if result.plan.growth else ""
-        shares = result.memory.shares(result.best.setting, result.target or 1, growing)
-        shown = {name: value for name, value in shares.items() if value > _SHOWN * result.best.memory.value}
+        shown = {name: value for name, value in result.shares.items() if value > _SHOWN * result.best.memory.value}
         yield "of which: " + ", ".join(f"{name} {short_size(value)}" for name, value in shown.items())
     if result.confirmation:
         run, predicted = result.confirmation.run, result.confirmation.predicted
