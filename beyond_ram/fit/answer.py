@@ -235,7 +235,8 @@ def _answer(
     key = (*runs.done, bool(confirmation), failed)
     if key not in runs.answers:
         runs.answers[key] = _modelled(runs, memory_bytes, confirmation, failed)
-    return runs.answers[key]
+    known: Answer = runs.answers[key]
+    return known
 
 
 def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None, failed: str | None) -> Answer:
