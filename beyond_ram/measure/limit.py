@@ -57,7 +57,7 @@ def measure_limit(
     with contextlib.ExitStack() as stack:
         if campaign is None:
             campaign = Campaign(stack.enter_context(private_folder(setting.work, f"limit/{setting.job.path}")), 0)
-        policy = LimitPolicy(setting.job.path, setting.job.limit_speed_share)
+        policy = LimitPolicy(setting.job.path.partition("/")[0], setting.job.limit_speed_share)
         campaign.once = LimitRuns(setting, out, campaign).once
         try:
             campaign.run(policy, budget_s)
