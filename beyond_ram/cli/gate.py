@@ -175,12 +175,14 @@ def _other_answers(runs: "pd.DataFrame") -> list[str]:
 
 def _prepare(chosen: "GateCells", out: Path) -> None:
     """Make what the cells read, by Snakemake. Raises RuntimeError with the place of its log."""
+    from ..gate.cells import FILE
+
     needs = {need for cell in chosen.cells for need in chosen.config.job(cell).needs()}
     targets = sorted(needs - {script.file for script in chosen.config.scripts.values()})
     if not targets:  # without any, Snakemake would make everything
         return
     log = out / "prepare.log"
-    words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(chosen.file), "--nolock"]
+    words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(out / FILE), "--nolock"]
     with files.log(log) as output:
         done = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, cwd=project(), check=False)
     if done.returncode:
