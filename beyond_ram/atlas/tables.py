@@ -10,11 +10,14 @@ from typing import Any
 from ..bisect.result import NAMES
 from ..files import write
 from ..measure.screen import ANSWER, OUTCOME, Step
+from ..shipped import FILES
 
-CELLS, STEPS, THREADS = "cells.csv", "steps.csv", "threads.csv"
+CELLS, STEPS = "cells.csv", "steps.csv"
+SHIPPED = FILES / "docs" / "measured" / "atlas"
+"""The atlas that comes with the checkout."""
 NUMBERS = ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s")
-CONFIRMED, REFUTED, ONCE = "confirmed", "not confirmed", "not repeated"
-"""A step that fresh runs show, one that they do not, and one without fresh runs."""
+CONFIRMED = "confirmed"
+"""The state of a step that fresh runs show. Older tables have others too."""
 CELL_COLUMNS = ["library", "case", "title", "version", "date", "outcome", "reason", "runs", "answer",
                 *NUMBERS, "moved"]  # fmt: skip
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",

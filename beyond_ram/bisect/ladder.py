@@ -1,7 +1,7 @@
-"""The releases that are searched, the runs of the script with each, and who of them runs next."""
+"""The releases that are searched, and the runs of the script with each."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,10 +11,8 @@ from ..experiment import Cell, records
 from ..measure import integrity
 from ..measure.campaign import RUNS, Campaign
 from ..measure.cell import Setting
-from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Block, Member, Run
-from ..measure.screen import Step, word
-from ..measure.scripts import PATIENCE, PATIENCE_S, Ended, cell_of, job_of, measure
-from ..measure.search import Search
+from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Member, Run
+from ..measure.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, measure
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
@@ -31,8 +29,6 @@ class Range:
     package: str
     releases: list[Release]
     """Those that are searched."""
-    prereleases: list[Release]
-    """Those that are looked at where a step is beside them."""
     skipped: list[Release]
     """Those that cannot be installed here."""
 
@@ -41,11 +37,7 @@ class Range:
         return [release.text for release in self.releases]
 
     def release(self, version: str) -> Release:
-        return next(one for one in [*self.releases, *self.prereleases] if one.text == version)
-
-    def between(self, first: str, second: str) -> list[Release]:
-        """The prereleases between two releases."""
-        return [one for one in self.prereleases if Version(first) < one.version < Version(second)]
+        return next(one for one in self.releases if one.text == version)
 
 
 def range_of(package: str, good: str, bad: str) -> Range:
@@ -73,15 +65,13 @@ def range_of(package: str, good: str, bad: str) -> Range:
             raise ValueError(f"{package} {end} {why}; name a release beside it")
     fitting = [one for one in inside if not one.missing]
     finals = [one for one in fitting if not one.version.is_prerelease or one.version in ends]
-    searched = fitting if len(finals) == 2 and any(end.is_prerelease for end in ends) else finals
-    return Range(
-        package, searched, [one for one in fitting if one not in searched], [one for one in inside if one.missing]
-    )
+    all_of_them = len(finals) == 2 and any(end.is_prerelease for end in ends)
+    return Range(package, fitting if all_of_them else finals, [one for one in inside if one.missing])
 
 
 @dataclass
 class Ladder:
-    """A script over releases: locks, environments and runs."""
+    """A script over releases: its locks, environments and runs."""
 
     script: Path
     words: Sequence[str]
@@ -93,12 +83,13 @@ class Ladder:
     memory_limit_bytes: int | None = None
     options: Sequence[str] = ("--with",)
     """The options of a command that runs the script with the same packages; `--with` is the last."""
+    out: Path = Path()
+    """Where locks, environments and runs are; by default in the campaign's folder."""
     notes: list[str] = field(default_factory=list)
     _text: bytes = b""
 
-    @property
-    def out(self) -> Path:
-        return self.campaign.out
+    def __post_init__(self) -> None:
+        self.out = self.campaign.out if self.out == Path() else self.out
 
     @functools.cached_property
     def release_locks(self) -> ReleaseLocks:
@@ -113,11 +104,12 @@ class Ladder:
     def begin(self) -> None:
         """Lock the newest release, and with it all else. Raises StackError where neither end can be locked."""
         self._text = self._read()
-        releases = [*self.releases.releases, *self.releases.prereleases]
+        releases = self.releases.releases
         self.campaign.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
-        self.release_locks.begin(self.releases.releases, releases)
-        for version in {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}:
-            self.release_locks.lock(self.releases.release(version))
+        self.release_locks.begin(releases, releases)
+        ran = {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}
+        for release in (one for one in releases if one.text in ran):
+            self.release_locks.lock(release)
         if self.release_locks.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
 
@@ -144,26 +136,17 @@ class Ladder:
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         version = member.side
-        cell = self.cell(member, number, block)
-        try:
-            ended = self.ended(cell, version)
-        except StackError as error:
-            return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
-        return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
-                   ended.ended_at, str(cell.path))  # fmt: skip
-
-    def cell(self, member: Member, number: int, block: str) -> Cell:
-        """The cell of a run."""
-        return cell_of("bisect", f"{self.releases.package}-{member.side}", self.script, number, self.words)
-
-    def ended(self, cell: Cell, version: str) -> Ended:
-        """A run, measured now. Raises StackError, MeasuringError."""
-        self._build(version)
+        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
         limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
         masked = [one for one in self.releases.versions if one.count(".") > 1]
-        return measure(self.setting(cell, version), self.out / RUNS, masked, limits)
+        try:
+            self._build(version)
+            setting = self._setting(cell, version)
+        except StackError as error:
+            return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
+        return measure(setting, self.out / RUNS, (member, number, block), masked, limits)
 
-    def setting(self, cell: Cell, version: str) -> Setting:
+    def _setting(self, cell: Cell, version: str) -> Setting:
         """How a release is run. Raises StackError."""
         lock = self.release_locks.lock(self.releases.release(version))
         job = job_of(cell, self.script, self.words)
@@ -183,41 +166,3 @@ class Ladder:
             if run.outcome == COMPLETED
         ]  # fmt: skip
         return bool(imports) and not any(one or one is None for one in imports)
-
-
-@dataclass
-class Bisection:
-    """The policy: a search; and of each step, the first prerelease between its sides that has it."""
-
-    search: Search
-    releases: Range
-
-    def next(self, runs: Sequence[Run]) -> list[Block]:
-        """The next blocks."""
-        if blocks := self.search.next(runs):
-            return blocks
-        early = {release: None for step in self.search.steps() for release in self._looked_at(step)}
-        return [Block("prerelease", (Member(self.search.case, release),)) for release in early
-                if not any(run.member.side == release for run in runs)][:1]  # fmt: skip
-
-    def _looked_at(self, step: Step) -> Iterator[str]:
-        """The prereleases before a step, up to the first that has it."""
-        for release in self.releases.between(step.interval.first, step.interval.second):
-            yield release.text
-            if self._has(release.text, step):
-                return
-
-    def early(self, step: Step) -> str:
-        """The first prerelease that has a step; empty if none has."""
-        return next((one for one in self._looked_at(step) if self._has(one, step)), "")
-
-    def _has(self, release: str, step: Step) -> bool:
-        """Whether a release is on the later side of a step."""
-        metric, first, second = step.interval.metric, step.first, step.second
-        for run in self.search.runs:
-            if run.member.side != release:
-                continue
-            if isinstance(first, str) or isinstance(second, str):
-                return word(run, metric) == second
-            return metric in run.values and abs(run.values[metric] - second) < abs(run.values[metric] - first)
-        return False

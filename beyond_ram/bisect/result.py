@@ -1,7 +1,6 @@
 """The result of a search: lines for the terminal, bisect.json, and a text for an issue."""
 
 import functools
-import importlib.metadata
 import shlex
 import statistics
 from collections.abc import Iterator, Sequence
@@ -9,20 +8,19 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from packaging.version import Version
-
 from .. import mask_secrets
 from ..analysis.changes import in_unit
 from ..analysis.rule import same_in_words
 from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Run
-from ..measure.screen import ANSWER, OUTCOME, Interval, Step
+from ..measure.screen import ANSWER, OUTCOME, Step
 from ..measure.scripts import missing_package
 from ..measure.search import Search
 from ..metrics import METRICS
 from ..stacks import differences
 from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
-from .ladder import Bisection, Ladder
+from ..text import first_of
+from .ladder import Ladder
 
 NAMES = {
     "end_kept_bytes": "kept at the end", "peak_kept_bytes": "peak of kept memory",
@@ -33,9 +31,8 @@ NAMES = {
 """How metrics are called here; others by their label."""
 # What `beyond-ram why` explains: memory at the end.
 _AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
-_CHANGELOG = ("changelog", "changes", "change log", "release notes", "releasenotes", "release-notes", "history",
-              "what's new", "whatsnew", "news")  # fmt: skip
 _DIGEST = 12
+_MOST_MOVED = 3
 REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 # A script of more lines is named in the text for an issue, and not quoted.
 _QUOTED_LINES = 60
@@ -45,14 +42,10 @@ _QUOTED_LINES = 60
 class SearchResult:
     """A finished search over a ladder."""
 
-    policy: Bisection
+    search: Search
     ladder: Ladder
     needed: Sequence[str] = REQUIRED
     """The metrics that have to be known of each completed run to say that nothing changed."""
-
-    @property
-    def search(self) -> Search:
-        return self.policy.search
 
     @property
     def package(self) -> str:
@@ -69,14 +62,13 @@ class SearchResult:
         for run in self.ladder.campaign.runs:
             if run.outcome != NOT_INSTALLABLE:
                 runs.setdefault(run.member.side, []).append(run)
-        return runs
+        order = [*self.ladder.releases.versions, *runs]
+        return dict(sorted(runs.items(), key=lambda one: order.index(one[0])))
 
     @property
     def status(self) -> int:
         """Exit status: 0 after a step or a clear "no step", 2 if undecided."""
-        if self.never_completed:
-            return 2
-        return 0 if self.steps or self._is_no_step else 2
+        return 0 if not self.never_completed and (self.steps or self._is_no_step) else 2
 
     @property
     def _is_no_step(self) -> bool:
@@ -112,11 +104,6 @@ class SearchResult:
         """Whether the runs of each release give the same answer; else answers cannot be compared."""
         return all(len(self.answers(version)) < 2 for version in self.runs)
 
-    def value(self, version: str, metric: str) -> float | None:
-        """The median over the runs of a release; None without one."""
-        values = [run.values[metric] for run in self.runs.get(version, ()) if metric in run.values]
-        return statistics.median(values) if values else None
-
     # The terminal.
 
     def lines(self) -> list[str]:
@@ -124,7 +111,8 @@ class SearchResult:
         lines = list(self._step_lines())
         if not self.steps or self.never_completed:
             lines.append(self._no_step())
-        lines += [f"not narrowed down: {self._named(one)}" for one in self.search.open()]
+        lines += [f"not narrowed down: {name_of(one.metric)}, {self.package} {one.first} → {one.second}"
+                  for one in self.search.open()]  # fmt: skip
         lines += self._why()
         lines += self.notes()
         return [*lines, self._last_line()]
@@ -133,12 +121,11 @@ class SearchResult:
         for (first, second), group in groupby(self.steps, lambda one: (one.interval.first, one.interval.second)):
             steps = list(group)
             dates = " → ".join(self.ladder.releases.release(version).date for version in (first, second))
-            yanked = self._yanked(first, second)
-            yield f"{self.package} {first} → {second}  ({dates}{yanked})"
+            yanked = [version for version in (first, second) if self.ladder.releases.release(version).yanked]
+            also = f"; {' and '.join(yanked)} yanked" if yanked else ""
+            yield f"{self.package} {first} → {second}  ({dates}{also})"
             for step in steps:
                 yield f"  {self.sentence(step)}"
-            for early in dict.fromkeys(filter(None, map(self.policy.early, steps))):
-                yield f"  already in the prerelease {early}"
             if moved := self.apart(first, second):
                 yield f"  also differs: {moved}"
 
@@ -150,10 +137,6 @@ class SearchResult:
         words = ["beyond-ram", "why", self.ladder.script.name, *self.ladder.options]
         sides = [_shown([*words, f"{self.package}=={side}"]) for side in (step.first, step.second)]
         return [f"what holds it: {sides[0]}", f"  and: {sides[1]}"]
-
-    def _yanked(self, *versions: str) -> str:
-        yanked = [version for version in versions if self.ladder.releases.release(version).yanked]
-        return f"; {' and '.join(yanked)} yanked" if yanked else ""
 
     def _no_step(self) -> str:
         first, last = self.ladder.releases.versions[0], self.ladder.releases.versions[-1]
@@ -179,35 +162,25 @@ class SearchResult:
         reasons = dict.fromkeys(f"{version}: {one.reason or one.outcome}" for version, one in ended[:3])
         return "; ".join(reasons) + next(filter(None, (missing_package(one.reason) for _, one in ended)), "")
 
-    def _named(self, interval: Interval) -> str:
-        name = NAMES.get(interval.metric) or METRICS[interval.metric].label
-        return f"{name}, {self.package} {interval.first} → {interval.second}"
-
     def notes(self) -> list[str]:
         """What the reader has to know beside the steps."""
         notes = list(self.ladder.notes)
         if self.steps and self.ladder.never_imported:
-            notes.append(
-                f"the script's own process never imported {self.package}: only what it starts can be the cause"
-            )
+            notes.append(f"its own process never imported {self.package}: only what it starts can be the cause")
         if skipped := self.ladder.releases.skipped:
             notes.append("skipped: " + "; ".join(f"{one.text} {one.missing}" for one in skipped))
-        notes += [
-            f"skipped: {version} cannot be installed: {reason}" for version, reason in self.search.skipped.items()
-        ]
+        notes += [f"skipped: {one} cannot be installed: {reason}" for one, reason in self.search.skipped.items()]
         if varying := [version for version in self.runs if " or " in self.outcome(version)]:
             ends = "; ".join(f"{version}: {self.outcome(version)}" for version in varying[:3])
             notes.append(f"the outcome of {len(varying)} releases differs from run to run: {ends}")
-        notes += [
-            f"{NAMES.get(name) or METRICS[name].label}: not seen in {number} of {self._count} runs, "
-            "which may hide a step"
-            for name, number in self.unknown().items()
-        ]
+        notes += [f"{name_of(name)}: not seen in {number} of {self._count} runs, which may hide a step"
+                  for name, number in self.unknown().items()]  # fmt: skip
         if not self.answers_agree:
             notes.append("the script's answer differs from run to run, so it has no step")
         if untested := len(self.ladder.releases.versions) - self.tried:
             notes.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
-        return notes + moved([lock.moved for lock in self.ladder.locks.values()])
+        moved = dict.fromkeys(filter(None, (lock.moved for lock in self.ladder.locks.values())))
+        return notes + ([f"had to move: {first_of([f'({one})' for one in moved], _MOST_MOVED)}"] if moved else [])
 
     def _last_line(self) -> str:
         used = f"{self.ladder.campaign.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
@@ -222,7 +195,7 @@ class SearchResult:
 
     def sentence(self, step: Step) -> str:
         """A step in a line: from, to, size, interval, n."""
-        name = NAMES.get(step.interval.metric) or METRICS[step.interval.metric].label
+        name = name_of(step.interval.metric)
         if isinstance(step.first, str) or isinstance(step.second, str):
             first, second = (str(one)[:_DIGEST] if step.interval.metric == ANSWER else one
                              for one in (step.first, step.second))  # fmt: skip
@@ -265,7 +238,6 @@ class SearchResult:
             "runs": self._count,
             "used_s": round(self.ladder.campaign.used_s, 1),
             "budget_s": self.ladder.budget_s,
-            "changelog": self.changelog(),
             "notes": self.notes(),
         }
 
@@ -277,30 +249,18 @@ class SearchResult:
             "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n,
             "from_date": release(first).date, "to_date": release(second).date,
             "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
-            "prerelease": self.policy.early(step) or None, "also_differs": self.apart(first, second) or None,
+            "also_differs": self.apart(first, second) or None,
         }  # fmt: skip
 
     def _release(self, version: str) -> dict[str, Any]:
         release, runs = self.ladder.releases.release(version), self.runs.get(version, [])
-        medians = {metric: self.value(version, metric) for metric in self.search.metrics}
-        values = {metric: value for metric, value in medians.items() if value is not None}
+        readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
+        values = {name: statistics.median(of) for name, of in readings.items() if of}
         return {
             "version": version, "date": release.date, "yanked": release.yanked, "runs": len(runs),
             "outcome": self.outcome(version) if runs else None,
             "answer": next(iter(self.answers(version)), None), "values": values,
         }  # fmt: skip
-
-    def changelog(self) -> str | None:
-        """The address of the package's changelog, if its metadata has one."""
-        for version in reversed(self.ladder.locks):
-            folder = self.ladder.out / "stacks" / f"{self.package}-{version}"
-            for place in folder.glob("lib/python*/site-packages"):
-                for distribution in importlib.metadata.distributions(name=self.package, path=[str(place)]):
-                    for line in distribution.metadata.get_all("Project-URL") or []:
-                        label, _, address = line.partition(",")
-                        if label.strip().lower() in _CHANGELOG:
-                            return str(address.strip())
-        return None
 
     def markdown(self) -> str:
         """A text for an issue, with the commands that reproduce it."""
@@ -311,8 +271,6 @@ class SearchResult:
         lines += [f"- {line.strip()}" for line in self._step_lines()]
         lines += ["", *self._script_lines(), "", *self._commands(), "", *self._table()]
         lines += ["", *(f"- {line.strip()}" for line in self._why())] if self._why() else []
-        if address := self.changelog():
-            lines += ["", f"Changelog: {address}"]
         lines += ["", *(f"- {note}" for note in self.notes()), f"- {self._last_line()}"]
         return "\n".join(lines) + "\n"
 
@@ -336,37 +294,21 @@ class SearchResult:
         return [*lines, "```"]
 
     def _table(self) -> list[str]:
-        metrics = list(dict.fromkeys(step.interval.metric for step in self.steps)) or list(self.search.metrics)[:2]
-        numbers = [metric for metric in metrics if metric not in (OUTCOME, ANSWER)]
-        names = [NAMES.get(metric) or METRICS[metric].label for metric in numbers]
-        head = [self.package, "date", "runs", "outcome", *names]
+        named = list(dict.fromkeys(step.interval.metric for step in self.steps)) or list(self.search.metrics)[:2]
+        numbers = [metric for metric in named if metric not in (OUTCOME, ANSWER)]
+        head = [self.package, "date", "runs", "outcome", *map(name_of, numbers)]
         lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-        for version in self.ladder.releases.versions:
-            if runs := self.runs.get(version):
-                release = self.ladder.releases.release(version)
-                medians = [(metric, self.value(version, metric)) for metric in numbers]
-                values = ["" if value is None else in_unit(metric, value) for metric, value in medians]
-                cells = [version + (" (yanked)" if release.yanked else ""), release.date, str(len(runs))]
-                lines.append(f"| {' | '.join([*cells, self.outcome(version), *values])} |")
+        for one in map(self._release, self.runs):
+            values = [in_unit(name, one["values"][name]) if name in one["values"] else "" for name in numbers]
+            version = one["version"] + (" (yanked)" if one["yanked"] else "")
+            lines.append(f"| {' | '.join([version, one['date'], str(one['runs']), one['outcome'], *values])} |")
         return lines
+
+
+def name_of(metric: str) -> str:
+    """What a metric, the outcome or the answer is called."""
+    return NAMES.get(metric) or METRICS[metric].label
 
 
 def _shown(words: Sequence[str]) -> str:
     return shlex.join(mask_secrets.in_command(words))
-
-
-def moved(locks: Sequence[str]) -> list[str]:
-    """A line per package that had to move: from which version, and to which with how many releases.
-
-    `locks`: of each release, `NAME VERSION to VERSION, …`, or empty.
-    """
-    to: dict[str, list[str]] = {}
-    for one in filter(None, (part for text in locks for part in text.split(", "))):
-        start, _, version = one.partition(" to ")
-        to.setdefault(start, []).append(version)
-    lines = []
-    for start, versions in sorted(to.items()):
-        different = sorted(set(versions), key=Version)
-        ends = different if len(different) < 3 else [different[0], "…", different[-1]]
-        lines.append(f"had to move: {start} to {', '.join(ends)}, with {len(versions)} of {len(locks)} releases")
-    return lines

@@ -29,7 +29,6 @@ COMMANDS = (
     "why",
     "fit",
     "stack",
-    "bump",
     "init",
     "completion",
     "measure",

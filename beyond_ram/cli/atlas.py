@@ -1,44 +1,32 @@
 """`beyond-ram atlas`: what each release of the data libraries costs, and the difference between two locks."""
 
 import argparse
-import math
 import sys
 from pathlib import Path
 
-from .options import add_json_to, minutes, number, show
+from .options import add_json_to, minutes, show
 
 OUT = "results-atlas"
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    from ..atlas.releases import MONTHS
-
     parser = commands.add_parser(
         "atlas",
         help="small cases over all recent releases of the data stack's libraries",
         description="Runs every case (a script with inline metadata, PEP 723; the first requirement is the library) "
-        "with all recent releases of its library, and lists the steps between them. A second call runs what is left. "
-        "`beyond-ram atlas compare LOCK LOCK` lists the steps between two locks.",
+        "with the releases of its library of the last two years, and lists the steps between them. A second call runs "
+        "what is left. `beyond-ram atlas compare LOCK LOCK` lists the steps between two locks.",
     )
     parser.add_argument(
         "--library", nargs="+", action="extend", default=[], metavar="NAME", help="these libraries only"
     )
     parser.add_argument("--case", nargs="+", action="extend", default=[], metavar="NAME", help="these cases only")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
-    parser.add_argument("--months", type=months, default=MONTHS, metavar="N",
-                        help=f"releases of the last N months (default: {MONTHS})")  # fmt: skip
     parser.add_argument("--budget", type=minutes, default=float("inf"), metavar="MINUTES",
                         help="stop after this; the next call goes on (default: none)")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path(OUT), metavar="DIR", help=f"all files (default: {OUT})")
     parser.set_defaults(run=run)
     _add_compare_to(parser.add_subparsers(metavar="compare"))
-
-
-def months(text: str) -> float:
-    """A number of months above 0."""
-    if not 0 < (value := number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of months above 0, such as 18")
-    return value
 
 
 def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -52,7 +40,7 @@ def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParse
 
 def run(arguments: argparse.Namespace) -> int:
     """Return 0, also if the budget ran out; 2 if nothing could be run."""
-    from ..atlas import page
+    from ..atlas import tables
     from ..atlas.cases import FOLDER, cases
     from ..atlas.make import Atlas
     from ..folders import ensure
@@ -62,42 +50,31 @@ def run(arguments: argparse.Namespace) -> int:
     every, wanted = cases(folder), cases(folder, arguments.library, arguments.case)
     out = arguments.out.absolute()
     ensure(out)
+    atlas = Atlas(out, 60 * arguments.budget, show)
     with index.for_uv():
-        atlas = Atlas(wanted, every, out, arguments.months, 60 * arguments.budget, show)
-        atlas.make()
+        atlas.make(wanted, every)
     show("")
-    page.write(out, folder)
     for line in dict.fromkeys(atlas.trouble):
         print(f"not run: {line}", file=sys.stderr)
-    print(
-        "\n".join(
-            [
-                *page.summary(out, folder),
-                *_left(atlas.out_of_budget, atlas.measured_runs),
-                f"page: {arguments.out}/{page.PAGE}",
-            ]
-        )
-    )
-    return 0
-
-
-def _left(spent: bool, measured_runs: int) -> list[str]:
-    more = "; the budget is used up, the same command goes on" if spent else ""
-    return [f"{measured_runs} runs in this call{more}"]
+    cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
+    ran = sum(int(cell["runs"]) > 0 for cell in cells)
+    more = "; the budget is used up, the same command goes on" if atlas.out_of_budget else ""
+    print(f"{ran} of {len(cells)} cells of a case and a release ran; {len(steps)} confirmed steps")
+    print(f"{atlas.runs} runs in this call{more}\nfiles: {arguments.out}")
+    return 0 if ran else 2
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Return 0."""
-    from ..atlas.between import compare
-    from ..atlas.comparison import lines
-    from ..atlas.page import SHIPPED
+    from ..atlas.compare import compare, lines
+    from ..atlas.tables import SHIPPED
 
     compared = compare(arguments.before, arguments.after, arguments.atlas or SHIPPED)
     arguments.document = {
         "before": compared.before,
         "after": compared.after,
         "libraries": [{"library": change.library, "before": change.before, "after": change.after,
-                       "cases": [{"case": case.name, "steps": list(case.steps)} for case in change.cases]}
+                       "cases": [{"case": case, "steps": list(steps)} for case, steps in change.cases.items()]}
                       for change in compared.changes],
         "same": list(compared.same),
         "not_in_the_atlas": list(compared.others),

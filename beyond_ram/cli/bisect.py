@@ -50,7 +50,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
     from ..analysis.rule import searched
-    from ..bisect.ladder import Bisection, Ladder, range_of
+    from ..bisect.ladder import Ladder, range_of
     from ..bisect.result import REQUIRED, SearchResult
     from ..measure.campaign import opened
     from ..measure.screen import ANSWER, OUTCOME
@@ -76,9 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             ladder.begin()
             yanked = [one.text for one in releases.releases if one.yanked]
             search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked)
-            policy = Bisection(search, releases)
-            campaign.run(policy, budget_s)
-            result = SearchResult(policy, ladder, numbers if arguments.metric else REQUIRED)
+            campaign.run(search, budget_s)
+            result = SearchResult(search, ladder, numbers if arguments.metric else REQUIRED)
             show("")
             _write(result, out)
     print("\n".join([*result.lines(), f"files: {arguments.out}"]))
@@ -109,8 +108,5 @@ def chosen(names: list[str]) -> list[str]:
 
 
 def _write(result: "SearchResult", out: Path) -> None:
-    from ..bisect.picture import draw
-
     files.write(out / "bisect.json", json.dumps(result.as_json(), indent=1) + "\n")
     files.write(out / "bisect.md", result.markdown())
-    draw(result, out)

@@ -4,14 +4,10 @@ import argparse
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from .. import files
 from .options import add_json_to, limit, minutes, show
 from .programs import no_start, remove_own_path
-
-if TYPE_CHECKING:
-    from ..fit.answer import Answer
 
 MINUTES = 10.0
 EXTRA = "fit"
@@ -58,9 +54,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 if a setting fits, 1 if none does, 2 if it is unsure."""
-    from ..fit import answer, factors
-    from ..fit.runs import FitRuns
-    from ..folders import ensure
+    from ..fit import answer, factors, runs
+    from ..measure.campaign import opened, words_of
+    from ..watch import LimitError
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
     largest = factors.number(arguments.largest, "--largest") if arguments.largest else None
@@ -69,42 +65,28 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(no_start(plan.command[0], call="beyond-ram fit … --"))
     if largest and (not plan.growth or largest < 2 * plan.growth.first):
         raise ValueError("--largest: at least twice the first size of --grow")
-    out = arguments.out.absolute()
-    ensure(out)
-    runs = FitRuns(plan, out, show)
-    result = answer.answer(runs, arguments.memory, 60 * arguments.budget, largest)
-    show("")
-    print("\n".join(answer.text(result)), flush=True)
-    if runs.used_again:
-        earlier = f"{runs.used_again} runs are of an earlier call"
-        print(f"{earlier}: if what the program imports has changed, remove {arguments.out}")
-    _write(result, None, out)
-    if not arguments.confirm or not result.best:
+    out, budget_s = arguments.out.absolute(), 60 * arguments.budget
+    question = {"command": "fit", "program": words_of(plan.command), "files": runs.files_of(plan.command)}
+    with opened(out, question) as campaign:
+        campaign.show, earlier = show, len(campaign.runs)
+        policy = answer.FitPolicy(plan, arguments.memory, budget_s, largest, arguments.confirm, out)
+        campaign.once = policy.once
+        try:
+            campaign.run(policy, budget_s)
+        except (runs.RunError, LimitError) as error:
+            if policy.failed:
+                raise
+            policy.failed = str(error)
+            campaign.run(policy, budget_s)
+        show("")
+        assert policy.answer
+        result, run = policy.answer, policy.confirmed
+        files.write(out / "fit.json", json.dumps(answer.as_json(result, run), indent=1) + "\n")
+    print("\n".join(answer.text(result, run)))
+    if earlier:
+        print(f"{earlier} runs are of an earlier call: if what the program imports has changed, remove {arguments.out}")
+    if not result.best or not arguments.confirm:
         return result.status
-    return _confirm(result, out)
-
-
-def _confirm(result: "Answer", out: Path) -> int:
-    """Run the best setting at full size, with the requested memory as its limit."""
-    from ..fit.design import Point
-    from ..fit.runs import FitRuns
-
-    assert result.best and result.best.ask_bytes and result.best.memory
-    limit_bytes = result.best.ask_bytes
-    run = FitRuns(result.plan, out, show).limited(Point(result.best.setting, result.target), limit_bytes)
-    show("")
-    done = run.outcome == "completed"
-    _write(result, {"outcome": run.outcome, "limit_bytes": limit_bytes, "kept_bytes": run.kept_bytes}, out)
-    kept = f"kept {run.kept_bytes / 1e6:,.0f} MB of {limit_bytes / 1e6:,.0f} MB in {run.seconds:,.1f} s"
-    print(
-        f"confirmed: completed under this limit, {kept}"
-        if done
-        else f"not confirmed: killed at {limit_bytes / 1e6:,.0f} MB"
-    )
-    return 0 if done else 2
-
-
-def _write(result: "Answer", confirmed: dict[str, Any] | None, out: Path) -> None:
-    from ..fit.answer import as_json
-
-    files.write(out / "fit.json", json.dumps(as_json(result, confirmed), indent=1) + "\n")
+    if policy.failed:
+        print(f"not confirmed: {policy.failed}")
+    return 0 if run and run.outcome == "completed" else 2

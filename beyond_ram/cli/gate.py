@@ -175,12 +175,14 @@ def _other_answers(runs: "pd.DataFrame") -> list[str]:
 
 def _prepare(chosen: "GateCells", out: Path) -> None:
     """Make what the cells read, by Snakemake. Raises RuntimeError with the place of its log."""
+    from ..gate.cells import FILE
+
     needs = {need for cell in chosen.cells for need in chosen.config.job(cell).needs()}
     targets = sorted(needs - {script.file for script in chosen.config.scripts.values()})
     if not targets:  # without any, Snakemake would make everything
         return
     log = out / "prepare.log"
-    words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(chosen.file), "--nolock"]
+    words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(out / FILE), "--nolock"]
     with files.log(log) as output:
         done = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, cwd=project(), check=False)
     if done.returncode:
@@ -191,31 +193,14 @@ def _write(gate: "Gate", out: Path) -> None:
     """All files, and the summary of a GitHub job."""
     from xml.etree import ElementTree
 
-    from .. import pages, tables
-    from ..analysis.changes import counts
+    from .. import tables
 
-    changes, markdown = gate.changes, gate.markdown()
+    markdown = gate.markdown()
     tables.write(gate.runs, out / "runs.csv", out / "runs.parquet")
-    tables.write(changes, out / "changes.csv", out / "changes.parquet")
-    pages.write(
-        str(FILES / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
-        summary=counts(changes), differences=_differences(changes, out), leak=gate.leak,
-    )  # fmt: skip
+    tables.write(gate.changes, out / "changes.csv", out / "changes.parquet")
     files.write(out / "gate.md", markdown)
     files.write(out / "gate.xml", ElementTree.tostring(gate.junit(), encoding="utf-8", xml_declaration=True))
     files.write(out / "gate.json", json.dumps(gate.as_json(), indent=1) + "\n")
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(markdown)
-
-
-def _differences(changes: "pd.DataFrame", out: Path) -> list[dict[str, str]]:
-    """The differences between the locks of both sides of each base stack, in words."""
-    from ..analysis.stack_differences import of_pair
-    from ..stacks.differences import differences
-
-    differing = []
-    for pair in dict.fromkeys(changes[["before", "after"]].itertuples(index=False, name=None)):
-        texts = [(out / "locks" / f"{stack}.txt").read_text(encoding="utf-8") for stack in pair]
-        differing.append(of_pair(pair, differences(*texts)))
-    return differing

@@ -2,17 +2,13 @@
 
 import argparse
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import files
-from .options import add_json_to, number
-from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
-
-if TYPE_CHECKING:
-    pass
+from .options import add_json_to, number, show
+from .script_options import add_budget_to, add_script_to, question_of, script_of, setting_of
 
 SHARE = 0.9
 # The interpreter and its libraries, which other processes use too.
@@ -50,24 +46,24 @@ def _share(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 0 with a limit, 2 without."""
-    from ..experiment import records
-    from ..measure.campaign import asked_anew
+    from ..measure.campaign import opened
     from ..measure.limit import measure_limit
     from ..measure.scripts import apart
     from ..stacks import index
 
-    began = time.monotonic()
     script, words, inline = script_of(arguments)
     out, share = arguments.out.absolute(), arguments.share or None
     inputs = [path.absolute() for path in arguments.input]
     if absent := next((path for path in inputs if not path.exists()), None):
         raise ValueError(f"there is no input {absent}")
-    with asked_anew(out, same_script("limit", script, words)), index.for_uv():
+    question = question_of("limit", script, words, inline, share=share, inputs=list(map(str, inputs)))
+    with opened(out, question) as campaign, index.for_uv():
+        campaign.show = show
         job = {"find_limit": True, "limit_speed_share": share, "page_cache": "cold"}
         setting = setting_of("limit", script, words, inline, out, **job)
-        left_s = 60 * arguments.budget - (time.monotonic() - began)  # the environment is built
-        measure_limit(replace(apart(setting), reads=(out / "stacks", *inputs)), out / "runs", left_s)
-        record = records.record(out / "runs" / setting.job.path)
+        setting = replace(apart(setting), reads=(out / "stacks", *inputs))
+        record = measure_limit(setting, out / "runs", campaign, 60 * arguments.budget)
+        show("")
         limits: dict[str, Any] = record.get("limit", {})
         files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
     print("\n".join([*_lines(limits, record), f"files: {arguments.out}"]))
@@ -81,7 +77,11 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
 
     if reason := limits.get("not_run"):
         return [f"cannot say: {reason}"]
-    spent = ["the budget is used up: give more with --budget"] if limits.get("out_of_budget") else []
+    spent = (
+        ["the budget is used up: the same command with a larger --budget goes on"]
+        if limits.get("out_of_budget")
+        else []
+    )
     if not limits.get("completed_at_bytes"):
         return [f"cannot say: {spent[0]}" if spent else "cannot say: no run completed under a limit"]
     below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)

@@ -84,9 +84,9 @@ def stack_of(arguments: argparse.Namespace) -> Path | None:
 
 def same_script(command: str, script: Path, words: Sequence[str]) -> dict[str, Any]:
     """The question of a command that measures anew: another version of the script replaces an earlier one."""
-    from .. import mask_secrets
+    from ..measure.campaign import words_of
 
-    return {"command": command, "script": script.name, "arguments": mask_secrets.in_command(words)}
+    return {"command": command, "script": script.name, "arguments": words_of(words)}
 
 
 def question_of(command: str, script: Path, words: Sequence[str], inline: "Inline", **more: Any) -> dict[str, Any]:
@@ -106,7 +106,8 @@ def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", 
     from ..stacks.venv import build
 
     show("building its environment")
-    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)
+    path = out / "locks" / "script.txt"
+    lock = scripts.read(path) if path.exists() else scripts.lock(inline.requirements, inline.until, path, inline.kept)
     build(lock.path, out / "stacks" / "script")
     show("")
     if lock.moved:

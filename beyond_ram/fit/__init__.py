@@ -1,5 +1,5 @@
 """Will it fit? From small runs of a program to the memory and speed of its settings at full size.
 
 `factors` reads what may vary, `design` chooses the runs, `runs` makes them, `model` is fitted to them, `answer` says
-which settings fit. `model` and `design` are pure functions, which the workflow's table `fit` uses too.
+which settings fit, and is the policy of the campaign.
 """

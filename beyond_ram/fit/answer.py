@@ -3,18 +3,22 @@
 import itertools
 import math
 import statistics
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ..advice import MIB, ROOM_BYTES
+from ..measure.campaign import RUNS
+from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import in_columns
 from ..units import duration, short_size
 from . import design
 from .design import Point
 from .factors import FactorPlan, Setting
 from .model import FitReading, Model, Prediction
-from .runs import FitRun, FitRuns, RunError
+from .runs import FitRun, FitRuns, RunError, once
 
 YES, NO, UNSURE = "yes", "no", "unsure"
 # Growth is understood from as many sizes as show two slopes.
@@ -58,6 +62,47 @@ class Confirmation:
         return self.predicted.holds(self.run.kept_bytes)
 
 
+@dataclass
+class FitPolicy:
+    """The policy: the run that the answer wants next; and then the best setting at full size, under its request."""
+
+    plan: FactorPlan
+    memory_bytes: int
+    budget_s: float
+    largest: int | None
+    confirm: bool
+    out: Path
+    failed: str = ""
+    """Why the run that was asked for last failed."""
+    answer: "Answer | None" = None
+    confirmed: FitRun | None = None
+    _known: FitRuns | None = None
+    _answers: dict[Any, Any] = field(default_factory=dict)
+
+    def next(self, runs: Sequence[Run]) -> list[Block]:
+        """The next run. Raises RunError where one failed without which there is no answer."""
+        known = self._known = FitRuns(self.plan, {run.member.side: run for run in runs}, self.failed, self._answers)
+        try:
+            self.answer = answer(known, self.memory_bytes, self.budget_s, self.largest)
+            if self.confirm and (best := self.answer.best):
+                point = Point(best.setting, self.answer.target)
+                self.confirmed = known.make(point, "the best setting under its request", best.ask_bytes)
+        except RunError:
+            if not self.answer:
+                raise
+        except WantedError as wanted:
+            return [wanted.block]
+        return []
+
+    def once(self, member: Member, number: int, block: str) -> Run:
+        """Make the run that `next` has named. Raises RunError, LimitError."""
+        assert self._known and self._known.wanted
+        folder, began = Path(RUNS, member.side.replace(" ", ",")), time.time()
+        run = once(self.plan, self.out / folder, *self._known.wanted)
+        values = {name: value for name, value in vars(run).items() if name not in ("point", "outcome")}
+        return Run(member, number, block, run.outcome, "", None, values, began, time.time(), str(folder))
+
+
 @dataclass(frozen=True)
 class Answer:
     """The result of a fit."""
@@ -90,6 +135,12 @@ class Answer:
         sizes = [run.point.size for run in self.runs if run.point.size]
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """The parts of the best setting's memory, largest first."""
+        growing = self.plan.growth.name if self.plan.growth else ""
+        return self.memory.shares(self.best.setting, self.target or 1, growing) if self.best else {}
+
 
 def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
     """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
@@ -100,7 +151,7 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
     sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
         _check_time(runs, points, budget_s)
-        runs.get(point, f"run {number} of {len(points)}: ")
+        runs.get(point, f"run {number} of {len(points)}")
     before = _answer(runs, memory_bytes)
     unseen = _unseen(before, sizes, largest)
     if not unseen:
@@ -113,7 +164,7 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
             if after.unsure_because != _TOO_WIDE or runs.seconds + expected_s > budget_s:
                 break
             for point in further:
-                runs.get(point, "a narrower interval: ")
+                runs.get(point, "a narrower interval")
             after = _answer(runs, memory_bytes, confirmation)
     except RunError as error:
         return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
@@ -134,9 +185,9 @@ def _check_time(runs: FitRuns, points: Sequence[Point], budget_s: float) -> None
 def _confirm(before: Answer, runs: FitRuns, unseen: Point) -> Confirmation:
     """The run that the model has not seen. Noise alone puts one of ten outside; then the middle of three counts."""
     predicted = before.memory.predict(unseen.setting, unseen.size or 1)
-    run = runs.get(unseen, "a run that the model has not seen: ")
+    run = runs.get(unseen, "a run that the model has not seen")
     if not predicted.holds(run.kept_bytes):
-        again = [runs.get(replace(unseen, repeat=repeat), "it lies outside its interval, again: ") for repeat in (2, 3)]
+        again = [runs.get(replace(unseen, repeat=repeat), "it lies outside its interval, again") for repeat in (2, 3)]
         run = sorted([run, *again], key=lambda one: one.kept_bytes)[1]
     return Confirmation(run, predicted)
 
@@ -153,14 +204,14 @@ def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
     assert runs.plan.growth
     at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
     for place, size in enumerate(every, 1):
-        run = runs.get(Point(at_base, size), f"size {place}: ")
+        run = runs.get(Point(at_base, size), f"size {place}")
         sizes, following = every[:place], every[place : place + 2]
         # No run takes more than twice as long, and keeps more than twice as much, with twice the input.
         expected_s = 2 * run.seconds * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
         short = place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s
         # One more size is left for the run that the model has not seen.
         beyond = largest and (not following or following[-1] > largest)
-        if short or beyond or 4 * run.kept_bytes > runs.free_bytes():
+        if short or beyond or 4 * run.kept_bytes > run.free_bytes:
             return sizes
     return every
 
@@ -180,6 +231,15 @@ def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point 
 def _answer(
     runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None = None, failed: str | None = None
 ) -> Answer:
+    """The answer from the runs so far, which is the same whenever they are replayed."""
+    key = (*runs.done, bool(confirmation), failed)
+    if key not in runs.answers:
+        runs.answers[key] = _modelled(runs, memory_bytes, confirmation, failed)
+    known: Answer = runs.answers[key]
+    return known
+
+
+def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | None, failed: str | None) -> Answer:
     plan, done = runs.plan, list(runs.done.values())
     memory = Model(list(plan.varied), [_reading(run, run.kept_bytes) for run in done if not _strays(run, done)])
     time = Model(list(plan.varied), [_reading(run, run.seconds) for run in done], shrinks=True)
@@ -231,7 +291,7 @@ def _lines(
         yield AnswerLine(setting, kept, seconds, fits, ask)
 
 
-def as_json(result: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
+def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
     """The content of fit.json."""
     settings = [_setting(result, line) for line in result.lines]
     return {
@@ -241,9 +301,15 @@ def as_json(result: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
         "settings": settings,
         "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is result.best), None),
         "unsure_because": result.unsure_because,
-        "parts": [{"of": part.of, "growth": part.growth, "bytes": round(part.value)} for part in result.memory.parts],
+        "parts": {name: round(value) for name, value in result.shares.items()},
         "confirmation": _confirmation(result),
-        "confirmed": confirmed,
+        "confirmed": result.best
+        and confirmed
+        and {
+            "outcome": confirmed.outcome,
+            "limit_bytes": result.best.ask_bytes,
+            "kept_bytes": confirmed.kept_bytes,
+        },
         "runs": [
             result.plan.values(run.point.setting, run.point.size)
             | {"repeat": run.point.repeat, "kept_bytes": run.kept_bytes, "seconds": round(run.seconds, 3)}
@@ -280,7 +346,7 @@ def _confirmation(result: Answer) -> dict[str, Any] | None:
     }
 
 
-def text(result: Answer) -> Iterator[str]:
+def text(result: Answer, confirmed: FitRun | None = None) -> Iterator[str]:
     """The answer for the terminal."""
     growth = result.plan.growth
     if growth:
@@ -298,6 +364,11 @@ def text(result: Answer) -> Iterator[str]:
         yield f"none fits into {short_size(result.memory_bytes)}"
     else:
         yield f"no setting surely fits into {short_size(result.memory_bytes)}"
+    if confirmed:
+        took = f"kept {short_size(confirmed.kept_bytes)} in {duration(confirmed.seconds)}"
+        yield (
+            f"confirmed: completed with it, {took}" if confirmed.outcome == COMPLETED else "not confirmed: killed at it"
+        )
 
 
 def _table(result: Answer) -> Iterator[str]:
@@ -321,9 +392,7 @@ def _explained(result: Answer) -> Iterator[str]:
     if any(line.at_least_bytes for line in result.lines):
         yield "at least: if growth goes on as steep as in the largest runs, or bends on"
     if result.best and result.best.memory:
-        growing = result.plan.growth.name if result.plan.growth else ""
-        shares = result.memory.shares(result.best.setting, result.target or 1, growing)
-        shown = {name: value for name, value in shares.items() if value > _SHOWN * result.best.memory.value}
+        shown = {name: value for name, value in result.shares.items() if value > _SHOWN * result.best.memory.value}
         yield "of which: " + ", ".join(f"{name} {short_size(value)}" for name, value in shown.items())
     if result.confirmation:
         run, predicted = result.confirmation.run, result.confirmation.predicted

@@ -41,7 +41,6 @@ _OTHER = 2.0
 # An interval whose ends are further apart than this factor is no prediction.
 _WIDEST = 2.0
 _DRAWS = 200
-PER_SIZE = "per size"
 _NO, _MAX = "no ", "1 or "
 _TIMES = " × "  # noqa: RUF001
 
@@ -70,16 +69,6 @@ class Prediction:
     def is_number(self) -> bool:
         """Whether the interval is narrow enough to call it a prediction."""
         return self.low > 0 and self.high <= _WIDEST * self.low
-
-
-@dataclass(frozen=True)
-class ModelPart:
-    """Maximum contribution of a part of the model within the runs."""
-
-    of: str
-    growth: str
-    """Whether it grows with the input: `per size`, or empty."""
-    value: float
 
 
 Term = tuple[str, Callable[[Setting], float]]
@@ -233,16 +222,6 @@ class Model:
     def _reached(self, setting: Setting, size: float) -> float:
         seen = [one.value for one in self.readings if one.setting == setting and one.size <= size]
         return max(seen, default=0.0)
-
-    @cached_property
-    def parts(self) -> list[ModelPart]:
-        """The parts that are used, largest first, with what each adds at most within the runs."""
-        added = self._straight[0] * self._matrix.max(axis=0)
-        used = sorted(map(int, np.flatnonzero(added)), key=lambda place: -added[place])
-        return [
-            ModelPart(self.columns[place][0][0], PER_SIZE if self.columns[place][1] else "", float(added[place]))
-            for place in used
-        ]
 
     def shares(self, setting: Setting, size: float, growing: str) -> dict[str, float]:
         """The parts of the prediction for a setting, largest first; `growing` names the size."""

@@ -1,17 +1,16 @@
-"""The runs of a fit, each watched in its own folder, which later calls use again."""
+"""The runs of a fit: those that are made, and how one is made."""
 
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import mask_secrets
 from ..advice import advise
-from ..files import end_of, read_json
+from ..files import end_of
 from ..folders import fresh
-from ..run_files import RUN_FILES
+from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import last_line
 from ..watch import LimitError, WatchOptions, watch, write_record
 from .design import Point
@@ -20,9 +19,6 @@ from .factors import FactorPlan
 OUTPUT = "output.txt"
 # Share of free memory that small runs may use; the rest is for other programs.
 _OF_FREE = 0.8
-_FILES = "command_files"
-_LIMITED = "confirmed"
-"""The folder of runs under the memory that is asked for."""
 
 
 class RunError(RuntimeError):
@@ -34,132 +30,116 @@ class FitRun:
     """The result of one run."""
 
     point: Point
-    kept_bytes: int
-    mapped_bytes: int
+    kept_bytes: float
+    mapped_bytes: float
     """Room for mapped files, as `advice` gives it."""
     seconds: float
-    outcome: str = "completed"
+    free_bytes: float = 1 << 62
+    """What programs could still take before it began."""
+    outcome: str = COMPLETED
 
 
 @dataclass
 class FitRuns:
-    """Runs of a plan, kept below a folder."""
+    """The runs that were asked for so far, of those that are made."""
 
     plan: FactorPlan
-    out: Path
-    tell: Callable[[str], None] = lambda line: None
-    seconds: float = 0.0
-    """Seconds of all runs so far, with those of earlier calls."""
+    made: Mapping[str, Run] = field(default_factory=dict)
+    """By name, as in a campaign."""
+    failed: str = ""
+    """Why the next run failed."""
+    answers: dict[Any, Any] = field(default_factory=dict)
+    """The answers that are known, as a replay asks for them again."""
     done: dict[Point, FitRun] = field(default_factory=dict)
-    used_again: int = 0
-    """Runs of earlier calls among them."""
+    seconds: float = 0.0
+    """Seconds of all that were asked for."""
+    wanted: tuple[Point, int | None] | None = None
+    """The point and the limit of the run that is not made."""
 
     def get(self, point: Point, about: str = "") -> FitRun:
-        """The run of a point, from the folder or made now. Raises RunError, ForeignFolderError."""
+        """The run of a point. Raises WantedError where it is not made, RunError where it failed."""
         if point not in self.done:
-            name = self.name(point)
-            self.tell(f"{about}{name}")
-            run = self.made(point, name)
-            if run.outcome != "completed":
-                raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
-            self.done[point] = run
-            self.seconds += run.seconds
+            self.done[point] = self.make(point, about)
+            self.seconds += self.done[point].seconds
         return self.done[point]
+
+    def make(self, point: Point, about: str, limit_bytes: int | None = None) -> FitRun:
+        """A run that is made, also one under a limit. Raises as `get` does."""
+        name = name_of(self.plan, point, limit_bytes)
+        if name in self.made:
+            return FitRun(point, outcome=self.made[name].outcome, **self.made[name].values)
+        if self.failed:
+            raise RunError(self.failed)
+        self.wanted = point, limit_bytes
+        raise WantedError(Block(about, (Member(self.plan.command[0], name),), must=True))
 
     def seconds_at(self, size: int | None) -> float:
         """The longest run of a size, or of all if none has it."""
         times = [run.seconds for run in self.done.values() if run.point.size == size]
         return max(times or [run.seconds for run in self.done.values()])
 
-    def limited(self, point: Point, limit_bytes: int) -> FitRun:
-        """The run of a point under a memory limit of the kernel. Raises LimitError where none can be set."""
-        self.tell(f"under a limit of {limit_bytes / 1e6:,.0f} MB: {self.name(point)}")
-        return self._run(point, self.name(point), _LIMITED, limit_bytes)
 
-    def name(self, point: Point) -> str:
-        values = self.plan.values(point.setting, point.size)
-        repeat = [f"rep={point.repeat}"] if point.repeat > 1 else []
-        return " ".join([*(f"{name}={value}" for name, value in values.items()), *repeat])
-
-    def made(self, point: Point, name: str) -> FitRun:
-        """A run under a limit that keeps the machine alive, where one can be set."""
-        try:
-            return self._run(point, name, "runs", int(_OF_FREE * self.free_bytes()))
-        except LimitError:
-            return self._run(point, name, "runs", None)
-
-    def free_bytes(self) -> int:
-        """The memory that programs can still take here."""
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
-        return int(free) << 10
-
-    def _run(self, point: Point, name: str, kind: str, limit_bytes: int | None) -> FitRun:
-        folder = self.out / kind / name.replace(" ", ",")
-        words = self.plan.words(point.setting, point.size)
-        # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
-        words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh", *words]
-        record = _kept(folder, words, self.out)
-        if record and kind == _LIMITED and record["memory_limit_bytes"] > limit_bytes:
-            record = None  # an earlier call allowed more
-        if record:
-            self.used_again += 1
-        else:
-            record = _watched(folder, words, limit_bytes)
-        if record["signal"] and not _killed(record):
-            # Native threads that outlive the interpreter abort a program now and then (apache/arrow#34314).
-            self.tell(f"{name} ended with {record['signal']}: once more")
-            record = _watched(folder, words, limit_bytes)
-        return self._read(record, point, name, folder)
-
-    def _read(self, record: dict[str, Any], point: Point, name: str, folder: Path) -> FitRun:
-        killed = _killed(record)
-        if record["outcome"] != "completed" and not killed:
-            status = record["signal"] or f"exit status {record['exit_status']}"
-            wrote = last_line(end_of(folder / OUTPUT), "it wrote nothing")
-            raise RunError(f"{name}: the program ended with {status}: {wrote}")
-        advice = advise(record)
-        if not killed and not advice.kept_bytes:
-            raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
-        if not killed and advice.at_least:
-            raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
-        outcome = "killed_at_limit" if killed else "completed"
-        return FitRun(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), outcome)
+def name_of(plan: FactorPlan, point: Point, limit_bytes: int | None = None) -> str:
+    """A run in words: its values, which run of them, and its limit."""
+    more = {"rep": point.repeat if point.repeat > 1 else None, "limit": limit_bytes}
+    values = plan.values(point.setting, point.size) | {name: value for name, value in more.items() if value}
+    return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _killed(record: dict[str, Any]) -> bool:
+def once(plan: FactorPlan, folder: Path, point: Point, limit_bytes: int | None = None) -> FitRun:
+    """Make a run in a folder: under its limit, or else under one that keeps the machine alive, where one can be set.
+
+    Raises RunError where it failed, LimitError where its own limit cannot be set.
+    """
+    name, free = name_of(plan, point, limit_bytes), free_bytes()
+    # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
+    words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh",
+             *plan.words(point.setting, point.size)]  # fmt: skip
+    try:
+        record = _watched(folder, words, limit_bytes or int(_OF_FREE * free))
+    except LimitError:
+        if limit_bytes:
+            raise
+        record = _watched(folder, words, None)
+    killed, advice = _is_killed(record), advise(record)
+    if killed and not limit_bytes:
+        raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
+    if record["outcome"] != "completed" and not killed:
+        status = record["signal"] or f"exit status {record['exit_status']}"
+        wrote = last_line(end_of(folder / OUTPUT), "it wrote nothing")
+        raise RunError(f"{name}: the program ended with {status}: {wrote}")
+    if not killed and not advice.kept_bytes:
+        raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
+    if not killed and advice.at_least:
+        raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
+    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), free,
+                  "killed_at_limit" if killed else COMPLETED)  # fmt: skip
+
+
+def _is_killed(record: Mapping[str, Any]) -> bool:
     """Whether a run ended for want of memory."""
     return bool(record["outcome"] == "killed_at_limit" or record.get("killed_for_memory"))
 
 
-def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | None:
-    """The record of an earlier run that completed, if the files that the command names are as they were then.
-
-    None if secrets were masked, as the command may have been another.
-
-    Raises ValueError if it is of another command.
-    """
-    try:
-        record: dict[str, Any] = read_json(folder / RUN_FILES[2], "outcome", "command", "peak")
-    except ValueError:
-        return None
-    if record["command"] != mask_secrets.in_command(words):
-        raise ValueError(f"{out} has runs of another command; name another --out, or remove it")
-    masked = any(mask_secrets.MASK in word for word in record["command"])
-    same = record.get(_FILES) == _files(words) and not masked
-    return record if record["outcome"] == "completed" and same else None
-
-
-def _files(words: Sequence[str]) -> list[list[int]]:
-    """Size and time of change of the files that a command names. Only numbers: a word may be a secret."""
-    stats = [Path(word).stat() for word in words if os.path.isfile(word)]  # noqa: PTH113 (Path: not of long words)
-    return [[one.st_size, one.st_mtime_ns] for one in stats]
+def free_bytes() -> int:
+    """The memory that programs can still take here."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))) << 10
 
 
 def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dict[str, Any]:
     """Run a command below the watcher, and return its record. Raises LimitError."""
-    fresh(folder)
-    files = _files(words)
-    record = watch(words, folder, WatchOptions(memory_limit_bytes=limit_bytes)) | {_FILES: files}
-    write_record(record, folder)
+    for _ in range(2):
+        fresh(folder)
+        record = watch(words, folder, WatchOptions(memory_limit_bytes=limit_bytes))
+        write_record(record, folder)
+        # Native threads that outlive the interpreter abort a program now and then (apache/arrow#34314).
+        if not record["signal"] or _is_killed(record):
+            break
     return record
+
+
+def files_of(command: Sequence[str]) -> list[list[int]]:
+    """Size and time of change of the files that a command names. Only numbers: a word may be a secret."""
+    stats = [Path(word).stat() for word in command if os.path.isfile(word)]  # noqa: PTH113 (Path: not of long words)
+    return [[one.st_size, one.st_mtime_ns] for one in stats]

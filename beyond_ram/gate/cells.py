@@ -15,7 +15,7 @@ from ..stacks import scripts
 from ..stacks.inline import read
 from ..stacks.locks import ENVS, has_package
 
-SETS = Path("config", "gate")
+SETS, FILE = Path("config", "gate"), "cells.yaml"
 NOT_MEASURED = "a gate measures whole runs only, and no search for a limit"
 
 
@@ -24,8 +24,6 @@ class GateCells:
     """Cells, each at its first repeat, and the config that they are of."""
 
     config: Config
-    file: Path
-    """The config, for Snakemake."""
     cells: tuple[Cell, ...]
     left_out: tuple[str, ...] = ()
     """Scripts that require none of the packages."""
@@ -69,9 +67,7 @@ def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stac
             f'# dependencies = ["{min(packages)}"]'
         )
     config = load(content, (), out)
-    file = out / "cells.yaml"
-    write(file, yaml.safe_dump(content, sort_keys=False))
-    return GateCells(config, file, tuple(cell for name in config.run() for cell in config.cells(name)), tuple(left_out))
+    return GateCells(config, tuple(cell for name in config.run() for cell in config.cells(name)), tuple(left_out))
 
 
 def shipped(project: Path) -> dict[str, Path]:
@@ -82,8 +78,8 @@ def shipped(project: Path) -> dict[str, Path]:
 def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project: Path, folder: Path) -> GateCells:
     """The cells of some shipped sets, by name, and of files; by default of all sets.
 
-    Of a set only cells are taken whose stack has one of the `packages`; of a file all. The config goes to `out`. Raises
-    ConfigError, also where there is no such set or file, or no cell is left.
+    Of a set only cells are taken whose stack has one of the `packages`; of a file all. The config is written to `out`,
+    for Snakemake. Raises ConfigError, also where there is no such set or file, or no cell is left.
     """
     sets = shipped(project)
     files = [sets[name] if name in sets else folder / name for name in wanted or sets]
@@ -109,6 +105,5 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
             f"no stack of these cells has {' or '.join(sorted(packages))}; name a config of your own with --cells"
         )
     out.mkdir(parents=True, exist_ok=True)
-    file = out / "cells.yaml"
-    write(file, yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False))
-    return GateCells(config, file, tuple(cells))
+    write(out / FILE, yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False))
+    return GateCells(config, tuple(cells))

@@ -1,5 +1,6 @@
 """The verdict of a gate: ten lines for the terminal, and the files gate.json, gate.md and gate.xml."""
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,7 @@ from ..analysis.rule import must_be_decided, same_in_words, threshold_in_words
 from ..decisions.rule import rare
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
-from ..units import GB
-from .leaks import Floor, floors
-from .sides import BASELINE
+from .sides import BASELINE, SIDES
 from .wheels import Requirement
 
 STATUS: Mapping[Result, int] = {"better": 0, "same": 0, "worse": 1, "undecided": 2}
@@ -33,6 +32,7 @@ LINES = 10
 _MARKUP = re.compile(r"[\\`*\[\]|~$!]|_(?!\w)|(?<!\w)_")
 _LIVE = re.compile(r"[@#](?=\w)|:(?=//)|\bwww\.(?=\w)|\b(?:GH|gh)-(?=\d)", re.IGNORECASE)
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
+_COLUMNS = ("verdict", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "threshold", "notes")
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 
 
@@ -56,25 +56,23 @@ class Gate:
     seed: int | None = None
     """Seed of the order of the runs."""
 
-    @property
+    @functools.cached_property
     def changes(self) -> pd.DataFrame:
         """Table `changes`, worst first; `why` also names other packages that differ."""
         table = changes(self.table)
         others = table["before"].str.removesuffix(f".{BASELINE}").map(self.apart)
-        notes = [
-            "; ".join(part for part in (why, f"also differs: {other}" if isinstance(other, str) else "") if part)
-            for why, other in zip(table["why"], others, strict=True)
-        ]
-        return table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
+        also = (f"also differs: {other}" if isinstance(other, str) else "" for other in others)
+        notes = ["; ".join(filter(None, both)) for both in zip(table["why"], also, strict=True)]
+        table = table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
+        return table.reset_index(drop=True)
 
-    @property
-    def words(self) -> list[dict[str, str]]:
-        """The changes as text, in their order. A cell is described by the axes that vary in its experiment."""
-        table = self.changes.reset_index(drop=True)
+    @functools.cached_property
+    def rows(self) -> list[tuple[dict[Any, Any], dict[str, str]]]:
+        """Each change as its line and as text. A cell is described by the axes that vary in its experiment."""
         words = dict[int, dict[str, str]]()
-        for _, lines in table.groupby("experiment"):
+        for _, lines in self.changes.groupby("experiment"):
             words |= zip(lines.index, in_words(lines), strict=True)
-        return [words[number] for number in table.index]
+        return [(line, words[number]) for number, line in enumerate(self.changes.to_dict("records"))]
 
     @property
     def verdict(self) -> Result:
@@ -106,21 +104,6 @@ class Gate:
         return notes
 
     @property
-    def smallest_leaks(self) -> list[Floor]:
-        """The smallest leak that each cell would have shown, the smallest a row first."""
-        return floors(self.changes, self.runs)
-
-    @property
-    def leak(self) -> str:
-        """The smallest leak of the most sensitive cell, and the cells that would have shown none, as a sentence."""
-        leaks = self.smallest_leaks
-        if not leaks:
-            return "a leak could not be shown: no cell has both rows and enough repeats"
-        seen = {one.cell for one in leaks}
-        blind = [cell for cell in dict.fromkeys(self.cells) if cell not in seen]
-        return leaks[0].sentence() + (f"; {', '.join(blind)} would have shown none" if blind else "")
-
-    @property
     def machine(self) -> dict[str, Any]:
         """The machine, from the runs' records."""
         return {name: _plain(self.runs[name].dropna().iloc[0]) for name in _MACHINE if self.runs.get(name) is not None}
@@ -144,10 +127,9 @@ class Gate:
                 | {name: _plain(line[name]) for name in _NUMBERS}
                 | {"must_be_decided": must_be_decided(line["metric"])}
                 | ({"rare": rare(line["n"])} if line["verdict"] == "same" else {})
-                for line, words in zip(self.changes.to_dict("records"), self.words, strict=True)
+                for line, words in self.rows
             ],
             "says_nothing": self.without,
-            "smallest_leaks": [one.as_json() for one in self.smallest_leaks],
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
             "measuring_s": round(self.used_s, 1),
             "budget_s": self.budget_s,
@@ -160,53 +142,26 @@ class Gate:
 
     def lines(self) -> list[str]:
         """The verdict in at most ten lines, worst first."""
-        table = self.changes
-        candidate, baseline = (
-            " ".join(one.asked for one in self.requested[side]) for side in ("candidate", "baseline")
-        )
+        candidate, baseline = (" ".join(one.asked for one in self.requested[side]) for side in reversed(SIDES))
         head = [f"{HEADLINES[self.verdict]}: {candidate} compared with {baseline}"]
         notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
         notes = [*[*self.without, *notes][:2], *self.missed]
-        last = (
-            f"{counts(table)}; {len(self.cells)} cells, {len(self.runs)} runs in {self.used_s / 60:.1f} of "
-            f"{self.budget_s / 60:g} minutes on {self._machine()}"
-        )
-        relevant = [
-            words
-            for line, words in zip(table.to_dict("records"), self.words, strict=True)
-            if line["verdict"] != "same" and must_be_decided(line["metric"])
-        ]
-        room = LINES - len(head) - len(notes) - 2
+        used = f"{self.used_s / 60:.1f} of {self.budget_s / 60:g} minutes"
+        last = f"{counts(self.changes)}; {len(self.cells)} cells, {len(self.runs)} runs in {used}"
+        relevant = [words for line, words in self.rows if line["verdict"] != "same" and must_be_decided(line["metric"])]
+        room = LINES - len(head) - len(notes) - 1
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
-        return [*head, *map(_sentence, shown), *more, *notes, self.leak, last]
-
-    def _machine(self) -> str:
-        machine = self.machine
-        memory = machine.get("machine_memory_bytes")
-        known = [f"{machine['cpu_count']} processors"] if machine.get("cpu_count") else []
-        return " and ".join([*known, *([f"{memory / GB:.0f} GB"] if memory else [])]) or "an unknown machine"
+        return [*head, *map(_sentence, shown), *more, *notes, last]
 
     def markdown(self) -> str:
         """gate.md: the ten lines, then every metric."""
         first, *rest = self.lines()
         lines = [f"**beyond-ram gate: {_escaped(first)}**", "", *(f"- {_escaped(line)}" for line in rest), ""]
         lines += ["<details><summary>Every metric</summary>", ""]
-        columns = (
-            "verdict",
-            "metric",
-            "cell",
-            "baseline",
-            "candidate",
-            "effect",
-            "interval",
-            "n",
-            "threshold",
-            "notes",
-        )
-        titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "interval", "n")
-        lines += [f"| {' | '.join((*titles, 'threshold', 'notes'))} |", "|---" * len(columns) + "|"]
-        lines += [f"| {' | '.join(_escaped(words[name]) for name in columns)} |" for words in self.words]
+        titles = {name: "change" if name == "effect" else name for name in _COLUMNS}
+        lines += [f"| {' | '.join(titles.values())} |", "|---" * len(titles) + "|"]
+        lines += [f"| {' | '.join(_escaped(words[name]) for name in titles)} |" for _, words in self.rows]
         lines += ["", "Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
@@ -217,17 +172,15 @@ class Gate:
 
     def junit(self) -> ElementTree.Element:
         """gate.xml: a test case per cell and metric."""
-        table = self.changes
-        bad = (table["verdict"] == "worse") & table["metric"].map(must_be_decided)
-        skipped = table["verdict"] == "undecided"
-        numbers = {"tests": len(table), "failures": int(bad.sum()), "skipped": int(skipped.sum()), "errors": 0}
-        suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"} | {k: str(v) for k, v in numbers.items()})
-        for line, words in zip(table.to_dict("records"), self.words, strict=True):
+        suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"})
+        for line, words in self.rows:
             case = ElementTree.SubElement(suite, "testcase", {"classname": words["cell"], "name": str(line["metric"])})
             if line["verdict"] == "worse" and must_be_decided(line["metric"]):
                 ElementTree.SubElement(case, "failure", {"message": _sentence(words)})
             elif line["verdict"] == "undecided":
                 ElementTree.SubElement(case, "skipped", {"message": _sentence(words)})
+        kinds = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
+        suite.attrib |= {name: str(len(suite.findall(path))) for name, path in kinds.items()} | {"errors": "0"}
         return suite
 
 

@@ -5,16 +5,18 @@ complete block). The same question goes on after the last complete block, so tha
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from .. import mask_secrets
 from ..files import DamagedError, locked, read_json, write
 from ..folders import InUseError, anew, check, ensure, remove
 from .plan import Block, Member, Policy, Run
@@ -124,6 +126,13 @@ def asked_anew(out: Path, question: Mapping[str, Any]) -> Iterator[None]:
     with anew(out):
         _write(out, question, None)
         yield
+
+
+def words_of(command: Sequence[str]) -> list[str]:
+    """A command for a question, without secrets; another secret gives another last word, which tells little of it."""
+    masked = mask_secrets.in_command(command)
+    digest = hashlib.sha256("\0".join(command).encode(errors="surrogateescape")).hexdigest()
+    return masked if masked == [*command] else [*masked, digest[:4]]
 
 
 def _asked_before(out: Path, question: Mapping[str, Any]) -> dict[str, Any] | None:

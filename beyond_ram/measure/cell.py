@@ -5,7 +5,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -75,10 +75,10 @@ def _measured_served(setting: Setting, work: Path, out: Path, spec: Served) -> d
     if cannot_be(setting.lock):
         return run_once(setting, work, out)
     if spec.storage == "s3" and not has_package(setting.lock, "moto"):
-        return _not_run(command(setting, work), out, "this stack has no S3 server: its lock lacks moto")
+        return not_run(command(setting, work), out, "this stack has no S3 server: its lock lacks moto")
     xet, repository = spec.conditions.get("xet") == "yes", Path(spec.repository)
     if xet and not has_package(setting.lock, "hf-xet"):
-        return _not_run(command(setting, work), out, "this stack has no Xet: its lock lacks hf-xet")
+        return not_run(command(setting, work), out, "this stack has no Xet: its lock lacks hf-xet")
     if xet or setting.job.workload == "script":  # Xet storage is kept beside the files, and a script may push
         repository = served.copied(repository, work / "served")
     try:
@@ -137,13 +137,13 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
         pagecache.fill(inputs)
     words = command(setting, work)
     if reason := cannot_be(setting.lock):
-        return _not_run(words, out, reason)
+        return not_run(words, out, reason)
     try:
         drawn = randomised.environment(seed := secrets.randbits(32))
         # PYTHONPATH may hide packages of the environment.
         environment = drawn | {"PYTHONPATH": ""} | remedies.environment(job.remedy) | {**how.environment}
     except remedies.NotHereError as reason:
-        return _not_run(words, out, str(reason))
+        return not_run(words, out, str(reason))
     how = replace(
         how,
         timeout_s=how.timeout_s or job.timeout_s,
@@ -166,7 +166,7 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
     except LimitError as reason:
         if not _limit_bytes(job):
             raise
-        return _not_run(words, out, str(reason))
+        return not_run(words, out, str(reason))
 
 
 def _stayed_cached(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -189,12 +189,12 @@ def _limit_bytes(job: Job) -> int | None:
     return int(size * job.limit_percent / 100)
 
 
-def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
-    """Write the record of a cell that cannot run on this machine, with empty samples and events."""
+def not_run(words: Sequence[str], out: Path, reason: str, outcome: str = "not_applicable") -> dict[str, Any]:
+    """The record of a run without readings, as of a cell that cannot run on this machine; its other files are empty."""
     out.mkdir(parents=True, exist_ok=True)
     write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
     write(out / RUN_FILES[1], "")
-    record: dict[str, Any] = {"outcome": "not_applicable", "reason": reason, "completed_work": False}
+    record: dict[str, Any] = {"outcome": outcome, "reason": reason, "completed_work": False}
     record |= dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
     provenance = {"versions": {}, **machine.provenance({})}
     return record | {"command": list(words), "provenance": provenance, "work": {}, "peak": {}, "sampler": {}}
@@ -223,10 +223,8 @@ def _files(place: Path) -> list[Path]:
     return [place] if place.is_file() else [path for path in sorted(place.rglob("*")) if path.is_file()]
 
 
-def finish(
-    setting: Setting, work: Path, out: Path, record: dict[str, Any], last: Callable[[], None] = lambda: None
-) -> None:
-    """Complete the record with the cell, the lock and the results of the checks, call `last`, and write the record.
+def finish(setting: Setting, work: Path, out: Path, record: dict[str, Any]) -> None:
+    """Complete the record with the cell, the lock and the results of the checks, and write it.
 
     Raises MeasuringError if the run failed, DamagedError if one of its files is incomplete.
     """
@@ -249,23 +247,25 @@ def finish(
         if record.get("killed_for_memory"):
             how += _NO_ROOM
         raise MeasuringError(f"{job.path}: failed with {how}, before its work was done")
-    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
-    record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
-    record["provenance"] |= {
-        "commit": processes.commit(),
-        "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent),
-    }
+    describe(setting, out, record)
+    record["provenance"]["commit"] = processes.commit()
     if setting.code:
         record["provenance"]["code_sha256"] = setting.code
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
-    last()
     # Includes time outside the measurement: start of the driver, input, earlier runs, probes, checks. The budget counts
     # it.
     record["measuring_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     records.run(out)
     records.samples(out)
+
+
+def describe(setting: Setting, out: Path, record: dict[str, Any]) -> None:
+    """Add the cell, the lock and what was imported to a record. Raises DamagedError if that came from elsewhere."""
+    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
+    record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
+    record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
 
 
 def check_end(job: Job, record: dict[str, Any]) -> None:

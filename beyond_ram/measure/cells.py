@@ -4,16 +4,15 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..experiment import Cell, Job, records
-from ..files import DamagedError, end_of, write
+from ..files import DamagedError, end_of
 from ..metrics import Events, Record
-from ..run_files import COLUMNS, RUN_FILES
+from ..run_files import RUN_FILES
 from ..text import foreign
-from ..watch import machine, write_record
+from ..watch import write_record
 from . import processes
-from .cell import MeasuringError
+from .cell import MeasuringError, not_run
 
 Run = tuple[Record, Events]
 How = Mapping[str, str]
@@ -73,15 +72,7 @@ def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
         own = [line for line in printed if line and not line.startswith(("beyond-ram: ", f"{path}: "))]
         for record in missing:
             if not record.exists():
-                _write_failed(record.parent, jobs[0].workload, [last, *own][-1], how["code"])
-
-
-def _write_failed(out: Path, workload: str, reason: str, code: str) -> None:
-    """Write the record of a program that failed before its work was done: a run without readings."""
-    out.mkdir(parents=True, exist_ok=True)
-    write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
-    write(out / RUN_FILES[1], "")
-    record: dict[str, Any] = dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
-    record |= {"outcome": "failed", "reason": reason, "completed_work": False, "workload": workload, "measuring_s": 0.0}
-    record |= {"cell": records.cell(out), "command": [], "work": {}, "peak": {}, "sampler": {}}
-    write_record(record | {"provenance": {"versions": {}, **machine.provenance({}), "code_sha256": code}}, out)
+                failed = not_run([], record.parent, [last, *own][-1], "failed")
+                failed |= {"workload": jobs[0].workload, "cell": records.cell(record.parent), "measuring_s": 0.0}
+                failed["provenance"]["code_sha256"] = how["code"]
+                write_record(failed, record.parent)

@@ -1,20 +1,24 @@
 """Find the smallest memory limit under which a cell completes, by bisection with real limits."""
 
+import contextlib
+import json
 import math
-import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..advice import advise
 from ..experiment import records
-from ..files import end_of
+from ..files import end_of, read_json, write
 from ..metrics.limits import ENDED_AT, ended_at
-from ..watch import LimitError, WatchOptions
+from ..run_files import RUN_FILES
+from ..watch import LimitError, WatchOptions, write_record
+from .campaign import Campaign
 from .cell import MeasuringError, Setting, check_end, finish, prepare, run_once
 from .files_read import FilesRead
+from .plan import Block, Member, Run, WantedError
 from .private import private_folder
 from .scripts import ERRORS, failure
 
@@ -31,79 +35,119 @@ _PATIENCE, _PATIENCE_S = 10, 15
 _LEAD, _PAIRS = 3, 9
 # End a run that is this many times slower than allowed. It loses its pair.
 _TOO_SLOW = 3
+_FREE = "no limit"
+_FIRST, _PROBE, _PAIR = "first run", "under a limit", "speed"
+"""Blocks: the run that is asked about, one under a limit, one with and one without."""
+_RECORD = "first.json"
+"""The record of the first run, in the folder of the campaign, with the files that it was seen to read."""
+_NOTHING = dict.fromkeys(("waited_s", "read_bytes", "cgroup_bytes", "from_cache_bytes"))
 
 
-def measure_limit(setting: Setting, runs: Path, budget_s: float = math.inf) -> None:
-    """Measure a run without a limit, then search the smallest limit, and write both into run.json.
+def measure_limit(
+    setting: Setting, runs: Path, campaign: Campaign | None = None, budget_s: float = math.inf
+) -> dict[str, Any]:
+    """Measure a run without a limit, then search the smallest limit; write both into run.json, and return that.
 
-    No run under a limit begins that would, as long as the one without, end after `budget_s`; `out_of_budget` says so.
-
-    Every probe starts fresh: a private folder, prepared input, none of it in the page cache, nor of the other files
-    that the run without a limit was seen to read. (The kernel does not charge a probe for pages that another process
-    has read.) Raises MeasuringError if the run without a limit failed, or if a run was ended from outside.
+    Goes on with the runs of a campaign. Every run starts fresh: a private folder, prepared input, none of it in the
+    page cache, nor of the other files that the first run was seen to read. (The kernel does not charge a run for pages
+    that another process has read.) Raises MeasuringError if a run without a limit failed, or if a run was ended from
+    outside.
     """
-    out, ends_at = runs / setting.job.path, time.monotonic() + budget_s
-    with private_folder(setting.work, setting.job.path) as work:
-        prepare(setting, work)
-        files_read = FilesRead()
-        record = run_once(setting, work, out, WatchOptions(on_event=files_read.at_event, needed=files_read.look))
-        check_end(setting.job, record)
-        if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
-            raise MeasuringError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
-        setting = replace(setting, reads=(*setting.reads, *files_read.outside(setting.work)))
-        if record["outcome"] != "not_applicable":
-            advised = advise(record)
-            record["limit"] = {"ask_bytes": None if advised.at_least else advised.ask_bytes}
-            record["limit"]["from_cache_bytes"] = from_cache_bytes(record)
-        finish(setting, work, out, record, last=lambda: _search_limit(setting, record, ends_at))
+    out = runs / setting.job.path
+    with contextlib.ExitStack() as stack:
+        if campaign is None:
+            campaign = Campaign(stack.enter_context(private_folder(setting.work, f"limit/{setting.job.path}")), 0)
+        policy = LimitPolicy(setting.job.path.partition("/")[0], setting.job.limit_speed_share)
+        campaign.once = LimitRuns(setting, out, campaign).once
+        try:
+            campaign.run(policy, budget_s)
+        except LimitError as reason:
+            policy.search["not_run"] = str(reason)
+        record: dict[str, Any] = read_json(campaign.out / _RECORD, "outcome")
+    if record["outcome"] != "not_applicable":
+        record["limit"] |= policy.search | {"out_of_budget": campaign.out_of_budget}
+    del record["files_read"]
+    record["measuring_s"] = round(time.monotonic() - setting.began, 3)
+    write_record(record, out)
+    return record
 
 
-def _search_limit(setting: Setting, record: dict[str, Any], ends_at: float) -> None:
-    """Bisect geometrically between a sufficient and an insufficient limit."""
+@dataclass
+class LimitPolicy:
+    """The policy: a run without a limit, then searches for the smallest limit under which it completes, and under which
+    it keeps a `share` of its speed. Sides are limits in bytes."""
 
-    def fits() -> bool:
-        search["out_of_budget"] |= time.monotonic() + record["duration_s"] > ends_at
-        return not search["out_of_budget"]
+    case: str
+    share: float | None
+    search: dict[str, Any] = field(default_factory=dict)
+    """What is known, for run.json."""
+    _left: list[Run] = field(default_factory=list)
 
-    if record["outcome"] == "not_applicable":
-        return
-    search = record["limit"] | {
-        "tolerance": TOLERANCE,
-        "completed_at_bytes": None,
-        **dict.fromkeys(ENDED_AT.values()),
-        "probes": [],
-        "out_of_budget": False,
-    }
-    record["limit"] = search
-    limit: int | None = max(advise(record).kept_bytes, _FLOOR_BYTES)
-    try:
-        while limit and fits():
-            probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
+    def next(self, runs: Sequence[Run]) -> list[Block]:
+        """The next block: the search is made again over the runs so far, up to the first that is missing."""
+        self._left = list(runs)
+        try:
+            self._search()
+        except WantedError as wanted:
+            return [wanted.block]
+        return []
+
+    def _get(self, name: str, *limits: int | None) -> list[dict[str, Any]]:
+        """The runs of the next block."""
+        if not self._left:
+            sides = tuple(Member(self.case, str(limit) if limit else _FREE) for limit in limits)
+            raise WantedError(Block(name, sides, must=name == _FIRST))
+        made, self._left = self._left[: len(limits)], self._left[len(limits) :]
+        return [_NOTHING | {"outcome": run.outcome} | dict(run.values) for run in made]
+
+    def _search(self) -> None:
+        """Bisect geometrically between a sufficient and an insufficient limit."""
+        (free,) = self._get(_FIRST, None)
+        if free["outcome"] == "not_applicable":
+            return
+        search = self.search = {
+            "tolerance": TOLERANCE,
+            "completed_at_bytes": None,
+            **dict.fromkeys(ENDED_AT.values()),
+            "probes": [],
+        }
+        limit: int | None = max(free["kept_bytes"], _FLOOR_BYTES)
+        while limit:
+            (probe,) = self._get(_PROBE, limit)
             search["probes"].append(probe)
             search["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
             too_small = max(filter(None, map(search.get, ENDED_AT.values())), default=None)
             limit = next_limit(too_small, search["completed_at_bytes"], len(search["probes"]))
-        if (share := setting.job.limit_speed_share) and fits():
-            _search_speed_limit(setting, record, share, fits)
-    except LimitError as reason:
-        search["not_run"] = str(reason)
-
-
-def _search_speed_limit(setting: Setting, record: dict[str, Any], share: float, fits: Callable[[], bool]) -> None:
-    """Bisect between the smallest limit that completes and the most memory that the cgroup used without a limit."""
-    search = record["limit"]
-    search |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
-    completed = search["completed_at_bytes"]
-    most = max(
-        record["peak"]["cgroup_bytes"] or 0, record["peak"]["rss_bytes"] or 0, round(completed * (1 + TOLERANCE))
-    )
-    limit: int | None = completed
-    while limit and fits():
-        kept = _keeps_speed(setting, limit, share, search["speed_probes"], fits)
-        if kept is None:
+        if not self.share:
             return
-        search["speed_kept_at_bytes" if kept else "slowed_at_bytes"] = limit
-        limit = _next_speed_limit(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
+        # Between the smallest limit that completes and the most memory that the cgroup used without a limit.
+        search |= {"speed_share": self.share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
+        limit = search["completed_at_bytes"]
+        most = max(free["most_bytes"], round(search["completed_at_bytes"] * (1 + TOLERANCE)))
+        while limit:
+            search["speed_kept_at_bytes" if self._keeps_speed(limit, self.share) else "slowed_at_bytes"] = limit
+            limit = _next_speed_limit(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
+
+    def _keeps_speed(self, limit: int, share: float) -> bool:
+        """Whether the work keeps `share` of its speed under a limit, from pairs of runs with and without the limit.
+
+        Each pair says yes or no. The answer with a lead of `_LEAD` pairs wins. After `_PAIRS` pairs without a winner
+        the limit counts as too small.
+        """
+        lead = 0
+        for number in range(_PAIRS):
+            sides = (None, limit) if number % 2 == 0 else (limit, None)
+            pair = dict(zip(sides, self._get(_PAIR, *sides), strict=True))
+            free, limited = pair[None], pair[limit]
+            kept = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
+            lead += 1 if kept else -1
+            self.search["speed_probes"].append(
+                {"limit_bytes": limit, "without_limit_s": free["work_s"], "at_limit_s": limited["work_s"],
+                 "outcome": limited["outcome"], "waited_s": limited["waited_s"], "kept": kept}
+            )  # fmt: skip
+            if abs(lead) == _LEAD:
+                return lead > 0
+        return False
 
 
 def _next_speed_limit(slowed: int | None, kept: int | None, most: int) -> int | None:
@@ -114,44 +158,6 @@ def _next_speed_limit(slowed: int | None, kept: int | None, most: int) -> int | 
         # With all the memory that it ever used, the work waits for nothing. A larger limit would only fit noise.
         return max(most, round(slowed * _UP)) if slowed < most * _UP else None
     return round(math.sqrt(slowed * kept)) if kept > slowed * (1 + TOLERANCE) else None
-
-
-def _keeps_speed(
-    setting: Setting, limit_bytes: int, share: float, probes: list[dict[str, Any]], fits: Callable[[], bool]
-) -> bool | None:
-    """Whether the work keeps `share` of its speed under a limit, from pairs of runs with and without the limit.
-
-    Each pair says yes or no. The answer with a lead of `_LEAD` pairs wins. After `_PAIRS` pairs without a winner the
-    limit counts as too small. None if the budget ends before.
-    """
-    lead = 0
-    for number in range(_PAIRS):
-        if not fits():
-            return None
-        sides = (None, limit_bytes) if number % 2 == 0 else (limit_bytes, None)
-        pair: dict[int | None, dict[str, Any]] = {}
-        for side in sides:
-            slowest_s = max((one["without_limit_s"] for one in probes), default=math.inf)
-            timeout_s = None if side is None or slowest_s == math.inf else _TOO_SLOW * slowest_s / share + _PATIENCE_S
-            pair[side] = _probe(setting, side, timeout_s)
-        free, limited = pair[None], pair[limit_bytes]
-        if not free["completed_work"]:
-            raise MeasuringError(f"{setting.job.path}: a run without a limit ended without its work: {free['outcome']}")
-        kept = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
-        lead += 1 if kept else -1
-        probes.append(
-            {
-                "limit_bytes": limit_bytes,
-                "without_limit_s": free["work_s"],
-                "at_limit_s": limited["work_s"],
-                "outcome": limited["outcome"],
-                "waited_s": limited["waited_s"],
-                "kept": kept,
-            }
-        )
-        if abs(lead) == _LEAD:
-            return lead > 0
-    return False
 
 
 def next_limit(too_small: int | None, completed: int | None, tried: int) -> int | None:
@@ -168,23 +174,74 @@ def next_limit(too_small: int | None, completed: int | None, tried: int) -> int 
     return round(math.sqrt(too_small * completed)) if completed > too_small * (1 + TOLERANCE) else None
 
 
+@dataclass
+class LimitRuns:
+    """Makes the runs."""
+
+    setting: Setting
+    out: Path
+    """The folder of the run without a limit."""
+    campaign: Campaign
+
+    def once(self, member: Member, number: int, block: str) -> Run:
+        """Make a run. Raises MeasuringError, LimitError."""
+        began = time.time()
+        made = self._first() if block == _FIRST else self._further(member, block)
+        values = {name: value for name, value in made.items() if isinstance(value, int | float)}
+        return Run(member, number, block, made["outcome"], "", None, values, began, time.time())
+
+    def _first(self) -> dict[str, Any]:
+        """The run without a limit. Its record waits for the limits."""
+        with private_folder(self.setting.work, self.setting.job.path) as work:
+            prepare(self.setting, work)
+            files_read = FilesRead()
+            how = WatchOptions(on_event=files_read.at_event, needed=files_read.look)
+            record = run_once(self.setting, work, self.out, how)
+            check_end(self.setting.job, record)
+            if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
+                raise MeasuringError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
+            made: dict[str, Any] = {"outcome": record["outcome"]}
+            if record["outcome"] != "not_applicable":
+                advised, peak = advise(record), record["peak"]
+                asked = None if advised.at_least else advised.ask_bytes
+                record["limit"] = {"ask_bytes": asked, "from_cache_bytes": from_cache_bytes(record)}
+                made |= {"kept_bytes": advised.kept_bytes, "work_s": record["duration_s"]}
+                made |= {"most_bytes": max(peak["cgroup_bytes"] or 0, peak["rss_bytes"] or 0)}
+            finish(self.setting, work, self.out, record)
+        record["files_read"] = [str(path) for path in files_read.outside(self.setting.work)]
+        (self.out / RUN_FILES[2]).unlink()
+        write(self.campaign.out / _RECORD, json.dumps(record) + "\n")
+        return made
+
+    def _further(self, member: Member, block: str) -> dict[str, Any]:
+        """A run with or without a limit."""
+        record = read_json(self.campaign.out / _RECORD, "files_read", "duration_s")
+        setting = replace(self.setting, reads=(*self.setting.reads, *map(Path, record["files_read"])))
+        limit, share = None if member.side == _FREE else int(member.side), setting.job.limit_speed_share
+        timeout_s = _PATIENCE * record["duration_s"] + _PATIENCE_S if block == _PROBE else None
+        if block == _PAIR and limit and share:
+            slowest_s = max(run.values["work_s"] for run in self.campaign.runs if run.member.side == _FREE)
+            timeout_s = _TOO_SLOW * slowest_s / share + _PATIENCE_S
+        probe = _probe(setting, limit, timeout_s)
+        if not limit and not probe["completed_work"]:
+            path = setting.job.path
+            raise MeasuringError(f"{path}: a run without a limit ended without its work: {probe['outcome']}")
+        return probe
+
+
 def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -> dict[str, Any]:
     """Run once in a fresh folder, with or without a limit."""
     with (
-        private_folder(setting.work, f"limit/{setting.job.path}") as work,
+        private_folder(setting.work, f"run/{setting.job.path}") as work,
         private_folder(setting.work, f"probe/{setting.job.path}") as out,
     ):
         prepare(setting, work)
         record = run_once(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
         done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
-    done = "done" if record["completed_work"] else "not done"
-    under = f"{limit_bytes / 1e6:,.0f} MB" if limit_bytes else "no limit"
-    message = f"{under}: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
-    print(f"{setting.job.path}: {message}", file=sys.stderr)
     return {
         "limit_bytes": limit_bytes,
-        **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},
+        **{key: record[key] for key in ("outcome", "completed_work", "duration_s")},
         # Until the work was done; excludes later measurements.
         "work_s": done_s[-1] if done_s else record["duration_s"],
         "waited_s": (record.get("pressure") or {}).get("some_s"),

@@ -51,3 +51,11 @@ class Policy(Protocol):
 
     def next(self, runs: Sequence[Run]) -> Sequence[Block]:
         """The next blocks, the most wanted first; none once the answer is known. It depends on the runs alone."""
+
+
+class WantedError(Exception):
+    """A block that a search needs next: how one is written as straight code, and replayed over the runs so far."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block.name)
+        self.block = block

@@ -1,24 +1,23 @@
 """One run of a script outside of any config: its job, outcome, answer and numbers."""
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Cell, Job, parse, records
+from ..experiment import Cell, Job, records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
-from ..files import DamagedError, end_of, write
+from ..files import end_of, write
 from ..metrics import Events, Record, derive
 from ..shipped import FILES
-from ..stacks.locks import lock_sha256
 from ..text import last_line
 from ..watch import WatchOptions, write_record
-from . import integrity, processes
-from .cell import MeasuringError, Setting, check_end, command, run_once
+from . import processes
+from .cell import MeasuringError, Setting, check_end, command, describe, run_once
+from .plan import Member, Run
 from .private import private_folder
 
 # A run may take this many times as long as the longest that completed, and some seconds more.
@@ -26,22 +25,6 @@ PATIENCE, PATIENCE_S = 10, 60
 ERRORS = "stderr"
 """Where a program that runs apart writes its errors, in its work folder."""
 _MISSING = re.compile(r"(?:No module named|Missing optional dependency) '(\w+)")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A finished run of a script."""
-
-    outcome: str
-    """`completed`, `killed_at_limit`, `timed_out`, or `failed` with the kind of the error."""
-    reason: str
-    """The last line of its errors where it failed."""
-    answer: str | None
-    values: dict[str, float]
-    """Its metrics, if it completed."""
-    record: dict[str, Any]
-    started_at: float
-    ended_at: float
 
 
 def cell_of(experiment: str, stack: str, script: Path, repeat: int, words: Sequence[str] = ()) -> Cell:
@@ -63,8 +46,15 @@ def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
                arguments=arguments(str(script), list(words)), **options)  # fmt: skip
 
 
-def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: WatchOptions | None = None) -> Ended:
-    """Measure a run and write its folder below `runs`. A failed run is a result too.
+def measure(
+    setting: Setting,
+    runs: Path,
+    of: tuple[Member, int, str],
+    masked: Sequence[str] = (),
+    how: WatchOptions | None = None,
+) -> Run:
+    """Measure a run and write its folder below `runs`; `of` are its member, number and block. A failed run is a result
+    too, `failed` with the kind of the error.
 
     Versions in `masked` count as equal when answers are compared. Raises MeasuringError if the run was ended from
     outside.
@@ -74,47 +64,19 @@ def measure(setting: Setting, runs: Path, masked: Sequence[str] = (), how: Watch
     with private_folder(setting.work, setting.job.path) as work:
         record = run_once(apart(setting), work, out, how)
         check_end(setting.job, record)
-        write(out / "stderr.txt", end_of(work / ERRORS))
+        errors = end_of(work / ERRORS)
+        write(out / "stderr.txt", errors)
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
-    record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
-    record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
-    record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
-    record["provenance"]["script_sha256"] = script_sha256(setting.job)
+    describe(setting, out, record)
     write_record(record, out)
-    return _ended(record, out)
-
-
-def read(setting: Setting, runs: Path) -> Ended | None:
-    """An earlier run with exactly this lock and script; None if there is none."""
-    out = runs / setting.job.path
-    try:
-        record = records.record(out)
-        of = record["provenance"]["lock_sha256"], record["provenance"]["script_sha256"]
-        same = of == (lock_sha256(setting.lock.stem, setting.lock.parent), script_sha256(setting.job))
-        return _ended(record, out) if same else None
-    except (DamagedError, OSError, KeyError):
-        return None
-
-
-def script_sha256(job: Job) -> str:
-    """The SHA-256 of the script of a job."""
-    script = job.arguments[job.arguments.index("--script") + 1]
-    return hashlib.sha256(Path(script).read_bytes()).hexdigest()
-
-
-def _ended(record: dict[str, Any], out: Path) -> Ended:
-    outcome, errors = str(record["outcome"]), end_of(out / "stderr.txt")
-    reason = reason_of(errors, record) if outcome == "failed" else ""
-    return Ended(
-        outcome=f"failed: {_kind(reason)}" if reason else outcome,
-        reason=reason,
-        answer=record["work"].get("answer_sha256"),
-        values=numbers_of(record, records.events(out)) if outcome == "completed" else {},
-        record=record,
-        started_at=record["started_at"] or 0.0,
-        ended_at=(record["started_at"] or 0.0) + record["duration_s"],
-    )
+    completed, began = record["outcome"] == "completed", record["started_at"] or 0.0
+    reason = reason_of(errors, record) if record["outcome"] == "failed" else ""
+    return Run(
+        *of, f"failed: {_kind(reason)}" if reason else record["outcome"], reason, answer.get("answer_sha256"),
+        numbers_of(record, records.events(out)) if completed else {}, began, began + record["duration_s"],
+        setting.job.path,
+    )  # fmt: skip
 
 
 def numbers_of(record: Record, events: Events) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """`beyond-ram atlas` on a case and releases of a made-up package from a local index."""
 
+import json
 import os
 import shutil
 
@@ -39,32 +40,41 @@ def atlas(*more):
     return main(["atlas", "--cases", "cases", "--out", "out", *more])
 
 
-def runs(place):
-    return {str(path): path.stat().st_mtime_ns for path in (place / "out").rglob("run.json")}
+def blocks(place):
+    """The block and the release of each run, in the order in which they ran."""
+    (file,) = place.glob("out/*/campaigns/stairs_import/blocks.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return [(run["block"], run["member"]["side"]) for line in lines for run in line["runs"]]
+
+
+def steps(place):
+    lines = [line for line in tables.read(place / "out" / tables.STEPS) if line["metric"] == "end_anon_bytes"]
+    return [(line["from_version"], line["to_version"], line["state"], int(line["n"])) for line in lines]
 
 
 @pytest.mark.slow
 def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     folder, pages, wheels = place
     assert atlas() == 0
-    (step,) = [line for line in tables.read(folder / "out" / tables.STEPS) if line["metric"] == "end_anon_bytes"]
-    assert (step["from_version"], step["to_version"], step["state"]) == ("1.1.0", "1.2.0", "confirmed")
-    first = runs(folder)
-    assert sum("/atlas/" in path for path in first) == 6, "three releases, twice each"
-    assert sum("/confirm-1.1.0-1.2.0/" in path for path in first) == 2 * int(step["n"])
-    assert "<table" in (folder / "out/atlas.html").read_text()
+    ((*step, n),) = steps(folder)
+    assert step == ["1.1.0", "1.2.0", "confirmed"]
+    first = blocks(folder)
+    assert sum(name == "screen" for name, _ in first) == 6, "three releases, twice each"
+    assert sum(name == "confirm 1.1.0 1.2.0" for name, _ in first) == 2 * n
     assert not [path for path in folder.glob("out/*/stacks/*") if path.is_dir()]
 
     wheels.append(served.wheel(folder, "stairs", "1.3.0", BODY.format(mb=60)))
     pages["stairs"] = served.page("stairs", wheels, times=False)
     shutil.rmtree(os.environ["UV_CACHE_DIR"])
     assert atlas() == 0
-    second = runs(folder)
-    assert {path for path in first if second[path] != first[path]} == set()
-    new = second.keys() - first.keys()
-    assert len(new) == 2 and all("/atlas/stack~stairs-1.3.0" in path for path in new)
-    (line,) = [line for line in tables.read(folder / "out" / tables.STEPS) if line["metric"] == "end_anon_bytes"]
-    assert line == step
+    assert blocks(folder) == [*first, ("screen", "1.3.0"), ("screen", "1.3.0")]
+    assert steps(folder) == [(*step, n)]
+    assert {line["version"] for line in tables.read(folder / "out" / tables.CELLS)} == {
+        "1.0.0",
+        "1.1.0",
+        "1.2.0",
+        "1.3.0",
+    }
     (folder / "mine.txt").write_text("stairs==1.0.0\n")
     capfd.readouterr()
     assert main(["atlas", "compare", "mine.txt", "newest", "--atlas", "out"]) == 0
@@ -72,13 +82,17 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
 
 
 @pytest.mark.slow
-def test_without_budget_suspected_steps_are_not_repeated(place, capfd):
+def test_without_budget_suspected_steps_are_not_repeated_and_a_changed_case_is_refused(place, capfd):
     """Only the first runs of each release are made in any case."""
     assert atlas("--budget", "0.001") == 0
     assert "the budget is used up, the same command goes on" in capfd.readouterr().out
-    assert not any("/confirm-" in path for path in runs(place[0]))
+    assert {name for name, _ in blocks(place[0])} == {"screen"} and not steps(place[0])
     assert atlas() == 0
-    assert {line["state"] for line in tables.read(place[0] / "out" / tables.STEPS)} == {"confirmed"}
+    assert len(steps(place[0])) == 1
+    (place[0] / "cases/stairs_import.py").write_text(CASE + "# more\n")
+    capfd.readouterr()
+    atlas()
+    assert "stairs_import: " in capfd.readouterr().err
 
 
 @pytest.mark.slow

@@ -65,3 +65,14 @@ def index(pages, folder):
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextlib.contextmanager
+def for_uv(monkeypatch, folder, releases, yanked=()):
+    """Serve packages to uv: `releases` has the code of each release, by package and version."""
+    wheels = {name: [wheel(folder, name, version, body) for version, body in of.items()]
+              for name, of in releases.items()}  # fmt: skip
+    with index({name: page(name, files, yanked) for name, files in wheels.items()}, folder) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(folder / "cache"))
+        yield

@@ -4,8 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from beyond_ram.bisect.ladder import Bisection
-from beyond_ram.bisect.result import SearchResult, moved
+from beyond_ram.bisect.result import SearchResult
 from beyond_ram.cli.script_options import question_of
 from beyond_ram.decisions.rule import MetricRule
 from beyond_ram.measure.campaign import Campaign
@@ -16,7 +15,7 @@ from beyond_ram.stacks.inline import Inline
 from tests.test_mask_secrets import PLANTED
 
 RELEASES: Any = SimpleNamespace(
-    package="p", versions=["1", "2"], releases=[], skipped=[], between=lambda *_: [],
+    package="p", versions=["1", "2"], releases=[], skipped=[],
     release=lambda version: SimpleNamespace(date="2026-01-01", yanked=False),
 )  # fmt: skip
 
@@ -29,7 +28,7 @@ def result(folder: Path, runs: list[Run], **more: Any) -> SearchResult:
     metrics = {"end_kept_bytes": MetricRule(), "peak_kept_bytes": MetricRule()}
     search = Search("mem.py", ["1", "2"], metrics, frozenset(), 1, (OUTCOME,))
     search.next(runs)
-    return SearchResult(Bisection(search, RELEASES), ladder, tuple(metrics))
+    return SearchResult(search, ladder, tuple(metrics))
 
 
 def runs_of(**values: tuple[float, float]) -> list[Run]:
@@ -68,12 +67,3 @@ def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path: Path) -> None:
     assert (without.status, whole.status) == (2, 0)
     assert any("peak of kept memory: not seen in 8 of 8 runs" in line for line in without.lines())
     assert any(line.startswith("no step between p 1 and 2: may have missed") for line in whole.lines())
-
-
-def test_moved_package_gets_one_line_for_all_releases():
-    locks = ["", "core 2.41 to 2.9, types 4 to 3", "core 2.41 to 2.10", "core 2.41 to 2.33"]
-    assert moved(locks) == [
-        "had to move: core 2.41 to 2.9, …, 2.33, with 3 of 4 releases",
-        "had to move: types 4 to 3, with 1 of 4 releases",
-    ]
-    assert moved(["", ""]) == []

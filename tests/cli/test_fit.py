@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.fit.design import Point
-from beyond_ram.fit.factors import plan
-from beyond_ram.fit.runs import FitRuns
 
 from ..conftest import ROOT
 
@@ -61,15 +58,6 @@ def test_confirm_runs_the_choice_under_its_limit(leak: tuple[Path, int, dict[str
     assert result["confirmed"]["limit_bytes"] == result["best"]["ask_bytes"]
 
 
-@pytest.mark.cgroup
-@pytest.mark.slow
-def test_run_under_a_larger_limit_does_not_confirm_a_smaller_one(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "import time; kept = bytearray(60_000_000); time.sleep({n} / 10)"]
-    runs = FitRuns(plan(command, ["n=2,3"], []), tmp_path)
-    assert runs.limited(Point((2,), None), 100 << 20).outcome == "completed"
-    assert runs.limited(Point((2,), None), 40 << 20).outcome == "killed_at_limit"
-
-
 @pytest.mark.slow
 def test_runs_are_reused_for_a_smaller_budget(
     leak: tuple[Path, int, dict[str, Any]], capsys: pytest.CaptureFixture[str]
@@ -89,7 +77,7 @@ def test_runs_of_another_command_are_not_used(
     leak: tuple[Path, int, dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", "--out", str(leak[0]), "--memory", "1G", *LEAK, "--", "true", "{batch}", "{rows}"]) == 2
-    assert "another command" in capsys.readouterr().err
+    assert "another question" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -110,6 +98,19 @@ def test_failing_program_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert "n=1" in last
     assert "no such file as n" in last
     assert not (tmp_path / "out" / "fit.json").exists()
+
+
+@pytest.mark.slow
+def test_runs_of_a_program_that_was_edited_are_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, out = tmp_path / "program.py", tmp_path / "out"
+    program.write_text("kept = bytearray(10_000_000)\nimport time\ntime.sleep(0.2)\n")
+    words = ["fit", "--memory", "1G", "--vary", "n=1", "--out", str(out), "--", sys.executable, str(program), "{n}"]
+    assert main(words) == 0
+    assert main(words) == 0
+    assert "2 runs are of an earlier call" in capsys.readouterr().out
+    program.write_text(program.read_text() + "\n")
+    assert main(words) == 2
+    assert "another question: files" in capsys.readouterr().err
 
 
 @pytest.mark.slow

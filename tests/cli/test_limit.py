@@ -48,13 +48,24 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
 
 @pytest.mark.slow
 @pytest.mark.cgroup
-def test_budget_that_is_used_up_ends_the_search_before_a_run_that_does_not_fit(tmp_path, monkeypatch, capfd):
+def test_budget_ends_the_search_before_a_run_that_does_not_fit_and_more_goes_on(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
+    search_in_large_steps(monkeypatch)
     (tmp_path / "case.py").write_text("import time\ntime.sleep(0.5)\n")
-    assert main(["limit", "case.py", "--budget", "0.001", "--out", "out"]) == 2
+    words = ["limit", "case.py", "--share", "0", "--out", "out"]
+    assert main([*words, "--budget", "0.001"]) == 2
     limit = json.loads((tmp_path / "out/limit.json").read_text())
     assert limit["out_of_budget"] and not limit["probes"] and limit["completed_at_bytes"] is None
     assert "cannot say: the budget is used up" in capfd.readouterr().out
+    blocks = tmp_path / "out/blocks.jsonl"
+    first = blocks.read_text()
+    assert main(words) == 0
+    assert blocks.read_text().startswith(first)
+    assert json.loads((tmp_path / "out/limit.json").read_text())["completed_at_bytes"]
+    assert main(words) == 0
+    whole = blocks.read_text()
+    assert main([*words[:2], "--args", "1", *words[2:]]) == 2
+    assert blocks.read_text() == whole
 
 
 @pytest.mark.slow
@@ -86,7 +97,7 @@ def test_limit_is_called_warm_where_what_was_read_could_not_be_named(tmp_path, m
     probes = json.loads((tmp_path / "found/limit.json").read_text())["probes"]
     assert all(probe["from_cache_bytes"] > 48e6 for probe in probes if probe["completed_work"])
     assert "page cache: warm" in capfd.readouterr().out
-    assert main([*words, "--input", "rows"]) == 0
+    assert main([*words, "--input", "rows", "--out", "cold"]) == 0
     assert "page cache: cold" in capfd.readouterr().out
 
 

@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -192,15 +191,12 @@ class Drawn(FitRuns):
     noise: float = 0.0
     random: Random = field(default_factory=np.random.default_rng)
 
-    def made(self, point: Point, name: str) -> FitRun:
+    def make(self, point: Point, about: str, limit_bytes: int | None = None) -> FitRun:
         return FitRun(point, round(self.reading(point)), 0, 1 + (point.size or 0) / LARGEST * 10)
 
     def reading(self, point: Point) -> float:
         outlier = 1 + OUTLIER * (self.random.random() < OUTLIERS)
         return self.kept(point.size or 0, *point.setting) * outlier * (1 + self.noise * self.random.standard_normal())
-
-    def free_bytes(self) -> int:
-        return 1 << 50
 
 
 def fitted(family: Family, seed: int) -> tuple[Answer, list[float]]:
@@ -208,7 +204,7 @@ def fitted(family: Family, seed: int) -> tuple[Answer, list[float]]:
     random = np.random.default_rng([seed, FAMILIES.index(family)])
     target = TIMES * LARGEST
     plan = FactorPlan(("true",), family.varied, InputGrowth("rows", round(FIRST * random.uniform(0.7, 1)), target))
-    runs = Drawn(plan, Path("unused"), kept=family.program(random), noise=_noise(random), random=random)
+    runs = Drawn(plan, kept=family.program(random), noise=_noise(random), random=random)
     result = answer(runs, 1 << 40, 600, LARGEST)
     return result, [runs.reading(Point(line.setting, target)) for line in result.lines]
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +12,7 @@ from beyond_ram.fit.answer import Answer, AnswerLine, _lines
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.model import Prediction
-from beyond_ram.fit.runs import FitRun, FitRuns, RunError
+from beyond_ram.fit.runs import FitRun, FitRuns, RunError, name_of
 
 
 def line(budget_mib: int, mapped_mib: int) -> AnswerLine:
@@ -39,50 +38,50 @@ def test_fits_compares_request_and_lower_bound_with_the_budget() -> None:
     assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
 
 
-def fit(kept_mb: Callable[[int, int, int], float], out: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
+def fit(kept_mb: Callable[[int, int, int], float], monkeypatch: pytest.MonkeyPatch) -> Answer:
     """Return the answer from 100 to 800 rows for 6,400, of a program that keeps this much by rows, width and repeat."""
 
-    def made(self: FitRuns, point: Point, name: str) -> FitRun:
+    def made(self: FitRuns, point: Point, about: str) -> FitRun:
         kept = kept_mb(point.size or 0, *point.setting, point.repeat)
         if not kept:
-            raise RunError(f"{name}: the program ended with exit status 1")
+            raise RunError(f"{name_of(self.plan, point)}: the program ended with exit status 1")
         return FitRun(point, int(1e6 * kept), 0, 0.1)
 
-    monkeypatch.setattr(FitRuns, "made", made)
+    monkeypatch.setattr(FitRuns, "make", made)
     plan = FactorPlan(("true", "{width}", "{rows}"), {"width": (1, 2)}, InputGrowth("rows", 100, 6400))
-    return answer.answer(FitRuns(plan, out), 10**12, 600, 800)
+    return answer.answer(FitRuns(plan), 10**12, 600, 800)
 
 
 def linear(rows: int, width: int, repeat: int) -> float:
     return 20 + rows * width / 10
 
 
-def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(FitRuns, "made", lambda self, point, name: FitRun(point, 10**7, 0, 1.0))
-    runs = FitRuns(FactorPlan(("true", "{n}"), {"n": tuple(range(3000))}, None), tmp_path)
+def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FitRuns, "make", lambda self, point, about: FitRun(point, 10**7, 0, 1.0))
+    runs = FitRuns(FactorPlan(("true", "{n}"), {"n": tuple(range(3000))}, None))
     with pytest.raises(RunError, match=r"3,001 runs would take 50 min, not 60 s: .* --budget 51"):
         answer.answer(runs, 10**12, 60, None)
     assert len(runs.done) == 1
 
 
-def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result = fit(linear, tmp_path, monkeypatch)
+def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = fit(linear, monkeypatch)
     assert all(line.memory for line in result.lines)
     assert sum(run.point.size == 800 for run in result.runs) == 1
 
 
-def test_runs_follow_until_the_interval_is_narrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_runs_follow_until_the_interval_is_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = random.Random(0)
-    result = fit(lambda *run: linear(*run) * noise.gauss(1, 0.012), tmp_path, monkeypatch)
+    result = fit(lambda *run: linear(*run) * noise.gauss(1, 0.012), monkeypatch)
     assert {*design.points({"width": (1, 2)}, [100, 200, 400, 800])} < {run.point for run in result.runs}
     assert all(line.memory for line in result.lines)
 
 
-def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     def kept_mb(rows: int, width: int, repeat: int = 1) -> float:
         return 20 + width * (rows / 20 + rows**2 / 1e5)
 
-    result = fit(kept_mb, tmp_path, monkeypatch)
+    result = fit(kept_mb, monkeypatch)
     assert {line.fits for line in result.lines} == {"unsure"}
     for line in result.lines:
         assert line.at_least_bytes
@@ -90,25 +89,25 @@ def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch: pytest.Monkey
     assert "53, 56, 62 kB at width=1" in (result.unsure_because or "")
 
 
-def test_run_outside_its_interval_ends_the_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result = fit(lambda rows, *more: linear(rows, *more) + 100 * (rows == 800), tmp_path, monkeypatch)
+def test_run_outside_its_interval_ends_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = fit(lambda rows, *more: linear(rows, *more) + 100 * (rows == 800), monkeypatch)
     assert result.confirmation
     assert not result.confirmation.holds
     assert not any(line.memory for line in result.lines)
 
 
-def test_lone_run_outside_its_interval_is_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lone_run_outside_its_interval_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     def kept_mb(rows: int, width: int, repeat: int) -> float:
         return linear(rows, width, repeat) + 100 * (rows == 800 and repeat == 1)
 
-    result = fit(kept_mb, tmp_path, monkeypatch)
+    result = fit(kept_mb, monkeypatch)
     assert result.confirmation
     assert result.confirmation.holds
     assert all(line.memory and line.memory.holds(20e6 + 640e6 * line.setting[0]) for line in result.lines)
 
 
-def test_failed_largest_run_ends_the_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result = fit(lambda rows, *more: linear(rows, *more) if rows < 800 else 0, tmp_path, monkeypatch)
+def test_failed_largest_run_ends_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = fit(lambda rows, *more: linear(rows, *more) if rows < 800 else 0, monkeypatch)
     assert result.status == 2
     assert not any(line.memory or line.ask_bytes for line in result.lines)
     assert "rows=800: the program ended with exit status 1" in (result.unsure_because or "")

@@ -67,16 +67,13 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     asked = {side: [Requirement("mine @ ./`a`|b", "mine", "")] for side in SIDES}
     comparisons = decided(table)
     result = Gate(asked, table, comparisons, 1.0, 60.0, cells=["cell", "other", "worse"])
-    (tmp_path / "locks").mkdir()
-    for side in SIDES:
-        (tmp_path / f"locks/base.{side}.txt").write_text("")
     cli_gate._write(result, tmp_path)
     return tmp_path, result
 
 
 def test_files_and_terminal_show_it_as_text(written: tuple[Path, Gate]) -> None:
     folder, result = written
-    files = {name: (folder / name).read_text() for name in ("gate.md", "gate.xml", "gate.json", "changes.html")}
+    files = {name: (folder / name).read_text() for name in ("gate.md", "gate.xml", "gate.json")}
     shown = "\n".join(result.lines())
     for name, text in {**files, "terminal": shown}.items():
         assert PLANTED not in text, name

@@ -41,9 +41,6 @@ def test_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.Mo
     worse = {(line["cell"], line["metric"]): line for line in result["changes"] if line["verdict"] == "worse"}
     line = worse["gate-batches", "grown_anon_bytes"]
     assert line["candidate"] - line["baseline"] == pytest.approx(leaked, rel=0.1)
-    floor = next(leak for leak in result["smallest_leaks"] if leak["cell"] == "gate-batches")
-    assert floor["bytes"] < leaked
-    assert floor["batches"] == floor["rows"] == 2000
 
 
 @pytest.mark.slow

@@ -18,20 +18,14 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint
 
 @pytest.mark.slow
 def test_script_that_needs_more_memory_is_worse_and_the_same_command_goes_on(tmp_path, monkeypatch, capfd):
-    sizes = {"1.0": (20, "a"), "1.1": (90, "b")}
-    wheels = [
-        served.wheel(tmp_path, "stairs", version, BODY.format(mb=mb, answer=answer))
-        for version, (mb, answer) in sizes.items()
-    ]
+    releases = {"1.0": BODY.format(mb=20, answer="a"), "1.1": BODY.format(mb=90, answer="b")}
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(schedule, "LOOKS", (4, 6, 8))  # few repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
     (tmp_path / "stairs").mkdir()  # a checkout beside the script, which is neither side
     (tmp_path / "stairs/__init__.py").write_text("def answer(): return 'mine'\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
-        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
-        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    with served.for_uv(monkeypatch, tmp_path, {"stairs": releases}):
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
         assert main(["gate", *words, "--budget", "0.01", "--out", "out"]) == 2
         first = (tmp_path / "out/blocks.jsonl").read_bytes()
@@ -69,14 +63,11 @@ def test_run_that_imports_a_copy_from_elsewhere_is_no_run(index, tmp_path):
 
 @pytest.mark.slow
 def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
-    wheels = [served.wheel(tmp_path, "stairs", version, f"import time\ntime.sleep({seconds})\n")
-              for version, seconds in (("1.0", 0), ("1.1", 3600))]  # fmt: skip
+    releases = {"1.0": "", "1.1": "import time\ntime.sleep(3600)\n"}
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(schedule, "LEAST_S", 0.5)
     (tmp_path / "case.py").write_text("# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\n")
-    with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
-        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
-        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    with served.for_uv(monkeypatch, tmp_path, {"stairs": releases}):
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py"]
         assert main(["gate", *words, "--budget", "0.05", "--out", "results"]) == 2
     report = json.loads((tmp_path / "results/gate.json").read_text())
@@ -86,8 +77,7 @@ def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_scripts_are_chosen_by_their_requirements(tmp_path, monkeypatch):
-    wheels = {name: [served.wheel(tmp_path, name, version, "") for version in ("1.0", "1.1")]
-              for name in ("stairs", "beside")}  # fmt: skip
+    releases = {name: {"1.0": "", "1.1": ""} for name in ("stairs", "beside")}
     script, stack = tmp_path / "case.py", tmp_path / "mine.txt"
     script.write_text("import stairs, beside\n")
     stack.write_text("beside==1.0\nstairs==1.0\n")
@@ -95,9 +85,7 @@ def test_scripts_are_chosen_by_their_requirements(tmp_path, monkeypatch):
     other.write_text("# /// script\n# dependencies = ['beside']\n# ///\n")
     block = tmp_path / "block.py"
     block.write_text(SCRIPT)
-    with served.index({name: served.page(name, files) for name, files in wheels.items()}, tmp_path) as address:
-        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
-        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    with served.for_uv(monkeypatch, tmp_path, releases):
         chosen = cells.of_scripts([script], ["stairs"], tmp_path / "out", stack)
         requirements = {"stairs": "stairs==1.1"}
         variants.exchange("case", requirements, tmp_path / "out/envs", tmp_path / "candidate.txt")
@@ -111,16 +99,12 @@ def test_scripts_are_chosen_by_their_requirements(tmp_path, monkeypatch):
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """Serve releases 1.0, 1.1 and 2.0 of three made-up packages; return the folder of their wheels."""
-    folder = tmp_path / "index"
-    folder.mkdir()
-    wheels = {name: [served.wheel(folder, name, version, "") for version in ("1.0", "1.1", "2.0")]
-              for name in ("stairs", "beside", "private")}  # fmt: skip
+    """Serve releases 1.0, 1.1 and 2.0 of three made-up packages."""
+    (tmp_path / "index").mkdir()
     monkeypatch.chdir(tmp_path)
-    with served.index({name: served.page(name, files) for name, files in wheels.items()}, folder) as address:
-        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
-        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
-        yield folder
+    releases = {name: {"1.0": "", "1.1": "", "2.0": ""} for name in ("stairs", "beside", "private")}
+    with served.for_uv(monkeypatch, tmp_path / "index", releases):
+        yield
 
 
 def test_other_requirements_of_a_script_keep_address_marker_and_bounds(index, tmp_path):

@@ -199,7 +199,6 @@ CASES: dict[str, str] = {
     "init data --stack curent": "did you mean 'current'",
     "init nothing": "nothing: no such folder",
     "init data --out train.py": "train.py is there already; name another with --out",
-    "atlas --months soon": "'soon' is no number of months above 0",
     "run --configfile twice.yaml": "twice.yaml, line 3, column 1: no YAML: key 'experiments' stands twice",
     "run --configfile none.yaml": "none.yaml, experiments: names none",
     "run --configfile removed.yaml": "removed.yaml, experiments: none is left to run",

@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram.files import DamagedError
 from beyond_ram.folders import ForeignFolderError
-from beyond_ram.measure.campaign import BLOCKS, Campaign, OtherQuestionError, asked_anew, opened
+from beyond_ram.measure.campaign import BLOCKS, Campaign, OtherQuestionError, asked_anew, opened, words_of
 from beyond_ram.measure.plan import Block, Member, Run
 
 A, B = Member("case", "a"), Member("case", "b")
@@ -116,3 +116,10 @@ def test_question_without_blocks_is_made_anew_and_refuses_others(tmp_path: Path)
     with pytest.raises(OtherQuestionError), asked_anew(tmp_path / "out", {"of": "b"}):
         pass
     assert (tmp_path / "out" / "result").read_text() == "2"
+
+
+def test_commands_that_differ_in_a_secret_are_other_questions() -> None:
+    one, other = (words_of(["x", "--pass", word]) for word in ("2", "40"))
+    assert one != other
+    assert "40" not in other[:-1]
+    assert words_of(["x", "--rows", "2"]) == ["x", "--rows", "2"]

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,8 @@ from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.scripts import Script
 from beyond_ram.measure.cell import Setting
-from beyond_ram.measure.limit import TOLERANCE, measure_limit, next_limit
+from beyond_ram.measure.limit import TOLERANCE, LimitPolicy, measure_limit, next_limit
+from beyond_ram.measure.plan import Run
 from beyond_ram.watch import groups
 
 from ..watch.conftest import needs_group
@@ -87,40 +89,45 @@ def test_without_a_group_the_limit_is_not_run(tmp_path: Path, monkeypatch: pytes
     assert line["not_run"]
 
 
-@pytest.mark.slow
-def test_slow_run_is_timed_out_not_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def probe(_: Setting, limit_bytes: int, __: float) -> dict[str, Any]:
-        outcome = "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed"
-        measured = {"duration_s": 1.0, "major_faults": 0, "completed_work": outcome == "completed"}
-        return measured | {"limit_bytes": limit_bytes, "outcome": outcome}
+def search(
+    once: Callable[[int], tuple[str, float]], share: float | None = None, known: Sequence[Run] = ()
+) -> tuple[dict[str, Any], list[Run]]:
+    """What a search says, and its runs: `once` gives outcome and seconds under a limit. The free run keeps 30 MB."""
+    policy, runs = LimitPolicy("case", share), list(known)
+    while blocks := policy.next(runs):
+        for member in blocks[0].members:
+            outcome, work_s = once(1 << 60 if member.side == "no limit" else int(member.side))
+            values = {"kept_bytes": 30 * MB, "most_bytes": 40 * MB, "completed_work": outcome == "completed"}
+            runs.append(Run(member, 1, blocks[0].name, outcome, values=values | {"work_s": work_s}))
+    return policy.search, runs
 
-    monkeypatch.setattr("beyond_ram.measure.limit._probe", probe)
-    limit = measure(tmp_path)["limit"]
+
+def test_slow_run_is_timed_out_not_killed() -> None:
+    def once(limit_bytes: int) -> tuple[str, float]:
+        return "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed", 1
+
+    limit, _ = search(once)
     assert (limit["killed_at_bytes"] or 0) < 20 * MB < limit["timed_out_at_bytes"] < 40 * MB
     assert limit["timed_out_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["timed_out_at_bytes"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kept_from_mb", [20, 24])
-def test_speed_is_decided_from_noisy_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_from_mb: int) -> None:
+def test_speed_is_decided_from_noisy_pairs_and_goes_on_from_any_run(kept_from_mb: int) -> None:
     noise = random.Random(1)
 
-    def probe(_: Setting, limit_bytes: int | None, __: float | None) -> dict[str, Any]:
-        size = 1 << 60 if limit_bytes is None else limit_bytes
-        work_s = noise.gauss(1.0, 0.03) * (1.0 if size >= kept_from_mb * MB else 1.5)
-        outcome = "completed" if size >= 20 * MB else "killed_at_limit"
-        measured = {"duration_s": work_s, "work_s": work_s, "waited_s": None, "major_faults": 0, "outcome": outcome}
-        return measured | {"limit_bytes": limit_bytes, "completed_work": outcome == "completed"}
+    def once(limit_bytes: int) -> tuple[str, float]:
+        slower = 1.0 if limit_bytes >= kept_from_mb * MB else 1.5
+        return "completed" if limit_bytes >= 20 * MB else "killed_at_limit", noise.gauss(1.0, 0.03) * slower
 
-    monkeypatch.setattr("beyond_ram.measure.limit._probe", probe)
-    record = measure(tmp_path, speed_share=0.9)
-    limit = record["limit"]
+    limit, runs = search(once, 0.9)
     assert limit["speed_kept_at_bytes"] >= limit["completed_at_bytes"]
     if kept_from_mb == 20:
         assert limit["speed_kept_at_bytes"] == limit["completed_at_bytes"]
         assert limit["slowed_at_bytes"] is None
     else:
         assert limit["slowed_at_bytes"] < 24 * MB <= limit["speed_kept_at_bytes"] <= 1.05 * limit["slowed_at_bytes"]
+    ends = [n for n in range(1, len(runs)) if sum(run.block == "speed" for run in runs[:n]) % 2 == 0]
+    assert all(search(once, 0.9, runs[:n])[1][n].member == runs[n].member for n in ends)
 
 
 @pytest.mark.slow

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.measure.cell import Setting
-from beyond_ram.measure.scripts import Ended, cell_of, job_of, measure, read
+from beyond_ram.measure.plan import Member
+from beyond_ram.measure.scripts import cell_of, job_of, measure
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,8 +29,6 @@ def test_only_a_run_to_the_end_of_the_script_completes(text: str, outcome: str, 
     script.write_text(f"import os\n{text}\n")
     job = job_of(cell_of("ends", "current", script, 1), script, [])
     setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
-    ended = measure(setting, tmp_path / "runs")
+    ended = measure(setting, tmp_path / "runs", (Member("ends", "current"), 1, "alone"))
     assert ended.outcome == outcome
     assert bool(ended.values) == (ended.answer is not None) == (outcome == "completed")
-    again = read(setting, tmp_path / "runs")
-    assert isinstance(again, Ended) and again.outcome == outcome

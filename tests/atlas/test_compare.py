@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.atlas import between, comparison, tables
+from beyond_ram.atlas import compare, tables
 
 
 def cell(library, version, outcome="completed", end_anon_bytes=None):
@@ -32,26 +32,20 @@ def folder(tmp_path):
 
 def changes(folder, old, new):
     cells, steps = (tables.read(folder / name) for name in (tables.CELLS, tables.STEPS))
-    return between.changes(old, new, cells, steps)
+    return compare.changes(old, new, cells, steps)
 
 
-def inside(change):
-    return [(step["from_version"], step["to_version"]) for step in change.steps]
+def steps_of(change):
+    return [
+        (one["from_version"], one["to_version"], change.is_inside(one)) for own in change.cases.values() for one in own
+    ]
 
 
 def test_changes_are_confirmed_steps_with_the_largest_first(folder):
     one, two = changes(folder, {"one": "1.0", "two": "3.0"}, {"one": "1.10", "two": "3.1"})
     assert (one.library, two.library) == ("one", "two")
-    assert [case.name for case in one.cases] == ["reads"] and not one.unchanged
-    assert inside(one) == [("1.0", "1.1"), ("1.2", "1.10")] and inside(two) == [("3.0", "3.1")]
-
-
-def test_unrepeated_steps_are_listed_if_their_interval_excludes_1(folder):
-    steps = tables.read(folder / tables.STEPS)
-    likely, wide = (step("one", "1.0", "1.1", 1.5, "not repeated") for _ in range(2))
-    steps += [likely, wide | {"low": 0.7, "high": 3.2}]
-    (one,) = between.changes({"one": "1.0"}, {"one": "1.10"}, tables.read(folder / tables.CELLS), steps)
-    assert one.cases[0].unrepeated == [likely]
+    assert [*one.cases] == ["reads"] and not one.unchanged
+    assert steps_of(one) == [("1.0", "1.1", True), ("1.2", "1.10", True)] and steps_of(two) == [("3.0", "3.1", True)]
 
 
 def test_reverted_step_is_shown_with_both_ends(folder):
@@ -59,75 +53,69 @@ def test_reverted_step_is_shown_with_both_ends(folder):
     lines = [cell("one", version, end_anon_bytes=size) for version, size in sizes.items()]
     tables.replace_lines(folder / tables.CELLS, lines, tables.CELL_COLUMNS, [("one", "reads")])
     (one,) = changes(folder, {"one": "1.0"}, {"one": "1.11"})
-    old, new = one.cases[0].ends["end_anon_bytes"]
+    old, new = one.ends["reads", "end_anon_bytes"]
     assert (old["version"], new["version"]) == ("1.0", "1.10")
     assert (float(old["end_anon_bytes"]), float(new["end_anon_bytes"])) == (100e6, 37e6)
     (earlier,) = changes(folder, {"one": "0.9"}, {"one": "1.10"})
-    assert earlier.cases[0].ends["end_anon_bytes"][0]["version"] == "1.0", "the oldest release that ran"
+    assert earlier.ends["reads", "end_anon_bytes"][0]["version"] == "1.0", "the oldest release that ran"
     (within,) = changes(folder, {"one": "1.3"}, {"one": "1.5"})
-    assert within.cases[0].partly and not within.cases[0].ends, "only 1.2 ran up to both ends"
+    assert steps_of(within) == [("1.2", "1.10", False)] and not within.ends, "only 1.2 ran up to both ends"
 
 
 def test_version_inside_of_a_step_and_unmeasured_ends_are_listed(folder):
     (one,) = changes(folder, {"one": "0.9"}, {"one": "1.5"})
-    assert inside(one) == [("1.0", "1.1")]
-    assert [one["to_version"] for one in one.cases[0].partly] == ["1.10"]
-    assert one.not_run == [("0.9", "1.0")]
+    assert steps_of(one) == [("1.0", "1.1", True), ("1.2", "1.10", False)]
+    assert one.not_run == ["0.9 and 1.0"]
 
 
-def test_cases_without_a_step_are_grouped_by_their_releases(folder):
+def test_cases_without_a_step_are_listed_if_several_of_their_releases_ran(folder):
     cells = tables.read(folder / tables.CELLS)
     cells += [cell("one", version) | {"case": "writes"} for version in ("1.1", "1.2")]
     cells += [cell("one", "1.2") | {"case": "sorts"}]
     cells += [cell("one", version, "failed: ImportError") | {"case": "fails"} for version in ("1.1", "1.2")]
-    (one,) = between.changes({"one": "1.0"}, {"one": "1.10"}, cells, tables.read(folder / tables.STEPS))
-    assert one.unchanged == {("1.1", "1.2"): ["writes"]}
+    (one,) = compare.changes({"one": "1.0"}, {"one": "1.10"}, cells, tables.read(folder / tables.STEPS))
+    assert one.unchanged == ["writes"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "ran"), [("1.10", "2.0", {}), ("0.1", "0.9", {}), ("1.1", "2.0", {("1.1", "1.10"): ["reads"]})]
-)
+@pytest.mark.parametrize(("old", "new", "ran"), [("1.10", "2.0", []), ("0.1", "0.9", []), ("1.1", "2.0", ["reads"])])
 def test_measured_range_between_two_locks(folder, old, new, ran):
-    (one,) = between.changes({"one": old}, {"one": new}, tables.read(folder / tables.CELLS), [])
+    (one,) = compare.changes({"one": old}, {"one": new}, tables.read(folder / tables.CELLS), [])
     assert one.unchanged == ran and not one.cases
 
 
 def test_downgrade_inverts_steps_and_equal_versions_have_none(folder):
     (one,) = changes(folder, {"one": "1.10", "two": "3.1"}, {"one": "1.0", "two": "3.1"})
-    assert inside(one) == [("1.10", "1.2"), ("1.1", "1.0")]
-    first = one.cases[0].steps[0]
+    assert steps_of(one) == [("1.10", "1.2", True), ("1.1", "1.0", True)]
+    first = one.cases["reads"][0]
     assert (float(first["from_value"]), float(first["to_value"])) == (25e6, 100e6)
     assert [float(first[name]) for name in ("ratio", "low", "high")] == pytest.approx([4, 4 / 1.1, 4 / 0.9])
 
 
 def test_downgrade_inverts_the_packages_that_moved(folder):
     steps = [step("one", "1.2", "1.10", 0.25) | {"moved": "a 1 to 2, b none to 3"}]
-    (one,) = between.changes({"one": "1.10"}, {"one": "1.2"}, tables.read(folder / tables.CELLS), steps)
-    assert one.cases[0].steps[0]["moved"] == "a 2 to 1, b 3 to none"
+    (one,) = compare.changes({"one": "1.10"}, {"one": "1.2"}, tables.read(folder / tables.CELLS), steps)
+    assert one.cases["reads"][0]["moved"] == "a 2 to 1, b 3 to none"
 
 
 def test_newest_is_the_newest_measured_release(folder):
     mine, theirs = str(folder / "mine.txt"), str(folder / "theirs.txt")
     (folder / "mine.txt").write_text("one==1.0 \\\n    --hash=sha256:00\nOther==7\ntwo==3.1\nmine==1\n")
     (folder / "theirs.txt").write_text("one==1.1\nother==8\ntheirs==1\ntwo==3.1\n")
-    newest = between.compare(mine, "newest", folder)
+    newest = compare.compare(mine, "newest", folder)
     assert [(change.library, change.before, change.after) for change in newest.changes] == [("one", "1.0", "1.10")]
-    assert newest.same == ["two"] and not newest.others and not newest.only
-    compared = between.compare(mine, theirs, folder)
-    assert compared.others == ["other 7 → 8"] and compared.only == {mine: ["mine"], theirs: ["theirs"]}
+    assert newest.same == ["two"] and not newest.others
+    compared = compare.compare(mine, theirs, folder)
+    assert compared.others == ["other 7 → 8"]
 
 
-def test_text_lists_steps_by_case_and_explains_its_signs(folder):
+def test_text_has_a_block_for_each_library(folder):
     (folder / "mine.txt").write_text("one==1.0\ntwo==3.1\n")
     (folder / "theirs.txt").write_text("one==1.5\ntwo==7.0\n")
-    compared = between.compare(str(folder / "mine.txt"), str(folder / "theirs.txt"), folder)
-    blocks = "\n".join(comparison.lines(compared)).split("\n\n")
-    assert "one 1.0 → 1.5" in blocks[1] and "two 3.1 → 7.0" in blocks[3]
-    steps = [line.split()[:4] for line in blocks[2].splitlines() if "n = " in line]
-    assert steps == [["▲", "1.0", "→", "1.1"], ["~", "1.2", "→", "1.10"]]
-    assert "Nothing was measured" in blocks[3] and "3.0 to 3.1" in blocks[3]
-    legend = {line.split()[0] for line in blocks[-1].splitlines()[1:]}
-    assert {"▲", "~"} <= legend and not legend & {"▼", "?"}
+    compared = compare.compare(str(folder / "mine.txt"), str(folder / "theirs.txt"), folder)
+    _, one, two, *_ = "\n".join(compare.lines(compared)).split("\n\n")
+    steps = [line.split()[:3] for line in one.splitlines() if "n = " in line]
+    assert one.startswith("one 1.0 → 1.5") and steps == [["1.0", "→", "1.1"], ["1.2", "→", "1.10"]]
+    assert two.splitlines() == ["two 3.1 → 7.0", "  Nothing was measured between 3.1 and 7.0."]
 
 
 @pytest.mark.parametrize(("name", "content", "message"), [("no.txt", None, "no file"), ("a.txt", "hello", "no lock")])
@@ -135,7 +123,7 @@ def test_files_that_are_no_locks_are_refused(folder, name, content, message):
     if content:
         (folder / name).write_text(content)
     with pytest.raises(ValueError, match=message):
-        between.compare(str(folder / name), "newest", folder)
+        compare.compare(str(folder / name), "newest", folder)
 
 
 def test_lines_of_other_cases_stay_and_of_removed_cases_go(folder):

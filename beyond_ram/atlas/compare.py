@@ -1,0 +1,226 @@
+"""The steps between two locks: the cost of an upgrade before it is made."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from ..analysis.changes import in_unit
+from ..bisect.result import NAMES
+from ..measure.screen import ANSWER, OUTCOME
+from ..stacks.differences import canonical, pins
+from ..stacks.locks import text_of
+from ..text import first_of, in_columns
+from . import tables
+from .tables import CONFIRMED, Line, strength
+
+NEWEST = "newest"
+_MOST_MOVED, _MOST_NAMED, _DIGEST = 3, 20, 12
+_PARTLY = "one of your versions lies between"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A library whose version differs between two locks. Its steps go from `before` to `after`."""
+
+    library: str
+    before: str
+    after: str
+    ran: Sequence[str]
+    """The releases that the atlas has run, oldest first."""
+    cases: Mapping[str, Sequence[Line]]
+    """By case that has some, the confirmed steps that lie between the versions, or contain one of them."""
+    ends: Mapping[tuple[str, str], tuple[Line, Line]]
+    """By case and metric with a step, the cells at both versions, because a later step may revert an earlier one: the
+    newest release up to each that has run, else the oldest."""
+    unchanged: Sequence[str]
+    """Cases that ran with several releases between the versions, and have no step."""
+
+    @property
+    def bounds(self) -> tuple[Version, Version]:
+        low, high = sorted(map(Version, (self.before, self.after)))
+        return low, high
+
+    @property
+    def not_run(self) -> list[str]:
+        """The parts of the range that the atlas has not run."""
+        ends = [*sorted((self.before, self.after), key=Version), self.ran[0], self.ran[-1]]
+        parts = [(ends[0], ends[2]), (ends[3], ends[1])]
+        return [f"{first} and {last}" for first, last in parts if Version(first) < Version(last)]
+
+    @property
+    def largest(self) -> float:
+        return max([strength(step) for steps in self.cases.values() for step in steps], default=-1.0)
+
+    def is_inside(self, step: Line) -> bool:
+        """Whether both versions of a step lie between the two."""
+        low, high = self.bounds
+        return all(low <= Version(step[f"{side}_version"]) <= high for side in ("from", "to"))
+
+
+@dataclass(frozen=True)
+class LockComparison:
+    """Two locks, compared."""
+
+    before: str
+    after: str
+    changes: Sequence[Change]
+    """Those with the largest steps come first."""
+    same: Sequence[str]
+    """Libraries of the atlas at the same version in both."""
+    others: Sequence[str]
+    """Packages at other versions that the atlas does not have, as `NAME VERSION → VERSION`."""
+
+
+def compare(before: str, after: str, folder: Path) -> LockComparison:
+    """Compare two locks by the atlas in a folder. Raises ValueError, OSError."""
+    cells, steps = (tables.read(folder / name) for name in (tables.CELLS, tables.STEPS))
+    if not cells:
+        raise ValueError(f"{folder}: holds no atlas; `beyond-ram atlas --out {folder}` makes one")
+    old, new = _pins(before, cells), _pins(after, cells)
+    covered = {cell["library"] for cell in cells}
+    both = sorted(old.keys() & new.keys())
+    return LockComparison(
+        before, after, changes(old, new, cells, steps),
+        [name for name in both if name in covered and old[name] == new[name]],
+        [f"{name} {old[name]} → {new[name]}" for name in both if name not in covered and old[name] != new[name]],
+    )  # fmt: skip
+
+
+def changes(
+    old: Mapping[str, str], new: Mapping[str, str], cells: Sequence[Line], steps: Sequence[Line]
+) -> list[Change]:
+    """The libraries of the atlas that the two locks pin in different versions."""
+    run: dict[str, list[Line]] = {}
+    for cell in _completed(cells):
+        run.setdefault(cell["library"], []).append(cell)
+    every = [
+        _change(library, old[library], new[library], completed, [one for one in steps if one["library"] == library])
+        for library, completed in run.items()
+        if old.get(library) and new.get(library) and old[library] != new[library]
+    ]
+    return sorted(every, key=lambda one: (-one.largest, not one.unchanged, one.library))
+
+
+def _completed(cells: Sequence[Line]) -> list[Line]:
+    """The cells of releases that have run, oldest first."""
+    completed = [cell for cell in cells if cell["date"] and cell["outcome"] == "completed"]
+    return sorted(completed, key=lambda cell: Version(cell["version"]))
+
+
+def _change(library: str, before: str, after: str, cells: Sequence[Line], steps: Sequence[Line]) -> Change:
+    low, high = sorted(map(Version, (before, after)))
+    between = [step for step in steps if step["state"] == CONFIRMED
+               and Version(step["from_version"]) < high and Version(step["to_version"]) > low]  # fmt: skip
+    between.sort(key=lambda step: (Version(step["from_version"]), Version(step["to_version"])))
+    if Version(before) > Version(after):
+        between = [_turned(step) for step in reversed(between)]
+    names = dict.fromkeys(cell["case"] for cell in cells)
+    cases = {name: own for name in names if (own := [step for step in between if step["case"] == name])}
+    ends = {
+        (name, metric): pair
+        for name, own in cases.items()
+        for metric in dict.fromkeys(step["metric"] for step in own if step["ratio"])
+        if (pair := _ends([cell for cell in cells if cell["case"] == name and cell[metric]], before, after))
+    }
+    several = [name for name in names if name not in cases and sum(
+        low <= Version(cell["version"]) <= high for cell in cells if cell["case"] == name) > 1]  # fmt: skip
+    ran = list(dict.fromkeys(cell["version"] for cell in cells))
+    cases = dict(sorted(cases.items(), key=lambda one: (-max(map(strength, one[1])), one[0])))
+    return Change(library, before, after, ran, cases, ends, several)
+
+
+def _ends(cells: Sequence[Line], before: str, after: str) -> tuple[Line, Line] | None:
+    """The cells of a case at both versions. None if these are not two."""
+    if not cells:
+        return None
+    first, second = (
+        [cells[0], *(cell for cell in cells if Version(cell["version"]) <= Version(end))][-1] for end in (before, after)
+    )
+    return (first, second) if first is not second else None
+
+
+def _turned(step: Line) -> Line:
+    """A step from the later to the earlier release."""
+    sides = {f"{one}_{what}": step[f"{other}_{what}"] for what in ("version", "value")
+             for one, other in (("from", "to"), ("to", "from"))}  # fmt: skip
+    ratios = {"ratio": _inverse(step["ratio"]), "low": _inverse(step["high"]), "high": _inverse(step["low"])}
+    parts = (part.split(" ") for part in step["moved"].split(", ") if part)
+    moved = ", ".join(f"{name} {second} to {first}" for name, first, _, second in parts)
+    return {**step, **sides, **ratios, "moved": moved}
+
+
+def _inverse(ratio: str) -> str:
+    return repr(1 / float(ratio)) if ratio and float(ratio) else ""
+
+
+def _pins(lock: str, cells: Sequence[Line]) -> dict[str, str]:
+    """The versions of a lock. For `newest`, the newest release of each library that the atlas has run."""
+    if lock == NEWEST:
+        return {cell["library"]: cell["version"] for cell in _completed(cells)}
+    if not Path(lock).is_file():
+        raise ValueError(f"there is no file {lock}; name a lock, or `{NEWEST}`")
+    versions = pins(text_of(Path(lock)))
+    if not versions:
+        raise ValueError(f"{lock}: no line NAME==VERSION, so it is no lock")
+    return {canonical(name): version for name, version in versions.items() if _is_version(version)}
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def lines(compared: LockComparison) -> Iterator[str]:
+    """The whole comparison: a block for each library, and in it for each case with a step."""
+    yield f"From {compared.before} to {compared.after}"
+    steps = sum(len(own) for change in compared.changes for own in change.cases.values())
+    yield f"Libraries of the atlas that changed: {len(compared.changes)}; confirmed steps: {steps}."
+    for change in compared.changes:
+        yield ""
+        yield f"{change.library} {change.before} → {change.after}"
+        yield from (f"  Nothing was measured between {part}." for part in change.not_run)
+        for case in change.cases:
+            yield from _case(change, case)
+        if change.unchanged:
+            yield f"  No confirmed step: {', '.join(change.unchanged)}"
+    yield ""
+    if compared.same:
+        yield f"At the same version in both: {', '.join(compared.same)}."
+    if compared.others:
+        yield f"At other versions, but not in the atlas: {first_of(compared.others, _MOST_NAMED)}."
+
+
+def _case(change: Change, case: str) -> Iterator[str]:
+    yield f"  {case}"
+    steps = change.cases[case]
+    rows = [[f"{one['from_version']} → {one['to_version']}", one["to_date"], NAMES[one["metric"]], _values(one),
+             _times(one), f"n = {one['n']}", "" if change.is_inside(one) else _PARTLY] for one in steps]  # fmt: skip
+    shown = zip(steps, in_columns(rows, left=len(rows[0])), strict=True)
+    for moved, of_pair in groupby(shown, lambda one: one[0]["moved"]):
+        yield from (f"    {row}" for _, row in of_pair)
+        if moved:
+            yield f"      also changed: {first_of(moved.split(', '), _MOST_MOVED)}"
+    for (name, metric), ends in change.ends.items():
+        if name == case:
+            first, second = (in_unit(metric, float(end[metric])) for end in ends)
+            yield f"    in all, {' → '.join(end['version'] for end in ends)}: {NAMES[metric]} {first} → {second}"
+
+
+def _values(step: Line) -> str:
+    """Both values of a step. Of an answer, the start of its hash."""
+    values = [str(step[f"{side}_value"]) for side in ("from", "to")]
+    if step["metric"] not in (OUTCOME, ANSWER):
+        values = [in_unit(step["metric"], float(value)) for value in values]
+    return " → ".join(value[:_DIGEST] if step["metric"] == ANSWER else value for value in values)
+
+
+def _times(step: Line) -> str:
+    """The ratio of a step with its interval."""
+    ratio, low, high = (float(step[name] or "nan") for name in ("ratio", "low", "high"))
+    return f"{ratio:.3g} times ({low:.3g} to {high:.3g})" if step["ratio"] else ""
