@@ -29,6 +29,7 @@ COMMANDS = (
     "why",
     "fit",
     "stack",
+    "bump",
     "init",
     "completion",
     "measure",
