@@ -253,7 +253,7 @@ def _outcomes(tables: Tables) -> Iterator[Finding]:
                     baseline=_value_in_words(axis, completed[axis].iloc[0]),
                     scope=Scope(str(experiment), tuple(describe(settings, settings)), failed=len(ended)),
                     facts={"outcome": str(ended["outcome"].iloc[0]), "ended": len(ended), "completed": len(completed)},
-                    strength=tries(len(ended), len(ended)),
+                    strength=tries(len(ended)),
                     figure="loading_limit" if axis != "stack" and "loader" in runs else "",
                     seen=tuple(lines_of(pd.concat([ended, completed]))),
                     cause=("outcomes", str(experiment), axis),

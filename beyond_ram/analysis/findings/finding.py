@@ -17,7 +17,7 @@ Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 Kind = Literal[
     "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
-    "rows", "gives up", "faults", "listing", "outcomes",
+    "rows", "outcomes",
 ]  # fmt: skip
 
 
@@ -199,9 +199,9 @@ def failed(line: Mapping[str, Any]) -> int:
     return 0 if pd.isna(count) else int(count)
 
 
-def tries(failed: int, runs: int) -> float:
-    """The strength of a failure: the expected number of tries until a run succeeds.
+def tries(failed: int) -> float:
+    """The strength of so many failed runs and no other: the expected number of tries until a run succeeds.
 
     Computed from the mean of Jeffreys' posterior of the failing share: 4 after one failed run, 8 after three.
     """
-    return (runs + 1) / (runs - failed + 0.5) if failed else 1.0
+    return 2.0 * (failed + 1)

@@ -29,7 +29,7 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
             ),
             advice=Advised("use", sound, str(name)) if sound else None,
             facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
-            strength=tries(int(line["n"]), int(line["n"])),
+            strength=tries(int(line["n"])),
             figure="loading_cost",
             bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
             seen=tuple(lines),

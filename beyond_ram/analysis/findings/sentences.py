@@ -36,12 +36,6 @@ def _plural(count: float, noun: str) -> str:
     return f"{count:,.0f} {noun}{'' if count == 1 else 's'}"
 
 
-def _range(pair: Sequence[float], form: str = ",.0f", scale: float = 1) -> str:
-    """Both ends of a range, or one number if the texts are equal."""
-    ends = [format(end / scale, form) for end in pair]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
 def _label(metric: str) -> str:
     """The label of a metric inside a sentence."""
     label = METRICS[metric].label
@@ -305,40 +299,6 @@ def _outcomes(finding: Finding) -> Sentences:
     )
 
 
-def _gives_up(finding: Finding) -> Sentences:
-    failed = f"{finding.scope.failed} of {_plural(finding.facts['runs'], 'run')}"
-    return (
-        f"{finding.subject} gives up with {finding.scope.conditions[0]} in {failed}",
-        f"Streaming repository {finding.facts['repository']} ends with {finding.facts['reason']}.",
-    )
-
-
-def _faults(finding: Finding) -> Sentences:
-    facts = finding.facts
-    broken = "; ".join(
-        f"{fault}: {failed} of {_plural(runs, 'run')}, {reason}" for fault, failed, runs, reason in facts["broken"]
-    )
-    passed = ", ".join(f"{fault} (n = {n})" for fault, n in facts["passed"]) or "none"
-    kinds = len({fault for fault, *_ in facts["broken"]})
-    return (
-        f"{finding.subject} gives up under {kinds} of {facts['kinds']} kinds of faults",
-        "The endpoint injects each fault once and answers when the request is repeated.",
-        f"Failed: {broken}. Passed: {passed}.",
-    )
-
-
-def _listing(finding: Finding) -> Sentences:
-    facts = finding.facts
-    requests = f"{_range(facts['requests'])} {'request' if facts['requests'][1] == 1 else 'requests'}"
-    of_several = f"; largest of {facts['cells']} cells" if facts["cells"] > 1 else ""
-    return (
-        f"{finding.subject}: {finding.scope.conditions[0]} make {requests} for the list of files",
-        f"Repository {facts['repository']}: {facts['metadata']:,.10g} requests besides reads of data"
-        f"{' (median)' if facts['n'] > 1 else ''}, of which workers make {_range(facts['requests'])} to list the "
-        f"files: at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}{of_several}).",
-    )
-
-
 _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "difference": _difference,
     "no regression": _no_regression,
@@ -348,12 +308,9 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "version step": _version_step,
     "rows": _rows,
     "outcomes": _outcomes,
-    "gives up": _gives_up,
-    "faults": _faults,
-    "listing": _listing,
 }
 # Kinds whose sentences already give the number of failed runs.
-_COUNT_FAILURES = ("difference", "outcomes", "gives up", "faults")
+_COUNT_FAILURES = ("difference", "outcomes")
 
 
 def _advice(finding: Finding) -> str:

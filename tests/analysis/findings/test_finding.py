@@ -10,7 +10,7 @@ from beyond_ram.analysis.findings.finding import Advised, Scope, one_per_cause
 
 
 def finding(subject: str, strength: float, **more: Any) -> Finding:
-    return Finding(kind="faults", subject=subject, scope=Scope("e"), strength=strength, **more)
+    return Finding(kind="rows", subject=subject, scope=Scope("e"), strength=strength, **more)
 
 
 def test_strongest_finding_of_a_cause_leads_the_others() -> None:
