@@ -46,7 +46,7 @@ def _growth(tables: Tables) -> Iterator[Finding]:
             baseline=stacks[1],
             effects=(effect,),
             scope=_where(line),
-            advice=Advised("use", (choice,), instead, better=("anon_slope_mb_per_gb",)),
+            advice=Advised((choice,), instead, better=("anon_slope_mb_per_gb",)),
             facts={"lines": (lines[other], line), "cause": _cause(tables, worse), "worse": worse["stack"]},
             figure="growth_by_input",
             strength=math.exp(line["difference_strength"]),
@@ -181,7 +181,7 @@ def _version(line: Line, steps: pd.DataFrame) -> Advised | None:
         return None
     releases = _as_good(line, mine, better=better)
     instead = line["from_version"] if better else line["to_version"]
-    return Advised("use", tuple(f"{line['factor']} {one}" for one in releases), str(instead), better=(line["metric"],))
+    return Advised(tuple(f"{line['factor']} {one}" for one in releases), str(instead), better=(line["metric"],))
 
 
 def _as_good(line: Line, steps: pd.DataFrame, *, better: bool) -> list[str]:

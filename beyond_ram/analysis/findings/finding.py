@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 Kind = Literal[
-    "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
+    "difference", "growth", "growth difference", "regrowth", "version step",
     "rows", "outcomes",
 ]  # fmt: skip
 
@@ -37,16 +37,11 @@ class Effect:
     high: float = math.nan
     n: int = 0
     exact: bool = False
+    result: str = ""
+    """Of the comparison."""
     conditions: tuple[str, ...] = ()
     """The cell in words, on the axes that vary."""
     experiment: str = ""
-
-    def turned(self) -> "Effect":
-        """The effect of the baseline compared with the candidate, without its interval."""
-        return replace(
-            self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, difference=-self.difference,
-            low=math.nan, high=math.nan,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,8 +62,7 @@ class Scope:
 class Advised:
     """A recommendation."""
 
-    do: Literal["use", "measure"]
-    choose: tuple[str, ...] = ()
+    choose: tuple[str, ...]
     instead_of: str = ""
     conditions: tuple[str, ...] = ()
     """Settings in which it applies; empty for all."""
@@ -76,8 +70,6 @@ class Advised:
     """Metrics that speak for the choice."""
     worse: tuple[str, ...] = ()
     """Metrics that speak against it."""
-    unconfirmed: tuple[str, ...] = ()
-    """Metrics that point the other way without being confirmed."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
                 len(lines),
                 int((loaders["loader"] == name).sum()),
             ),
-            advice=Advised("use", sound, str(name)) if sound else None,
+            advice=Advised(sound, str(name)) if sound else None,
             facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
             strength=tries(int(line["n"])),
             figure="loading_cost",

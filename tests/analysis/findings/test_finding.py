@@ -14,7 +14,7 @@ def finding(subject: str, strength: float, **more: Any) -> Finding:
 
 
 def test_strongest_finding_of_a_cause_leads_the_others() -> None:
-    advice = Advised("use", ("x",))
+    advice = Advised(("x",))
     merged = one_per_cause(
         [
             finding("weak", 2.0, cause=("a",), advice=advice, seen=({"stack": "x"},)),
@@ -30,7 +30,7 @@ def test_strongest_finding_of_a_cause_leads_the_others() -> None:
 
 
 def test_conflicting_advice_of_one_cause_is_dropped() -> None:
-    merged = one_per_cause([finding(n, 2.0, cause=("a",), advice=Advised("use", (n,))) for n in ("x", "y")])
+    merged = one_per_cause([finding(n, 2.0, cause=("a",), advice=Advised((n,))) for n in ("x", "y")])
     assert [one.advice for one in merged] == [None]
 
 
