@@ -17,7 +17,7 @@ from scipy.special import fdtrc, stdtr, stdtrit
 from ..metrics import Events, Record
 from ..metrics.base import last, readings
 from ..units import GB, MB
-from .decide import ALPHA, LEVEL, holm, result_of, strength
+from .decide import ALPHA, LEVEL, holm, result_of
 from .frame import Cell, Key, Pairs, against, key, same_but_for
 from .noise import NO_SPREAD, Spread, spreads_of
 from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
@@ -52,14 +52,13 @@ _COMPARED = (
     "difference_low",
     "difference_high",
     "difference_result",
-    "difference_strength",
 )
 COLUMNS = [
     "experiment", "stack",
     *(f"{kind}_{what}" for kind in KINDS for what in (
         "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "level_mb_low",
         "level_mb_high", "level_mb_min", "level_mb_max", "level_from_gb", "rise_mb")),
-    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", "gb_over_largest", *_COMPARED,
+    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", *_COMPARED,
 ]  # fmt: skip
 
 
@@ -218,7 +217,6 @@ def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
         shape = judged(at, values, spread)
         ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
         line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
-        line |= {f"{kind}_intercept_mb": float(values.mean() - ends.mean * at.mean())}
         line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), "n": ends.n}
         line |= {f"{kind}_level_{name}": value for name, value in asdict(shape.level).items()} if shape.level else {}
     return line | {
@@ -226,7 +224,6 @@ def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
         "readings_of": trace.of,
         "bytes_in_min": float(trace.bytes_in[0]),
         "bytes_in_max": trace.largest,
-        "gb_over_largest": GB / trace.largest,
         "word_bytes": trace.word_bytes,
     }
 
@@ -415,20 +412,18 @@ def _scale(scatter: Scatter) -> float:
 
 def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
     """The table with each stack's slope compared with its baseline's. Of several baselines, the first."""
-    pairs_of: dict[int, tuple[str, float, Slope]] = {}
+    pairs_of: dict[int, tuple[str, Slope]] = {}
     for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
         if len(first) == len(second) == 1:
             baseline_at, at = int(first.index[0]), int(second.index[0])
-            grown = float(table["anon_slope_mb_per_gb"].iloc[baseline_at])
-            pairs_of.setdefault(at, (baseline, grown, difference(traces[baseline_at], traces[at])))
-    with_p = [at for at, (_, _, slope) in pairs_of.items() if not math.isnan(slope.p)]
-    corrected = dict(zip(with_p, holm([pairs_of[at][2].p for at in with_p]), strict=True))
+            pairs_of.setdefault(at, (baseline, difference(traces[baseline_at], traces[at])))
+    with_p = [at for at, (_, slope) in pairs_of.items() if not math.isnan(slope.p)]
+    corrected = dict(zip(with_p, holm([pairs_of[at][1].p for at in with_p]), strict=True))
     columns: dict[str, list[Any]] = {column: [None] * len(table) for column in _COMPARED}
-    for at, (baseline, grown, slope) in pairs_of.items():
+    for at, (baseline, slope) in pairs_of.items():
         covered = [SMALLEST.covers(end, 0.0, False) for end in (slope.low, slope.mean, slope.high)]
         result, _ = result_of(slope.mean, corrected.get(at, math.nan), covered, "lower")
-        sure = strength(slope.low, slope.high, grown, SMALLEST.floor, as_ratio=False)
-        values = (baseline, slope.mean, slope.low, slope.high, result, sure)
+        values = (baseline, slope.mean, slope.low, slope.high, result)
         for column, value in zip(_COMPARED, values, strict=True):
             columns[column][at] = value
     return table.assign(**columns)
@@ -444,48 +439,8 @@ def difference(baseline: Trace, candidate: Trace) -> Slope:
     return scatter.slope(scatter.design(scatter.x), (0, 1))
 
 
-def in_words(line: Mapping[str, Any], *, short: bool = False) -> str:
-    """How anonymous memory grows, as the end of a sentence, from a line of table `growth`."""
-    slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
-    interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
-    runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
-    each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
-    readings = f"{line['n']:.0f} {each}" if line["readings_of"] != "sizes" else f"ends of {runs}"
-    text = text_read(line)
-    shape = line["anon_shape"]
-    if shape == "levels off":
-        level, low, high, least, most = (line[f"anon_level_mb{end}"] for end in ("", "_low", "_high", "_min", "_max"))
-        words = f"levels off at {level:,.0f} MB (95 % {low:,.0f} to {high:,.0f})"
-        readings = f"{least:,.0f} to {most:,.0f} MB in these readings; {readings}"
-        text = text_read(line, line["anon_level_from_gb"] * GB)
-    elif shape in ("straight", "grows") and missing_mb(line):
-        words = f"rises by {line['anon_rise_mb']:,.0f} MB"
-        words += "" if short else f" (a rate needs {missing_mb(line):,.0f} MB more text)"
-    elif shape in ("straight", "grows"):
-        way = "grows steadily" if shape == "straight" else "grows"
-        words = f"{way} by {slope:,.2f} MB per MB of text{interval}"
-    elif shape == "flat":
-        most = max(high * (line["bytes_in_max"] - _first_bytes(line)) / MB, 0.0)
-        words = "does not grow" + (f" (by at most {most:,.0f} MB)" if interval else "")
-    else:
-        words = "may grow or not (undecided)"
-        words += f", slope {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""
-    return f"{words}, {text}" if short else f"{words}, {text} ({readings})"
-
-
-def text_read(line: Mapping[str, Any], first_bytes: float | None = None) -> str:
-    """The range of text over which memory was read, by default from the first reading on."""
-    first = _first_bytes(line) if first_bytes is None else first_bytes
-    return f"from {first / MB:,.0f} to {line['bytes_in_max'] / MB:,.0f} MB of text"
-
-
 def missing_mb(line: Mapping[str, Any]) -> float:
     """How much more text, in MB, a rate of growth needs; 0 if there is enough."""
-    read = float(line["bytes_in_max"]) - _first_bytes(line)
-    return max(GROWTH_INPUT_BYTES - read, 0.0) / MB
-
-
-def _first_bytes(line: Mapping[str, Any]) -> float:
-    """Input at the first reading; 0 if the table does not have it."""
     first = line.get("bytes_in_min")
-    return 0.0 if first is None or math.isnan(first) else float(first)
+    read = float(line["bytes_in_max"]) - (0.0 if first is None or math.isnan(first) else float(first))
+    return max(GROWTH_INPUT_BYTES - read, 0.0) / MB

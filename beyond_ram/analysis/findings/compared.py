@@ -186,7 +186,6 @@ def _outcomes(tables: Tables) -> Iterator[Finding]:
                     strength=tries(len(ended)),
                     figure="loading_limit" if axis != "stack" and "loader" in runs else "",
                     seen=tuple(lines_of(pd.concat([ended, completed]))),
-                    cause=("outcomes", str(experiment), axis),
                 )
 
 

@@ -2,8 +2,8 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
-Kind = Literal[
-    "difference", "growth", "growth difference", "regrowth", "version step",
-    "rows", "outcomes",
-]  # fmt: skip
+Kind = Literal["difference", "outcomes", "regrowth", "rows"]
 
 
 @dataclass(frozen=True)
@@ -104,10 +101,6 @@ class Finding:
     bars: tuple[Bar, ...] = ()
     seen: tuple[Line, ...] = ()
     """The table lines that it is based on."""
-    cause: tuple[str, ...] = ()
-    """Findings with the same cause are merged. If empty, the finding is never merged."""
-    more: tuple["Finding", ...] = ()
-    """Weaker findings of the same cause."""
 
     @functools.cached_property
     def words(self) -> "sentences.Text":
@@ -140,25 +133,6 @@ class Finding:
     def small(self) -> bool:
         """Whether the effect may be smaller than SHARE. A finding of strength 0 answers a question and has no size."""
         return 0 < self.strength < 1 + SHARE
-
-
-def one_per_cause(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, strongest first. Findings of one cause are merged into the strongest. Conflicting advice is
-    dropped."""
-    by_cause: dict[object, list[Finding]] = {}
-    for place, finding in enumerate(sorted(findings, key=lambda finding: -finding.strength)):
-        by_cause.setdefault(finding.cause or place, []).append(finding)
-    return [_merged(same) for same in by_cause.values()]
-
-
-def _merged(same: Sequence[Finding]) -> Finding:
-    first, *others = same
-    return replace(
-        first,
-        advice=first.advice if all(finding.advice in (None, first.advice) for finding in others) else None,
-        seen=tuple(line for finding in same for line in finding.seen),
-        more=tuple(others),
-    )
 
 
 Source = Callable[[Tables], Iterator[Finding]]

@@ -3,13 +3,11 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
-from ..growth import in_words, text_read
 from ..thresholds import ABSURD, SHARE
 from .finding import Advised, Effect, Finding, Kind, Scope
 
@@ -193,36 +191,6 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.2g} times" if ratio < ABSURD else f"over {ABSURD} times"
 
 
-def _growth_difference(finding: Finding) -> Sentences:
-    (effect,) = finding.effects
-    other, line = finding.facts["lines"]
-    more = "less" if effect.difference < 0 else "more"
-    cause = f"; with {finding.facts['worse']}, {finding.facts['cause']}" if finding.facts["cause"] else ""
-    return (
-        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} anonymous memory per MB of text than "
-        f"{finding.baseline}, {text_read(line)}{cause}",
-        f"{_capital(', '.join(finding.scope.conditions))}: {effect.difference:+,.3g} MB per MB of text "
-        f"(95 % {effect.low:+,.3g} to {effect.high:+,.3g}), paired by document over all readings of the runs.",
-        f"{finding.baseline} {in_words(other)}; {finding.subject} {in_words(line)}.",
-        _beyond(line),
-    )
-
-
-def _growth(finding: Finding) -> Sentences:
-    line, cause = finding.facts["line"], finding.facts["cause"]
-    return (
-        f"{finding.subject}: anonymous memory {in_words(line, short=True)}{'; ' if cause else ''}{cause}",
-        f"{_capital(', '.join(finding.scope.conditions))}: anonymous memory, imports included, {in_words(line)}.",
-        _beyond(line),
-    )
-
-
-def _beyond(line: Mapping[str, Any]) -> str:
-    """A note if a gigabyte is beyond the measured input."""
-    times = line["gb_over_largest"]
-    return f"A gigabyte would be {times:,.0f} times the largest input and was not measured." if times > 1 else ""
-
-
 def _regrowth(finding: Finding) -> Sentences:
     line = finding.facts["line"]
     slope, low, high = (line[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
@@ -230,20 +198,6 @@ def _regrowth(finding: Finding) -> Sentences:
         f"Memory grows with every epoch: {', '.join([finding.subject, *finding.scope.conditions])}",
         f"{slope:,.2f} MB per epoch over the later half of {line['epochs_read']:.0f} epochs (95 % {low:,.2f} to "
         f"{high:,.2f}, n = {line['n']:.0f} runs); each epoch reads the same {line['epoch_input_bytes'] / MB:,.0f} MB.",
-    )
-
-
-def _version_step(finding: Finding) -> Sentences:
-    (effect,), facts = finding.effects, finding.facts
-    release = f"{facts['package']} {finding.baseline}"
-    to = finding.subject.removeprefix(f"{facts['package']} ")
-    varied = f"{facts['package']} and what it needs ({facts['moved']}) differ" if facts["moved"] else ""
-    varied = varied or f"Only {facts['package']} differs"
-    neighbours = "neighbouring releases" if facts["neighbours"] else "releases"
-    return (
-        _change(effect, release, to, ordered=True),
-        f"{varied} between these two {neighbours} in stack {facts['stack']}{_conditions(finding.scope.conditions)}: "
-        f"{_certainty(effect)}.",
     )
 
 
@@ -272,10 +226,7 @@ def _outcomes(finding: Finding) -> Sentences:
 
 _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "difference": _difference,
-    "growth": _growth,
-    "growth difference": _growth_difference,
     "regrowth": _regrowth,
-    "version step": _version_step,
     "rows": _rows,
     "outcomes": _outcomes,
 }
@@ -294,10 +245,6 @@ def _advice(finding: Finding) -> str:
         better, worse = (_with_settings(finding, result) for result in ("better", "worse"))
         return f"Trade-off: {choice}, compared with {advice.instead_of}, is better in {better} and worse in {worse}."
     instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
-    if finding.kind == "version step":
-        return f"Use {choice}{instead}, if {_labels(advice.better)} matters."
-    if finding.kind == "growth difference":
-        return f"Use {choice}{instead}, if growth with the text matters."
     where = "U"
     if advice.conditions:
         limited = _limited_to(Scope(finding.experiment, advice.conditions))
