@@ -1,6 +1,6 @@
 """Why memory grew: what holds it at the end, the same work again, remedies.
 
-Needs: runs. Makes: tables `holders` and `regrowth`, two figures. Always holds: causes follow only the rules in
+Needs: runs. Makes: tables `holders` and `regrowth`, a figure. Always holds: causes follow only the rules in
 docs/explain.md.
 """
 
@@ -21,7 +21,6 @@ OUTPUTS.add(
             "The same work again and again",
             repeats_work,
         ),
-        "what_helps": Figure("What remedies do", varies("remedy")),
     },
 )
 

@@ -135,16 +135,6 @@ def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path:
         assert not OURS.findall(" ".join([*small, caption]))
 
 
-def test_stack_without_known_effects_is_drawn_beside_others(root: Path) -> None:
-    script = root / "scripts/figures/what_helps.py"
-    compared = tables_for(root, script, lines=True)["comparisons"].astype({"stack": "str"})
-    unknown = dict.fromkeys(("baseline", "candidate", "ratio", "difference", "low", "high"), float("nan"))
-    silent = compared.assign(stack="other", result="undecided", **unknown)
-    drawn = plotted(script, {"comparisons": pd.concat([compared, silent])})
-    assert not isinstance(drawn, str)
-    plt.close(drawn[0])
-
-
 @pytest.mark.parametrize("inches", [1, 2, 3, 3.6])
 def test_a_percent_sign_stays_with_its_number(inches: float) -> None:
     text = "june-2023: grows, 16.98 MB per MB of text (95 % 12.15 to 21.80); 16 readings in each of 2 runs"

@@ -52,7 +52,7 @@ class TokenizeMatrix(Matrix):
         description="Hard memory limit in MB; 0: none. The same command is started again until it completes, "
         "from the shards in the cache that the runs before it finished.",
     )
-    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("what_helps", "none")] = Field(
+    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("", "none")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
 
