@@ -133,9 +133,6 @@ EVENTS: Mapping[str, Event] = {
             *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *MEMORY),
         ),
     ),
-    "resumed": Event(
-        "streaming: the rows left by a killed process are read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
-    ),
     "metric": Event("a script reports a number", ("label", "value", "unit"), ("better", "exact")),
     "work": Event(
         "the work is done, and its objects are still kept",

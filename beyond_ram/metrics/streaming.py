@@ -68,8 +68,6 @@ def _rate(key: str) -> Derive:
 
 def _first_batch(_: Record, events: Events) -> float | None:
     """For loaders, the time to open the data plus the time to the first batch: a mark is between them."""
-    if last(events, "resumed"):  # the killed process had the first batch
-        return None
     opened, waited = last(events, "baseline").get("opened_s"), first(events, "epoch").get("first_batch_s")
     loaded = None if opened is None or waited is None else float(opened + waited)
     streamed: float | None = first(events, "first_batch").get("duration_s")

@@ -137,7 +137,6 @@ def stream(**keys: str) -> dict[str, Any]:
         (own(data="a\nb"), "loaders.mine.data: holds the character U+000A"),
         (own(data="-x"), "loaders.mine.data: begins with '-'"),
         (own(module="a{b}.py"), "loaders.mine.module: holds '{'"),
-        (stream(module="a{b}.py"), "experiments.mine.module: holds '{'"),
         ({"corpora": {"x": {"source": "files", "glob": "", "tokenizer": {"hub": "a/b"}}}}, "corpora.x.glob: is empty"),
         (
             {"corpora": {"x": {"source": "files", "glob": ["a", "$X/b"], "tokenizer": {"hub": "a/b"}}}},

@@ -11,7 +11,7 @@ import pytest
 
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.events import faults
-from beyond_ram.hub import Conditions, Hub
+from beyond_ram.hub import Hub
 from beyond_ram.measure.cell import Setting, measure
 
 from ..conftest import interpreter
@@ -88,21 +88,6 @@ def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path
     assert "data" not in work["requests"]
     assert work["data_bytes_received"] > 0
     assert not (tmp_path / "n" / ".xet").exists(), "the repository, an input of other runs, was changed"
-
-
-@pytest.mark.end_to_end
-def test_killed_run_resumes_from_another_hub(
-    root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No row is lost, and no file of the run has one of the tokens."""
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    with Hub(make_repository(root, tmp_path), conditions=Conditions(redirect=True)) as hub:
-        record, out = measure_stream(root, python, tmp_path, endpoint=hub.url, mode="resume", workers=0)
-    work = record["work"]
-    assert record["outcome"] == "completed"
-    assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
-    assert work["requests_failed"] == 0
-    assert not files_with_a_token(out)
 
 
 @pytest.mark.end_to_end
