@@ -51,7 +51,7 @@ FIELDS: Mapping[str, Field] = {
     "phase": Field(_TEXT, "", "name of the phase that begins"),
     "versions": Field(_MAP, "", "versions of packages, by name"),
     "clock_s": Field(_NUMBER, "s", "monotonic clock, which ties the endpoint's log to the run's times"),
-    "encoder": Field(_TEXT, "", "source of the ids: `transformers`, `pieces`, or a call of tokenizers"),
+    "encoder": Field(_TEXT, "", "source of the ids: `transformers`, or a call of tokenizers"),
     "reason": Field(_TEXT, "", "why, in one line"),
     "rows": Field((*_COUNT, *_MAYBE), "rows", "rows of the event's subject"),
     "bytes_in": Field(_COUNT, "bytes", "input: text, or payload of rows"),
