@@ -17,7 +17,7 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
     """Repeated work whose memory keeps growing."""
     regrowth = tables["regrowth"]
     for line in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
-        conditions = tuple(describe(line, ("subject", "case", "between")))
+        conditions = tuple(describe(line, ("subject", "case")))
         low, high = (line[f"slope_bytes_{end}"] * line["epochs_read"] for end in ("low", "high"))
         start = max(line["first_epoch_bytes"], 0.0)
         yield Finding(
