@@ -22,7 +22,7 @@ WARM_CPU_S, WARM_S = 1.0, 20.0
 # After this many batches a reused buffer shows in any loader.
 MANY_BATCHES = 64
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
-LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
+LIBRARIES += ["pylance", "vortex-data", "lmdb", "zarr", "array-record"]
 
 
 def arguments(argv=None):
