@@ -19,12 +19,9 @@ COLUMNS: list[Column] = [
             Column(f"{kind}_rise_mb", f"Rise of {word} memory", "MB", ("growth",),
                 "last reading minus the first", MARK),
             Column(f"{kind}_level_mb", f"Level of {word} memory", "MB", ("growth",),
-                "mean of the readings from where memory no longer rises; `low` and `high` its interval, `min` and "
-                "`max` the range of these readings",
+                "mean of the readings from where memory no longer rises",
                 "given if a (1 - exp(-x / b)) fits better than a line (F test, 5 %) and there are three readings "
                 "from 3 b on"),
-            Column(f"{kind}_level_from_gb", f"Input from which on {word} memory is level", "GB", ("growth",),
-                "first reading from 3 b on, of the same fit", "as the level"),
         )
     ),
     Column("difference_mb_per_gb", "Heap growth per input, less the baseline's", "MB/GB", ("growth",),

@@ -77,26 +77,7 @@ def test_a_level_lies_within_its_own_readings() -> None:
     """The fit once said 210 MB, because of the first reading and the rise after it."""
     line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]
     assert line["anon_shape"] == "levels off"
-    later = [mb for at, mb in zip(np.arange(17) * 2e-3, FALSE_LEVEL, strict=True) if at >= line["anon_level_from_gb"]]
-    assert (line["anon_level_mb_min"], line["anon_level_mb_max"]) == (min(later), max(later))
-    assert line["anon_level_mb_min"] > 260
-    assert line["anon_level_mb_min"] <= line["anon_level_mb_low"] < line["anon_level_mb"] < line["anon_level_mb_high"]
-    assert line["anon_level_mb"] == pytest.approx(np.mean(later))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_level_of_a_second_run_lies_in_the_interval_of_the_first(seed: int) -> None:
-    first, second = (growth(cell(readings(0, 150, seed=seed + 10 * i)), []).iloc[0] for i in (0, 1))
-    assert first["anon_level_mb_low"] <= second["anon_level_mb"] <= first["anon_level_mb_high"]
-
-
-def test_session_spread_widens_the_interval_of_a_level() -> None:
-    spread = pd.DataFrame([{"metric": "grown_anon_bytes", "mean_sd_log": 0.1, "mean_degrees": 9.0}])
-    spread = spread.assign(contrast_sd_log=0.0, contrast_degrees=9.0)
-    runs = cell(readings(0, 150))
-    plain, wide = (growth(runs, [], None, one).iloc[0] for one in (None, spread))
-    assert wide["anon_level_mb_high"] - wide["anon_level_mb"] > 0.1 * 140
-    assert plain["anon_level_mb_high"] - plain["anon_level_mb"] < 5
+    assert line["anon_level_mb"] == pytest.approx(np.mean(FALSE_LEVEL[6:]), abs=2)
 
 
 class Sampled:
