@@ -26,7 +26,6 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
             scope=Scope(str(line["experiment"]), conditions, failed=failed(line)),
             facts={"line": line},
             strength=math.exp(strength(low, high, start, EPOCH_BYTES, as_ratio=False)),
-            figure="memory_by_epoch",
             seen=(line,),
         )
 

@@ -18,7 +18,6 @@ from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables,
 # The figure of a difference between stacks, by workload.
 _FIGURES = {
     "tokenize": "growth_by_input",
-    "soak": "memory_by_epoch",
     "stream": "requests_by_workers",
     "load": "loading_cost",
     "script": "reported",

@@ -17,7 +17,7 @@ class SoakMatrix(Matrix):
     subject: Annotated[
         Values[Literal["tokenizers", "tokenizers-fast", "transformers"]],
         Axis(alone=True),
-        Compared("memory_by_epoch", "transformers"),
+        Compared("", "transformers"),
     ] = Field(
         description="The work: `tokenizers`; the same without offsets (`encode_batch_fast`, or `ids_array` if the "
         "release has it); or a tokenizer of `transformers`."
