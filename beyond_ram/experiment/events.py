@@ -87,7 +87,6 @@ FIELDS: Mapping[str, Field] = {
     "opened_s": Field(_NUMBER, "s", "time to open the data"),
     "pickled_bytes": Field((*_COUNT, *_MAYBE), "bytes", "the dataset as it is sent to a worker"),
     "worker": Field(_COUNT, "", "number of the worker"),
-    "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
     "label": Field(_TEXT, "", "name of the number"),
     "value": Field((*_NUMBER, *_MAYBE), "", "the number"),
     "unit": Field(_TEXT, "", "its unit"),

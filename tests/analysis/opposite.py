@@ -107,13 +107,18 @@ def study(repeats: int = 3, noise: float = NOISE) -> Study:
     """Every cell with that many repeats; everything but counts gets noise of its own."""
     return Study(
         [
-            repeated(run, rep, place, noise)
+            repeated(run, rep, place, noise * _drowning(run) if noise >= WILD else noise)
             for rep in range(1, (LADDER if repeats > 1 else 1) + 1)
             for place, run in enumerate(_single_runs())
             if rep <= repeats or run[0]["cell"]["stack"] in VERSIONS
             if noise < WILD or (run[0]["completed_work"] and not _lost_rows(run))  # these have no noise
         ]
     )
+
+
+def _drowning(run: Run) -> int:
+    """How many times wilder the noise of a run has to be: releases of a ladder differ by a factor of 70."""
+    return 3 if run[0]["cell"]["stack"] in VERSIONS else 1
 
 
 def _lost_rows(run: Run) -> bool:

@@ -26,6 +26,7 @@ _FIGURES = {
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$")}
 _FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
+_NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high")
 
 
 @reads("comparisons")
@@ -84,10 +85,12 @@ def _effects(confirmed: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ..
 
 
 def _effect(line: Line, conditions: list[str]) -> Effect:
-    numbers = {name: float(line[name]) for name in ("baseline", "candidate", "ratio", "difference", "low", "high")}
-    where = tuple(describe(line, (axis for axis in conditions if axis != line["axis"])))
-    words = {"exact": bool(line["exact"]), "result": str(line["result"]), "experiment": str(line["experiment"])}
-    return Effect(line["metric"], **numbers, n=int(line["n"]), conditions=where, **words)
+    baseline, candidate, ratio, difference, low, high = (float(line[name]) for name in _NUMBERS)
+    return Effect(
+        line["metric"], baseline, candidate, ratio, difference, low, high, int(line["n"]), bool(line["exact"]),
+        str(line["result"]), tuple(describe(line, (axis for axis in conditions if axis != line["axis"]))),
+        str(line["experiment"]),
+    )  # fmt: skip
 
 
 def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:

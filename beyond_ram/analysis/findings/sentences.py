@@ -162,7 +162,7 @@ def _difference(finding: Finding) -> Sentences:
         _undecided_with_intervals(finding),
         f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
-        f"Metrics compared: {_labels(facts['compared'])}." if finding.advice else "",
+        f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and not finding.advice.worse else "",
         _packages(finding),
     )
 
