@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from beyond_ram.experiment import ConfigError, Job, Served, load
+from beyond_ram.experiment import Job, Served
 from beyond_ram.hub import Hub
 from beyond_ram.measure import served
 from beyond_ram.measure.cell import MeasuringError, Setting, measure
@@ -205,22 +205,6 @@ def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) ->
     assert time.monotonic() - killed[0] < 10
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))
-
-
-@pytest.mark.parametrize(
-    ("matrix", "fault"),
-    [
-        ({"fault": ["drop-every-2"]}, "matrix.fault: a condition of the local endpoint"),
-        ({"page_size": [5]}, "matrix.page_size: a condition of the local endpoint"),
-        ({"mode": ["s3"]}, "s3 has a storage of its own"),
-    ],
-)
-def test_conditions_are_refused_for_another_hub(matrix: dict[str, list[object]], fault: str, root: Path) -> None:
-    axes = {"stack": ["current"], "repository": ["real"], **matrix}
-    experiment = {"workload": "stream", "endpoint": "https://huggingface.co", "matrix": axes}
-    repositories = {"real": {"source": "hub", "id": "stanfordnlp/imdb"}}
-    with pytest.raises(ConfigError, match=fault):
-        load({"corpora": {}, "repositories": repositories, "experiments": {"x": experiment}}, root=root)
 
 
 @pytest.mark.slow
