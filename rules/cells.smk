@@ -16,7 +16,7 @@ def job_of(cell):
 
 def code_of_cell(cell):
     """The digest of a cell's code and lock, which its record keeps."""
-    apart = cell["mode"] if cell.get("mode") in ("custom", "engine") else "program"
+    apart = "engine" if cell.get("mode") == "engine" else "program"
     of = cell.get("loader") or apart
     return digest_of_code(cell.experiment, of, cell.get("script"), cell["stack"])
 
@@ -39,8 +39,6 @@ def code_in(name, of):
     modules = [f"scripts/workloads/{program}" for program in one.programs]
     if "loader" in one.axes():
         modules.append(CONFIG.loader_module(of))
-    elif of == "custom":
-        modules.append(one.module)
     elif of == "engine":
         return [*code_beside(*modules), *code_beside(*one.ENGINE)]
     return code_beside(*modules)

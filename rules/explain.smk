@@ -1,6 +1,6 @@
 """Why memory grew: what holds it at the end, the same work again, remedies.
 
-Needs: runs. Makes: tables `holders` and `regrowth`, two figures. Always holds: causes follow only the rules in
+Needs: runs. Makes: tables `holders` and `regrowth`. Always holds: causes follow only the rules in
 docs/explain.md.
 """
 
@@ -16,13 +16,6 @@ OUTPUTS.add(
     covers=lambda one: one.workload in ("tokenize", "soak") and not one.find_limit and not limited(one),
     over=lambda one: not limited(one),
     tables={"regrowth": repeats_work},
-    figures={
-        "memory_by_epoch": Figure(
-            "The same work again and again",
-            repeats_work,
-        ),
-        "what_helps": Figure("What remedies do", varies("remedy")),
-    },
 )
 
 OUTPUTS.add(

@@ -41,8 +41,8 @@ rule tokens:
 
 rule tokens_in_format:
     input:
-        lock=lambda w: lock_of(experiment.tokens.writer_stack(w.format)),
-        environment=lambda w: environment_of(experiment.tokens.writer_stack(w.format)),
+        lock=lock_of("loaders"),
+        environment=environment_of("loaders"),
         program="scripts/workloads/write.py",
         described=f"{TOKENS}/{{tokens}}/tokens.json",
         npy=f"{TOKENS}/{{tokens}}/npy",
@@ -52,14 +52,14 @@ rule tokens_in_format:
         f"{RESULTS}/logs/tokens/{{tokens}}.{{format}}.log",
     priority: BEFORE_RUNS
     conda:
-        lambda w: f"../envs/{experiment.tokens.writer_stack(w.format)}.yaml"
+        "../envs/loaders.yaml"
     params:
-        python=lambda w: python_of(experiment.tokens.writer_stack(w.format)),
+        python=python_of("loaders"),
         tokens=lambda w, input: os.path.dirname(input.described),
         code=lambda w: code_of(
             "scripts/workloads/write.py",
             f"scripts/workloads/formats/{w.format}.py",
-            others=[lock_of(experiment.tokens.writer_stack(w.format))],
+            others=[lock_of("loaders")],
         ),
     shell:
         "beyond-ram make --out {output:q} -- {params.python:q} {input.program:q} "

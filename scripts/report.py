@@ -25,7 +25,7 @@ def main(snakemake):
         Again(params.configfiles, params.folder, params.budget_min),
         params.lost,
     )
-    brief = in_brief(tables_by_name, all_findings, page, params.lost)
+    brief = in_brief(tables_by_name, figures, all_findings, page, params.lost)
     write(snakemake.output.brief, "\n".join([*brief, ""]))
 
 

@@ -47,7 +47,7 @@ def test_circular_imports_end(tmp_path: Path) -> None:
         ("loaders/memmap_batched", "load", "loaders/memmap_corrected"),
         ("loaders/parquet_zstd", "load", "loaders/parquet_blocks"),
         ("formats/hdf5_blosc", "write", "formats/hdf5_chunked"),
-        ("tokenize_corpus", "tokenize_corpus", "pieces"),
+        ("tokenize_corpus", "tokenize_corpus", "release"),
         ("load", "load", "rows"),
     ],
 )

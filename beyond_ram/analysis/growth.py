@@ -6,20 +6,19 @@ Inputs are nested prefixes of one corpus. They share documents, so their scatter
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 from scipy import optimize
-from scipy.special import fdtrc, stdtr, stdtrit
+from scipy.special import fdtrc, stdtr
 
 from ..metrics import Events, Record
 from ..metrics.base import last, readings
 from ..units import GB, MB
-from .decide import ALPHA, LEVEL, holm, result_of, strength
+from .decide import ALPHA, LEVEL, holm, result_of
 from .frame import Cell, Key, Pairs, against, key, same_but_for
-from .noise import NO_SPREAD, Spread, spreads_of
 from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
 Run = tuple[Record, Events]
@@ -28,8 +27,6 @@ Shape = Literal["straight", "levels off", "grows", "flat", "undecided"]
 SIZE = "num_files"
 """The axis over which a slope is taken."""
 KINDS = ("anon", "file")
-GROWN = "grown_anon_bytes"
-"""The metric whose spread between sessions is used for the spread of a level."""
 _ENOUGH = 3
 # Fewer readings than this cannot distinguish a line from a curve.
 _BENDS = 5
@@ -52,14 +49,12 @@ _COMPARED = (
     "difference_low",
     "difference_high",
     "difference_result",
-    "difference_strength",
 )
 COLUMNS = [
     "experiment", "stack",
     *(f"{kind}_{what}" for kind in KINDS for what in (
-        "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "level_mb_low",
-        "level_mb_high", "level_mb_min", "level_mb_max", "level_from_gb", "rise_mb")),
-    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", "gb_over_largest", *_COMPARED,
+        "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "rise_mb")),
+    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", *_COMPARED,
 ]  # fmt: skip
 
 
@@ -122,7 +117,6 @@ def growth(
     records: Sequence[Run],
     pairs: Pairs,
     samples: SamplesByRun | None = None,
-    session_spread: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
@@ -131,9 +125,8 @@ def growth(
     runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
     roles. `difference_mb_per_gb` is how much more this stack grows, paired by document.
     """
-    spread = spreads_of(session_spread).get(GROWN, NO_SPREAD)
     read = list(traces(records, samples))
-    lines = [cell | _line(points, spread) for cell, points in read]
+    lines = [cell | _line(points) for cell, points in read]
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
     return _compared(table, [points for _, points in read], pairs)
@@ -211,22 +204,20 @@ def _progress(events: Events) -> pd.DataFrame:
     return pd.DataFrame.from_dict(points, orient="index", columns=list(KINDS))
 
 
-def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
+def _line(trace: Trace) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for kind in KINDS:
         at, values = trace.bytes_in / GB, trace.memory[kind] / MB
-        shape = judged(at, values, spread)
+        shape = judged(at, values)
         ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
         line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
-        line |= {f"{kind}_intercept_mb": float(values.mean() - ends.mean * at.mean())}
         line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), "n": ends.n}
-        line |= {f"{kind}_level_{name}": value for name, value in asdict(shape.level).items()} if shape.level else {}
+        line[f"{kind}_level_mb"] = shape.level_mb
     return line | {
         "runs": trace.runs,
         "readings_of": trace.of,
         "bytes_in_min": float(trace.bytes_in[0]),
         "bytes_in_max": trace.largest,
-        "gb_over_largest": GB / trace.largest,
         "word_bytes": trace.word_bytes,
     }
 
@@ -243,25 +234,13 @@ class Slope:
 
 
 @dataclass(frozen=True)
-class Level:
-    """The mean of the later readings in MB, with its 95 % interval, their range, and the input from which on they
-    count."""
-
-    mb: float
-    mb_low: float
-    mb_high: float
-    mb_min: float
-    mb_max: float
-    from_gb: float
-
-
-@dataclass(frozen=True)
 class Judged:
-    """How memory grows, and its level if it levels off."""
+    """How memory grows, and its level."""
 
     shape: Shape
     slope: Slope
-    level: Level | None = None
+    level_mb: float = math.nan
+    """The mean of the later readings, if memory levels off."""
 
 
 class Scatter:
@@ -341,13 +320,13 @@ class Scatter:
         return Slope(float(self.weight @ mean), low, high, 2 * min(p_below_zero, 1 - p_below_zero), len(self.y))
 
 
-def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
+def judged(x: Array, y: Array) -> Judged:
     """Decide whether memory does not grow, grows in proportion, or rises to a level.
 
     `x` is the processed input in GB, `y` the memory in MB. Memory `levels off` if a (1 - exp(-x / b)) fits better than
     a straight line (F test), enough readings beyond 3 b no longer rise, and the level is large enough to matter. Memory
     `grows` if the slope is surely above 0, and `straight` if the slope of the later half is too. It is `flat` if all
-    readings are equal, else `undecided`. `spread` is how much growth differs between sessions.
+    readings are equal, else `undecided`.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
@@ -363,9 +342,9 @@ def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
         scale = _scale(scatter)
         rising = scatter.design(1 - np.exp(-at / scale))
         bends = all(scatter.better(design, rising, 3) < ALPHA for design in (scatter.design(at), scatter.design()))
-        level = _level(x, y, _SCALES * scale, spread) if bends else None
-        if level is not None and (level.mb - y[0]) * MB > GROWN_BYTES:
-            return Judged("levels off", slope, level)
+        level_mb = _level_mb(x, y, _SCALES * scale) if bends else math.nan
+        if (level_mb - y[0]) * MB > GROWN_BYTES:
+            return Judged("levels off", slope, level_mb)
     if slope.low > 0:
         goes_on = len(x) > _BENDS and scatter.slope(later_half, (0, 1, 1)).low > 0
         return Judged("straight" if goes_on and not bends else "grows", slope)
@@ -373,30 +352,15 @@ def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
     return Judged("flat" if max(-slope.low, slope.high) * at[-1] < small else "undecided", slope)
 
 
-def _level(x: Array, y: Array, risen: float, spread: Spread) -> Level | None:
-    """The level. It starts at the first reading that is `risen` GB or more after the start and not below all later
-    ones.
+def _level_mb(x: Array, y: Array, risen: float) -> float:
+    """The mean from the first reading on that is `risen` GB or more after the start and not below all later ones.
 
-    None if too few readings are left. Neighbouring readings hold much of the same memory, so their number is reduced by
-    their correlation (Bartlett 1946). The spread between sessions is added.
+    NaN if too few readings are left.
     """
     first, enough = int(np.searchsorted(x - x[0], risen)), max(_ENOUGH, len(x) // _SHARE_OF_LEVEL)
     while len(x) - first >= enough and y[first] < y[first + 1 :].min():
         first += 1
-    at, values = x[first:], y[first:]
-    if len(values) < enough:
-        return None
-    mean, apart = float(values.mean()), values - values.mean()
-    squares = float(apart @ apart)
-    alike = float(np.clip(apart[1:] @ apart[:-1] / squares, 0.0, 0.9)) if squares else 0.0
-    count = max(len(values) * (1 - alike) / (1 + alike), 2.0)
-    within, degrees = squares / (len(values) - 1) / count, count - 1
-    between = (spread.mean_sd_log * (mean - float(y[0]))) ** 2
-    total = within + between
-    if total:
-        degrees = total**2 / (within**2 / degrees + between**2 / spread.mean_degrees)
-    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(total)
-    return Level(mean, mean - half, mean + half, float(values.min()), float(values.max()), float(at[0]))
+    return float(y[first:].mean()) if len(y) - first >= enough else math.nan
 
 
 def _scale(scatter: Scatter) -> float:
@@ -415,20 +379,18 @@ def _scale(scatter: Scatter) -> float:
 
 def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
     """The table with each stack's slope compared with its baseline's. Of several baselines, the first."""
-    pairs_of: dict[int, tuple[str, float, Slope]] = {}
+    pairs_of: dict[int, tuple[str, Slope]] = {}
     for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
         if len(first) == len(second) == 1:
             baseline_at, at = int(first.index[0]), int(second.index[0])
-            grown = float(table["anon_slope_mb_per_gb"].iloc[baseline_at])
-            pairs_of.setdefault(at, (baseline, grown, difference(traces[baseline_at], traces[at])))
-    with_p = [at for at, (_, _, slope) in pairs_of.items() if not math.isnan(slope.p)]
-    corrected = dict(zip(with_p, holm([pairs_of[at][2].p for at in with_p]), strict=True))
+            pairs_of.setdefault(at, (baseline, difference(traces[baseline_at], traces[at])))
+    with_p = [at for at, (_, slope) in pairs_of.items() if not math.isnan(slope.p)]
+    corrected = dict(zip(with_p, holm([pairs_of[at][1].p for at in with_p]), strict=True))
     columns: dict[str, list[Any]] = {column: [None] * len(table) for column in _COMPARED}
-    for at, (baseline, grown, slope) in pairs_of.items():
+    for at, (baseline, slope) in pairs_of.items():
         covered = [SMALLEST.covers(end, 0.0, False) for end in (slope.low, slope.mean, slope.high)]
         result, _ = result_of(slope.mean, corrected.get(at, math.nan), covered, "lower")
-        sure = strength(slope.low, slope.high, grown, SMALLEST.floor, as_ratio=False)
-        values = (baseline, slope.mean, slope.low, slope.high, result, sure)
+        values = (baseline, slope.mean, slope.low, slope.high, result)
         for column, value in zip(_COMPARED, values, strict=True):
             columns[column][at] = value
     return table.assign(**columns)
@@ -444,48 +406,8 @@ def difference(baseline: Trace, candidate: Trace) -> Slope:
     return scatter.slope(scatter.design(scatter.x), (0, 1))
 
 
-def in_words(line: Mapping[str, Any], *, short: bool = False) -> str:
-    """How anonymous memory grows, as the end of a sentence, from a line of table `growth`."""
-    slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
-    interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
-    runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
-    each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
-    readings = f"{line['n']:.0f} {each}" if line["readings_of"] != "sizes" else f"ends of {runs}"
-    text = text_read(line)
-    shape = line["anon_shape"]
-    if shape == "levels off":
-        level, low, high, least, most = (line[f"anon_level_mb{end}"] for end in ("", "_low", "_high", "_min", "_max"))
-        words = f"levels off at {level:,.0f} MB (95 % {low:,.0f} to {high:,.0f})"
-        readings = f"{least:,.0f} to {most:,.0f} MB in these readings; {readings}"
-        text = text_read(line, line["anon_level_from_gb"] * GB)
-    elif shape in ("straight", "grows") and missing_mb(line):
-        words = f"rises by {line['anon_rise_mb']:,.0f} MB"
-        words += "" if short else f" (a rate needs {missing_mb(line):,.0f} MB more text)"
-    elif shape in ("straight", "grows"):
-        way = "grows steadily" if shape == "straight" else "grows"
-        words = f"{way} by {slope:,.2f} MB per MB of text{interval}"
-    elif shape == "flat":
-        most = max(high * (line["bytes_in_max"] - _first_bytes(line)) / MB, 0.0)
-        words = "does not grow" + (f" (by at most {most:,.0f} MB)" if interval else "")
-    else:
-        words = "may grow or not (undecided)"
-        words += f", slope {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""
-    return f"{words}, {text}" if short else f"{words}, {text} ({readings})"
-
-
-def text_read(line: Mapping[str, Any], first_bytes: float | None = None) -> str:
-    """The range of text over which memory was read, by default from the first reading on."""
-    first = _first_bytes(line) if first_bytes is None else first_bytes
-    return f"from {first / MB:,.0f} to {line['bytes_in_max'] / MB:,.0f} MB of text"
-
-
 def missing_mb(line: Mapping[str, Any]) -> float:
     """How much more text, in MB, a rate of growth needs; 0 if there is enough."""
-    read = float(line["bytes_in_max"]) - _first_bytes(line)
-    return max(GROWTH_INPUT_BYTES - read, 0.0) / MB
-
-
-def _first_bytes(line: Mapping[str, Any]) -> float:
-    """Input at the first reading; 0 if the table does not have it."""
     first = line.get("bytes_in_min")
-    return 0.0 if first is None or math.isnan(first) else float(first)
+    read = float(line["bytes_in_max"]) - (0.0 if first is None or math.isnan(first) else float(first))
+    return max(GROWTH_INPUT_BYTES - read, 0.0) / MB

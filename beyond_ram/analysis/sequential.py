@@ -1,20 +1,15 @@
-"""Planned questions that are looked at again while runs come in, for the workflow.
-
-Each look takes its share of the level (Bonferroni), so all looks together are wrong no more often than one report.
-"""
+"""Planned questions that are looked at again while runs come in, for the workflow. Each look has the whole level."""
 
 from dataclasses import dataclass
 
 import pandas as pd
 
 from .comparisons import compared
-from .decide import ALPHA, more_repeats
+from .decide import more_repeats
 from .frame import Cell, Key, Pairs, Questions
 
 AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 """Numbers of repeats after which to look."""
-SHARE = ALPHA / len(AT)
-"""The level of each look."""
 
 
 @dataclass(frozen=True)

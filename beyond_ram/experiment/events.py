@@ -51,7 +51,7 @@ FIELDS: Mapping[str, Field] = {
     "phase": Field(_TEXT, "", "name of the phase that begins"),
     "versions": Field(_MAP, "", "versions of packages, by name"),
     "clock_s": Field(_NUMBER, "s", "monotonic clock, which ties the endpoint's log to the run's times"),
-    "encoder": Field(_TEXT, "", "source of the ids: `transformers`, `pieces`, or a call of tokenizers"),
+    "encoder": Field(_TEXT, "", "source of the ids: `transformers`, or a call of tokenizers"),
     "reason": Field(_TEXT, "", "why, in one line"),
     "rows": Field((*_COUNT, *_MAYBE), "rows", "rows of the event's subject"),
     "bytes_in": Field(_COUNT, "bytes", "input: text, or payload of rows"),
@@ -87,7 +87,6 @@ FIELDS: Mapping[str, Field] = {
     "opened_s": Field(_NUMBER, "s", "time to open the data"),
     "pickled_bytes": Field((*_COUNT, *_MAYBE), "bytes", "the dataset as it is sent to a worker"),
     "worker": Field(_COUNT, "", "number of the worker"),
-    "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
     "label": Field(_TEXT, "", "name of the number"),
     "value": Field((*_NUMBER, *_MAYBE), "", "the number"),
     "unit": Field(_TEXT, "", "its unit"),
@@ -132,9 +131,6 @@ EVENTS: Mapping[str, Event] = {
             *("first_batch_rows", "startup_cpu_s"),
             *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *MEMORY),
         ),
-    ),
-    "resumed": Event(
-        "streaming: the rows left by a killed process are read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
     ),
     "metric": Event("a script reports a number", ("label", "value", "unit"), ("better", "exact")),
     "work": Event(

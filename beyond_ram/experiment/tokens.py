@@ -124,11 +124,6 @@ def kind_fault(module: Path | str) -> str | None:
     return None if kind in KINDS else f"{module}: KIND is {kind!r}, and must be one of {', '.join(KINDS)}"
 
 
-def writer_stack(name: str, root: Path | str = ".") -> str:
-    """The stack that writes a format: its module's STACK, else `loaders`."""
-    return str(_constant(Path(root, FORMATS, f"{name}.py"), "STACK", "loaders"))
-
-
 def _constant(module: Path, name: str, default: Any = None) -> Any:
     """The value of a module's constant, assigned alone or in a tuple, read from its source.
 

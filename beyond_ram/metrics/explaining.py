@@ -16,27 +16,17 @@ COLUMNS: list[Column] = [
                 "generalised least squares",
                 "with its 95 % interval; none below three readings; holds for the measured input, "
                 "not beyond", direction="lower" if kind == "anon" else "neither"),
-            Column(f"{kind}_intercept_mb", f"{word.capitalize()} memory without input", "MB", ("growth",),
-                "the slope's line through the mean reading, at zero input",
-                "an extrapolation: no run has no input"),
             Column(f"{kind}_rise_mb", f"Rise of {word} memory", "MB", ("growth",),
                 "last reading minus the first", MARK),
             Column(f"{kind}_level_mb", f"Level of {word} memory", "MB", ("growth",),
-                "mean of the readings from where memory no longer rises; `low` and `high` its interval, `min` and "
-                "`max` the range of these readings",
+                "mean of the readings from where memory no longer rises",
                 "given if a (1 - exp(-x / b)) fits better than a line (F test, 5 %) and there are three readings "
                 "from 3 b on"),
-            Column(f"{kind}_level_from_gb", f"Input from which on {word} memory is level", "GB", ("growth",),
-                "first reading from 3 b on, of the same fit", "as the level"),
         )
     ),
     Column("difference_mb_per_gb", "Heap growth per input, less the baseline's", "MB/GB", ("growth",),
         "slope of the difference between the two stacks after the same documents, with its 95 % interval", _DECIDED,
         direction="lower", names=("difference_mb_per_gb", "difference_low", "difference_high")),
-    Column("difference_strength", "Strength of the difference", "log of a ratio", ("growth",),
-        "log of the end of the interval that is nearest to no difference, over the baseline's slope", _DECIDED),
-    Column("gb_over_largest", "A gigabyte over the largest input", "ratio", ("growth",), "1e9 / bytes_in_max",
-        "distance of the measured input from a gigabyte"),
     Column("bytes_in_min", "Input at the first reading", "bytes", ("growth",), "smallest bytes_in of a reading", EXACT),
     Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
     Column("word_bytes", "Bytes per word", "bytes", ("growth",), "bytes_in / words of the mark `work`; a word is what "

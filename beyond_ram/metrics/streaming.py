@@ -6,7 +6,6 @@ from .base import (
     CLOCK,
     COUNTED,
     CPU,
-    EXACT,
     LOGGED_TIMES,
     Column,
     Derive,
@@ -68,8 +67,6 @@ def _rate(key: str) -> Derive:
 
 def _first_batch(_: Record, events: Events) -> float | None:
     """For loaders, the time to open the data plus the time to the first batch: a mark is between them."""
-    if last(events, "resumed"):  # the killed process had the first batch
-        return None
     opened, waited = last(events, "baseline").get("opened_s"), first(events, "epoch").get("first_batch_s")
     loaded = None if opened is None or waited is None else float(opened + waited)
     streamed: float | None = first(events, "first_batch").get("duration_s")
@@ -142,8 +139,6 @@ COLUMNS: list[Column] = [
     Metric("rows_per_s", "Rows per second", "rows/s", _DELIVERED,
         f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", CLOCK, _rate("rows_delivered"),
         direction="higher", decided=("stream",)),
-    Metric("payload_bytes_per_s", "Payload per second", "bytes/s", _STREAMED,
-        "bytes of payload delivered / time, last finished epoch", CLOCK, _rate("bytes"), direction="higher"),
     Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _STREAMED,
         "of the endpoint's process, user and system, from the first request to the end of the last answer", CPU,
         _endpoint("cpu_s")),
@@ -166,13 +161,4 @@ COLUMNS: list[Column] = [
     Column("requests_KIND_ROLE", "Requests by kind and role", "requests", ("streaming",),
         f"the endpoint's log. KIND: {', '.join(KINDS)}; ROLE of the process: {', '.join(ROLES)}", COUNTED,
         direction="lower", names=tuple(requests_column(kind, role) for kind in KINDS for role in ROLES)),
-    Column("first_epoch_s", "Time of the first epoch", "s", ("streaming",),
-        "from its start to its end; median of the repeats that completed", CLOCK, direction="lower"),
-    Column("later_epoch_s", "Time of a later epoch", "s", ("streaming",),
-        "from its start to its end; median of all later epochs of the repeats that completed", CLOCK,
-        direction="lower"),
-    Column("rows_per_worker_min", "Rows of the least busy worker", "rows", ("streaming",),
-        "smallest over workers and repeats", EXACT),
-    Column("workers_idle", "Workers without a row", "workers", ("streaming",),
-        "workers minus those that delivered a row", EXACT, direction="lower"),
 ]  # fmt: skip

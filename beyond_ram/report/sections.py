@@ -110,7 +110,6 @@ def finding(finding: Finding) -> Line:
         "action": finding.action,
         "bars": drawn,
         "figure": finding.figure,
-        "more": [(other.title, other.text) for other in finding.more],
         "tags": tags(finding.seen, experiment=[finding.experiment]),
     }
 

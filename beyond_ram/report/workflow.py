@@ -54,6 +54,11 @@ class Drawn:
         """The paragraphs of the caption as HTML. Raises DamagedError if the file is damaged."""
         return caption(self.svg.with_suffix(".rst"))
 
+    def answer(self) -> str:
+        """The first paragraph of the caption; empty if nothing is drawn."""
+        text = self.caption()[0].striptags()
+        return "" if text.startswith(NOT_DRAWN) else text
+
 
 @dataclass(frozen=True)
 class Again:
@@ -87,17 +92,21 @@ class Again:
         return self._only(target, finding.experiment)
 
 
-def in_brief(tables: Tables, all_findings: Sequence[Finding], page: Path, lost: Sequence[str] = ()) -> list[str]:
-    """The strongest findings and the path of the report: at most ten lines, for a terminal."""
+def in_brief(
+    tables: Tables, figures: Iterable[Drawn], all_findings: Sequence[Finding], page: Path, lost: Sequence[str] = ()
+) -> list[str]:
+    """The answers, or without any the strongest findings, and the path of the report: at most ten lines, for a
+    terminal."""
     runs = sections.machine(tables["runs"])
-    shown = [one for one in all_findings if not one.small][:STRONGEST]
-    head = "Findings:" if len(shown) == len(all_findings) else f"Strongest of {len(all_findings)} findings:"
-    lines = [f"{runs['runs']} runs of {runs['cells']} settings. {head if shown else 'No finding.'}"]
+    lines = [f"{runs['runs']} runs of {runs['cells']} settings."]
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
-    for number, finding in enumerate(shown, 1):
+    answers = [f"{one.title}: {text}" for one in figures if one.question and (text := one.answer())]
+    findings = [] if answers else [one for one in all_findings if not one.small][:STRONGEST]
+    for number, finding in enumerate(findings, 1):
         lines += [f"{number}. {finding.title}", *([f"   {finding.action}"] if finding.action else [])]
-    lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost)]]
+    lines += answers or ([] if findings else ["No finding."])
+    lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost or answers)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
 
 

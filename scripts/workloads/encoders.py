@@ -67,6 +67,22 @@ def model(tokenizer):
     return tokenizer.model
 
 
+def without_cache(tokenizer):
+    """Switch off the word cache of a BPE model: by its own method, or by a new model without a cache."""
+    if hasattr(tokenizer.model, "_resize_cache"):
+        tokenizer.model._resize_cache(0)
+        tokenizer.model._clear_cache()
+        return
+    from tokenizers.models import BPE
+
+    spec = json.loads(tokenizer.to_str())["model"]
+    if spec["type"] != "BPE":
+        events.not_applicable(f"the model is {spec['type']}, and only BPE has a cache of words")
+    merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in spec["merges"]]
+    options = {name: spec[name] for name in ("unk_token", "fuse_unk", "byte_fallback") if spec.get(name) is not None}
+    tokenizer.model = BPE(vocab=spec["vocab"], merges=merges, cache_capacity=0, **options)
+
+
 def clear_cache(tokenizer):
     """Empty the model's cache of words."""
     cached = model(tokenizer)

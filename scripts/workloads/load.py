@@ -22,7 +22,7 @@ WARM_CPU_S, WARM_S = 1.0, 20.0
 # After this many batches a reused buffer shows in any loader.
 MANY_BATCHES = 64
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
-LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
+LIBRARIES += ["pylance", "vortex-data", "lmdb", "zarr", "array-record"]
 
 
 def arguments(argv=None):
@@ -37,7 +37,6 @@ def arguments(argv=None):
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--start", choices=["none", "fork", "forkserver", "spawn"], default="fork")
     parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--pin-memory", choices=["no", "yes"], default="no")
     parser.add_argument("--advice", choices=["none", "random"], default="none")
     parser.add_argument("--option", default="none", help="of the loader's own OPTIONS: NAME-NUMBER-NAME-NUMBER")
     parser.add_argument("--torch-threads", type=int, default=0, help="0: as many as PyTorch starts by itself")
@@ -272,15 +271,12 @@ def load(args):
     module = module_of(args)
     folder = args.data or args.tokens_dir / module.FORMAT
     events.imported(LIBRARIES)
-    pinning = args.pin_memory == "yes"
-    if pinning and not torch.accelerator.is_available():
-        events.not_applicable("pin_memory does nothing here: there is no accelerator")
     if args.advice != "none" and not getattr(module, "ADVISED", False):
         events.not_applicable("this loader maps no file that could be advised")
     chosen = how_module.options(args.option)
     if unknown := sorted(set(chosen) - set(getattr(module, "OPTIONS", ()))):
         events.not_applicable(f"this loader has no option {' and no '.join(unknown)}")
-    how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice, chosen)
+    how = how_module.How(args.order, args.workers, args.start, args.batch_size, args.advice, chosen)
     account = TokenRows(rows) if rows else OwnRows(args.rows, module)
     events.phase("open")
     begun = time.perf_counter()

@@ -30,13 +30,15 @@ def generated(spec):
 
 def from_corpus(spec, corpus):
     """Chunks of ids of a corpus's documents in turn, without the rest that does not fill a row."""
-    encode = encoder(corpus / "tokenizer" / "tokenizer.json")
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(corpus / "tokenizer" / "tokenizer.json"))
     manifest = json.loads((corpus / "manifest.json").read_text(encoding="utf-8"))
     waiting, rows = numpy.empty(0, numpy.int32), 0
     for entry in manifest["files"]:
         with open(corpus / entry["path"], encoding="utf-8") as lines:
             for line in lines:
-                ids = numpy.array(encode(json.loads(line)["text"]), numpy.int32)
+                ids = numpy.array(tokenizer.encode(json.loads(line)["text"]).ids, numpy.int32)
                 waiting = numpy.concatenate([waiting, ids])
                 count = len(waiting) // spec["width"]
                 count = count if spec["rows"] is None else min(count, spec["rows"] - rows)
@@ -47,26 +49,6 @@ def from_corpus(spec, corpus):
                     return
     if spec["rows"] is not None or not rows:
         sys.exit(f"corpus {corpus.name} gives {rows} rows of {spec['width']} ids, and {spec['rows']} are asked for")
-
-
-def encoder(path):
-    """A function from text to ids: in pieces if these give the ids of the whole, else document by document."""
-    import tokenizers
-    from pieces import Pieces, UnsupportedTokenizerError
-
-    whole = tokenizers.Tokenizer.from_file(str(path))
-    try:
-        pieces = Pieces(path)
-    except UnsupportedTokenizerError:
-        return lambda text: whole.encode(text).ids
-
-    def ids(text):
-        try:
-            return pieces.ids(text)
-        except UnsupportedTokenizerError:
-            return whole.encode(text).ids
-
-    return ids
 
 
 def own(spec):

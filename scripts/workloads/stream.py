@@ -3,19 +3,14 @@
 stream    load_dataset(streaming=True)
 download  load_dataset: into the cache, then from disk
 s3        streamed from S3-compatible storage, through fsspec
-custom    the user's own module: `stream(repository, config, split)`
-resume    a process that is killed half way, and another that continues from the `state_dict` of the first
 """
 
 import argparse
 import dataclasses
-import importlib
 import inspect
 import json
 import os
 import pathlib
-import signal
-import subprocess
 import sys
 import time
 import traceback
@@ -37,15 +32,13 @@ PACKAGES = [
     "aiohttp",
 ]
 BATCH_ROWS = 32
-# Files of a killed process: its rows, and its saved state.
-ROWS_FILE, STATE_FILE = "rows.json", "state.json"
 
 
 def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--manifest", type=json.loads, required=True, help="what to stream, in JSON")
-    parser.add_argument("--mode", choices=("stream", "download", "s3", "custom", "resume"), default="stream")
+    parser.add_argument("--mode", choices=("stream", "download", "s3"), default="stream")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--start", choices=("fork", "spawn", "none"), default="none", help="of the workers")
     parser.add_argument("--buffering", default="default")
@@ -53,8 +46,6 @@ def arguments(argv=None):
     parser.add_argument("--input-shards", type=int, default=0, help="of which the buffer is filled at a time")
     parser.add_argument("--prefetch-factor", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--module", help="mode custom: a Python file")
-    parser.add_argument("--until-row", type=int, help="mode resume: kill this process after so many rows")
     return parser.parse_args(argv)
 
 
@@ -106,10 +97,6 @@ def opened(args):
     import datasets
 
     manifest = args.manifest
-    if args.mode == "custom":
-        path = pathlib.Path(args.module).resolve()
-        sys.path.insert(0, str(path.parent))  # workers inherit it, whichever way they start
-        return importlib.import_module(path.stem).stream(manifest["id"], manifest["config"], manifest["split"])
     if args.mode == "s3":
         options = json.loads(os.environ["BEYOND_RAM_S3"])
         files = f"s3://{options.pop('bucket')}/{manifest['id']}/**/*.parquet"
@@ -213,49 +200,12 @@ def gave_up(error):
     sys.exit(1)
 
 
-def killed(args, data):
-    """The first process of mode `resume`: read some rows, save the state, and kill itself."""
-    account, collate = [], Collate(checked=True)
-    for row in data:
-        account.append(collate([row]))
-        if len(account) == args.until_row:
-            break
-    (args.work_dir / STATE_FILE).write_text(json.dumps(data.state_dict()))
-    (args.work_dir / ROWS_FILE).write_text(json.dumps(account))
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def resumed(args, data):
-    """Continue where another process was killed. Returns the account of both."""
-    if not hasattr(data, "state_dict"):
-        events.not_applicable("this release of datasets has no state_dict")
-    half = args.manifest["rows"] // 2
-    done = subprocess.run([sys.executable, *sys.argv, "--until-row", str(half)], check=False)
-    if done.returncode != -signal.SIGKILL or not (args.work_dir / ROWS_FILE).exists():
-        sys.exit(f"the process that was to be killed ended with status {done.returncode}")
-    account, collate = StreamedRows(args.manifest["rows"]), Collate(checked=True)
-    for batch in json.loads((args.work_dir / ROWS_FILE).read_text()):
-        account.take(batch)
-    events.phase("resume")
-    started = time.monotonic()
-    data.load_state_dict(json.loads((args.work_dir / STATE_FILE).read_text()))
-    try:
-        for row in data:
-            account.take(collate([row]))
-    except Exception as error:
-        gave_up(error)
-    events.emit("resumed", duration_s=round(time.monotonic() - started, 6), after_row=half, **account.totals())
-    return [account]
-
-
 def work(args):
     events.phase("import")
     import datasets
     import torch.utils.data  # noqa: F401
 
     (getattr(datasets, "disable_progress_bars", None) or datasets.disable_progress_bar)()
-    if args.until_row is not None:
-        killed(args, opened(args))
     # The clock at the watcher's time, to place the endpoint's log on this run's time axis.
     events.imported(PACKAGES, clock_s=time.monotonic())
     if args.mode == "s3" and "s3fs" not in events.versions(["s3fs"]):
@@ -268,11 +218,7 @@ def work(args):
         gave_up(error)
     # The pause at the mark is not part of the time to the first batch.
     began += events.mark("resolved", duration_s=round(time.monotonic() - began, 6), **events.own_memory())
-    if args.mode == "resume":
-        accounts = resumed(args, data)
-    else:
-        loader = loader_of(args, data)
-        accounts = epochs(args, loader, began)
+    accounts = epochs(args, loader_of(args, data), began)
     events.phase("end")
     totals = of_run([account.totals() for account in accounts])
     if accounts[-1].bytes is not None:

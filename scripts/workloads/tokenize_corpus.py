@@ -5,10 +5,9 @@ Any stack with `datasets` and a tokenizer runs it, also by hand:
     python scripts/workloads/tokenize_corpus.py --corpus results/corpora/binaries --mode shard --shards 4 --work-dir w
 
 `basic` is one `map` over everything. `shard` cuts the dataset into N contiguous shards, maps them in turn and
-concatenates the results. `flat` uses no `datasets`, and encodes document by document (pieces.py). `engine` runs
-`beyond-ram tokenize` with workers (engine.py). It prints the size and resident memory after every step and emits the
-same as events. It does not hash the ids, because reading them back would be measured too: a second run with `--check`
-does that.
+concatenates the results. `engine` runs `beyond-ram tokenize` with workers (engine.py). It prints the size and resident
+memory after every step and emits the same as events. It does not hash the ids, because reading them back would be
+measured too: a second run with `--check` does that.
 
 The tokenizer is that of `transformers`; in a stack without it, such as one with a prerelease of tokenizers that
 transformers does not support yet, that of `tokenizers` (encoders.py). Mark `baseline` names the encoder.
@@ -27,7 +26,6 @@ from pathlib import Path
 
 import encoders
 import events
-import pieces
 import release
 
 PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill")
@@ -41,7 +39,7 @@ def arguments(argv=None):
     parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
     parser.add_argument("--tokenizer", type=Path, help="folder with the tokenizer (default: CORPUS/tokenizer)")
     parser.add_argument("--work-dir", type=Path, required=True, help="private folder for the cache and the result")
-    parser.add_argument("--mode", choices=("basic", "shard", "flat", "engine"), default="basic")
+    parser.add_argument("--mode", choices=("basic", "shard", "engine"), default="basic")
     parser.add_argument("--shards", type=int, default=1, help="how many shards, in mode shard")
     parser.add_argument("--num-files", type=int, help="take the first N files of the corpus (default: all)")
     parser.add_argument("--reader", choices=tuple(READERS), default="from_generator", help="how the text comes in")
@@ -85,10 +83,7 @@ def loaded(args, folder):
         tokenizer, ids_of = encoders.whole(folder), encoders.ids_of_batch
     if args.remedy == "no-tokenizer-cache":
         encoders.model(tokenizer)
-        try:
-            pieces.without_cache(encoders.backend(tokenizer))
-        except pieces.UnsupportedTokenizerError as reason:
-            events.not_applicable(str(reason))
+        encoders.without_cache(encoders.backend(tokenizer))
     return tokenizer, ids_of
 
 
@@ -119,8 +114,6 @@ def tokenize(args):
     if args.num_files and len(chosen) < args.num_files:
         sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     result = args.work_dir / RESULT
-    if args.mode == "flat":
-        return pieces.tokenize(args, chosen, documents, result, PACKAGES)
     if args.mode == "engine":
         import engine
 

@@ -12,7 +12,7 @@ import pickle
 import pkgutil
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -107,13 +107,18 @@ def study(repeats: int = 3, noise: float = NOISE) -> Study:
     """Every cell with that many repeats; everything but counts gets noise of its own."""
     return Study(
         [
-            repeated(run, rep, place, noise)
+            repeated(run, rep, place, noise * _drowning(run) if noise >= WILD else noise)
             for rep in range(1, (LADDER if repeats > 1 else 1) + 1)
             for place, run in enumerate(_single_runs())
             if rep <= repeats or run[0]["cell"]["stack"] in VERSIONS
             if noise < WILD or (run[0]["completed_work"] and not _lost_rows(run))  # these have no noise
         ]
     )
+
+
+def _drowning(run: Run) -> int:
+    """How many times wilder the noise of a run has to be: releases of a ladder differ by a factor of 70."""
+    return 3 if run[0]["cell"]["stack"] in VERSIONS else 1
 
 
 def _lost_rows(run: Run) -> bool:
@@ -274,9 +279,9 @@ def finding_sources() -> dict[str, findings.finding.Source]:
 
 
 def figures() -> list[Path]:
-    """Scripts of figures that are drawn from tables alone."""
-    scripts = sorted((ROOT / outputs.FIGURES).glob("*.py"))
-    return [script for script in scripts if {*outputs.parameters(script, "plot")} <= {*_needs(), "ladders"}]
+    """Scripts of figures that are drawn from tables and runs alone."""
+    scripts, given = sorted((ROOT / outputs.FIGURES).glob("*.py")), {*_needs(), "ladders", *outputs.RUNS}
+    return [script for script in scripts if {*outputs.parameters(script, "plot")} <= given]
 
 
 @functools.cache
@@ -299,8 +304,8 @@ def _stated(table: pd.DataFrame) -> Iterator[str]:
             yield str(name)
 
 
-def sentences(source: str, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Sentences of a source about the tables of a report."""
+def sentences(source: str, tables: Mapping[str, pd.DataFrame], records: Sequence[Run]) -> list[str]:
+    """Sentences of a source about the tables and runs of a report."""
     kind, _, name = source.partition(" ")
     if kind == "finding":
         return [
@@ -308,7 +313,8 @@ def sentences(source: str, tables: Mapping[str, pd.DataFrame]) -> list[str]:
         ]
     if kind == "figure":
         script = ROOT / outputs.FIGURES / f"{name}.py"
-        drawn = making.figure(script, {need: tables[need] for need in outputs.parameters(script, "plot")})
+        inputs = {**tables, "records": records, "samples": None}
+        drawn = making.figure(script, {need: inputs[need] for need in outputs.parameters(script, "plot")})
         if isinstance(drawn, str):
             return []
         plt.close(drawn[0])
@@ -354,7 +360,7 @@ def report(transform: str) -> dict[str, pd.DataFrame]:
 @functools.cache
 def sentences_of(source: str, transform: str) -> tuple[str, ...]:
     """Sentences of a source about the study or one of its opposites."""
-    return tuple(sentences(source, report(transform)))
+    return tuple(sentences(source, report(transform), TRANSFORMS[transform]().runs))
 
 
 def names_two(sentence: str, transform: str) -> bool:

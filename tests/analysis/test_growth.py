@@ -1,7 +1,6 @@
 """Table `growth` from runs whose memory is known."""
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from beyond_ram.analysis.growth import (
     Trace,
     difference,
     growth,
-    in_words,
     judged,
     missing_mb,
     read_closely,
@@ -61,7 +59,6 @@ def test_growth_is_judged_by_readings_within_a_run(rate: float, level: float, sh
     if shape == "levels off":
         assert line["anon_level_mb"] == pytest.approx(250, rel=0.03)
     assert math.isnan(line["anon_level_mb"]) == (shape != "levels off")
-    assert line["gb_over_largest"] == pytest.approx(1e9 / 34e6)
 
 
 # Readings of REVIEW.md 3.1: 272 to 291 MB from 10 to 30 MB of text, after a first rise.
@@ -80,26 +77,7 @@ def test_a_level_lies_within_its_own_readings() -> None:
     """The fit once said 210 MB, because of the first reading and the rise after it."""
     line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]
     assert line["anon_shape"] == "levels off"
-    later = [mb for at, mb in zip(np.arange(17) * 2e-3, FALSE_LEVEL, strict=True) if at >= line["anon_level_from_gb"]]
-    assert (line["anon_level_mb_min"], line["anon_level_mb_max"]) == (min(later), max(later))
-    assert line["anon_level_mb_min"] > 260
-    assert line["anon_level_mb_min"] <= line["anon_level_mb_low"] < line["anon_level_mb"] < line["anon_level_mb_high"]
-    assert line["anon_level_mb"] == pytest.approx(np.mean(later))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_level_of_a_second_run_lies_in_the_interval_of_the_first(seed: int) -> None:
-    first, second = (growth(cell(readings(0, 150, seed=seed + 10 * i)), []).iloc[0] for i in (0, 1))
-    assert first["anon_level_mb_low"] <= second["anon_level_mb"] <= first["anon_level_mb_high"]
-
-
-def test_session_spread_widens_the_interval_of_a_level() -> None:
-    spread = pd.DataFrame([{"metric": "grown_anon_bytes", "mean_sd_log": 0.1, "mean_degrees": 9.0}])
-    spread = spread.assign(contrast_sd_log=0.0, contrast_degrees=9.0)
-    runs = cell(readings(0, 150))
-    plain, wide = (growth(runs, [], None, one).iloc[0] for one in (None, spread))
-    assert wide["anon_level_mb_high"] - wide["anon_level_mb"] > 0.1 * 140
-    assert plain["anon_level_mb_high"] - plain["anon_level_mb"] < 5
+    assert line["anon_level_mb"] == pytest.approx(np.mean(FALSE_LEVEL[6:]), abs=2)
 
 
 class Sampled:
@@ -147,10 +125,6 @@ def test_rate_from_little_text_is_not_stated() -> None:
     little = [(record(bytes_in=s, num_files=n), e) for n, (s, e) in enumerate(_ends(1.2, 2.2, 3.1, 4.0), 1)]
     line = growth(little, []).iloc[0].to_dict()
     assert line["anon_shape"] == "grows"
-    for short in (True, False):
-        words = in_words(line, short=short)
-        assert "per MB" not in words
-        assert short or f"{missing_mb(line):,.0f} MB more text" in words
     assert missing_mb(line) == pytest.approx(20 - 2.8)
     assert missing_mb(growth(cell(readings(16)), []).iloc[0].to_dict()) == 0
 
@@ -171,7 +145,6 @@ def test_slope_that_readings_do_not_show_is_undecided() -> None:
     two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
     assert two["anon_shape"].item() == "undecided"
     assert math.isnan(two["anon_slope_mb_per_gb_low"].item())
-    assert "24" not in in_words(two.iloc[0].to_dict()), "a slope without an interval is not named"
     assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
 
 
@@ -205,7 +178,6 @@ def test_two_stacks_are_compared_by_document() -> None:
     assert line["difference_low"] < -16_000 < line["difference_high"]
     own = table["anon_slope_mb_per_gb_high"] - table["anon_slope_mb_per_gb_low"]
     assert line["difference_high"] - line["difference_low"] < own.min() / 2
-    assert line["difference_strength"] > 0
     assert pd.isna(table.loc["old", "difference_result"])
 
 
@@ -219,13 +191,6 @@ def test_the_points_of_some_cells_are_read() -> None:
     runs = [*cell(readings(16), "old"), *cell(readings(0))]
     first, second = (key(line) for line in growth(runs, []).to_dict("records"))
     assert [key(one) for one, _ in traces(runs, None, {second})] == [second] != [first]
-
-
-def test_words_give_the_interval_and_the_input_range() -> None:
-    line = growth([*cell(readings(16)), *cell(readings(16, seed=2), rep=2)], []).iloc[0].to_dict()
-    assert {"16", "34", "2"} <= {*re.findall(r"\d+", in_words(line))}
-    assert "from 2 to 34 MB of text" in in_words(line, short=True)
-    assert "MB per MB" not in in_words(growth(cell(readings(0)), []).iloc[0].to_dict(), short=True)
 
 
 @pytest.mark.slow

@@ -17,20 +17,15 @@ from .opposite import exchange, names_two, sentences_of, sources
 
 pytestmark = pytest.mark.slow
 
-# The distance from the largest input to a gigabyte is arithmetic on sizes and compares no measurements.
 WORDS = re.compile(
-    r"\btimes the (?!time|largest input)|times smaller"
+    r"\btimes the (?!time)|times smaller"
     r"|(?<!up to )(?<![\d.,])[\d.,]+(?: times|%) (?:slower|faster|fewer|more)\b|[:,] (?:slower|faster)\b"
     r"|\b(?:fell|rose) from\b|\d without\b|\bno gain\b"
     r"|\), (?:slower|faster)\b"
     r"|: (?:True|better|worse|yes|partly)$"
 )
 # Statements that no difference is known.
-SILENT = re.compile(
-    r"no confirmed|too few repeats|no effect on|undecided for"
-    r"|: (?:\d+ (?:same|undecided),? ?)+(?:; likely worse: .*)?\.",
-    re.IGNORECASE,
-)
+SILENT = re.compile(r"no confirmed|too few repeats|no effect on|undecided for", re.IGNORECASE)
 # Statements of what works: one run is enough, and nothing is compared.
 CAPABLE = re.compile(r"serves custom pipelines|Spark data source")
 # Values with an order: reversed data reverses them too.
@@ -56,7 +51,7 @@ def comparing(source: str, transform: str) -> list[str]:
 def test_original_study_has_comparing_sentences() -> None:
     """Otherwise no test here could fail."""
     comparing_sources = {source for source in sources() if comparing(source, "original")}
-    assert len(comparing_sources) >= 9
+    assert len(comparing_sources) >= 7
     assert {"finding compared.differences"} <= comparing_sources
     assert not SILENT.search(" ".join(sentences_of("finding compared.differences", "original")))
 
@@ -69,12 +64,10 @@ def test_no_sentence_compares_where_nothing_differs(transform: str) -> None:
 
 
 def test_growth_is_stated_where_shown_and_not_for_wild_noise() -> None:
-    assert any(" grows" in sentence for sentence in sentences_of("finding explaining.growth", "absent"))
-    wild = sentences_of("finding explaining.growth", "wild")
-    assert wild
-    assert not [
-        sentence for sentence in wild if " grows" in sentence or re.search(r"MB per MB of text(?! \(95 %)", sentence)
-    ]
+    assert any("grew by" in sentence for sentence in sentences_of("figure growth_by_input", "absent"))
+    wild = sentences_of("figure growth_by_input", "wild")
+    assert any("undecided" in sentence for sentence in wild)
+    assert not [sentence for sentence in wild if "grew by" in sentence]
 
 
 def test_reversed_data_keeps_no_comparing_sentence() -> None:

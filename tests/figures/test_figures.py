@@ -1,7 +1,6 @@
 """Every figure with data and without, and captions of known lines."""
 
 import functools
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -135,16 +134,6 @@ def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path:
         assert not OURS.findall(" ".join([*small, caption]))
 
 
-def test_stack_without_known_effects_is_drawn_beside_others(root: Path) -> None:
-    script = root / "scripts/figures/what_helps.py"
-    compared = tables_for(root, script, lines=True)["comparisons"].astype({"stack": "str"})
-    unknown = dict.fromkeys(("baseline", "candidate", "ratio", "difference", "low", "high"), float("nan"))
-    silent = compared.assign(stack="other", result="undecided", **unknown)
-    drawn = plotted(script, {"comparisons": pd.concat([compared, silent])})
-    assert not isinstance(drawn, str)
-    plt.close(drawn[0])
-
-
 @pytest.mark.parametrize("inches", [1, 2, 3, 3.6])
 def test_a_percent_sign_stays_with_its_number(inches: float) -> None:
     text = "june-2023: grows, 16.98 MB per MB of text (95 % 12.15 to 21.80); 16 readings in each of 2 runs"
@@ -228,51 +217,3 @@ def test_a_download_stands_beside_streaming(root: Path) -> None:
     answers = beside.partition(" One pass")[0].split("; ")
     assert {one.partition(":")[0] for one in answers} == {"a", "b", "b, downloaded"}
     assert "downloaded" not in caption_of(root, "streaming_cost", *streams)
-
-
-def test_only_the_highest_of_many_cells_are_drawn(root: Path) -> None:
-    """A figure of ten thousand lines with labels would take megabytes."""
-    records, lines = [], []
-    for size in range(1, 31):
-        cell = {"experiment": "e", "stack": "s", "corpus": "c", "num_files": size, "rep": 1}
-        epochs = [{"event": "epoch", "epoch": n, "tree": tree(size * 1e6)} for n in range(4)]
-        records.append(({"cell": cell}, [{"event": "imported", "tree": tree(1e6)}, *epochs]))
-        lines.append({**cell, "slope_bytes": size, "slope_bytes_low": math.nan, "slope_bytes_high": math.nan, "n": 1})
-    script = root / "scripts/figures/memory_by_epoch.py"
-    drawn = plotted(script, {"records": records, "regrowth": pd.DataFrame(lines).drop(columns="rep")})
-    assert not isinstance(drawn, str)
-    figure, caption = drawn
-    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    plt.close(figure)
-    assert len(labels) == 12
-    assert any("30 files" in label for label in labels)
-    assert "Of 30 settings those that come highest are shown" in " ".join(caption.split())
-    assert caption.count("decides nothing") == 12
-
-
-def test_epochs_are_drawn_with_each_memory_page_counted_once(root: Path) -> None:
-    axes = {"experiment": "e", "stack": "s", "tokens": "t", "epochs": 2, "rep": 1}
-
-    def loaded(loader: str, epochs: int, **reading: float) -> Run:
-        record = {"cell": axes | {"loader": loader}, "workload": "load"}
-        read = [{"event": "epoch", "epoch": n, "tree": tree(9e6) | reading} for n in range(epochs)]
-        return record, [{"event": "imported", "tree": tree(1e6)}, *read]
-
-    records = [
-        loaded("alone", 13),
-        loaded("forked", 5, processes=3),
-        loaded("read", 3, processes=3, pss_anon_bytes=4e6),
-    ]
-    slope = {"slope_bytes": 1e6, "slope_bytes_low": 0.0, "slope_bytes_high": 2e6, "n": 2, "regrowth": "unclear"}
-    lines = pd.DataFrame([axes | slope | {"loader": name} for name in ("alone", "forked", "read")])
-    drawing = plotted(root / "scripts/figures/memory_by_epoch.py", {"records": records, "regrowth": lines})
-    assert not isinstance(drawing, str)
-    figure, caption = drawing
-    drawn = [line.get_ydata() for line in figure.axes[0].get_lines()]
-    plt.close(figure)
-    assert [sizes[0] for sizes in drawn] == [8, 3]
-    text = " ".join(caption.split())
-    assert "documents" not in text
-    assert "rows through a loader" in text
-    assert "Not drawn: a setting with only sums over several processes" in text
-    assert text.count("MB an epoch") == 2

@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.findings import explaining
 from beyond_ram.analysis.rule import searched
 from beyond_ram.decisions.rule import LOOKS
 from beyond_ram.measure.ladders import MOST, steps_of
@@ -91,8 +90,6 @@ def test_step_names_other_packages_that_moved() -> None:
     moved = {"1.0": "hub 2.4 to 1.3, q 5 to 3", "1.1": "hub 2.4 to 1.3, q 5 to 4"}
     table = ladder(at(100, 50, 1, 1, 1, 1, 1), moved=moved)
     assert table["moved"].tolist()[:3] == ["q 3 to 4", "hub 1.3 to 2.4, q 4 to 5", ""]
-    of_steps = explaining._version_steps({"ladders": table})
-    assert [step.facts["moved"] for step in of_steps][:1] == ["q 3 to 4"]
 
 
 @pytest.mark.parametrize(("before", "after", "matters"), [(33.0, 16.0, True), (100.0, 99.0, False)])

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from beyond_ram.experiment import ConfigError, Job, Served, load
+from beyond_ram.experiment import Job, Served
 from beyond_ram.hub import Hub
 from beyond_ram.measure import served
 from beyond_ram.measure.cell import MeasuringError, Setting, measure
@@ -142,37 +142,6 @@ def test_endpoint_serves_and_logs_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-def test_other_hub_is_reached_through_a_relay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the relay has the Hub's token. The run has another, which is valid for this relay only."""
-    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
-        monkeypatch.setenv(name, "hf_secret")
-    monkeypatch.setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")
-    work = tmp_path / "work"
-    work.mkdir()
-    (tmp_path / "datasets/l/n").mkdir(parents=True)
-    with (
-        Hub(tmp_path) as other,
-        served.serving(LOCAL.model_copy(update={"endpoint": other.url}), tmp_path, work, sys.executable) as endpoint,
-    ):
-        variables = {**os.environ, **endpoint.environment}
-        assert "hf_secret" not in variables.values()
-        assert "HF_HUB_DISABLE_IMPLICIT_TOKEN" not in variables
-        assert variables["HF_ENDPOINT"] not in (other.url, "")
-        assert variables["HF_TOKEN"] == variables["HUGGING_FACE_HUB_TOKEN"]
-        address = f"{variables['HF_ENDPOINT']}/api/datasets/l/n"
-        with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(address, timeout=10)
-        authorized = urllib.request.Request(address, headers={"Authorization": f"Bearer {variables['HF_TOKEN']}"})
-        urllib.request.urlopen(authorized, timeout=10).read()
-        assert len(other.requests) == 1
-    assert [(request["endpoint"], request["status"]) for request in endpoint.requests()] == [
-        ("info", 401),
-        ("info", 200),
-    ]
-    assert variables["HF_TOKEN"] not in (work / "requests.jsonl").read_text()
-
-
-@pytest.mark.slow
 def test_endpoint_that_does_not_start_fails_the_run(tmp_path: Path) -> None:
     with (
         pytest.raises(served.ServingError, match="the endpoint did not start"),
@@ -236,22 +205,6 @@ def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) ->
     assert time.monotonic() - killed[0] < 10
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))
-
-
-@pytest.mark.parametrize(
-    ("matrix", "fault"),
-    [
-        ({"fault": ["drop-every-2"]}, "matrix.fault: a condition of the local endpoint"),
-        ({"page_size": [5]}, "matrix.page_size: a condition of the local endpoint"),
-        ({"mode": ["s3"]}, "s3 has a storage of its own"),
-    ],
-)
-def test_conditions_are_refused_for_another_hub(matrix: dict[str, list[object]], fault: str, root: Path) -> None:
-    axes = {"stack": ["current"], "repository": ["real"], **matrix}
-    experiment = {"workload": "stream", "endpoint": "https://huggingface.co", "matrix": axes}
-    repositories = {"real": {"source": "hub", "id": "stanfordnlp/imdb"}}
-    with pytest.raises(ConfigError, match=fault):
-        load({"corpora": {}, "repositories": repositories, "experiments": {"x": experiment}}, root=root)
 
 
 @pytest.mark.slow

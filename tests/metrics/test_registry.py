@@ -60,8 +60,6 @@ def test_time_to_first_batch_starts_with_opening_the_data() -> None:
     assert derive(record, streams, "streaming")["time_to_first_batch_s"] == 1.5
     assert derive(record, loads, "loaders")["time_to_first_batch_s"] == 2.25
     assert derive(record, loads, "loaders")["epoch_first_batch_s"] == 0.25
-    resumed = [*streams, {"event": "resumed"}]
-    assert derive(record, resumed, "streaming")["time_to_first_batch_s"] is None, "it was in the killed process"
 
 
 def test_rows_per_second_are_of_the_last_finished_epoch() -> None:

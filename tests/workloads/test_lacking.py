@@ -23,7 +23,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "stream": (("--manifest", MANIFEST), "datasets"),
     "tokenize": (("--corpus", "."), "datasets"),
     "soak": (
-        ("--corpus", ".", "--num-files=1", "--subject=transformers", "--between=nothing", "--epochs=1"),
+        ("--corpus", ".", "--num-files=1", "--subject=transformers", "--epochs=1"),
         "transformers",
     ),
 }

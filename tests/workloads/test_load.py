@@ -38,7 +38,6 @@ def runs(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     commands: dict[str, list[str]] = {
         "dask": ["--tokens-dir", str(dataset), "--loader", "dask_article"],
         "h5py": ["--tokens-dir", str(dataset), "--loader", "hdf5_article", "--workers", "1", "--start", "spawn"],
-        "pinned": ["--tokens-dir", str(dataset), "--loader", "threads", "--pin-memory", "yes"],
         "advised": ["--tokens-dir", str(dataset), "--loader", "memmap_batched", *shuffled],
         "no advice": ["--tokens-dir", str(dataset), "--loader", "hdf5_blocks", *shuffled],
         "apart": ["--loader", "mine", "--module", str(OWN_LOADER), "--data", str(dataset / "npy/ids.npy")],
@@ -98,13 +97,6 @@ def test_dataset_that_cannot_be_pickled_is_a_named_error(
     else:
         assert len(reasons) == 1
         assert "pickle" in reasons[0]
-
-
-def test_pinning_without_an_accelerator_is_not_applicable(runs: dict[str, tuple[int, Events]]) -> None:
-    names = [event["event"] for event in runs["pinned"][1]]
-    if "work" in names:
-        pytest.skip("this machine has an accelerator")
-    assert "not_applicable" in names
 
 
 def test_advice_is_followed_or_not_applicable(runs: dict[str, tuple[int, Events]]) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from .tokens import FAMILIES, INSIDE, ROWS, STACKS, WORKLOADS, generate, loaders_of, run, stack_of
+from beyond_ram.experiment import tokens
+
+from .tokens import FAMILIES, INSIDE, ROOT, ROWS, WORKLOADS, generate, run
 
 OF_THE_ARTICLE = ["memmap_article", "hdf5_article", "dask_article"]
 pytestmark = pytest.mark.slow
@@ -16,12 +18,8 @@ pytestmark = pytest.mark.slow
 
 def deliveries(dataset: Path, loaders: Iterable[str], *workers: int) -> dict[int, dict[str, Any]]:
     """Return what some loaders deliver, by number of workers."""
-    by_loader: dict[str, dict[str, Any]] = {}
-    for stack in STACKS:
-        if names := [name for name in loaders if stack_of(name) == stack]:
-            numbers = ",".join(map(str, workers))
-            output = run(stack, INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
-            by_loader |= json.loads(output.splitlines()[-1])
+    output = run("loaders", INSIDE, "deliver", WORKLOADS, dataset, ",".join(map(str, workers)), *loaders)
+    by_loader: dict[str, dict[str, Any]] = json.loads(output.splitlines()[-1])
     return {number: {name: by_workers[str(number)] for name, by_workers in by_loader.items()} for number in workers}
 
 
@@ -53,9 +51,9 @@ def check_complete(delivered: dict[str, Any]) -> None:
 
 @pytest.mark.release
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("stack", STACKS)
-def test_every_row_is_delivered_once_by_all_other_loaders(stack: str, tmp_path: Path) -> None:
-    names = [name for name in loaders_of(stack) if name not in (*OF_THE_ARTICLE, *FAMILIES)]
+def test_every_row_is_delivered_once_by_all_other_loaders(tmp_path: Path) -> None:
+    every = tokens.names_in(tokens.LOADERS, ROOT)
+    names = [name for name in every if name not in (*OF_THE_ARTICLE, *FAMILIES)]
     assert names
     for by_loader in deliveries(generate(tmp_path, names), names, 0, 2).values():
         for account in by_loader.values():

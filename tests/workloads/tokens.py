@@ -25,8 +25,6 @@ load.OFTEN_S = 0.0  # an event after each batch
 load.WARM_CPU_S /= 10
 events.run(load.main)
 """
-STACKS = ("loaders", "loaders-mds")
-"""The stacks that write formats. Tests of all their loaders are `end_to_end`."""
 ROWS = 1_003
 
 
@@ -64,20 +62,8 @@ def make_dataset(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> 
     written = folder / "spec.json"
     written.write_text(json.dumps(spec))
     run("loaders", WORKLOADS / "make_tokens.py", "--spec", written, "--out", folder)
-    for writer in STACKS:
-        names = [name for name in sorted(formats) if tokens.writer_stack(name, ROOT) == writer]
-        if names:
-            run(writer, INSIDE, "write", WORKLOADS, folder, *names)
+    run("loaders", INSIDE, "write", WORKLOADS, folder, *sorted(formats))
     return folder
-
-
-def stack_of(loader: str) -> str:
-    return tokens.writer_stack(tokens.format_of(loader, ROOT), ROOT)
-
-
-def loaders_of(stack: str) -> list[str]:
-    """Return the loaders whose format a stack writes."""
-    return [name for name in tokens.names_in(tokens.LOADERS, ROOT) if stack_of(name) == stack]
 
 
 def generate(folder: Path, loaders: Iterable[str]) -> Path:

@@ -1,8 +1,7 @@
-"""Findings from table `comparisons`: differences between two values of an axis, and stacks without a regression."""
+"""Findings about two values of an axis: what table `comparisons` confirms, and runs that end where others complete."""
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,15 +12,12 @@ from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...units import amount
 from ..frame import Cell, axes, describe, same_but_for, varied
-from ..results import LIKELY, Result
 from ..stack_differences import between
-from ..thresholds import threshold_of
 from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 # The figure of a difference between stacks, by workload.
 _FIGURES = {
     "tokenize": "growth_by_input",
-    "soak": "memory_by_epoch",
     "stream": "requests_by_workers",
     "load": "loading_cost",
     "script": "reported",
@@ -30,6 +26,7 @@ _FIGURES = {
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$")}
 _FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
+_NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high")
 
 
 @reads("comparisons")
@@ -55,7 +52,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             baseline=names[0],
             effects=_effects(confirmed, conditions),
             scope=scope,
-            advice=_advice(*names, confirmed, group, scope),
+            advice=_advice(*names, confirmed, scope),
             facts={
                 "axis": str(axis),
                 "compared": tuple(dict.fromkeys(group.loc[group["reason"] != "too few repeats", "metric"])),
@@ -63,8 +60,6 @@ def _differences(tables: Tables) -> Iterator[Finding]:
                 if axis == "stack"
                 else [],
                 "undecided": _undecided(group, conditions),
-                "likely": _likely(group),
-                "mixed": _mixed(group),
                 **_inputs_and_times(tables, first),
             },
             figure=_figure(str(axis), first),
@@ -81,18 +76,21 @@ def _figure(axis: str, line: Line) -> str:
 
 
 def _effects(confirmed: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
-    """One effect per metric: from the first cell, or from another cell if the metric is not confirmed in the first."""
+    """One effect per metric and result: from the first cell, or from another cell if it is not confirmed in the
+    first."""
     cell = confirmed.groupby(axes(confirmed), dropna=False).ngroup()
-    here = cell.eq(cell.iloc[0])
-    elsewhere = confirmed[~here & ~confirmed["metric"].isin(confirmed.loc[here, "metric"])].drop_duplicates("metric")
-    return tuple(_effect(line, conditions) for line in lines_of(pd.concat([confirmed[here], elsewhere])))
+    here_first = confirmed.assign(_elsewhere=cell.ne(cell.iloc[0])).sort_values("_elsewhere", kind="stable")
+    chosen = here_first.drop_duplicates(["metric", "result"]).drop(columns="_elsewhere")
+    return tuple(_effect(line, conditions) for line in lines_of(chosen))
 
 
 def _effect(line: Line, conditions: list[str]) -> Effect:
-    numbers = {name: float(line[name]) for name in ("baseline", "candidate", "ratio", "difference", "low", "high")}
-    where = tuple(describe(line, (axis for axis in conditions if axis != line["axis"])))
-    n, exact, experiment = int(line["n"]), bool(line["exact"]), str(line["experiment"])
-    return Effect(line["metric"], **numbers, n=n, exact=exact, conditions=where, experiment=experiment)
+    baseline, candidate, ratio, difference, low, high = (float(line[name]) for name in _NUMBERS)
+    return Effect(
+        line["metric"], baseline, candidate, ratio, difference, low, high, int(line["n"]), bool(line["exact"]),
+        str(line["result"]), tuple(describe(line, (axis for axis in conditions if axis != line["axis"]))),
+        str(line["experiment"]),
+    )  # fmt: skip
 
 
 def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
@@ -104,15 +102,6 @@ def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
-    """Undecided comparisons that are likely better or worse, by side."""
-    conditions = varied(group)
-    return {
-        side: [_effect(line, conditions) for line in lines_of(group[group["reason"] == reason])]
-        for side, reason in LIKELY.items()
-    }
-
-
 def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
     """Undecided metrics whose interval is known: one effect per metric, from the cell with the widest interval.
 
@@ -121,18 +110,6 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
     lines = group[group["result"].eq("undecided") & group["low"].notna() & group["metric"].ne(FAILED)]
     widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
-
-
-def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
-    """Metrics that are better in one cell and worse in another, confirmed or likely. The first effect by metric and
-    result."""
-    ways = group["result"].where(group["result"].isin(_CONFIRMED), group["reason"])
-    pointing = group.assign(_way=ways)[ways.isin([*_CONFIRMED, *LIKELY.values()])]
-    sides = pointing["_way"].str.removeprefix("likely ").groupby(pointing["metric"]).nunique()
-    mixed = pointing[pointing["metric"].isin(sides[sides > 1].index)]
-    conditions = [axis for axis in varied(mixed) if axis != "experiment"]
-    first = mixed.drop_duplicates(["metric", "_way"])
-    return {(line["metric"], line["_way"]): _effect(line, conditions) for line in lines_of(first)}
 
 
 def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
@@ -155,23 +132,15 @@ def _metrics(lines: pd.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines["metric"]))
 
 
-def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFrame, scope: Scope) -> Advised | None:
-    """The side to use, if all confirmed results favour it and no likely result is against it. Else both sides."""
-    if confirmed["reason"].ne("").any():  # the sides did not do the same work
+def _advice(before: str, after: str, confirmed: pd.DataFrame, scope: Scope) -> Advised | None:
+    """The better side, or the candidate with what speaks for it and against it. None if the sides did not do the same
+    work."""
+    if confirmed["reason"].ne("").any():
         return None
-    by_result = dict(iter(confirmed.groupby("result")))
-    if len(by_result) == 2:
-        better, worse = (_metrics(by_result[result]) for result in _CONFIRMED)
-        return Advised("measure", (after,), before, scope.conditions, better, worse)
-    result = str(next(iter(by_result)))
-    other: Result = "worse" if result == "better" else "better"
-    pointing = tuple(dict.fromkeys(effect.metric for effect in _likely(group)[other]))
-    choice, instead = (after, before) if result == "better" else (before, after)
-    if pointing:
-        return Advised(
-            "measure", (choice,), instead, scope.conditions, better=_metrics(confirmed), unconfirmed=pointing
-        )
-    return Advised("use", (choice,), instead, scope.conditions, better=_metrics(confirmed))
+    better, worse = (_metrics(confirmed[confirmed["result"] == result]) for result in _CONFIRMED)
+    if better:
+        return Advised((after,), before, scope.conditions, better, worse)
+    return Advised((before,), after, scope.conditions, worse)
 
 
 def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
@@ -179,43 +148,6 @@ def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
     unit = METRICS[line["metric"]].unit
     values = (float(line["baseline"]), float(line["candidate"]))
     return tuple(Bar(name, value, amount(value, unit)) for name, value in zip(names, values, strict=True))
-
-
-@reads("comparisons")
-def _no_regression(tables: Tables) -> Iterator[Finding]:
-    """Two stacks without a confirmed regression: number of comparisons, and what they could have detected."""
-    table = tables["comparisons"]
-    pairs = table[table["axis"] == "stack"]
-    for (before, after), group in pairs.groupby(["before", "after"], sort=False):
-        if group["result"].eq("worse").any():
-            continue
-        first = lines_of(group.head(1))[0]
-        yield Finding(
-            kind="no regression",
-            subject=str(after),
-            baseline=str(before),
-            effects=tuple(_likely(group)["worse"]),
-            scope=Scope(str(first["experiment"]), compared=len(group)),
-            facts={
-                "results": {str(result): int(count) for result, count in group["result"].value_counts().items()},
-                "decidable": bool(group["reason"].ne("too few repeats").any()),
-                "n": (int(group["n"].min()), int(group["n"].max())),
-                "same": Counter(map(_why_same, lines_of(group[group["result"] == "same"]))),
-                "undecided": _undecided(group, varied(group)),
-                "packages": between(tables.get("stack_differences"), str(before), str(after)),
-            },
-            figure=_FIGURES.get(first["workload"], ""),
-            strength=0.0,
-            seen=tuple(lines_of(group.drop_duplicates(axes(group)))),
-        )
-
-
-def _why_same(line: Line) -> str:
-    """`exact` for equal counts, `small` if both sides are below the threshold, `within` if the interval is."""
-    if line["exact"]:
-        return "exact"
-    least = threshold_of(line["metric"]).least
-    return "small" if least and max(line["baseline"], line["candidate"]) <= least else "within"
 
 
 def _value_in_words(axis: object, value: object) -> str:
@@ -253,10 +185,9 @@ def _outcomes(tables: Tables) -> Iterator[Finding]:
                     baseline=_value_in_words(axis, completed[axis].iloc[0]),
                     scope=Scope(str(experiment), tuple(describe(settings, settings)), failed=len(ended)),
                     facts={"outcome": str(ended["outcome"].iloc[0]), "ended": len(ended), "completed": len(completed)},
-                    strength=tries(len(ended), len(ended)),
+                    strength=tries(len(ended)),
                     figure="loading_limit" if axis != "stack" and "loader" in runs else "",
                     seen=tuple(lines_of(pd.concat([ended, completed]))),
-                    cause=("outcomes", str(experiment), axis),
                 )
 
 
@@ -269,4 +200,4 @@ def _ended_beside_completed(runs: pd.DataFrame, axis: str) -> Iterator[tuple[pd.
             yield ended[0], completed[0], cell
 
 
-SOURCES: tuple[Source, ...] = (_differences, _no_regression, _outcomes)
+SOURCES: tuple[Source, ...] = (_differences, _outcomes)

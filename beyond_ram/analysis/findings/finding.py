@@ -2,8 +2,8 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
-Kind = Literal[
-    "difference", "no regression", "growth", "growth difference", "regrowth", "version step",
-    "rows", "gives up", "faults", "listing", "outcomes",
-]  # fmt: skip
+Kind = Literal["difference", "outcomes", "regrowth", "rows"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +34,11 @@ class Effect:
     high: float = math.nan
     n: int = 0
     exact: bool = False
+    result: str = ""
+    """Of the comparison."""
     conditions: tuple[str, ...] = ()
     """The cell in words, on the axes that vary."""
     experiment: str = ""
-
-    def turned(self) -> "Effect":
-        """The effect of the baseline compared with the candidate, without its interval."""
-        return replace(
-            self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, difference=-self.difference,
-            low=math.nan, high=math.nan,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,8 +59,7 @@ class Scope:
 class Advised:
     """A recommendation."""
 
-    do: Literal["use", "measure"]
-    choose: tuple[str, ...] = ()
+    choose: tuple[str, ...]
     instead_of: str = ""
     conditions: tuple[str, ...] = ()
     """Settings in which it applies; empty for all."""
@@ -76,8 +67,6 @@ class Advised:
     """Metrics that speak for the choice."""
     worse: tuple[str, ...] = ()
     """Metrics that speak against it."""
-    unconfirmed: tuple[str, ...] = ()
-    """Metrics that point the other way without being confirmed."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +101,6 @@ class Finding:
     bars: tuple[Bar, ...] = ()
     seen: tuple[Line, ...] = ()
     """The table lines that it is based on."""
-    cause: tuple[str, ...] = ()
-    """Findings with the same cause are merged. If empty, the finding is never merged."""
-    more: tuple["Finding", ...] = ()
-    """Weaker findings of the same cause."""
 
     @functools.cached_property
     def words(self) -> "sentences.Text":
@@ -150,25 +135,6 @@ class Finding:
         return 0 < self.strength < 1 + SHARE
 
 
-def one_per_cause(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, strongest first. Findings of one cause are merged into the strongest. Conflicting advice is
-    dropped."""
-    by_cause: dict[object, list[Finding]] = {}
-    for place, finding in enumerate(sorted(findings, key=lambda finding: -finding.strength)):
-        by_cause.setdefault(finding.cause or place, []).append(finding)
-    return [_merged(same) for same in by_cause.values()]
-
-
-def _merged(same: Sequence[Finding]) -> Finding:
-    first, *others = same
-    return replace(
-        first,
-        advice=first.advice if all(finding.advice in (None, first.advice) for finding in others) else None,
-        seen=tuple(line for finding in same for line in finding.seen),
-        more=tuple(others),
-    )
-
-
 Source = Callable[[Tables], Iterator[Finding]]
 
 
@@ -199,9 +165,9 @@ def failed(line: Mapping[str, Any]) -> int:
     return 0 if pd.isna(count) else int(count)
 
 
-def tries(failed: int, runs: int) -> float:
-    """The strength of a failure: the expected number of tries until a run succeeds.
+def tries(failed: int) -> float:
+    """The strength of so many failed runs and no other: the expected number of tries until a run succeeds.
 
     Computed from the mean of Jeffreys' posterior of the failing share: 4 after one failed run, 8 after three.
     """
-    return (runs + 1) / (runs - failed + 0.5) if failed else 1.0
+    return 2.0 * (failed + 1)

@@ -3,14 +3,11 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
-from ..decide import LIKELY_SHARE
-from ..growth import in_words, text_read
 from ..thresholds import ABSURD, SHARE
 from .finding import Advised, Effect, Finding, Kind, Scope
 
@@ -34,12 +31,6 @@ def of(finding: Finding) -> Text:
 
 def _plural(count: float, noun: str) -> str:
     return f"{count:,.0f} {noun}{'' if count == 1 else 's'}"
-
-
-def _range(pair: Sequence[float], form: str = ",.0f", scale: float = 1) -> str:
-    """Both ends of a range, or one number if the texts are equal."""
-    ends = [format(end / scale, form) for end in pair]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 def _label(metric: str) -> str:
@@ -103,14 +94,23 @@ def _certainty(effect: Effect, sides: str = "") -> str:
     return f"{middle} ({interval}n = {effect.n})"
 
 
-def _both_sides(effect: Effect, *, names: Sequence[str] = ("", ""), where: bool = True) -> str:
-    """A metric on both sides with its certainty, as a sentence."""
+def _both_sides(effect: Effect, *, names: Sequence[str] = ("", ""), setting: Iterable[str] = ()) -> str:
+    """A metric on both sides with its certainty, as a sentence, then its setting."""
     unit = METRICS[effect.metric].unit
     before, after = (f" ({name})" if name else "" for name in names)
     verb = "fell" if effect.candidate < effect.baseline else "rose"
     sides = f"from {digits(effect.baseline, unit)}{before} to {amount(effect.candidate, unit)}{after}"
-    conditions = f" Setting: {', '.join(effect.conditions)}." if where and effect.conditions else ""
-    return f"{METRICS[effect.metric].label} {verb} {sides}: {_certainty(effect)}.{conditions}"
+    return f"{METRICS[effect.metric].label} {verb} {sides}: {_certainty(effect)}.{_setting(setting)}"
+
+
+def _setting(conditions: Iterable[str]) -> str:
+    words = ", ".join(conditions)
+    return f" Setting: {words}." if words else ""
+
+
+def _elsewhere(effect: Effect, experiment: str) -> list[str]:
+    """The setting of an effect that is not from the first cell of its finding."""
+    return [*([f"experiment {effect.experiment}"] if effect.experiment != experiment else []), *effect.conditions]
 
 
 def _packages(finding: Finding) -> str:
@@ -129,8 +129,8 @@ def _limited_to(scope: Scope) -> str:
     return ", ".join(scope.conditions)
 
 
-def _conditions(scope: Scope) -> str:
-    return f" ({', '.join(scope.conditions)})" if scope.conditions else ""
+def _conditions(conditions: Sequence[str]) -> str:
+    return f" ({', '.join(conditions)})" if conditions else ""
 
 
 Sentences = Sequence[str]
@@ -141,27 +141,28 @@ def _difference(finding: Finding) -> Sentences:
     first, *_ = finding.effects
     scope, facts = finding.scope, finding.facts
     ordered = facts["axis"] == "stack"
-    here = [effect for effect in finding.effects if effect.conditions == first.conditions]
-    others = [effect for effect in finding.effects if effect.conditions != first.conditions]
+    cell = first.experiment, first.conditions
+    here = [effect for effect in finding.effects if (effect.experiment, effect.conditions) == cell]
+    others = [effect for effect in finding.effects if effect not in here]
     settings = "setting" if scope.compared == 1 else "settings"
     title = _change(first, finding.baseline, finding.subject, ordered=ordered)
     limited = _limited_to(scope) if scope.conditions else ""
     names = finding.baseline, finding.subject
     return (
         title + (limited and (f", {limited}" if title.endswith(")") else f" ({limited})")),
-        _both_sides(first, names=names, where=False)
+        _both_sides(first, names=names)
         if _is_rate(first) and not ordered
         else ""
         if first.metric == FAILED
         else f"{_certainty(first, f'{finding.subject} to {finding.baseline}')}.",
-        *(_both_sides(effect, where=False) for effect in here[1:]),
-        f"Setting: {', '.join(first.conditions)}." if first.conditions else "",
+        *map(_both_sides, here[1:]),
+        _setting(first.conditions).strip(),
         f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
-        *map(_both_sides, others),
+        *(_both_sides(effect, setting=_elsewhere(effect, first.experiment)) for effect in others),
         _undecided_with_intervals(finding),
         f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
-        f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
+        f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and not finding.advice.worse else "",
         _packages(finding),
     )
 
@@ -169,44 +170,6 @@ def _difference(finding: Finding) -> Sentences:
 def _undecided_with_intervals(finding: Finding) -> str:
     undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in finding.facts["undecided"]]
     return f"Undecided: {'; '.join(undecided)}." if undecided else ""
-
-
-def _no_regression(finding: Finding) -> Sentences:
-    facts = finding.facts
-    results = ", ".join(f"{count} {result}" for result, count in facts["results"].items())
-    unconfirmed = {effect.metric: _by(effect) for effect in reversed(finding.effects)}
-    if facts["decidable"]:
-        title = f"{finding.baseline} to {finding.subject}: {results}"
-        likely = ", ".join(f"{_label(metric)} ({by})" for metric, by in unconfirmed.items())
-        title += f"; likely worse: {likely}" if likely else ""
-    else:
-        title = f"{finding.baseline} and {finding.subject}: too few repeats to decide"
-    least, most = facts["n"]
-    n = f"n = {least}" if least == most else f"n = {least} to {most}"
-    return (
-        title,
-        f"{_plural(finding.scope.compared, 'comparison')}, {n}.",
-        _same(facts["same"]),
-        _undecided_with_intervals(finding),
-        f"Likely worse, over {LIKELY_SHARE:.0%} with the same sign in every pair, but not confirmed:"
-        if unconfirmed
-        else "",
-        *map(_both_sides, finding.effects),
-        _packages(finding),
-    )
-
-
-_SAME = {
-    "exact": "equal counts in every repeat",
-    "small": "both sides below the threshold",
-    "within": "an interval within the threshold",
-}
-
-
-def _same(counts: Mapping[str, int]) -> str:
-    """Why comparisons have the result `same`: a count for each reason."""
-    reasons = [f"{count} by {_SAME[reason]}" for reason, count in counts.items() if count]
-    return f"Same: {', '.join(reasons)}." if reasons else ""
 
 
 def detectable(ratios: Sequence[float]) -> str:
@@ -228,36 +191,6 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.2g} times" if ratio < ABSURD else f"over {ABSURD} times"
 
 
-def _growth_difference(finding: Finding) -> Sentences:
-    (effect,) = finding.effects
-    other, line = finding.facts["lines"]
-    more = "less" if effect.difference < 0 else "more"
-    cause = f"; with {finding.facts['worse']}, {finding.facts['cause']}" if finding.facts["cause"] else ""
-    return (
-        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} anonymous memory per MB of text than "
-        f"{finding.baseline}, {text_read(line)}{cause}",
-        f"{_capital(', '.join(finding.scope.conditions))}: {effect.difference:+,.3g} MB per MB of text "
-        f"(95 % {effect.low:+,.3g} to {effect.high:+,.3g}), paired by document over all readings of the runs.",
-        f"{finding.baseline} {in_words(other)}; {finding.subject} {in_words(line)}.",
-        _beyond(line),
-    )
-
-
-def _growth(finding: Finding) -> Sentences:
-    line, cause = finding.facts["line"], finding.facts["cause"]
-    return (
-        f"{finding.subject}: anonymous memory {in_words(line, short=True)}{'; ' if cause else ''}{cause}",
-        f"{_capital(', '.join(finding.scope.conditions))}: anonymous memory, imports included, {in_words(line)}.",
-        _beyond(line),
-    )
-
-
-def _beyond(line: Mapping[str, Any]) -> str:
-    """A note if a gigabyte is beyond the measured input."""
-    times = line["gb_over_largest"]
-    return f"A gigabyte would be {times:,.0f} times the largest input and was not measured." if times > 1 else ""
-
-
 def _regrowth(finding: Finding) -> Sentences:
     line = finding.facts["line"]
     slope, low, high = (line[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
@@ -265,20 +198,6 @@ def _regrowth(finding: Finding) -> Sentences:
         f"Memory grows with every epoch: {', '.join([finding.subject, *finding.scope.conditions])}",
         f"{slope:,.2f} MB per epoch over the later half of {line['epochs_read']:.0f} epochs (95 % {low:,.2f} to "
         f"{high:,.2f}, n = {line['n']:.0f} runs); each epoch reads the same {line['epoch_input_bytes'] / MB:,.0f} MB.",
-    )
-
-
-def _version_step(finding: Finding) -> Sentences:
-    (effect,), facts = finding.effects, finding.facts
-    release = f"{facts['package']} {finding.baseline}"
-    to = finding.subject.removeprefix(f"{facts['package']} ")
-    varied = f"{facts['package']} and what it needs ({facts['moved']}) differ" if facts["moved"] else ""
-    varied = varied or f"Only {facts['package']} differs"
-    neighbours = "neighbouring releases" if facts["neighbours"] else "releases"
-    return (
-        _change(effect, release, to, ordered=True),
-        f"{varied} between these two {neighbours} in stack {facts['stack']}{_conditions(finding.scope)}: "
-        f"{_certainty(effect)}.",
     )
 
 
@@ -305,73 +224,27 @@ def _outcomes(finding: Finding) -> Sentences:
     )
 
 
-def _gives_up(finding: Finding) -> Sentences:
-    failed = f"{finding.scope.failed} of {_plural(finding.facts['runs'], 'run')}"
-    return (
-        f"{finding.subject} gives up with {finding.scope.conditions[0]} in {failed}",
-        f"Streaming repository {finding.facts['repository']} ends with {finding.facts['reason']}.",
-    )
-
-
-def _faults(finding: Finding) -> Sentences:
-    facts = finding.facts
-    broken = "; ".join(
-        f"{fault}: {failed} of {_plural(runs, 'run')}, {reason}" for fault, failed, runs, reason in facts["broken"]
-    )
-    passed = ", ".join(f"{fault} (n = {n})" for fault, n in facts["passed"]) or "none"
-    kinds = len({fault for fault, *_ in facts["broken"]})
-    return (
-        f"{finding.subject} gives up under {kinds} of {facts['kinds']} kinds of faults",
-        "The endpoint injects each fault once and answers when the request is repeated.",
-        f"Failed: {broken}. Passed: {passed}.",
-    )
-
-
-def _listing(finding: Finding) -> Sentences:
-    facts = finding.facts
-    requests = f"{_range(facts['requests'])} {'request' if facts['requests'][1] == 1 else 'requests'}"
-    of_several = f"; largest of {facts['cells']} cells" if facts["cells"] > 1 else ""
-    return (
-        f"{finding.subject}: {finding.scope.conditions[0]} make {requests} for the list of files",
-        f"Repository {facts['repository']}: {facts['metadata']:,.10g} requests besides reads of data"
-        f"{' (median)' if facts['n'] > 1 else ''}, of which workers make {_range(facts['requests'])} to list the "
-        f"files: at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}{of_several}).",
-    )
-
-
 _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
     "difference": _difference,
-    "no regression": _no_regression,
-    "growth": _growth,
-    "growth difference": _growth_difference,
     "regrowth": _regrowth,
-    "version step": _version_step,
     "rows": _rows,
     "outcomes": _outcomes,
-    "gives up": _gives_up,
-    "faults": _faults,
-    "listing": _listing,
 }
 # Kinds whose sentences already give the number of failed runs.
-_COUNT_FAILURES = ("difference", "outcomes", "gives up", "faults")
+_COUNT_FAILURES = ("difference", "outcomes")
 
 
 def _advice(finding: Finding) -> str:
     advice = finding.advice
     if advice is None:
         return ""
-    return {"use": _use, "measure": _measure}[advice.do](finding, advice)
-
-
-def _use(finding: Finding, advice: Advised) -> str:
     choice = " or ".join(advice.choose)
-    instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     if finding.kind == "rows":
         return f"Use a loader that delivered every row once there: {', '.join(advice.choose)}."
-    if finding.kind == "version step":
-        return f"Use {choice}{instead}, if {_labels(advice.better)} matters."
-    if finding.kind == "growth difference":
-        return f"Use {choice}{instead}, if growth with the text matters."
+    if advice.worse:
+        better, worse = (_with_settings(finding, result) for result in ("better", "worse"))
+        return f"Trade-off: {choice}, compared with {advice.instead_of}, is better in {better} and worse in {worse}."
+    instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     where = "U"
     if advice.conditions:
         limited = _limited_to(Scope(finding.experiment, advice.conditions))
@@ -379,6 +252,16 @@ def _use(finding: Finding, advice: Advised) -> str:
     reason = f": better in {_labels(advice.better)}" if advice.better else ""
     sentences = [f"{where}se {choice}{instead}{reason}.", _undecided(finding), _longer(finding, advice)]
     return " ".join(filter(None, [*sentences, _measured_where(finding)]))
+
+
+def _with_settings(finding: Finding, result: str) -> str:
+    """The metrics with this result, each with its setting if they are of several."""
+    effects = [effect for effect in finding.effects if effect.result == result]
+    one = len({(effect.experiment, effect.conditions) for effect in finding.effects}) == 1
+    settings = [() if one else _elsewhere(effect, finding.experiment) for effect in effects]
+    return ", ".join(
+        f"{_label(effect.metric)}{_conditions(setting)}" for effect, setting in zip(effects, settings, strict=True)
+    )
 
 
 def _undecided(finding: Finding) -> str:
@@ -408,47 +291,3 @@ def _measured_where(finding: Finding) -> str:
     if axis == "batch_size" and "rows" in facts:
         return f"Measured on an input of {_plural(facts['rows'], 'document')}."
     return ""
-
-
-def _measure(finding: Finding, advice: Advised) -> str:
-    where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
-    sides = f"{advice.choose[0]}, compared with {advice.instead_of}{where},"
-    forward = advice.choose[0] == finding.subject
-    # Results are about the candidate, but the choice may be the baseline.
-    better, worse = ("better", "worse") if forward else ("worse", "better")
-    likely = {effect.metric: effect for effect in reversed(finding.facts["likely"][worse])}
-    confirmed = {effect.metric: effect for effect in reversed(finding.effects)}
-    mixed = finding.facts["mixed"]
-
-    def listed(metrics: Iterable[str], effects: Mapping[str, Effect], way: str) -> str:
-        """The metrics with their change. Metrics that go both ways are listed with their cell."""
-        words = []
-        for metric in metrics:
-            effect = mixed.get((metric, way)) or effects.get(metric)
-            by = _by(effect if forward else effect.turned()) if effect else ""
-            cell = _elsewhere(effect, finding, whole=(metric, way) in mixed) if effect else ()
-            words.append(f"{_label(metric)} ({', '.join([by, *cell])})" if by else _label(metric))
-        return ", ".join(words)
-
-    against = f"worse in {listed(advice.worse, confirmed, worse)}" if advice.worse else ""
-    if advice.unconfirmed:
-        against = f"likely worse (not confirmed) in {listed(advice.unconfirmed, likely, f'likely {worse}')}"
-    return f"Trade-off: {sides} is better in {listed(advice.better, confirmed, better)} and {against}."
-
-
-def _elsewhere(effect: Effect, finding: Finding, *, whole: bool) -> Sequence[str]:
-    """The conditions of an effect that the finding does not share. With `whole`, all of its conditions."""
-    if whole:
-        return effect.conditions
-    if effect.experiment != finding.scope.experiment:
-        return (f"experiment {effect.experiment}",)
-    return tuple(name for name in effect.conditions if name not in finding.effects[0].conditions)
-
-
-def _by(effect: Effect) -> str:
-    """The size of a change: for a rate the change of speed, else in percent, as a factor, or in its unit."""
-    if math.isnan(effect.ratio):
-        return amount(effect.difference, METRICS[effect.metric].unit, signed=True)
-    if _is_rate(effect):
-        return factor(effect.ratio)
-    return f"{effect.ratio:,.3g} times" if effect.ratio >= 2 else f"{effect.ratio - 1:+.0%}"

@@ -84,8 +84,6 @@ class Axis:
         """A value in figures and sentences: `8 workers`, `latency 50 ms`, `redirect yes`."""
         if self.nothing is not None and value in (0, "none"):
             return self.nothing
-        if value == "nothing":
-            return f"{value} {self.label}"
         if isinstance(value, str):
             return value if self.alone else f"{self.label} {value}"
         one = value == 1 and len(self.unit) > _SYMBOL and self.unit.endswith("s") and "/" not in self.unit

@@ -34,7 +34,6 @@ class LoadMatrix(Matrix):
         ["warm"], description="Whether the page cache has nothing (`cold`) or all of the data (`warm`) at the start."
     )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows per batch.")
-    pin_memory: Values[Literal["no", "yes"]] = Field(["no"], description="`pin_memory` of the DataLoader.")
     advice: Annotated[
         Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("loading_limit", "none")
     ] = Field(["none"], description="`random`: MADV_RANDOM, for loaders that map a file.")

@@ -15,17 +15,13 @@ class SoakMatrix(Matrix):
         description="Number of files, from the beginning of the corpus."
     )
     subject: Annotated[
-        Values[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]],
+        Values[Literal["tokenizers", "tokenizers-fast", "transformers"]],
         Axis(alone=True),
-        Compared("memory_by_epoch", "transformers"),
+        Compared("", "transformers"),
     ] = Field(
         description="The work: `tokenizers`; the same without offsets (`encode_batch_fast`, or `ids_array` if the "
-        "release has it); a tokenizer of `transformers`; or reading a dataset."
+        "release has it); or a tokenizer of `transformers`."
     )
-    between: Annotated[
-        Values[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],
-        Axis(label="after each epoch"),
-    ] = Field(["nothing"], description="Action after every epoch.")
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([5], description="Repetitions of the work in one process.")
 
 

@@ -7,7 +7,6 @@ from pydantic import Field, StringConstraints, model_validator
 from ..corpora import PositiveInt
 from ..job import Job, Served
 from ..paths import Cell, Point
-from ..places import HubAddress, TrackedPath
 from .base import (
     Axis,
     Compared,
@@ -30,11 +29,10 @@ class StreamMatrix(Matrix):
     """The axes of the workload `stream`."""
 
     repository: Annotated[Names, Axis("input", alone=True)] = Field(description="Repositories, by name.")
-    mode: Annotated[Values[Literal["stream", "download", "s3", "custom", "resume"]], Axis(alone=True)] = Field(
+    mode: Annotated[Values[Literal["stream", "download", "s3"]], Axis(alone=True)] = Field(
         ["stream"],
         description="`stream`: `load_dataset(streaming=True)`; `download`: downloaded into the cache, then read; "
-        "`s3`: streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, "
-        "then resumed from its `state_dict`.",
+        "`s3`: streamed from S3-compatible storage.",
     )
     workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
         [0], description="Workers of the DataLoader; 0: the main process reads."
@@ -84,11 +82,9 @@ class StreamMatrix(Matrix):
     def normalise(self, point: dict[str, Any]) -> Point:
         if not point["workers"]:
             point["prefetch_factor"] = 0
-        if not point["shuffle_buffer"] or point["mode"] in ("download", "custom"):
+        if not point["shuffle_buffer"] or point["mode"] == "download":
             point["input_shards"] = 0
-        if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
-            return ()  # the state of several workers is not part of the dataset's state
-        if point["mode"] in ("s3", "custom") and point["buffering"] != "default":
+        if point["mode"] == "s3" and point["buffering"] != "default":
             return ()
         if point["mode"] == "download":
             point["buffering"] = "default"
@@ -107,40 +103,19 @@ class StreamExperiment(Experiment):
     timeout_s: PositiveInt | None = Field(
         600, description="Seconds after which a run is stopped and recorded as timed out."
     )
-    module: TrackedPath | None = Field(
-        None,
-        description="For mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
-        "returns an iterable for a DataLoader.",
-    )
-    endpoint: HubAddress | None = Field(
-        None,
-        description="A Hub of your choice, such as `https://huggingface.co`, reached through a local relay that "
-        "counts the requests; default: a local endpoint per run that serves a generated repository.",
-    )
     matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
 
     def job(self, cell: Cell, places: Places) -> Job:
         job = super().job(cell, places)
-        module = ["--module", str(self.module)] if cell["mode"] == "custom" else []
         served = Served(
             repository=places.of("repositories", cell["repository"]),
             conditions={axis: value for axis, value in cell.axes if self.axes()[axis].role == "endpoint"},
             storage="s3" if cell["mode"] == "s3" else "hub",
-            endpoint=self.endpoint,
         )
-        return job.but(arguments=[*job.arguments, *module], served=served)
+        return job.but(served=served)
 
     @model_validator(mode="after")
-    def _keys_and_axes_go_together(self) -> "StreamExperiment":
+    def _has_no_limit(self) -> "StreamExperiment":
         if self.find_limit:
             raise ValueError("find_limit: not with a served workload")
-        for axis in ("page_size", "redirect", "fault", "xet") if self.endpoint else ():
-            if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
-                raise ValueError(
-                    f"matrix.{axis}: a condition of the local endpoint, not of the one named in `endpoint`"
-                )
-        if self.endpoint and "s3" in self.matrix.mode:
-            raise ValueError("matrix.mode: s3 has a storage of its own, and `endpoint` is a Hub")
-        if ("custom" in self.matrix.mode) != (self.module is not None):
-            raise ValueError("mode `custom` and the key `module` go together")
         return self

@@ -13,11 +13,10 @@ class TokenizeMatrix(Matrix):
     """The axes of the workload `tokenize`."""
 
     corpus: Corpora
-    mode: Annotated[Values[Literal["basic", "shard", "flat", "engine"]], Axis(alone=True)] = Field(
+    mode: Annotated[Values[Literal["basic", "shard", "engine"]], Axis(alone=True)] = Field(
         ["basic"],
-        description="`basic`: one map; `shard`: N shards, mapped one after the other, then concatenated; `flat`: "
-        "document by document without `datasets`, in pieces if tokenizers cannot return arrays of ids; `engine`: "
-        "`beyond-ram tokenize` ([tokenize.md](tokenize.md)) with the stack's encoder.",
+        description="`basic`: one map; `shard`: N shards, mapped one after the other, then concatenated; "
+        "`engine`: `beyond-ram tokenize` ([tokenize.md](tokenize.md)) with the stack's encoder.",
     )
     shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Number of shards in mode `shard`.")
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
@@ -52,7 +51,7 @@ class TokenizeMatrix(Matrix):
         description="Hard memory limit in MB; 0: none. The same command is started again until it completes, "
         "from the shards in the cache that the runs before it finished.",
     )
-    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("what_helps", "none")] = Field(
+    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("", "none")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
 
@@ -83,14 +82,10 @@ class TokenizeMatrix(Matrix):
             if stopped:
                 return ()
             point["shards"] = 1
-        if mode not in ("basic", "shard"):  # other modes have their own readers and writers
+        if mode == "engine":  # it has its own reader and writer
             if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
                 return ()
-            point["writer_batch_size"] = 1
-        if mode in ("flat", "engine"):
-            point["batch_size"] = 1
-        if mode == "flat":  # it processes a document at a time, in one process
-            point["num_proc"] = 0
+            point |= {"batch_size": 1, "writer_batch_size": 1}
         if not stopped:
             point["stop_after"] = 0
         return super().normalise(point)

@@ -42,7 +42,6 @@ class How:
     workers: int = 0
     start: str = "fork"
     batch_size: int = 256
-    pin_memory: bool = False
     advice: str = "none"
     option: dict = field(default_factory=dict)
     """The set ones of the loader's OPTIONS, each a number."""
@@ -62,7 +61,7 @@ class How:
 
     def options(self):
         """The options of every DataLoader."""
-        chosen = {"num_workers": self.workers, "pin_memory": self.pin_memory}
+        chosen = {"num_workers": self.workers}
         if self.workers:
             self.started = Started(self.workers)
             chosen |= {"multiprocessing_context": self.start, "persistent_workers": True}

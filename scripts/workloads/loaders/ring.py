@@ -71,7 +71,6 @@ def make(folder, how, ring=Ring):
     dataset = ring(folder, how)
     how.opened.append(dataset)
     options = how.options() | ({"prefetch_factor": PREFETCH} if how.workers else {})
-    options["pin_memory"] = False  # views cannot be pinned: pin the slots
     sampler = Batches(dataset.count, how, dataset.message_rows)
     loader = DataLoader(dataset, batch_size=None, sampler=sampler, collate_fn=as_it_is, **options)
     return Views(dataset, loader, how.batch_size)

@@ -74,4 +74,4 @@ class Threads(IterableDataset):
 
 def make(folder, how):
     dataset = Threads(folder, how)
-    return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors), pin_memory=how.pin_memory)
+    return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors))

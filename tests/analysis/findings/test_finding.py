@@ -1,37 +1,10 @@
-"""Findings of one cause are merged, and undecided results are counted."""
+"""Undecided results are counted."""
 
 import re
-from typing import Any
 
 import pandas as pd
 
-from beyond_ram.analysis.findings import Finding, undecided
-from beyond_ram.analysis.findings.finding import Advised, Scope, one_per_cause
-
-
-def finding(subject: str, strength: float, **more: Any) -> Finding:
-    return Finding(kind="faults", subject=subject, scope=Scope("e"), strength=strength, **more)
-
-
-def test_strongest_finding_of_a_cause_leads_the_others() -> None:
-    advice = Advised("use", ("x",))
-    merged = one_per_cause(
-        [
-            finding("weak", 2.0, cause=("a",), advice=advice, seen=({"stack": "x"},)),
-            finding("alone", 3.0),
-            finding("strong", 4.0, cause=("a",), advice=advice, seen=({"stack": "y"},)),
-            finding("alone too", 1.0),
-        ]
-    )
-    assert [one.subject for one in merged] == ["strong", "alone", "alone too"]
-    assert [one.subject for one in merged[0].more] == ["weak"]
-    assert [line["stack"] for line in merged[0].seen] == ["y", "x"]
-    assert merged[0].advice == advice
-
-
-def test_conflicting_advice_of_one_cause_is_dropped() -> None:
-    merged = one_per_cause([finding(n, 2.0, cause=("a",), advice=Advised("use", (n,))) for n in ("x", "y")])
-    assert [one.advice for one in merged] == [None]
+from beyond_ram.analysis.findings import undecided
 
 
 def test_undecided_results_are_counted() -> None:

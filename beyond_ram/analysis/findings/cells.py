@@ -1,12 +1,33 @@
-"""Findings on loading for training: lost rows."""
+"""Findings about single cells: memory that grows with every epoch, and loaders that lose rows."""
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
 
-from ..decide import AT_LEAST
+from ..decide import AT_LEAST, strength
+from ..frame import describe
 from ..loaders import EVERY_ROW_ONCE, by_way
-from .finding import Advised, Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
+from ..thresholds import EPOCH_BYTES
+from .finding import Advised, Bar, Finding, Line, Scope, Source, Tables, failed, lines_of, reads, tries
+
+
+@reads("regrowth")
+def _regrowth(tables: Tables) -> Iterator[Finding]:
+    """Repeated work whose memory keeps growing."""
+    regrowth = tables["regrowth"]
+    for line in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
+        conditions = tuple(describe(line, ("subject", "case")))
+        low, high = (line[f"slope_bytes_{end}"] * line["epochs_read"] for end in ("low", "high"))
+        start = max(line["first_epoch_bytes"], 0.0)
+        yield Finding(
+            kind="regrowth",
+            subject=str(line["stack"]),
+            scope=Scope(str(line["experiment"]), conditions, failed=failed(line)),
+            facts={"line": line},
+            strength=math.exp(strength(low, high, start, EPOCH_BYTES, as_ratio=False)),
+            seen=(line,),
+        )
 
 
 @reads("loaders")
@@ -27,9 +48,9 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
                 len(lines),
                 int((loaders["loader"] == name).sum()),
             ),
-            advice=Advised("use", sound, str(name)) if sound else None,
+            advice=Advised(sound, str(name)) if sound else None,
             facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
-            strength=tries(int(line["n"]), int(line["n"])),
+            strength=tries(int(line["n"])),
             figure="loading_cost",
             bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
             seen=tuple(lines),
@@ -52,4 +73,4 @@ def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost,)
+SOURCES: tuple[Source, ...] = (_regrowth, _rows_lost)
