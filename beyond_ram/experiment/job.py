@@ -17,6 +17,8 @@ class Served(Strict):
     """The endpoint's conditions, by axis."""
     storage: Literal["hub", "s3"] = "hub"
     """Whether the endpoint is a Hub, or S3-compatible storage of the stack's own."""
+    endpoint: str | None = None
+    """A Hub of the user's choice instead."""
 
 
 class Job(Strict):

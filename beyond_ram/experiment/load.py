@@ -172,9 +172,11 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             if not described:
                 yield at + _none("repository", repository, config.repositories)
                 continue
-            if described.source not in ("parquet", "hub"):
-                source = f"{repository!r} has source {described.source}"
-                yield f"{at}{source}; workload {experiment.workload} reads parquet or hub"
+            source = f"{at}{repository!r} has source {described.source}; "
+            if (described.source == "hub") != bool(getattr(experiment, "endpoint", None)):
+                yield source + "`hub` and the experiment's key `endpoint` go together"
+            elif described.source not in ("parquet", "hub"):
+                yield source + f"workload {experiment.workload} reads parquet or hub"
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
     for name, ladder in config.running_ladders().items():

@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -73,6 +74,25 @@ def _results(value: str) -> str:
     return value
 
 
+def _hub(value: str) -> str:
+    """The address of a Hub, without a secret, because it appears in records and logs."""
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        parts = urlsplit("")
+    if "@" in value:
+        raise PydanticCustomError(
+            NOT_ECHOED,
+            "holds a user or a password, which would stand in records; leave it out, and set the environment variable "
+            "HF_TOKEN, which the relay reads",
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s?#]", value):
+        raise PydanticCustomError(NOT_ECHOED, "is no address of a Hub; it has to be one such as https://huggingface.co")
+    if match := _UNPRINTABLE.search(value):
+        raise PydanticCustomError(NOT_ECHOED, f"holds the character U+{ord(match[0]):04X}, which no address does")
+    return value
+
+
 def _below(value: str, info: ValidationInfo) -> str:
     """A path relative to the config's `folder`, if set."""
     folder = (info.context or {}).get("folder")
@@ -114,6 +134,7 @@ TrackedPath = Annotated[str, AfterValidator(_tracked), AfterValidator(_below)]
 FolderPath = Annotated[str, AfterValidator(_tracked)]
 """The folder that the other paths are relative to."""
 ResultsPath = Annotated[str, AfterValidator(_results), AfterValidator(_below)]
+HubAddress = Annotated[str, AfterValidator(_hub)]
 
 
 def results_fault(results: Path | str, root: Path | str) -> str | None:

@@ -38,16 +38,12 @@ class ParquetRepository(Repository):
 
 
 class HubRepository(Repository):
-    """A dataset of the Hub, downloaded once and served by the local endpoint. Its rows are counted but not checked."""
+    """A dataset on a Hub of your choice, for experiments with an `endpoint`. Its rows are counted but not checked."""
 
     source: Literal["hub"]
     id: str = Field(description="Repository id, such as `stanfordnlp/imdb`.")
     config: str | None = Field(None, description="Configuration of the dataset.")
     split: str = Field("train", description="Split.")
-    revision: str | None = Field(None, description="Branch, tag or commit; default: the main branch.")
-    files: list[str] | None = Field(
-        None, description="Patterns of the files to download, such as `data/train-*`; default: all files."
-    )
 
 
 class WebDatasetRepository(Repository):

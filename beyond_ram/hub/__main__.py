@@ -1,4 +1,4 @@
-"""`python -m beyond_ram.hub --root DIR [--port N] [--log FILE] …`: serve until interrupted."""
+"""`python -m beyond_ram.hub (--root DIR | --upstream URL) [--port N] [--log FILE] …`: serve until interrupted."""
 
 import argparse
 import os
@@ -12,7 +12,9 @@ from beyond_ram.hub.server import Hub
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m beyond_ram.hub", description="Serve a folder as a local Hub.")
-    parser.add_argument("--root", type=Path, required=True, help="holds datasets/ORG/NAME and models/ORG/NAME")
+    served = parser.add_mutually_exclusive_group(required=True)
+    served.add_argument("--root", type=Path, help="holds datasets/ORG/NAME and models/ORG/NAME")
+    served.add_argument("--upstream", metavar="URL", help="relay and log reads of another Hub")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--page-size", type=int, default=1000, help="entries per page of a listing")
     parser.add_argument("--log", type=Path, help="file for the log of requests, as JSON lines")
@@ -39,8 +41,9 @@ def main() -> int:
         network = arguments.latency_ms, arguments.bandwidth_mb_s
         conditions = Conditions(*network, arguments.redirect, faults, arguments.xet)
         root, port, size, log = (getattr(arguments, name) for name in ("root", "port", "page_size", "log"))
-        with Hub(root, port, size, log, conditions) as hub:
-            print(f"HF_ENDPOINT={hub.url}", flush=True)
+        with Hub(root, port, size, log, conditions, arguments.upstream) as hub:
+            token = f"HF_TOKEN={hub.token}\n" if hub.token else ""
+            print(f"{token}HF_ENDPOINT={hub.url}", flush=True)
             os.read(ended, 1)
     except (OSError, ValueError) as error:
         print(f"hub: {error}", file=sys.stderr)

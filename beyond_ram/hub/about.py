@@ -15,7 +15,7 @@ BODY_BYTES = 1 << 24
 def endpoint_of(request: web.Request) -> str:
     """The endpoint's name, the last part of the route's name; `unknown` without a route."""
     name = (request.match_info.route.name or ":unknown").split(":")[1]
-    return {"subtree": "tree"}.get(name, name)
+    return {"subtree": "tree", "resolve-cache": "resolve"}.get(name, name)
 
 
 def kind_of(request: web.Request) -> Kind:

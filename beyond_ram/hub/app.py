@@ -15,13 +15,15 @@ from yarl import URL
 from beyond_ram.hub.about import REPOS, endpoint_of, json_of, kind_of, repository_of, text_of
 from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
-from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, Request, RequestLog
+from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE, Request, RequestLog
 from beyond_ram.hub.push import STORE, add_routes
+from beyond_ram.hub.relay import Relay
 from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos
 from beyond_ram.hub.sending import FAULT, TRAFFIC, send
 from beyond_ram.hub.store import RefusedError, Store
 from beyond_ram.hub.xet_routes import add_xet_routes, stored_file, xet_headers
 
+LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
 PAGE_SIZE: web.AppKey[int] = web.AppKey("page_size", int)
 
 TITLE = "as the folder is now"
@@ -44,11 +46,35 @@ REVISION = "{revision:[^/]+}"
 
 def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
     """An application that serves `repos`; `page_size` is the number of entries in a page of a tree."""
-    app = web.Application(middlewares=[_logged(log), _guarded, _errors])
-    app[TRAFFIC] = traffic or Traffic(LOCAL)
+    app = _app([_logged(log), _guarded, _errors], log, traffic or Traffic(LOCAL))
     app[REPOS] = repos
     app[STORE] = Store(repos)
     app[PAGE_SIZE] = page_size
+    return app
+
+
+def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) -> web.Application:
+    """An application that forwards reads to the Hub at `upstream` for clients that send `secret`, and logs requests."""
+    relay = Relay(upstream, traffic, secret)
+
+    @web.middleware
+    async def forwarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        return await relay.answer(request)
+
+    app = _app([_logged(log), _guarded, _errors, forwarded], log, traffic)
+    # These routes only name the endpoints: the relay answers every request.
+    app.router.add_get("/elsewhere/{key}/{path:.*}", info, name="hub:elsewhere")
+    for kind in KINDS:  # the Hub redirects reads of small files to this path
+        app.router.add_get(f"/api/resolve-cache/{kind}/{ID}/{REVISION}/{{path:.+}}", info, name=f"{kind}:resolve-cache")
+    app.cleanup_ctx.append(relay.running)
+    return app
+
+
+def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> web.Application:
+    """An application with all endpoints, a log and network conditions."""
+    app = web.Application(middlewares=middlewares)
+    app[TRAFFIC] = traffic
+    app[LOG] = log
     add_routes(app, ID, REVISION)
     add_xet_routes(app, ID, REVISION)
     for kind in KINDS:
@@ -146,6 +172,8 @@ def _log_fields(request: web.Request) -> dict[str, str]:
 
 def _logged_path(request: web.Request) -> str:
     """The path and query of a request, without secrets such as signatures."""
+    if endpoint_of(request) == "elsewhere":
+        return f"/elsewhere/{request.get(STORAGE, '')}/{request.match_info['path']}"
     pairs = (urlencode({k: v}) if k in LOGGED_KEYS else urlencode({k: ""})[:-1] for k, v in request.query.items())
     query = "&".join(pairs)
     return f"{request.path}?{query}" if query else request.path

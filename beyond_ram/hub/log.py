@@ -15,6 +15,8 @@ BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
 """Bytes sent of a body that is sent in pieces."""
 INJECTED_S: web.RequestKey[float] = web.RequestKey("injected_s", float)
 """Injected delay of an answer."""
+STORAGE: web.RequestKey[str] = web.RequestKey("storage", str)
+"""The other host that a request was forwarded to."""
 
 
 @dataclass(frozen=True)

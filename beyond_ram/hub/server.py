@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import secrets
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from beyond_ram.hub.app import create_app
+from beyond_ram.hub.app import create_app, create_relay
 from beyond_ram.hub.conditions import LOCAL, Conditions, Traffic
 from beyond_ram.hub.log import RequestLog
 from beyond_ram.hub.push import STORE
@@ -29,21 +30,30 @@ class Hub:
     """The endpoint as a context manager, in its own thread, on a free port unless one is given.
 
     `root` contains `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
-    `log` is a file for the requests.
+    `log` is a file for the requests. With `upstream`, the address of another Hub, instead of `root`, reads of clients
+    that send `token` are forwarded to it. Raises ValueError.
     """
 
     def __init__(
         self,
-        root: Path,
+        root: Path | None,
         port: int = 0,
         page_size: int = 1000,
         log: Path | None = None,
         conditions: Conditions = LOCAL,
+        upstream: str | None = None,
     ) -> None:
+        if (root is None) == (upstream is None):
+            raise ValueError("give either a folder or another Hub to serve")
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
-        self._repos = Repos(root)
-        self._app = create_app(self._repos, self.requests, page_size, self._traffic)
+        self._repos = Repos(root) if root is not None else None
+        self.token = f"relay_{secrets.token_urlsafe(32)}" if upstream is not None else None
+        """The clients' `HF_TOKEN`; None if none is needed."""
+        if upstream is not None and self.token:
+            self._app = create_relay(upstream, self.requests, self._traffic, self.token)
+        elif self._repos is not None:
+            self._app = create_app(self._repos, self.requests, page_size, self._traffic)
         self._prepare(conditions)
         self._port = port
         self._loop = asyncio.new_event_loop()
@@ -62,9 +72,10 @@ class Hub:
 
     def _prepare(self, conditions: Conditions) -> None:
         """Hash all files, and put those of LFS into Xet storage if they are offered from there."""
-        files = self._repos.hash_all()
-        if conditions.xet:
-            self._app[STORE].xet.add({file.lfs_oid: file.local for file in files if file.lfs_oid})
+        if self._repos is not None:
+            files = self._repos.hash_all()
+            if conditions.xet:
+                self._app[STORE].xet.add({file.lfs_oid: file.local for file in files if file.lfs_oid})
 
     def __enter__(self) -> "Hub":
         self._thread.start()

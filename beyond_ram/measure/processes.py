@@ -7,7 +7,7 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..watch.command import Command, Order
 from ..watch.missing import Missing
@@ -26,13 +26,13 @@ def age_s() -> float:
 
 
 @contextlib.contextmanager
-def beside(words: Sequence[str], stdout: int) -> Iterator[Command]:
+def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | None = None) -> Iterator[Command]:
     """Run a command during the block. Then ask it to end, and kill it with all its children if it does not.
 
     Raises OSError if it cannot be started.
     """
     mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, []))
-    order = Order(words, os.environ, mask=mask, stdout=stdout)
+    order = Order(words, os.environ if environment is None else environment, mask=mask, stdout=stdout)
     command = Command(order, Missing())
     try:
         command.start()

@@ -76,15 +76,19 @@ def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpo
     """The endpoint for one run. The server is a separate process, so neither the watcher nor the client counts its
     work.
 
-    For storage `s3` the server is moto, from the stack of `python`. Raises ServingError, also if the server ends before
-    the block.
+    With `endpoint` the server forwards to that Hub, and gives the run a token that only this server accepts. For
+    storage `s3` the server is moto, from the stack of `python`. Raises ServingError, also if the server ends before the
+    block.
     """
     environment = {"HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
     environment["HF_HUB_DISABLE_XET"] = str(int(spec.conditions.get("xet") != "yes"))
-    environment["NETRC"] = os.devnull  # may have a password
+    environment["NETRC"] = os.devnull  # a name or password there would replace the token
+    # Only the server needs the token and the proxies, to reach the other Hub.
+    own = dict(os.environ) if spec.endpoint else None
     with _without([*_UNSET, *_TOKENS, *_PROXIES, *map(str.upper, _PROXIES)]):
         log = work / "requests.jsonl"
-        where = ["--root", str(root), "--log", str(log)]
+        where = ["--upstream", spec.endpoint] if spec.endpoint else ["--root", str(root)]
+        where += ["--log", str(log)]
         if spec.storage == "s3":
             command = [python, str(_S3_SERVER), *where]
         else:
@@ -93,7 +97,7 @@ def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpo
         with (
             os.fdopen(reading, encoding="utf-8") as output,
             os.fdopen(writing, "wb") as sink,
-            processes.beside(command, sink.fileno()) as server,
+            processes.beside(command, sink.fileno(), own) as server,
         ):
             sink.close()
 
@@ -138,11 +142,17 @@ def _conditions(conditions: Mapping[str, Any]) -> list[str]:
 
 
 def _client_environment(server: TextIO) -> dict[str, str]:
-    """Environment variables for a client, from the server's ready message: its address."""
+    """Environment variables for a client, from the server's ready message: its address and its token, if any."""
     ready, _, _ = select.select([server], [], [], _STARTS_IN_S)
-    if ready and (line := server.readline()):
+    variables: dict[str, str] = {}
+    while ready and (line := server.readline()):
         name, _, value = line.strip().partition("=")
-        return _s3(value) if name == "S3_ENDPOINT" else {name: value}
+        if name == "S3_ENDPOINT":
+            return _s3(value)
+        # Also the token's variable name of 2023.
+        variables |= {name: value} | ({"HUGGING_FACE_HUB_TOKEN": value} if name == "HF_TOKEN" else {})
+        if name == "HF_ENDPOINT":
+            return variables
     raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
 
 
@@ -226,6 +236,8 @@ def _role(pid: int | None, root: int, workers: set[int]) -> str:
 def _kind(request: Mapping[str, Any]) -> str:
     """The endpoint's name for a request. File reads are divided into existence checks, small whole files, and data."""
     name, path = str(request["endpoint"]), str(request["path"]).partition("?")[0]
+    if name == "elsewhere":  # storage of another Hub, whose paths are not file names
+        return "data"
     if name not in ("resolve", "cdn"):
         return {"revision": "info"}.get(name, name)
     if request["method"] == "HEAD":

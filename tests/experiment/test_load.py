@@ -181,6 +181,7 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
     ("experiment", "repository_", "fault"),
     [
         ({"workload": "stream"}, TARS, "has source webdataset; workload stream reads parquet or hub"),
+        ({"workload": "stream", "endpoint": "https://x"}, {"source": "parquet"}, "endpoint"),
         ({"workload": "stream"}, {"source": "video", "seconds": 9999}, "less than or equal to 2600"),
     ],
 )

@@ -119,6 +119,15 @@ def own(**loader: str) -> dict[str, Any]:
     return {"loaders": {"mine": {"module": "examples/own_loader.py", "data": "x"} | loader}}
 
 
+def stream(**keys: str) -> dict[str, Any]:
+    matrix = {"stack": ["stream-current"], "repository": ["far"]}
+    return {
+        "repositories": {"far": {"source": "hub", "id": "a/b"}},
+        "experiments": {"mine": {"workload": "stream", "matrix": matrix, **keys}},
+        "ladders": {},
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "beginning"),
     [
@@ -141,6 +150,28 @@ def own(**loader: str) -> dict[str, Any]:
 )
 def test_every_other_path_is_checked(change: dict[str, Any], beginning: str) -> None:
     assert refusal(ROOT, **change).startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://me:s3cret@hub.example",
+        "https://s3cret@hub.example",
+        "https://hub.example?token=s3cret",
+        "https://hub.example/#s3cret",
+        "https:// s3cret",
+        "https://[s3cret",
+        "https://a\ns3cret",
+        "file:///s3cret",
+        "s3cret:x",
+    ],
+)
+def test_secret_in_a_hub_address_is_refused_and_not_repeated(endpoint: str) -> None:
+    message = refusal(ROOT, **stream(endpoint=endpoint))
+    assert message.startswith("experiments.mine.endpoint: ")
+    assert "s3cret" not in message
+    assert ("HF_TOKEN" in message) == ("@" in endpoint)
+    assert load(ROOT, **stream(endpoint="https://hub.example:8080/path"))
 
 
 TINY = {"tokens": {"few": {"rows": 9}}, "experiments": {"x": {

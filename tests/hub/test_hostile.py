@@ -274,3 +274,15 @@ def test_random_requests_change_nothing_outside(root: Path, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["outside", "root", "said"]
     assert {path.name for path in root.iterdir()} <= {"datasets", "models", "secret", ".objects", ".xet"}
     assert min(statuses[status] for status in (200, 400, 403, 404, 421, 422)) > 2, "some were nearly right"
+
+
+@pytest.mark.slow
+def test_random_requests_through_the_relay_change_nothing(root: Path, tmp_path: Path) -> None:
+    before = everything(tmp_path / "root")
+    with (
+        running(tmp_path / "said", "--root", str(root)) as hub,
+        running(tmp_path / "relay-said", "--upstream", hub["HF_ENDPOINT"]) as variables,
+    ):
+        statuses = ask_at_random(variables, seed=2)
+    assert everything(tmp_path / "root") == before
+    assert min(statuses[status] for status in (200, 401, 403, 404, 421)) > 2, "some were nearly right"

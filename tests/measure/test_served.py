@@ -142,6 +142,37 @@ def test_endpoint_serves_and_logs_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
+def test_other_hub_is_reached_through_a_relay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the relay has the Hub's token. The run has another, which is valid for this relay only."""
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
+        monkeypatch.setenv(name, "hf_secret")
+    monkeypatch.setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "datasets/l/n").mkdir(parents=True)
+    with (
+        Hub(tmp_path) as other,
+        served.serving(LOCAL.model_copy(update={"endpoint": other.url}), tmp_path, work, sys.executable) as endpoint,
+    ):
+        variables = {**os.environ, **endpoint.environment}
+        assert "hf_secret" not in variables.values()
+        assert "HF_HUB_DISABLE_IMPLICIT_TOKEN" not in variables
+        assert variables["HF_ENDPOINT"] not in (other.url, "")
+        assert variables["HF_TOKEN"] == variables["HUGGING_FACE_HUB_TOKEN"]
+        address = f"{variables['HF_ENDPOINT']}/api/datasets/l/n"
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(address, timeout=10)
+        authorized = urllib.request.Request(address, headers={"Authorization": f"Bearer {variables['HF_TOKEN']}"})
+        urllib.request.urlopen(authorized, timeout=10).read()
+        assert len(other.requests) == 1
+    assert [(request["endpoint"], request["status"]) for request in endpoint.requests()] == [
+        ("info", 401),
+        ("info", 200),
+    ]
+    assert variables["HF_TOKEN"] not in (work / "requests.jsonl").read_text()
+
+
+@pytest.mark.slow
 def test_endpoint_that_does_not_start_fails_the_run(tmp_path: Path) -> None:
     with (
         pytest.raises(served.ServingError, match="the endpoint did not start"),

@@ -11,6 +11,7 @@ import pytest
 
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.events import faults
+from beyond_ram.hub import Hub
 from beyond_ram.measure.cell import Setting, measure
 
 from ..conftest import interpreter
@@ -31,12 +32,14 @@ def make_repository(root: Path, tmp_path: Path) -> Path:
     return tmp_path / "n"
 
 
-def measure_stream(root: Path, python: Path, tmp_path: Path, **axes: Any) -> tuple[dict[str, Any], Path]:
+def measure_stream(
+    root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: Any
+) -> tuple[dict[str, Any], Path]:
     matrix = AXES | {axis: [value] for axis, value in axes.items()}
     kind = WORKLOADS["stream"]
-    experiment = kind.model_validate({"workload": "stream", "timeout_s": 120, "matrix": matrix})
+    experiment = kind.model_validate({"workload": "stream", "timeout_s": 120, "endpoint": endpoint, "matrix": matrix})
     (cell,) = experiment.cells("x")
-    repository = make_repository(root, tmp_path)
+    repository = tmp_path / "n" if endpoint else make_repository(root, tmp_path)
     job = experiment.job(cell, SimpleNamespace(of=lambda *_: str(repository)))  # type: ignore[arg-type]
     job = job.but(program=str(root / job.program))
     measure(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
@@ -85,3 +88,31 @@ def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path
     assert "data" not in work["requests"]
     assert work["data_bytes_received"] > 0
     assert not (tmp_path / "n" / ".xet").exists(), "the repository, an input of other runs, was changed"
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_read_another_hub_and_write_no_token(
+    start: str, root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request without the relay's token gets status 401."""
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    with Hub(make_repository(root, tmp_path)) as hub:
+        record, out = measure_stream(root, python, tmp_path, endpoint=hub.url, start=start)
+        assert hub.requests, "the other Hub got no request"
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
+    assert work["rows_per_worker"] == {"0": 150, "1": 150}
+    with (out / "requests.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert {line["role"] for line in lines if line["kind"] == "data"} >= {"worker"}
+    assert not {"401", "403"} & {line["status"] for line in lines}
+    assert not files_with_a_token(out)
+
+
+def files_with_a_token(out: Path) -> list[str]:
+    """Return the files of a run that contain the other Hub's token or the relay's."""
+    texts = {path.name: path.read_text() for path in out.rglob("*") if path.is_file()}
+    assert texts.keys() >= {"run.json", "events.jsonl", "samples.csv", "requests.csv"}
+    return [name for name, text in texts.items() if "hf_secret" in text or "relay_" in text]

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 from ..corpora import PositiveInt
 from ..job import Job, Served
 from ..paths import Cell, Point
+from ..places import HubAddress
 from .base import (
     Axis,
     Compared,
@@ -103,6 +104,11 @@ class StreamExperiment(Experiment):
     timeout_s: PositiveInt | None = Field(
         600, description="Seconds after which a run is stopped and recorded as timed out."
     )
+    endpoint: HubAddress | None = Field(
+        None,
+        description="A Hub of your choice, such as `https://huggingface.co`, reached through a local relay that "
+        "counts the requests; default: a local endpoint per run that serves a generated repository.",
+    )
     matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
 
     def job(self, cell: Cell, places: Places) -> Job:
@@ -111,11 +117,19 @@ class StreamExperiment(Experiment):
             repository=places.of("repositories", cell["repository"]),
             conditions={axis: value for axis, value in cell.axes if self.axes()[axis].role == "endpoint"},
             storage="s3" if cell["mode"] == "s3" else "hub",
+            endpoint=self.endpoint,
         )
         return job.but(served=served)
 
     @model_validator(mode="after")
-    def _has_no_limit(self) -> "StreamExperiment":
+    def _keys_and_axes_go_together(self) -> "StreamExperiment":
         if self.find_limit:
             raise ValueError("find_limit: not with a served workload")
+        for axis in ("page_size", "redirect", "fault", "xet") if self.endpoint else ():
+            if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
+                raise ValueError(
+                    f"matrix.{axis}: a condition of the local endpoint, not of the one named in `endpoint`"
+                )
+        if self.endpoint and "s3" in self.matrix.mode:
+            raise ValueError("matrix.mode: s3 has a storage of its own, and `endpoint` is a Hub")
         return self
