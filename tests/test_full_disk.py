@@ -56,7 +56,7 @@ def figure(folder: Path) -> None:
     figures.theme()
     drawing, axes = plt.subplots()
     axes.plot(range(2000))
-    svg, png, caption = (str(folder / f"f.{ending}") for ending in ("svg", "png", "rst"))
+    svg, png, caption = (str(folder / f"f.{ending}") for ending in ("svg", "png", "txt"))
     figures.save(drawing, "A line.", svg=svg, png=png, caption_file=caption)
 
 

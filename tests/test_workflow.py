@@ -148,7 +148,7 @@ def test_tables_figures_and_captions_are_complete(results: Path) -> None:
     report = (results / "report.html").read_text()
     for figure in figures:
         assert figure.with_suffix(".png").stat().st_size > 5000
-        assert figure.with_suffix(".rst").stat().st_size > 20
+        assert figure.with_suffix(".txt").stat().st_size > 20
         assert figure.name in report
     assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"https?://", report), "the report loads from the network"
 

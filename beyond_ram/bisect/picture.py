@@ -31,7 +31,7 @@ def draw(result: SearchResult, out: Path) -> None:
     _releases(result, axes[-1, 0])
     caption = f"{result.ladder.script.name} over releases of {result.package}; a mark a run, grey where it failed"
     save(figure, caption, svg=str(out / "bisect.svg"), png=str(out / "bisect.png"),
-         caption_file=str(out / "bisect.rst"))  # fmt: skip
+         caption_file=str(out / "bisect.txt"))  # fmt: skip
     plt.close(figure)
 
 

@@ -51,8 +51,8 @@ class Drawn:
         return self.svg.stem
 
     def caption(self) -> list[markupsafe.Markup]:
-        """The paragraphs of the caption as HTML. Raises DamagedError if the file is damaged."""
-        return caption(self.svg.with_suffix(".rst"))
+        """The paragraphs of the caption as HTML."""
+        return caption(self.svg.with_suffix(".txt"))
 
 
 @dataclass(frozen=True)
