@@ -338,8 +338,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
-            instead = _suggestion(str(key[-1]), _allowed_keys(key[:-1], config))
-            line = where.above(*key) + f"unknown key {key[-1]!r}" + instead
+            line = where.above(*key) + f"unknown key {key[-1]!r}" + did_you_mean(str(key[-1]), _keys())
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
             line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
@@ -366,35 +365,10 @@ def _as_written(location: Sequence[Any], config: Any) -> list[Any]:
 
 
 @functools.cache
-def _schema() -> dict[str, Any]:
-    return Config.model_json_schema()
-
-
-def _allowed_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
-    """The keys that the schema allows under a key."""
-    schema = _schema()
-    node = schema
-    for part in [*key, None]:
-        options = list(_options(node, schema["$defs"], config))
-        node = next((o for o in options if {"properties", "patternProperties", "items"} & set(o)), {})
-        if part is None:
-            return list(node.get("properties", {}))
-        config = config[part]
-        entry = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
-        node = node.get("properties", {}).get(part) or node.get("items") or entry or {}
-    return ()
-
-
-def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterable[dict[str, Any]]:
-    """The schemas of a node: itself, the one it refers to, and the branches that fit the config."""
-    if "$ref" in node:
-        node = defs[node["$ref"].rpartition("/")[2]]
-    yield node
-    by = node.get("discriminator", {}).get("propertyName")
-    for branch in [*node.get("anyOf", []), *node.get("oneOf", [])]:
-        for option in _options(branch, defs, config):
-            if by is None or option.get("properties", {}).get(by, {}).get("const") == config.get(by):
-                yield option
+def _keys() -> set[str]:
+    """All keys that a config can have, at any place."""
+    schema = Config.model_json_schema()
+    return {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", ())}
 
 
 class _Origin:
