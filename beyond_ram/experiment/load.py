@@ -24,6 +24,7 @@ from .workloads.script import NO_ARGUMENTS
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
 _MOST_LINES, _MOST_CHARACTERS, _MOST_VALUES = 20, 1000, 1_000_000
+_MOST_RUNS = 100_000
 
 
 class ConfigError(ValueError):
@@ -87,12 +88,12 @@ def load(
     if fault := results_fault(checked.results, root):
         raise ConfigError(where("results") + fault + f"; given: {_ECHO.repr(checked.results)}")
     planned = checked.planned()
-    if sum(planned.values()) > checked.max_runs:
+    if sum(planned.values()) > _MOST_RUNS:
         most = max(planned, key=lambda name: planned[name])
         raise ConfigError(
             where("experiments", most)
             + f"{planned[most]:,} runs are planned here and {sum(planned.values()):,} in all; the most are "
-            f"{checked.max_runs:,}, which the key 'max_runs' changes"
+            f"{_MOST_RUNS:,}"
         )
     if faults := list(_faults(checked, Path(root), where)):
         raise ConfigError(*faults)
