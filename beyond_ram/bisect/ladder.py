@@ -148,7 +148,7 @@ class Ladder:
         try:
             ended = self.ended(cell, version)
         except StackError as error:
-            return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
+            return Run(member, number, block, NOT_INSTALLABLE, scripts.one_line(error))
         return Run(member, number, block, ended.outcome, ended.reason, ended.answer, ended.values, ended.started_at,
                    ended.ended_at, str(cell.path))  # fmt: skip
 
