@@ -16,7 +16,6 @@ from .outcomes import of_run, outcome
 # Each line has the median, minimum and maximum of these over the repeats.
 SPREAD = (
     *("resolution_s", "time_to_first_batch_s", "rows_per_s"),
-    "payload_bytes_per_s",
     *(f"peak_{kind}_bytes" for kind in ("rss", "anon", "anon_once", "pss")),
     "worker_anon_bytes",
     "worker_grown_anon_bytes",
@@ -28,12 +27,10 @@ COUNTS = (
     "requests_listing_of_workers",
     "requests_failed",
     "bytes_received",
-    "over_fetched",
     "in_flight_max",
-    "data_in_flight_max",
+    "endpoint_busy_s",
 )
-ENDPOINT = ("endpoint_cpu_s", "endpoint_cpu_share", "endpoint_busy_s", "endpoint_injected_s")
-COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ENDPOINT]
+COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS]
 COLUMNS += [*ACCOUNT, "rows_per_worker"]
 
 
@@ -55,15 +52,13 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     requests = record["work"].get("requests")
     # A client that gave up reports no totals, only the values until then.
     until = last(events, "epoch")
-    epochs = [event["duration_s"] for event in events if event["event"] == "epoch" and event.get("finished")]
     measured = derive(record, events, "streaming")
     return {
         **of_run(record),
-        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ENDPOINT, *ACCOUNT)},
+        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ACCOUNT)},
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "completed_work": record["completed_work"],
         "requests_json": json.dumps(requests, sort_keys=True),
-        "epoch_s": epochs,
         **_by_kind_and_role(requests),
     }
 
@@ -84,7 +79,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     runs = done if len(done) else tried
     for name in SPREAD:
         line |= _spread(name, done[name])
-    for name in (*COUNTS, *ENDPOINT):
+    for name in COUNTS:
         line[name] = pd.to_numeric(runs[name]).median()
     for name in ("requests", "requests_metadata", "requests_listing_of_workers"):
         line |= _spread(name, runs[name])
@@ -95,15 +90,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
         line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
     per_worker = runs["rows_per_worker"].dropna()
     line["rows_per_worker"] = json.dumps(per_worker.iloc[0], sort_keys=True) if len(per_worker) else None
-    counts = [list(counts.values()) for counts in per_worker]
-    line["rows_per_worker_min"] = min((min(rows) for rows in counts if rows), default=None)
-    line["workers_idle"] = None if not counts else max(0, int(line["workers"]) - len(counts[0]))
-    for name, part in _PARTS.items():
-        line |= _spread(name, pd.Series([seconds for epochs in done["epoch_s"] for seconds in epochs[part]]))
     return line | {name: pd.to_numeric(runs[name]).median() for name in _by_kind_and_role(None)}
-
-
-_PARTS = {"first_epoch_s": slice(0, 1), "later_epoch_s": slice(1, None)}
 
 
 def _spread(name: str, values: "pd.Series[Any]") -> dict[str, float]:
