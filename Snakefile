@@ -24,7 +24,6 @@ include: "rules/ladders.smk"
 include: "rules/further.smk"
 include: "rules/compare.smk"
 include: "rules/report.smk"
-include: "rules/atlas.smk"
 include: "rules/collect.smk"
 include: "rules/outputs.smk"
 
