@@ -41,7 +41,6 @@ rule report:
         svg=lambda w: made([f"{FIGURES}/{name}.svg" for name in drawn()]),
         captions=lambda w: made([f"{FIGURES}/{name}.txt" for name in drawn()]),
         targets=lambda w: made(targets(parts())),
-        code=closure("scripts/report.py", workflow.basedir),
     output:
         page=REPORT[0],
         brief=REPORT[1],
