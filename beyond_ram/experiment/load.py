@@ -298,7 +298,7 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     for name, own in config.loaders.items():
         if name not in used["loader"]:
             continue
-        if fault := inputs.module(own.module, ["make", "KIND", "SHUFFLE"]) or tokens.kind_fault(own.module):
+        if fault := inputs.module(own.module, ["make", "SHUFFLE"]):
             yield where("loaders", name, "module") + fault
         if own.data and (fault := inputs.loader_data(own)):
             yield where("loaders", name, "data") + fault

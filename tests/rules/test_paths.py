@@ -133,7 +133,7 @@ def test_hostile_config_makes_single_commands_with_whole_paths(
     project: Path, snakemake: Snakemake, tmp_path: Path
 ) -> None:
     """All shell commands of a dry run, parsed by bash and by shlex."""
-    (project / "a'b; touch PWNED.py").write_text("KIND = 'own'\nSHUFFLE = make = None")
+    (project / "a'b; touch PWNED.py").write_text("SHUFFLE = make = None")
     (project / "d&a ta").write_text("")
     change = {
         "results": HOSTILE,
