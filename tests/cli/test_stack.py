@@ -50,27 +50,6 @@ def test_upgrade_lists_changes_and_keeps_the_lock_before(project: Path, capsys: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["upgrade", "mine", "clik"], "envs/mine.txt has no package 'clik'; did you mean 'click'?"),
-        (["upgrade", "nobody"], "envs/nobody.txt: no such stack (there are: early, mine)"),
-    ],
-)
-def test_refusals_get_one_line_and_change_nothing(
-    project: Path, capsys: Capture, words: list[str], message: str
-) -> None:
-    before = {path: path.read_bytes() for path in (project / "envs").iterdir()}
-    capsys.readouterr()
-    assert main(["stack", *words]) == 2
-    output = capsys.readouterr()
-    assert message in output.err
-    assert output.err.count("\n") == 1
-    assert not output.out
-    assert {path: path.read_bytes() for path in (project / "envs").iterdir()} == before
-
-
-@pytest.mark.slow
 def test_compare_lists_differences_of_the_locks(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from beyond_ram import cli
 from beyond_ram.cli import project as projects
-from beyond_ram.cli import stack
 
 from ..conftest import ROOT
 from ..experiment.test_records import LOCK, run_once
@@ -86,7 +85,6 @@ def before(workspace: Path) -> dict[str, tuple[Any, ...]]:
 @pytest.fixture
 def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(projects, "CHECKOUT", workspace / "project")
-    monkeypatch.setattr(stack, "FILES", workspace / "project")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     with contextlib.chdir(workspace / "here"):
         yield workspace / "here"
