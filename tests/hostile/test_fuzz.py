@@ -271,7 +271,6 @@ SMALL = {
     "comparisons": {"all": {"baselines": ["current"], "candidates": ["loaders"]}},
     "ladders": {"x": {"package": "numpy", "experiment": "growth", "metric": "peak_anon_bytes", "versions": ["1.0"]}},
     "only": ["growth"],
-    "max_runs": 100,
 }
 
 
