@@ -191,14 +191,15 @@ def _write(gate: "Gate", out: Path) -> None:
     """All files, and the summary of a GitHub job."""
     from xml.etree import ElementTree
 
-    from .. import pages, tables
+    from .. import tables
     from ..analysis.changes import counts
+    from ..report import page
 
     changes, markdown = gate.changes, gate.markdown()
     tables.write(gate.runs, out / "runs.csv", out / "runs.parquet")
     tables.write(changes, out / "changes.csv", out / "changes.parquet")
-    pages.write(
-        str(FILES / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
+    page.write(
+        "changes.html.jinja", out / "changes.html", lines=gate.words,
         summary=counts(changes), differences=_differences(changes, out), leak=gate.leak,
     )  # fmt: skip
     files.write(out / "gate.md", markdown)

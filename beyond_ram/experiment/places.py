@@ -26,7 +26,7 @@ _lock_descriptors: list[int] = []
 # Files of the project itself: no results go there.
 OWN = frozenset(
     {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "cases", "config", "docs", "envs", "examples"}
-    | {"profiles", "report", "rules", "schemas", "scripts", "snakemake_logger_plugin_beyond_ram", "tests"}
+    | {"profiles", "rules", "schemas", "scripts", "snakemake_logger_plugin_beyond_ram", "tests"}
 )
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")

@@ -7,7 +7,6 @@ import pytest
 
 from beyond_ram.cli import compare, main, stack
 
-from ..conftest import ROOT
 from .test_compare import write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -54,7 +53,6 @@ def test_compare_lists_differences_of_the_locks(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare, "FILES", project)
-    (project / "report").symlink_to(ROOT / "report")
     for stack_name in ("mine", "early"):
         for rep in (1, 2):
             write_run(Path("results"), stack_name, rep)

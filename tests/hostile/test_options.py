@@ -34,7 +34,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with its stacks, and beside it a working folder with faulty files."""
     folder = tmp_path_factory.mktemp("options")
     project, here = folder / "project", folder / "here"
-    for name in ("cases", "envs", "config", "report", "scripts"):
+    for name in ("cases", "envs", "config", "scripts"):
         shutil.copytree(ROOT / name, project / name)
     for name in ("Snakefile", "config.yaml"):
         shutil.copy(ROOT / name, project / name)

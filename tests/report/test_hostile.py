@@ -10,9 +10,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from beyond_ram import figures, pages, tables, text
+from beyond_ram import figures, tables, text
 from beyond_ram.analysis.runs import runs
 from beyond_ram.one_run import RunFolder
+from beyond_ram.report import drawing as drawing_of
 from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page
 from beyond_ram.watch import watch, write_record
@@ -172,12 +173,12 @@ def test_planted_text_in_labels(kind: str, tmp_path: Path) -> None:
     assert not [name for element in svg.iter() for name in element.attrib if name.lower().startswith("on")]
     assert " ".join(shown_text(planted)[:40].split()) in " ".join("".join(svg.itertext()).split())
     assert "1,000" in "".join(svg.itertext())
-    assert pages.caption(files.caption)
+    assert drawing_of.caption(files.caption)
 
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_overwritten_caption_is_shown_as_text(kind: str, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_bytes(PLANTED[kind].encode(errors="replace"))
-    shown = Structure(" ".join(pages.caption(tmp_path / "one.txt")))
+    shown = Structure(" ".join(drawing_of.caption(tmp_path / "one.txt")))
     assert {tag for tag, _ in shown.elements} <= {"code"}
     assert len(shown.text) < 10_000
