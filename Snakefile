@@ -8,9 +8,6 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
-report: "report/workflow.rst"
-
-
 include: "rules/common.smk"
 include: "rules/cells.smk"
 include: "rules/stacks.smk"

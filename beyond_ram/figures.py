@@ -19,7 +19,7 @@ from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 
 from . import files
 from .analysis import frame
-from .text import plain, rst
+from .text import plain
 from .units import MB as MB
 
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
@@ -52,7 +52,7 @@ class _Numbers(LogFormatterSciNotation):
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
     """Write a figure as SVG and PNG, and its caption, each atomically.
 
-    Labels and captions show text from data literally: no formulas, no markup, no control characters, limited length.
+    Labels show text from data literally: no formulas, no control characters, limited length.
     """
     for text in figure.findobj(Text):
         text.set_text("\n".join(plain(line, _MOST_IN_LABEL) for line in text.get_text().split("\n")))
@@ -67,7 +67,7 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
-    paragraphs = [rst(paragraph, _MOST_IN_CAPTION) for paragraph in caption.strip().split("\n\n")]
+    paragraphs = [plain(" ".join(paragraph.split()), _MOST_IN_CAPTION) for paragraph in caption.strip().split("\n\n")]
     files.write(caption_file, "\n\n".join(paragraphs) + "\n")
     plt.close(figure)
 

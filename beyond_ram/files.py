@@ -7,9 +7,7 @@ import json
 import os
 import re
 import secrets
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,23 +21,16 @@ class DamagedError(ValueError):
 
 
 @contextlib.contextmanager
-def whole(path: Path | str, *, into_streams: bool = False) -> Iterator[Path]:
+def whole(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path to write to. After the block, the file is renamed to `path`.
 
     If the block raises, the temporary file is deleted and `path` is unchanged. The temporary file is new: it has a
     random name in the same folder, with the ending of `path`, and follows no link. It replaces only a regular file,
-    whose mode it takes, or a link; the file behind a link is not changed. With `into_streams`, a FIFO, a device or a
-    descriptor such as /dev/stdout is written in place, which waits for a reader. Everything else is refused. Files that
+    whose mode it takes, or a link; the file behind a link is not changed. Everything else is refused. Files that
     killed processes left in the folder are deleted. Raises OSError.
     """
     path = Path(path)
-    mode = check_target(path, into_streams=into_streams)
-    if mode is None:
-        with tempfile.TemporaryDirectory(prefix="beyond-ram-") as folder:
-            partial = Path(folder, f"stream{path.suffix}")
-            yield partial
-            _pour(partial, path)
-        return
+    mode = check_target(path)
     partial, descriptor = _created(path)
     try:
         mode = mode or stat.S_IMODE(os.fstat(descriptor).st_mode)
@@ -71,22 +62,18 @@ def write(path: Path | str, content: str | bytes) -> None:
 def log(path: Path | str) -> TextIO:
     """Open a new text file that others can read while it is written, for paths that `whole` would replace.
 
-    FIFOs, devices and descriptors such as /dev/stderr are written in place. Raises OSError.
+    Raises OSError.
     """
     path = Path(path)
-    if check_target(path, into_streams=True) is None:
-        descriptor = _opened_stream(path)
-    else:
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, _NEW, 0o666)
-    return open(descriptor, "w", buffering=1, encoding="utf-8")  # noqa: PTH123 (of a descriptor)
+    check_target(path)
+    path.unlink(missing_ok=True)
+    return open(os.open(path, _NEW, 0o666), "w", buffering=1, encoding="utf-8")  # noqa: PTH123 (of a descriptor)
 
 
-def check_target(path: Path | str, *, into_streams: bool = False) -> int | None:
-    """The mode of the regular file that would be replaced; 0 if there is none; None for a stream.
+def check_target(path: Path | str) -> int:
+    """The mode of the regular file that would be replaced; 0 if there is none.
 
-    A stream is a FIFO, a device or a descriptor of this process. Raises OSError for a stream unless `into_streams`, and
-    for a folder, a socket or a disk.
+    Raises OSError for anything but a regular file or a link to one, and for all in /dev and /proc, such as /dev/stdout.
     """
     path = Path(path)
     try:
@@ -100,11 +87,9 @@ def check_target(path: Path | str, *, into_streams: bool = False) -> int | None:
         if error.errno == errno.ELOOP:
             return 0
         raise
-    own = _descriptor(path) is not None
-    if stat.S_ISREG(kind) and not own:
+    folder = os.path.realpath(path.parent)
+    if stat.S_ISREG(kind) and folder != "/dev" and not folder.startswith("/proc/"):
         return 0 if link else stat.S_IMODE(kind) & 0o777
-    if into_streams and (own or stat.S_ISFIFO(kind) or stat.S_ISCHR(kind)):
-        return None
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
     raise FileExistsError(errno.EEXIST, "is no regular file, and nothing else is replaced; name another", str(path))
@@ -170,34 +155,6 @@ def names(path: Path, descriptor: int) -> bool:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
-
-
-def _descriptor(path: Path) -> int | None:
-    """The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 refers to."""
-    for _ in range(40):  # the kernel follows at most this many links
-        here = Path(os.path.realpath(path.parent), path.name)
-        if str(here.parent) == f"/proc/{os.getpid()}/fd" and here.name.isdigit():
-            return int(here.name)
-        if not here.is_symlink():
-            return None
-        path = here.parent / here.readlink()
-    return None
-
-
-def _opened_stream(path: Path) -> int:
-    own = _descriptor(path)
-    if own is not None:  # shares the file position; a new descriptor would overwrite the file
-        return os.dup(own)
-    descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileExistsError(errno.EEXIST, "became a regular file meanwhile", str(path))
-    return descriptor
-
-
-def _pour(content: Path, path: Path) -> None:
-    with content.open("rb") as source, open(_opened_stream(path), "wb") as sink:
-        shutil.copyfileobj(source, sink)
 
 
 def read_json(path: Path | str, *keys: str) -> Any:

@@ -1,8 +1,9 @@
 """Outputs that a call with `--keep-going` could not make, and further calls that make the rest without them.
 
-Snakemake makes nothing whose input is missing, so one failed run would cost every table of its experiment. A failed
-call is therefore followed by another one without the lost runs, and, if further runs, a table or a figure fail, by one
-without these too.
+Snakemake makes nothing whose input is missing: one failed run of `growth` in config/tiny.yaml would cost 9 of 13
+tables, 6 of 12 figures and the report, and one of ten thousand cells all tables of its experiment. A failed call is
+therefore followed by another one without the lost runs, and, if further runs, a table or a figure fail, by one without
+these too.
 """
 
 import json

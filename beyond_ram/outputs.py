@@ -16,6 +16,8 @@ from .experiment.workloads import Experiment
 
 SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
 TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
+FILES_OF_FIGURE = {"svg": "svg", "png": "png", "caption": "txt"}
+"""The endings of a figure's files, by what they are."""
 # The part of outputs that every report has.
 GENERAL = "report"
 # Parameters that are not tables.

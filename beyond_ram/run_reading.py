@@ -58,30 +58,29 @@ _OF_MANY = {
     "": ("worker_anon_bytes",),
 }
 _QUANTITIES = ("_bytes", "_s", "_ms")
-REMEDY = "delete the folder, and run it again"
 
 
-def record(folder: Path, deeper: Types | None = None, remedy: str = REMEDY) -> dict[str, Any]:
+def record(folder: Path, deeper: Types | None = None) -> dict[str, Any]:
     """Read run.json of a run's folder and check its types, including those of `deeper`.
 
     Raises DamagedError if it is truncated or of another kind.
     """
     path = folder / _RECORD
-    content = json_of(text_of(path, remedy), path, remedy=remedy)
+    content = json_of(text_of(path), path)
     if not isinstance(content, dict):
-        refuse(path, f"no JSON object, but a {type(content).__name__}", remedy)
+        refuse(path, f"no JSON object, but a {type(content).__name__}")
     for key, kind in _KEYS.items():
         if key not in content or not isinstance(content[key], kind):
-            refuse(path, f"{key!r} is {'of a wrong type' if key in content else 'missing'}", remedy)
+            refuse(path, f"{key!r} is {'of a wrong type' if key in content else 'missing'}")
     for key in ("versions", "allocator_settings", "thread_settings"):
         if not isinstance(content["provenance"].get(key), dict):
-            refuse(path, f"'provenance.{key}' is missing, or no object", remedy)
-    check_quantities(content, path, remedy=remedy)
+            refuse(path, f"'provenance.{key}' is missing, or no object")
+    check_quantities(content, path)
     for where, kinds in (_DEEPER | dict(deeper or {})).items():
         if not _has_type(content, where.split("."), kinds):
-            refuse(path, f"'{where}' is of a wrong type", remedy)
+            refuse(path, f"'{where}' is of a wrong type")
     if not isinstance(content["sampler"].get("lines", 0), int):
-        refuse(path, "'sampler.lines' is no whole number", remedy)
+        refuse(path, "'sampler.lines' is no whole number")
     return content
 
 
@@ -90,7 +89,6 @@ def events(
     *,
     whole: bool = True,
     faults: Callable[[dict[str, Any]], Iterator[str]] | None = None,
-    remedy: str = REMEDY,
 ) -> list[dict[str, Any]]:
     """The events of a run's folder. With `whole`, the run must have ended. Raises DamagedError.
 
@@ -98,52 +96,52 @@ def events(
     """
     path = folder / _EVENTS
     listed = []
-    for number, line in enumerate(lines_of(path, remedy), 1):
-        event = json_of(line, path, number, remedy)
+    for number, line in enumerate(lines_of(path), 1):
+        event = json_of(line, path, number)
         if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-            refuse(path, f"line {number} is no event", remedy)
+            refuse(path, f"line {number} is no event")
         if not is_number(event.get("t_s")):
-            refuse(path, f"line {number} has no time", remedy)
+            refuse(path, f"line {number} has no time")
         if faults and (wrong := next(faults(event), None)):
-            refuse(path, f"line {number}: {plain(wrong, 200)}", remedy)
-        check_quantities(event, path, f"line {number}: ", remedy)
+            refuse(path, f"line {number}: {plain(wrong, 200)}")
+        check_quantities(event, path, f"line {number}: ")
         listed.append(event)
     # A cell that could not run has no events.
     if whole and listed and not any(event["event"] == "end" for event in listed):
-        refuse(path, "cut: the event 'end' is missing", remedy)
+        refuse(path, "cut: the event 'end' is missing")
     return listed
 
 
-def samples(folder: Path, of: Mapping[str, Any], remedy: str = REMEDY) -> dict[str, list[float | str | None]]:
+def samples(folder: Path, of: Mapping[str, Any]) -> dict[str, list[float | str | None]]:
     """The samples of a run's folder as one list per column, None if not sampled. `of` is its record. Raises
     DamagedError."""
     path = folder / _SAMPLES
-    head, *lines = lines_of(path, remedy) or [""]
-    check_columns(head, path, remedy)
-    check_count(len(lines), of, path, remedy)
+    head, *lines = lines_of(path) or [""]
+    check_columns(head, path)
+    check_count(len(lines), of, path)
     try:
-        rows = [_row(values, path, number, remedy) for number, values in enumerate(csv.reader(lines, strict=True), 2)]
+        rows = [_row(values, path, number) for number, values in enumerate(csv.reader(lines, strict=True), 2)]
     except csv.Error:
-        refuse(path, "no CSV", remedy)
+        refuse(path, "no CSV")
     return {column: [row[place] for row in rows] for place, column in enumerate(COLUMNS)}
 
 
-def check_columns(head: str, path: Path, remedy: str = REMEDY) -> None:
+def check_columns(head: str, path: Path) -> None:
     """Raise DamagedError unless the header of the samples names their columns."""
     if head.split(",") != COLUMNS:
-        refuse(path, "its first line does not name the columns of samples", remedy)
+        refuse(path, "its first line does not name the columns of samples")
 
 
-def check_count(lines: int, of: Mapping[str, Any], path: Path, remedy: str = REMEDY) -> None:
+def check_count(lines: int, of: Mapping[str, Any], path: Path) -> None:
     """Raise DamagedError if the number of samples differs from the record."""
     expected = of["sampler"].get("lines", lines)
     if lines != expected:
-        refuse(path, f"cut, or not this run's: {lines:,} lines, and run.json says {expected:,}", remedy)
+        refuse(path, f"cut, or not this run's: {lines:,} lines, and run.json says {expected:,}")
 
 
-def _row(values: list[str], path: Path, number: int, remedy: str) -> list[float | str | None]:
+def _row(values: list[str], path: Path, number: int) -> list[float | str | None]:
     if len(values) != len(COLUMNS):
-        refuse(path, f"line {number} has {len(values)} values for {len(COLUMNS)} columns", remedy)
+        refuse(path, f"line {number} has {len(values)} values for {len(COLUMNS)} columns")
     try:
         row = [
             value or None if column == "phase" else float(value) if value else None
@@ -152,7 +150,7 @@ def _row(values: list[str], path: Path, number: int, remedy: str) -> list[float 
     except ValueError:
         row = [math.nan]
     if any(isinstance(value, float) and not math.isfinite(value) for value in row):
-        refuse(path, f"line {number} holds something that is no number", remedy)
+        refuse(path, f"line {number} holds something that is no number")
     return row
 
 
@@ -166,10 +164,10 @@ def _has_type(value: Any, where: list[str], kinds: tuple[type, ...]) -> bool:
     return not isinstance(value, dict) or where[0] not in value or _has_type(value[where[0]], where[1:], kinds)
 
 
-def check_quantities(content: dict[str, Any], path: Path, where: str = "", remedy: str = REMEDY) -> None:
+def check_quantities(content: dict[str, Any], path: Path, where: str = "") -> None:
     for key, value in _quantities(content, ""):
         if value is not None and not is_number(value):
-            refuse(path, f"{where}'{plain(key[1:], 200)}' is no number", remedy)
+            refuse(path, f"{where}'{plain(key[1:], 200)}' is no number")
 
 
 def is_number(value: Any) -> bool:
@@ -195,30 +193,30 @@ def _quantities(value: Any, where: str) -> Iterator[tuple[str, Any]]:
             yield from _quantities(inner, where)
 
 
-def text_of(path: Path, remedy: str = REMEDY) -> str:
+def text_of(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except (FileNotFoundError, NotADirectoryError):
-        refuse(path, "missing", remedy)
+        refuse(path, "missing")
     except UnicodeDecodeError:
-        refuse(path, "not UTF-8", remedy)
+        refuse(path, "not UTF-8")
 
 
-def lines_of(path: Path, remedy: str = REMEDY) -> list[str]:
+def lines_of(path: Path) -> list[str]:
     """The lines of a file. Each must end with a line feed; no other character ends a line."""
-    *lines, rest = text_of(path, remedy).split("\n")
+    *lines, rest = text_of(path).split("\n")
     if rest:
-        refuse(path, f"cut in its last line, {len(lines) + 1}", remedy)
+        refuse(path, f"cut in its last line, {len(lines) + 1}")
     return lines
 
 
-def json_of(text: str, path: Path, number: int | None = None, remedy: str = REMEDY) -> Any:
+def json_of(text: str, path: Path, number: int | None = None) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         line = number or getattr(error, "lineno", 1)
-        refuse(path, "empty" if not text.strip() else f"no JSON, or cut, at line {line}", remedy)
+        refuse(path, "empty" if not text.strip() else f"no JSON, or cut, at line {line}")
 
 
-def refuse(path: Path, what: str, remedy: str = REMEDY) -> NoReturn:
-    raise DamagedError(f"{path}: {what}; {remedy}")
+def refuse(path: Path, what: str) -> NoReturn:
+    raise DamagedError(f"{path}: {what}; delete the folder, and run it again")

@@ -1,4 +1,4 @@
-"""Files that ship with the package but are not modules of it: workloads, locks, templates, cases, the atlas."""
+"""Files that ship with the package but are not modules of it: workloads, locks, cases, the atlas."""
 
 from pathlib import Path
 

@@ -2,6 +2,10 @@
 
 It is a Snakemake logger (`logger: beyond-ram` in a profile), registered by package snakemake_logger_plugin_beyond_ram.
 All other Snakemake messages only go to its log, below .snakemake/log.
+
+Without it the 100 jobs of config/tiny.yaml take 1,498 lines (here 120, or one on a terminal), none with an experiment
+or the time that is left. `--quiet rules` leaves five lines a job, and hides which run failed and its log. A plugin that
+draws bars (snakemake-logger-plugin-rich) draws eight times a second beside the measured run.
 """
 
 import logging

@@ -14,9 +14,6 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069
 # Commands to a terminal, such as colours and titles.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _LONGEST, _LONGEST_LINE = 10_000, 300
-# Markup of reStructuredText, and of Jinja, which Snakemake's report runs over captions.
-_MARKUP = re.compile(r"[\\*`|<>\[\]@~^]|_(?!\w)|(?<!\w)_|:(?=\S)|(?<=\{)[{%#]")
-_CODE = re.compile(r"((?<!\S)`\w[\w.+-]*`(?=[\s.,;)]|$))")
 
 
 def plain(text: str, most: int) -> str:
@@ -54,13 +51,3 @@ def last_line(text: str, otherwise: str) -> str:
 def foreign(text: str) -> str:
     """A program's text in one line of 300 characters at most, without secrets, colours and control characters."""
     return plain(mask_secrets.in_text(_TERMINAL.sub("", text[:_LONGEST]))[:_LONGEST_LINE], _LONGEST_LINE)
-
-
-def rst(text: str, most: int) -> str:
-    """A paragraph of reStructuredText that shows a text literally, except single `words` in backticks."""
-    shown = plain(" ".join(text.split()), most)
-    escaped = "".join(
-        part if number % 2 else _MARKUP.sub(r"\\\g<0>", part) for number, part in enumerate(_CODE.split(shown))
-    )
-    # Two letters start a plain word. Anything else might start a list, a directive or a field.
-    return escaped if re.match(r"[^\W\d_]{2,}[ ,]", escaped) else rf"\ {escaped}"

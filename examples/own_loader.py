@@ -10,7 +10,7 @@ DataLoader from your Dataset class. The optional `numbers(batch)` returns the ro
 import numpy
 from torch.utils.data import Dataset
 
-KIND, SHUFFLE = "own", "rows"
+SHUFFLE = "rows"
 
 
 class Mine(Dataset):

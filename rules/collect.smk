@@ -8,7 +8,6 @@ rule collect:
     input:
         run_jsons=lambda w: runs_for([f"{COLLECTED}/{w.experiment}.stamps.json"], run_jsons(w.experiment)),
         further=lambda w: available(FURTHER[:1]) if w.experiment in repeated() else [],
-        code=closure("beyond_ram/collected.py", workflow.basedir),
     output:
         runs=f"{COLLECTED}/{{experiment}}.runs.parquet",
         samples=f"{COLLECTED}/{{experiment}}.samples.parquet",

@@ -1,7 +1,7 @@
 """Tables, figures and targets of every chapter, with one rule for each.
 
 Needs: collected runs, the chapters. Makes: tables/NAME, figures/NAME, and a target per part. Always holds: the inputs
-of a table or figure are the parameters of its function, and all code that makes it.
+of a table or figure are the parameters of its function; the digest of all code that makes it is a parameter of the job.
 """
 
 # Its runs are no cells of an experiment.
@@ -30,7 +30,7 @@ def targets(parts):
 
 
 def made_from(kind, name):
-    """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
+    """The inputs of a table or figure: the runs of its chapter's experiments, and tables."""
     needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
     files = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
     files = {need: path for need, path in files.items() if path not in LOST}
@@ -57,18 +57,7 @@ def code_of_output(kind, name):
 
 def figure(name):
     """The outputs of a figure: SVG for the report, PNG, and its caption."""
-    chapter = OUTPUTS.of("figure", name)
-    caption = f"{FIGURES}/{name}.rst"
-    return {
-        "svg": report(
-            f"{FIGURES}/{name}.svg",
-            caption=os.path.abspath(caption),
-            category=chapter.title,
-            labels={"figure": chapter.figures[name].title},
-        ),
-        "png": f"{FIGURES}/{name}.png",
-        "caption": caption,
-    }
+    return {kind: f"{FIGURES}/{name}.{ending}" for kind, ending in outputs.FILES_OF_FIGURE.items()}
 
 
 def drawn():
@@ -101,7 +90,6 @@ for chapter in OUTPUTS.chapters:
                 f"table_{name}"
             input:
                 unpack(lambda w, name=name: made_from("table", name)),
-                code=closure(outputs.source("table", name), workflow.basedir),
             output:
                 table(name),
             log:
@@ -127,7 +115,6 @@ for chapter in OUTPUTS.chapters:
             input:
                 unpack(lambda w, name=name: made_from("figure", name)),
                 script=outputs.source("figure", name),
-                code=closure(outputs.source("figure", name), workflow.basedir),
             output:
                 **figure(name),
             log:

@@ -1,8 +1,7 @@
 """The table of all runs, and the report of everything, or of the parts that are requested with it.
 
 Needs: runs, tables and figures. Makes: tables `runs`, `comparisons` and `stack_differences`, report.html,
-summary.txt. Always holds: the report opens from a file without a network, and has only what was run. `snakemake --report`
-makes Snakemake's own report, with figures and captions.
+summary.txt. Always holds: the report opens from a file without a network, and has only what was run.
 """
 
 REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
@@ -40,9 +39,8 @@ rule report:
         unpack(lambda w: runs_of_report()),
         tables=lambda w: made(available([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())])),
         svg=lambda w: made([f"{FIGURES}/{name}.svg" for name in drawn()]),
-        captions=lambda w: made([f"{FIGURES}/{name}.rst" for name in drawn()]),
+        captions=lambda w: made([f"{FIGURES}/{name}.txt" for name in drawn()]),
         targets=lambda w: made(targets(parts())),
-        code=closure("scripts/report.py", workflow.basedir),
     output:
         page=REPORT[0],
         brief=REPORT[1],

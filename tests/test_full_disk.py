@@ -10,10 +10,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from beyond_ram import figures, pages, tables
+from beyond_ram import figures, tables
 from beyond_ram.experiment import records
 from beyond_ram.files import DamagedError
 from beyond_ram.measure import served
+from beyond_ram.report import page as page_of
 
 from .measure import hanging
 
@@ -56,13 +57,13 @@ def figure(folder: Path) -> None:
     figures.theme()
     drawing, axes = plt.subplots()
     axes.plot(range(2000))
-    svg, png, caption = (str(folder / f"f.{ending}") for ending in ("svg", "png", "rst"))
+    svg, png, caption = (str(folder / f"f.{ending}") for ending in ("svg", "png", "txt"))
     figures.save(drawing, "A line.", svg=svg, png=png, caption_file=caption)
 
 
 def page(folder: Path) -> None:
-    (folder.parent.parent / "template").write_text("{{ text }}")
-    pages.write(str(folder.parent.parent / "template"), str(folder / "page.html"), text="x" * 100_000)
+    differences = [{"sides": "x" * 4000, "packages": ""}] * 25
+    page_of.write("changes.html.jinja", folder / "page.html", summary="", differences=differences, lines=[])
 
 
 def requests(folder: Path) -> None:

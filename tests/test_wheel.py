@@ -76,7 +76,6 @@ def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path)
         sides = ("--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py", "--budget", "2")
         call("gate", *sides, status=1)
         call("atlas", "compare", str(root / "envs/june-2023.txt"), "newest")
-        call("stack", "diff", "june-2023", "current")
         call("tokenize", "text", "--tokenizer", "case.py", "--out", "ids", status=2)
     assert called == {*COMMANDS} - {"measure", "make"}, "those that rules call"
     (step,) = json.loads((place / "results-bisect/bisect.json").read_text())["steps"]

@@ -16,12 +16,11 @@ from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import by_cell, of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm"]
-AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
 _REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes", "duration_s")
 """What runs have that did not finish, too."""
 # Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
-COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
+COLUMNS += ["outcome", "n", *AVERAGED, "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
 COLUMNS += [*_REACHED, "lends", "no_rate", "account"]
 _SET = ("advice", "option", "torch_threads")
 """Settings of a loader that are part of its name on figures."""

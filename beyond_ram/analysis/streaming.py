@@ -27,12 +27,10 @@ COUNTS = (
     "requests_listing_of_workers",
     "requests_failed",
     "bytes_received",
-    "over_fetched",
     "in_flight_max",
-    "data_in_flight_max",
+    "endpoint_busy_s",
 )
-ENDPOINT = ("endpoint_cpu_s", "endpoint_cpu_share", "endpoint_busy_s", "endpoint_injected_s")
-COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ENDPOINT]
+COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS]
 COLUMNS += [*ACCOUNT, "rows_per_worker"]
 
 
@@ -57,7 +55,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     measured = derive(record, events, "streaming")
     return {
         **of_run(record),
-        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ENDPOINT, *ACCOUNT)},
+        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ACCOUNT)},
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "completed_work": record["completed_work"],
         "requests_json": json.dumps(requests, sort_keys=True),
@@ -81,7 +79,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     runs = done if len(done) else tried
     for name in SPREAD:
         line |= _spread(name, done[name])
-    for name in (*COUNTS, *ENDPOINT):
+    for name in COUNTS:
         line[name] = pd.to_numeric(runs[name]).median()
     for name in ("requests", "requests_metadata", "requests_listing_of_workers"):
         line |= _spread(name, runs[name])

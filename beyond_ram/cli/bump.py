@@ -29,11 +29,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
-    from ..stacks.locks import BEFORE, ENVS, upgrade
+    from ..stacks.locks import BEFORE, ENVS
 
     name, envs = arguments.stack, project() / ENVS
     _run_workflow(arguments, "--dry-run", "--quiet", "all")  # a mistyped config or target must not renew the lock
-    stack.renew(name, lambda: upgrade(name, arguments.package))
+    stack.renew(name, arguments.package)
     if not (envs / f"{name}{BEFORE}.txt").is_file():
         print(f"{name} has no newer release, and no earlier lock to compare with")
         return 0

@@ -39,9 +39,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Return 1 if something got worse, else 0. Raises ValueError if nothing can be compared."""
-    from .. import pages, tables
+    from .. import tables
     from ..analysis.changes import changes, counts, in_words
     from ..analysis.stack_differences import of_pair
+    from ..report import page
     from ..stacks.differences import packages_in_words
 
     folders = [Path(side) for side in (arguments.baseline, arguments.candidate)]
@@ -64,9 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or results / "changes"
     out.mkdir(parents=True, exist_ok=True)
     tables.write(table, out / "changes.csv", out / "changes.parquet")
-    pages.write(
-        str(FILES / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(table),
-        summary=counts(table), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
+    page.write(
+        "changes.html.jinja", out / "changes.html", lines=in_words(table), summary=counts(table),
+        differences=[of_pair(pair, packages) for pair, packages in differ.items()],
     )  # fmt: skip
     alone = [*stacks_alone, *_cells_alone(runs, pairs)]
     arguments.document = {

@@ -3,17 +3,14 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..shipped import FILES
-from .options import add_json_to
 from .project import project
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("stack", help="add, upgrade, pin or compare stacks of pinned versions")
+    parser = commands.add_parser("stack", help="add, upgrade or build stacks of pinned versions")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     adding = actions.add_parser("add", help="add a stack from requirements, and lock it")
@@ -24,19 +21,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
     upgrading = actions.add_parser("upgrade", help="renew a lock; the one before stays as stack NAME-before")
     upgrading.add_argument("name")
-    upgrading.add_argument("what", nargs="*", metavar="PACKAGE", help="only these (default: all)")
-    upgrading.set_defaults(run=_renew, by="upgrade")
-
-    pinning = actions.add_parser("pin", help="set the version of one package; nothing else moves if it can stay")
-    pinning.add_argument("name")
-    pinning.add_argument("what", metavar="PACKAGE==VERSION")
-    pinning.set_defaults(run=_renew, by="pin")
-
-    comparing = actions.add_parser("diff", help="list the differences between two stacks")
-    comparing.add_argument("before", metavar="A", help="NAME, or BASE+PACKAGE-VERSION")
-    comparing.add_argument("after", metavar="B")
-    add_json_to(comparing)
-    comparing.set_defaults(run=_diff)
+    upgrading.add_argument("packages", nargs="*", metavar="PACKAGE", help="only these (default: all)")
+    upgrading.set_defaults(run=_renew)
 
     listing = actions.add_parser("releases", help="list the releases of a package, oldest first, as JSON")
     listing.add_argument("package")
@@ -59,19 +45,17 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _renew(arguments: argparse.Namespace) -> int:
-    from ..stacks.locks import pin, upgrade
-
-    renew(arguments.name, lambda: {"pin": pin, "upgrade": upgrade}[arguments.by](arguments.name, arguments.what))
+    renew(arguments.name, arguments.packages)
     return 0
 
 
-def renew(name: str, change: Callable[[], bool]) -> None:
-    """Change a lock, and print what changed."""
+def renew(name: str, packages: Sequence[str]) -> None:
+    """Upgrade some packages of a lock, or all, and print what changed."""
     from ..stacks.differences import MOST_NAMED, requested
-    from ..stacks.locks import BEFORE, between, text_of
+    from ..stacks.locks import BEFORE, between, text_of, upgrade
 
     with contextlib.chdir(project()):
-        if not change():
+        if not upgrade(name, packages):
             print(f"envs/{name}.txt is as new as it can be; nothing changed", file=sys.stderr)
             return
         differing = between(f"{name}{BEFORE}", name, Path())
@@ -81,24 +65,6 @@ def renew(name: str, change: Callable[[], bool]) -> None:
     if others := len(differing) - len(named):
         print(f"{others} other package{'' if others == 1 else 's'} moved with it")
     print(f"envs/{name}.txt is renewed, and stack {name}{BEFORE} has the lock before; the next snakemake runs both")
-
-
-def _diff(arguments: argparse.Namespace) -> int:
-    from ..stacks.locks import between
-    from ..stacks.variants import is_variant, reason
-    from ..text import in_columns
-
-    differing = between(arguments.before, arguments.after, FILES)
-    for name in filter(is_variant, (arguments.before, arguments.after)):
-        if infeasible := reason(FILES / ".stacks/locks" / f"{name}.txt"):
-            raise ValueError(f"{name} cannot be: {infeasible}")
-    arguments.document = {"packages": [asdict(one) for one in differing]}
-    lines = [("package", arguments.before, arguments.after)] if differing else []
-    lines += [(one.package, one.before or "none", one.after or "none") for one in differing]
-    for line in in_columns(lines, left=3):
-        print(line)
-    print(f"{len(differing)} packages differ, all others are the same")
-    return 0
 
 
 def _releases(arguments: argparse.Namespace) -> int:

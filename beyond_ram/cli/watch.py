@@ -196,7 +196,8 @@ def _outliving_signals() -> Iterator[None]:
 def _check_page(page: Path, out: Path | None) -> None:
     """Raise OSError if the page could not be written at the end."""
     check_page(page)
-    if check_target(page, into_streams=True) is None or page.parent == out:  # that folder is made, or refused, later
+    check_target(page)
+    if page.parent == out:  # that folder is made, or refused, later
         return
     folder = page.parent
     if not folder.is_dir():

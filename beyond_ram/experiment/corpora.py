@@ -122,7 +122,6 @@ class FilesCorpus(Corpus):
         None, description="Format; default: by the ending of each file."
     )
     text_column: str = Field("text", description="Column with the text.")
-    label_column: str | None = Field(None, description="Column with a label.")
     documents_per_file: PositiveInt = Field(1, description="Documents per file of the prepared corpus.")
 
 
@@ -135,7 +134,6 @@ class HubCorpus(Corpus):
     split: str = Field("train", description="Split.")
     revision: str | None = Field(None, description="Branch, tag or commit; default: the main branch.")
     text_column: str = Field("text", description="Column with the text.")
-    label_column: str | None = Field(None, description="Column with a label.")
     documents: PositiveInt | None = Field(None, description="Number of documents, from the beginning; default: all.")
     documents_per_file: PositiveInt = Field(1, description="Documents per file of the prepared corpus.")
 

@@ -24,6 +24,7 @@ from .workloads.script import NO_ARGUMENTS
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
 _MOST_LINES, _MOST_CHARACTERS, _MOST_VALUES = 20, 1000, 1_000_000
+_MOST_RUNS = 100_000
 
 
 class ConfigError(ValueError):
@@ -87,12 +88,12 @@ def load(
     if fault := results_fault(checked.results, root):
         raise ConfigError(where("results") + fault + f"; given: {_ECHO.repr(checked.results)}")
     planned = checked.planned()
-    if sum(planned.values()) > checked.max_runs:
+    if sum(planned.values()) > _MOST_RUNS:
         most = max(planned, key=lambda name: planned[name])
         raise ConfigError(
             where("experiments", most)
             + f"{planned[most]:,} runs are planned here and {sum(planned.values()):,} in all; the most are "
-            f"{checked.max_runs:,}, which the key 'max_runs' changes"
+            f"{_MOST_RUNS:,}"
         )
     if faults := list(_faults(checked, Path(root), where)):
         raise ConfigError(*faults)
@@ -297,7 +298,7 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     for name, own in config.loaders.items():
         if name not in used["loader"]:
             continue
-        if fault := inputs.module(own.module, ["make", "KIND", "SHUFFLE"]) or tokens.kind_fault(own.module):
+        if fault := inputs.module(own.module, ["make", "SHUFFLE"]):
             yield where("loaders", name, "module") + fault
         if own.data and (fault := inputs.loader_data(own)):
             yield where("loaders", name, "data") + fault
@@ -338,8 +339,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
-            instead = _suggestion(str(key[-1]), _allowed_keys(key[:-1], config))
-            line = where.above(*key) + f"unknown key {key[-1]!r}" + instead
+            line = where.above(*key) + f"unknown key {key[-1]!r}" + did_you_mean(str(key[-1]), _keys())
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
             line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
@@ -366,35 +366,10 @@ def _as_written(location: Sequence[Any], config: Any) -> list[Any]:
 
 
 @functools.cache
-def _schema() -> dict[str, Any]:
-    return Config.model_json_schema()
-
-
-def _allowed_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
-    """The keys that the schema allows under a key."""
-    schema = _schema()
-    node = schema
-    for part in [*key, None]:
-        options = list(_options(node, schema["$defs"], config))
-        node = next((o for o in options if {"properties", "patternProperties", "items"} & set(o)), {})
-        if part is None:
-            return list(node.get("properties", {}))
-        config = config[part]
-        entry = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
-        node = node.get("properties", {}).get(part) or node.get("items") or entry or {}
-    return ()
-
-
-def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterable[dict[str, Any]]:
-    """The schemas of a node: itself, the one it refers to, and the branches that fit the config."""
-    if "$ref" in node:
-        node = defs[node["$ref"].rpartition("/")[2]]
-    yield node
-    by = node.get("discriminator", {}).get("propertyName")
-    for branch in [*node.get("anyOf", []), *node.get("oneOf", [])]:
-        for option in _options(branch, defs, config):
-            if by is None or option.get("properties", {}).get(by, {}).get("const") == config.get(by):
-                yield option
+def _keys() -> set[str]:
+    """All keys that a config can have, at any place."""
+    schema = Config.model_json_schema()
+    return {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", ())}
 
 
 class _Origin:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from . import tokens
-from .corpora import AS_NUMBER, AnyCorpus, PositiveInt, Strict
+from .corpora import AS_NUMBER, AnyCorpus, Strict
 from .job import Job
 from .own_files import Tokenise
 from .paths import Cell
@@ -97,9 +97,6 @@ class Config(Strict):
         description="Minutes of measuring, with the decisions between runs. Every cell runs twice. The rest of the "
         "time goes to repeats of cells whose planned questions are undecided, the shortest first. Measuring ends early "
         "when all are decided. An experiment with `repeats` runs exactly that often. Default: no budget.",
-    )
-    max_runs: PositiveInt = Field(
-        100_000, description="Maximum number of planned runs, with repeats and version ladders."
     )
 
     def planned(self) -> dict[str, int]:

@@ -26,7 +26,7 @@ _lock_descriptors: list[int] = []
 # Files of the project itself: no results go there.
 OWN = frozenset(
     {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "cases", "config", "docs", "envs", "examples"}
-    | {"profiles", "report", "rules", "schemas", "scripts", "snakemake_logger_plugin_beyond_ram", "tests"}
+    | {"profiles", "rules", "schemas", "scripts", "snakemake_logger_plugin_beyond_ram", "tests"}
 )
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
@@ -158,7 +158,7 @@ def results_fault(results: Path | str, root: Path | str) -> str | None:
         nearest = next(parent for parent in (resolved, *resolved.parents) if parent.exists())
         if not nearest.is_dir():
             return f"cannot be a folder: {nearest} is a file"
-        if nearest == resolved and any(resolved.iterdir()) and not is_results(resolved):
+        if nearest == resolved and any(resolved.iterdir()) and not (resolved / RESULTS_MARK).is_file():
             return (
                 f"is not empty and no results folder of beyond-ram's (it has no {RESULTS_MARK}); name another folder, "
                 "or move that one away"
@@ -200,11 +200,6 @@ def lock_results(results: Path) -> None:
             ) from None
     except OSError:
         return
-
-
-def is_results(folder: Path) -> bool:
-    """Whether a folder has the mark, or has runs by the path grammar."""
-    return (folder / RESULTS_MARK).is_file() or next(folder.glob("runs/*/stack~*"), None) is not None
 
 
 def _leading_out(results: Path) -> str | None:

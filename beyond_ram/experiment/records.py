@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NO_RECORD = "no_record"
 """The outcome of a requested run without a record."""
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
-_REMEDY = "delete the folder, and Snakemake makes it again"
 # Fields of a cell's record that the record of a plain command does not have.
 _DEEPER: run_reading.Types = {
     "workload": (str,),
@@ -36,7 +35,6 @@ _DEEPER: run_reading.Types = {
     "work.endpoint.*": (int, float),
     **{f"work.{name}": (*field.types, type(None)) for name, field in FIELDS.items()},
     **{f"work.{name}": NUMBER for name in ("requests_failed", "in_flight_max", "data_in_flight_max")},
-    "work.requests_before_first_batch": NUMBER,
     "attempts": (list,),
     "attempts.*": (dict,),
     "limit": (dict,),
@@ -48,27 +46,27 @@ _DEEPER: run_reading.Types = {
 def record(folder: Path) -> dict[str, Any]:
     """Read run.json of a run's folder. Raises DamagedError if it is truncated, of another kind, or of another cell."""
     path = folder / _RECORD
-    content = run_reading.record(folder, _DEEPER, _REMEDY)
+    content = run_reading.record(folder, _DEEPER)
     if "workload" not in content:
-        run_reading.refuse(path, "'workload' is missing", _REMEDY)
+        run_reading.refuse(path, "'workload' is missing")
     if content["cell"] != (described := cell(folder)):
         wrong = [key for key in {**content["cell"], **described} if content["cell"].get(key) != described.get(key)]
         what = f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}"
-        run_reading.refuse(path, what, _REMEDY)
+        run_reading.refuse(path, what)
     return content
 
 
 def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
     """The events of a run's folder; `whole` requires that the run has ended. Raises DamagedError."""
     lenient = functools.partial(faults, strict=False)
-    return run_reading.events(folder, whole=whole, faults=lenient, remedy=_REMEDY)
+    return run_reading.events(folder, whole=whole, faults=lenient)
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The record and the events of a run's folder. Raises DamagedError."""
     content, run_events = record(folder), events(folder)
     if content["sampler"] and not run_events:
-        run_reading.refuse(folder / _EVENTS, "empty, but the run was measured", _REMEDY)
+        run_reading.refuse(folder / _EVENTS, "empty, but the run was measured")
     return content, run_events
 
 
@@ -84,7 +82,7 @@ def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def samples(folder: Path) -> dict[str, list[float | str | None]]:
     """The samples of a run's folder, a list for each column, None where not sampled. Raises DamagedError."""
-    return run_reading.samples(folder, record(folder), _REMEDY)
+    return run_reading.samples(folder, record(folder))
 
 
 def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
@@ -99,7 +97,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
     schema = pa.schema([(name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS])
     try:
         text = path.read_bytes()
-        run_reading.check_columns(text.partition(b"\n")[0].decode(), path, _REMEDY)
+        run_reading.check_columns(text.partition(b"\n")[0].decode(), path)
         # Quoted or incomplete lines take the slow way, which reports errors.
         if b'"' in text or not text.endswith(b"\n"):
             raise pa.ArrowInvalid
@@ -111,7 +109,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
         )
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         table = pa.table(samples(folder))
-    run_reading.check_count(table.num_rows, of, path, _REMEDY)
+    run_reading.check_count(table.num_rows, of, path)
     return table.cast(schema)
 
 

@@ -20,8 +20,6 @@ FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/lo
 # Helper modules, which are neither loaders nor formats.
 _HELPERS = {"arrow_columns", "how"}
 SOURCE_FORMAT = "npy"
-KINDS = ("as written", "corrected", "library", "ours", "own")
-"""Values of the constant KIND of a loader's module: who wrote it."""
 
 
 class TokenDataset(Strict):
@@ -73,9 +71,7 @@ class TokenDataset(Strict):
 class OwnLoader(Strict):
     """A loader of your own, by the path of its module ([docs/loading.md](loading.md))."""
 
-    module: TrackedPath = Field(
-        description="Python file with `make(folder, how)`, `KIND`, which is `own`, and `SHUFFLE`."
-    )
+    module: TrackedPath = Field(description="Python file with `make(folder, how)` and `SHUFFLE`.")
     data: TrackedPath | None = Field(
         None,
         description="File or folder that it reads instead of the cell's token dataset.",
@@ -115,13 +111,6 @@ def options_of(module: Path | str) -> list[str]:
     return list(_constant(Path(module), "OPTIONS", ()))
 
 
-def kind_fault(module: Path | str) -> str | None:
-    """Why the KIND of a module is invalid; None also if the source does not define it."""
-    try:
-        kind = _constant(Path(module), "KIND")
-    except ValueError:
-        return None
-    return None if kind in KINDS else f"{module}: KIND is {kind!r}, and must be one of {', '.join(KINDS)}"
 
 
 def _constant(module: Path, name: str, default: Any = None) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path
 from ..stacks import differences
 from ..stacks.differences import pins
 from ..stacks.locks import StackError, lacks, text_of
-from ..stacks.variants import exchange, moved, reason
+from ..stacks.scripts import moved
+from ..stacks.variants import exchange, reason
 from ..stacks.venv import build
 from .wheels import Requirement
 

@@ -14,7 +14,7 @@ from ..experiment import Job, Served, parse, records
 from ..files import DamagedError, read_json, write
 from ..run_files import COLUMNS, RUN_FILES
 from ..stacks.locks import has_package, lock_sha256
-from ..stacks.variants import moved
+from ..stacks.scripts import moved
 from ..stacks.variants import reason as cannot_be
 from ..units import MB
 from ..watch import LimitError, WatchOptions, machine, pagecache, watch, write_record

@@ -55,7 +55,7 @@ class Metric(Column):
 ANY = "any"
 """Every workload."""
 EXACT = "exact"
-SAMPLED = "sampled from outside every interval_ms; misses spikes between two samples: see hwm_gap"
+SAMPLED = "sampled from outside every interval_ms; misses spikes between two samples"
 MARK = "read from outside right after the mark, while the program waits for the reading"
 UPPER_BOUND = "misses no spike; several processes may not have peaked together"
 COUNTED = (

@@ -27,7 +27,6 @@ AT_FAULT = "rows_at_fault"
 MEMORIES = {
     "anon_bytes": "anonymous memory",
     "pss_bytes": "PSS",
-    "uss_bytes": "USS",
 }
 RATE_CPU_S = 0.2
 """Epochs with less CPU time have no rate. The first batch of a loader without workers takes about 0.01 s, a twentieth
@@ -80,15 +79,6 @@ def _warm_rate(_: Record, events: Events) -> float | None:
     return _rate(_warm(events, "rows_delivered"), _warm(events, "cpu_s"))
 
 
-def _first_rate_by_clock(record: Record, events: Events) -> float | None:
-    """With workers, rate the rows after the first batch: before it the workers start."""
-    began = first(events, "epoch")
-    if not record["cell"].get("workers"):
-        return _rate(began.get("rows_delivered"), began.get("duration_s"))
-    rows = difference(began.get("rows_delivered"), began.get("first_batch_rows"))
-    return _rate(rows, difference(began.get("duration_s"), began.get("first_batch_s")))
-
-
 def _reached_rate(_: Record, events: Events) -> float | None:
     """Of the first epoch, or of its part until the run was stopped."""
     if done := first(events, "epoch"):
@@ -104,10 +94,6 @@ def _read_per_byte(record: Record, events: Events) -> float | None:
     done = share(last(events, "work").get("bytes_in"), last(events, "work").get("rows"))
     delivered = rows * done if done is not None else last(events, "delivered").get("bytes_in")
     return share((record.get("storage") or {}).get("read_bytes"), delivered)
-
-
-def _warm_rate_by_clock(_: Record, events: Events) -> float | None:
-    return _rate(_warm(events, "rows_delivered"), _warm(events, "duration_s"))
 
 
 def _kept(tree: Mapping[str, Any]) -> float | None:
@@ -180,10 +166,6 @@ COLUMNS: list[Column] = [
     Metric("rows_per_cpu_s_warm", "Rows per CPU-second of later epochs", "rows/CPU-s", ("runs", "loaders"),
         f"rows delivered / CPU-seconds, {_WARM}{_LONG}; {_RATES}", CPU, _warm_rate, direction="higher",
         decided=("load",), beside="rows_per_cpu_s"),
-    Metric("rows_per_s_first_epoch", "Rows per second, first epoch", "rows/s", ("loaders",),
-        f"rows delivered / time, {_FIRST}: with workers, only the rows after the first batch{_LONG}; {_RATES}",
-        f"{_PROGRAM_CLOCK}; excludes what workers read ahead during a reading of memory", _first_rate_by_clock,
-        direction="higher"),
     Metric("rows_per_s_reached", "Rows per second, as far as it came", "rows/s", ("loaders",),
         "rows delivered / time of the first epoch, or until the run was stopped, killed or failed; geometric mean over "
         "all repeats", _PROGRAM_CLOCK, _reached_rate, direction="higher"),
@@ -194,8 +176,6 @@ COLUMNS: list[Column] = [
     Metric("read_ahead_bytes", "Read-ahead of the device", "bytes", ("loaders",),
         "read_ahead_kb of the device that holds the data", "as the kernel reports it",
         lambda record, _: (record.get("page_cache") or {}).get("read_ahead_bytes")),
-    Metric("rows_per_s_warm", "Rows per second of later epochs", "rows/s", ("loaders",),
-        f"rows delivered / time, {_WARM}{_LONG}; {_RATES}", _PROGRAM_CLOCK, _warm_rate_by_clock, direction="higher"),
     Metric("first_epoch_cpu_s", "CPU time of the first epoch", "s", ("loaders",),
         "of all processes, without the start of workers", CPU, _first_cpu, direction="lower"),
     Metric("warm_epochs_cpu_s", "CPU time of the later epochs", "s", ("loaders",),
@@ -203,9 +183,6 @@ COLUMNS: list[Column] = [
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
         "CPU time of each worker until its work starts, imports included, and of the main process "
         "until the first batch", CPU, _startup, direction="lower"),
-    Metric("epoch_first_batch_s", "Time from the start of the epoch to its first batch", "s", ("loaders",),
-        "of the first epoch, with the loader open; includes the start of workers", _PROGRAM_CLOCK,
-        lambda _, events: first(events, "epoch").get("first_batch_s"), direction="lower"),
     Metric("opened_s", "Time to open the data", "s", ("loaders",), "time in the loader's `make`", _PROGRAM_CLOCK,
         lambda _, events: last(events, "baseline").get("opened_s"), direction="lower"),
     Metric("pickled_bytes", "Sent to a worker", "bytes", ("loaders",),

@@ -114,15 +114,6 @@ def _hwm(record: Record, _: Events) -> float | None:
     return _or_none((record["peak"].get("hwm_bytes") or {}).get("sum_upper_bound_bytes"))
 
 
-def _hwm_gap(record: Record, _: Events) -> float | None:
-    """Only for one process: several need not peak together."""
-    processes = (record["peak"].get("hwm_bytes") or {}).get("processes", ())
-    sampled = record["peak"].get("rss_bytes")
-    if sampled is None or len(processes) != 1 or not processes[0].get("hwm_bytes"):
-        return None
-    return float(sampled / processes[0]["hwm_bytes"] - 1)
-
-
 def _per_cpu_s(record: Record, events: Events) -> float | None:
     """Of new text alone: from the first `map` or epoch, else from `baseline`, to the end of the work or of the first
     epoch. None if shards came from a cache."""
@@ -139,11 +130,6 @@ def _per_cpu_s(record: Record, events: Events) -> float | None:
 def _peak_growth(record: Record, events: Events) -> float | None:
     """Peak above the memory after the imports, which differs between libraries."""
     return difference(anon_once(record), _heap("imported")(record, events))
-
-
-def _cache_written(_: Record, events: Events) -> float | None:
-    written = [event["cache_bytes_written"] for event in events if event["event"] == "shard"]
-    return float(sum(written)) if written else None
 
 
 def _page_cache(key: str) -> Derive:
@@ -175,9 +161,6 @@ COLUMNS: list[Column] = [
     Metric("pressure_some_s", "Time waiting for memory", "s", ("runs",),
         "time in which at least one process waited for memory", _PRESSURE,
         _pressure("some_s"), direction="lower"),
-    Metric("pressure_full_s", "Time that all tasks waited for memory", "s", ("runs",),
-        "time in which all processes waited for memory", _PRESSURE, _pressure("full_s"),
-        direction="lower"),
     Metric(FAILED, "Failed runs", "runs", ("runs",),
         "1 if an applicable run did not finish its work, else 0", EXACT, _failed, direction="lower",
         decided=(ANY,)),
@@ -187,8 +170,6 @@ COLUMNS: list[Column] = [
         EXACT, work("bytes_in")),
     Metric("token_count", "Tokens", "tokens", ("runs",),
         "`tokens` of the mark `work` or of the check after it", EXACT, work("tokens"), decided=("tokenize", "soak")),
-    Metric("end_rss_bytes", "RSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "rss_bytes"),
-        direction="lower"),
     Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
         at("work", "anon_bytes"), direction="lower"),
     Metric("end_kept_bytes", "Kept memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
@@ -196,12 +177,8 @@ COLUMNS: list[Column] = [
     Metric("grown_between_marks_bytes", "Growth of kept memory between marks", "bytes", ("runs",),
         "last phase that a script begins minus the first", MARK, _between_marks, direction="lower",
         decided=("script",)),
-    Metric("end_pss_bytes", "PSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "pss_bytes"),
-        direction="lower"),
     Metric("grown_anon_bytes", "Heap growth", "bytes", ("runs",), _GROWN, MARK,
         _difference(_heap), direction="lower", decided=("tokenize", "soak"), required=True),
-    Metric("peak_processes", "Most processes at once", "processes", ("runs",), "of all samples", SAMPLED,
-        peak("processes")),
     Metric("peak_rss_bytes", "Peak RSS, summed over processes", "bytes", ("runs", "streaming", "limits"), _LARGEST,
         _IN_EACH, peak("rss_bytes"), direction="lower"),
     Metric("peak_kept_bytes", "Peak of kept memory", "bytes", ("runs",),
@@ -214,8 +191,6 @@ COLUMNS: list[Column] = [
     Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
         ("runs", "loaders", "streaming", "limits"), _LARGEST, _IN_EACH,
         peak("anon_bytes"), direction="lower"),
-    Metric("peak_file_bytes", "Peak file memory, summed over processes", "bytes", ("runs",), _LARGEST, _IN_EACH,
-        peak("file_bytes")),
     Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming"), _LARGEST,
         "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
@@ -224,15 +199,11 @@ COLUMNS: list[Column] = [
     Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
         ("runs",), "peak_anon_once_bytes minus heap at the mark `imported`", _KEPT_WITNESS, _peak_growth,
         direction="lower", decided=("tokenize", "soak"), required=True),
-    Metric("cache_written_bytes", "Written to map's cache or as the result", "bytes", ("runs",),
-        "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),
     Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "limits"),
         "the kernel's peak, if a cgroup could be made",
         "exact, each page once; includes page cache and kernel memory", peak("cgroup_bytes"), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
         "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),
-    Metric("hwm_gap", "Sampled peak against high-water mark", "share", ("runs",),
-        "peak RSS / VmHWM - 1, one process only", "compares two independent readings of the kernel", _hwm_gap),
     Metric("tokens_per_cpu_s", "Tokens per CPU-second", "tokens/CPU-s", ("runs",),
         "tokens / CPU-seconds of all processes from the phase `map 0` or `epoch 0`, else the mark `baseline`, to the "
         "mark `work` or the end of the first epoch; none if shards came from a cache", CPU, _per_cpu_s,

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from .base import (
     CLOCK,
     COUNTED,
-    CPU,
     LOGGED_TIMES,
     Column,
     Derive,
@@ -60,9 +59,9 @@ def _last_epoch(events: Events) -> Event:
     return work if "duration_s" in work else next(iter(epochs[::-1]), {})
 
 
-def _rate(key: str) -> Derive:
-    """A count per second of the last finished epoch."""
-    return lambda _, events: share(_last_epoch(events).get(key), _last_epoch(events).get("duration_s"))
+def _rate(_: Record, events: Events) -> float | None:
+    """Rows per second of the last finished epoch."""
+    return share(_last_epoch(events).get("rows_delivered"), _last_epoch(events).get("duration_s"))
 
 
 def _first_batch(_: Record, events: Events) -> float | None:
@@ -73,17 +72,10 @@ def _first_batch(_: Record, events: Events) -> float | None:
     return loaded if streamed is None else streamed
 
 
-def _endpoint(key: str) -> Derive:
-    """A sum of the endpoint's meter; None if it had none."""
-    return lambda record, _: record["work"].get("endpoint", {}).get(key)
-
-
-def _endpoint_share(record: Record, events: Events) -> float | None:
-    return share(*(_endpoint(key)(record, events) for key in ("cpu_s", "duration_s")))
-
-
-def _over_fetched(record: Record, _: Events) -> float | None:
-    return share(record["work"].get("data_bytes_received") or None, record["work"].get("bytes_in"))
+def _busy(record: Record, _: Events) -> float | None:
+    """None without an endpoint of ours."""
+    busy_s: float | None = record["work"].get("endpoint", {}).get("busy_s")
+    return busy_s
 
 
 def _worker_anon(_: Record, events: Events) -> float | None:
@@ -124,32 +116,19 @@ COLUMNS: list[Column] = [
         direction="lower"),
     Metric("bytes_received", "Bytes received", "bytes", _STREAMED, "bodies that the endpoint sent", COUNTED,
         work("bytes_received"), direction="lower", decided=("script",)),
-    Metric("over_fetched", "Data received per payload", "ratio", _STREAMED,
-        "bytes of data files sent / bytes of the payloads that were delivered",
-        "exact; includes the overhead of the files", _over_fetched, direction="lower"),
     Metric("in_flight_max", "Requests in flight", "requests", _STREAMED,
         "largest number of requests answered at the same time", LOGGED_TIMES, work("in_flight_max")),
-    Metric("data_in_flight_max", "Data reads in flight", "requests", _STREAMED,
-        "largest number of data reads answered at the same time", LOGGED_TIMES, work("data_in_flight_max")),
     Metric("resolution_s", "Resolution time", "s", _STREAMED, "time in load_dataset, without imports", CLOCK,
         event_field("resolved", "duration_s"), direction="lower", decided=("stream",)),
     Metric("time_to_first_batch_s", "Time to the first batch", "s", _DELIVERED,
         "from the call that opens the data to the first batch, without imports of the main process; "
         f"{_OVER_REPEATS.partition(';')[0]}", CLOCK, _first_batch, direction="lower", decided=("stream",)),
     Metric("rows_per_s", "Rows per second", "rows/s", _DELIVERED,
-        f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", CLOCK, _rate("rows_delivered"),
+        f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", CLOCK, _rate,
         direction="higher", decided=("stream",)),
-    Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _STREAMED,
-        "of the endpoint's process, user and system, from the first request to the end of the last answer", CPU,
-        _endpoint("cpu_s")),
-    Metric("endpoint_cpu_share", "CPUs used by the endpoint", "share", _STREAMED,
-        "endpoint_cpu_s / time from the first request to the end of the last answer", CPU, _endpoint_share),
     Metric("endpoint_busy_s", "Time the endpoint was busy", "s", _STREAMED,
         "while it worked on any answer that was not delayed on purpose",
-        f"{_OWN_WORK}; includes the time the client takes to receive a body", _endpoint("busy_s")),
-    Metric("endpoint_injected_s", "Injected waiting time", "s", _STREAMED,
-        "configured latency, bandwidth and slow bodies, while nothing else was answered",
-        "measured by the endpoint itself", _endpoint("injected_s")),
+        f"{_OWN_WORK}; includes the time the client takes to receive a body", _busy),
     Metric("worker_anon_bytes", "Anonymous memory of the largest worker", "bytes", _STREAMED,
         "read by each worker with every batch; by the main process without workers",
         "includes pages shared with the parent after a fork; misses spikes within a batch", _worker_anon,

@@ -1,4 +1,4 @@
-"""Matplotlib drawings as parts of a page. Their ids get a prefix, and parts that nobody sees are removed."""
+"""Matplotlib drawings and their captions as parts of a page. Ids get a prefix; parts that nobody sees are removed."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -7,11 +7,15 @@ from pathlib import Path
 import markupsafe
 
 from ..files import DamagedError
+from ..text import plain
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _TAGS = {"svg", "g", "path", "use", "text", "tspan", "title", "defs", "clipPath", "rect", "image", "pattern"}
 _LEFT_OUT = {"metadata", "style"}
 _LOCAL = re.compile(r"url\(#([^)]*)\)")
+# A word in backticks.
+_CODE = re.compile(r"(?<!\S)`(\w[\w.+-]*)`(?=[\s.,;)]|$)")
+_LONGEST = 5000
 
 
 def inline(svg: Path | str, name: str) -> markupsafe.Markup:
@@ -57,3 +61,10 @@ def _refused(svg: Path | str) -> DamagedError:
     return DamagedError(
         f"{svg}: no drawing, or holds what no drawing of ours has; delete it, and Snakemake makes it again"
     )
+
+
+def caption(path: Path | str) -> list[markupsafe.Markup]:
+    """The paragraphs of a figure's caption, as HTML: literally, except single `words` in backticks."""
+    paragraphs = Path(path).read_text(encoding="utf-8", errors="replace").split("\n\n")
+    shown = (str(markupsafe.escape(plain(paragraph, _LONGEST))) for paragraph in paragraphs)
+    return [markupsafe.Markup(_CODE.sub(r"<code>\1</code>", text)) for text in shown if text]

@@ -19,14 +19,13 @@ from ..analysis.thresholds import SHARE
 from ..collected import Runs, Samples
 from ..figures import NOT_DRAWN
 from ..outputs import SHIPPED_SPREAD
-from ..pages import caption
 from ..shipped import PACKAGE
 from ..text import plain
 from . import page as pages_of
 from . import sections
 from .cells import Cells
 from .cells import named as named_once
-from .drawing import inline
+from .drawing import caption, inline
 
 STRONGEST = 3
 MOST_UNDECIDED = 3
@@ -51,8 +50,8 @@ class Drawn:
         return self.svg.stem
 
     def caption(self) -> list[markupsafe.Markup]:
-        """The paragraphs of the caption as HTML. Raises DamagedError if the file is damaged."""
-        return caption(self.svg.with_suffix(".rst"))
+        """The paragraphs of the caption as HTML."""
+        return caption(self.svg.with_suffix(".txt"))
 
     def answer(self) -> str:
         """The first paragraph of the caption; empty if nothing is drawn."""

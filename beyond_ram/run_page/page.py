@@ -10,7 +10,8 @@ import beyond_ram
 
 from .. import advice
 from ..chart import SCRIPT, STYLE, Line, Mark, chart
-from ..files import check_page, whole
+from ..files import check_page
+from ..files import write as write_file
 from ..one_run import RunFolder
 from ..text import plain
 from ..units import duration, short_size
@@ -26,12 +27,10 @@ _PROCESSES = 8
 def write(page: Path, runs: Mapping[str, RunFolder], *, kept: bool = True) -> None:
     """Write the page of some runs, by name. It links to their files, if they are kept, with relative paths.
 
-    The user chose the file: a FIFO, a device or /dev/stdout is written in place. Raises OSError.
+    Raises OSError.
     """
     check_page(page)
-    text = html(runs, page if kept else None)
-    with whole(page, into_streams=True) as partial:
-        partial.write_text(text, encoding="utf-8")
+    write_file(page, html(runs, page if kept else None))
 
 
 def html(runs: Mapping[str, RunFolder], page: Path | None) -> str:

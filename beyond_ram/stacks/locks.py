@@ -212,62 +212,20 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prerelease
 
 
 def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
-    """Upgrade some packages of a lock, or all. Returns whether the lock changed. Raises StackError."""
+    """Upgrade some packages of a lock, or all, and keep the lock before as stack NAME-before.
+
+    Returns whether the lock changed. Raises StackError.
+    """
     source, lock = envs / f"{name}.in", lock_of(name, envs)
     for package in packages:
-        _require_package(name, package, envs)
+        if not has_package(lock, package):
+            raise StackError(
+                f"{lock} has no package {package!r}{did_you_mean(canonical(package), pins(text_of(lock)))}"
+            )
     requirements, before = text_of(source) if source.exists() else "", text_of(lock)
     compile_lock(name, envs, upgrade=packages)
-    return _keep(name, requirements, before, envs)
-
-
-def _keep(name: str, requirements: str, before: str, envs: Path) -> bool:
-    """Keep a lock as stack NAME-before if the present one is another. Returns whether it is."""
-    if changed := text_of(envs / f"{name}.txt") != before:
+    if changed := text_of(lock) != before:
         write(envs / f"{name}{BEFORE}.in", requirements)
         write(envs / f"{name}{BEFORE}.txt", before)
         _write_conda(f"{name}{BEFORE}", envs)
     return changed
-
-
-def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
-    """Require PACKAGE==VERSION, and change nothing else that can stay. Returns whether the lock changed.
-
-    The version is written into NAME.in, so that later upgrades keep it. Raises StackError; then nothing has changed.
-    """
-    match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
-    if not match:
-        raise StackError(f"{requirement!r} pins nothing: it has to be PACKAGE==VERSION, with one exact version")
-    before = text_of(lock_of(name, envs))
-    _require_package(name, match[1], envs)
-    source = envs / f"{name}.in"
-    if not source.exists():
-        raise StackError(f"{source}: not there, so {name} is no stack whose versions can be asked for")
-    text = text_of(source)
-    try:
-        write(source, _asking(text, match[1], match[2]))
-        compile_lock(name, envs)
-    except BaseException:
-        write(source, text)
-        raise
-    return _keep(name, text, before, envs)
-
-
-def _asking(text: str, package: str, version: str) -> str:
-    """The requirements of a stack with one package at a version. Its extras and comments stay."""
-    lines, replaced = text.splitlines(), False
-    for number, line in enumerate(lines):
-        asked = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\s*\[[^]]*\])?[^#;]*(.*)", line)
-        if asked and canonical(asked[1]) == canonical(package):
-            lines[number], replaced = (
-                f"{asked[1]}{asked[2] or ''}=={version}{f'  {asked[3]}' if asked[3] else ''}",
-                True,
-            )
-    return "".join(f"{line}\n" for line in [*lines, *([] if replaced else [f"{package}=={version}"])])
-
-
-def _require_package(name: str, package: str, envs: Path) -> None:
-    """Raise StackError if a stack does not have the package."""
-    lock = envs / f"{name}.txt"
-    if not has_package(lock, package):
-        raise StackError(f"{lock} has no package {package!r}{did_you_mean(canonical(package), pins(text_of(lock)))}")

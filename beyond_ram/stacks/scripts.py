@@ -1,4 +1,4 @@
-"""The environment of a script. Its requirements are locked once; variants change one package of that lock."""
+"""Lock requirements as they are, as of a script or of a stack with a package exchanged, near a lock that exists."""
 
 import re
 import tempfile
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import write
-from . import variants
 from .differences import pins
 from .locks import StackError, resolve_near, text_of
-from .variants import MOVED, one_line
 
-# The first line of a lock: up to which time releases counted.
+# The first line of a lock that had to move other packages, followed by their versions.
+MOVED = "# moved: "
+# The next line: up to which time releases counted.
 UNTIL = "# exclude-newer: "
 _ADDRESS = re.compile(r"[a-z]+://\S+")
 
 
 @dataclass(frozen=True)
 class Locked:
-    """A lock of a script."""
+    """A lock of requirements."""
 
     path: Path
     pins: dict[str, str]
@@ -32,30 +32,38 @@ def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mappi
 
     Raises StackError with the resolver's reason, without the address of an index.
     """
-    try:
-        return _lock(requirements, until, path, kept or {})
-    except StackError as error:
-        raise type(error)(_ADDRESS.sub("(the package index)", str(error))) from None
-
-
-def read(path: Path) -> Locked:
-    """Read an existing lock."""
-    return Locked(path, pins(text_of(path)), variants.moved(path) or "")
-
-
-def _lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mapping[str, str]) -> Locked:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
         write(asked, "".join(f"{line}\n" for line in requirements))
-        moved = resolve_near(asked, solved, kept, until)
-        text = solved.read_text(encoding="utf-8")
-        now = pins(text)
-        head = f"{MOVED}{moved}\n" if moved else ""
-        write(path, f"{head}{UNTIL}{until}\n{text}" if until else head + text)
-    return Locked(path, now, moved)
+        try:
+            moved_packages = resolve_near(asked, solved, kept or {}, until)
+        except StackError as error:
+            raise type(error)(_ADDRESS.sub("(the package index)", str(error))) from None
+        head = (f"{MOVED}{moved_packages}\n" if moved_packages else "") + (f"{UNTIL}{until}\n" if until else "")
+        write(path, head + solved.read_text(encoding="utf-8"))
+    return read(path)
 
 
-def reason(error: StackError) -> str:
-    """The resolver's or builder's reason, in one line."""
-    return one_line(str(error))
+def read(path: Path) -> Locked:
+    """Read an existing lock."""
+    return Locked(path, pins(text_of(path)), moved(path) or "")
+
+
+def moved(lock: Path) -> str | None:
+    """Other packages that differ from the first lock, as `NAME VERSION to VERSION, …`; None if there are none."""
+    return first_line(lock, MOVED)
+
+
+def first_line(lock: Path, sign: str) -> str | None:
+    """The first line of a lock behind its sign; None if it has another one."""
+    first = text_of(lock).partition("\n")[0]
+    return first.removeprefix(sign) if first.startswith(sign) else None
+
+
+def one_line(error: StackError) -> str:
+    """The resolver's or builder's reason up to its conclusion, in one line without line drawing."""
+    text = str(error)
+    words = " ".join(re.sub(r"[^\x20-\x7e]", " ", text.partition("\n")[2] or text).split())
+    because = words.find("Because")
+    return (words[because:] if because >= 0 else words)[:400]

@@ -1,7 +1,6 @@
 """Variants of a stack: one package in another version, all others as locked if possible."""
 
 import re
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -11,17 +10,13 @@ from packaging.specifiers import Specifier, SpecifierSet
 from ..files import write
 from ..text import NAME, first_of
 from .differences import canonical, pins
-from .locks import PRE, StackError, UnsolvableError, lock_of, resolve_near, takes_prereleases, text_of
+from .locks import PRE, StackError, UnsolvableError, lock_of, takes_prereleases, text_of
+from .scripts import first_line, one_line
+from .scripts import lock as lock_requirements
 
 # First line of the lock of an impossible variant, followed by the resolver's reason.
 INFEASIBLE = "# infeasible: "
-# First line of the lock of a variant that had to move other packages, followed by their versions.
-MOVED = "# moved: "
 _PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-
-
-def is_variant(stack: str) -> bool:
-    return "+" in stack
 
 
 def parts_of(stack: str) -> tuple[str, str, str]:
@@ -70,33 +65,16 @@ def exchange(
         }
     for package in replaced:
         kept_pins.pop(canonical(package), None)
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
-        asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
-        lines = _requirements(source, replaced, exact=exact)
-        asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
-        try:
-            moved_packages = resolve_near(asked, solved, kept_pins)
-        except UnsolvableError as error:
-            write(lock, f"{INFEASIBLE}{one_line(str(error))}\n")
-            return
-        head = f"{MOVED}{moved_packages}\n" if moved_packages else ""
-        write(lock, head + solved.read_text(encoding="utf-8"))
+    asked = [*([PRE] if takes_prereleases(source) else []), *_requirements(source, replaced, exact=exact)]
+    try:
+        lock_requirements(asked, None, lock, kept_pins)
+    except UnsolvableError as error:
+        write(lock, f"{INFEASIBLE}{one_line(error)}\n")
 
 
 def reason(lock: Path) -> str | None:
     """Why a variant cannot be installed; None if it can."""
-    return _first_line(lock, INFEASIBLE)
-
-
-def moved(lock: Path) -> str | None:
-    """Other packages that differ from the base, as `NAME VERSION to VERSION, …`; None if there are none."""
-    return _first_line(lock, MOVED)
-
-
-def _first_line(lock: Path, sign: str) -> str | None:
-    first = text_of(lock).partition("\n")[0]
-    return first.removeprefix(sign) if first.startswith(sign) else None
+    return first_line(lock, INFEASIBLE)
 
 
 def releases(package: str, named: Sequence[str] = ()) -> list[str]:
@@ -142,10 +120,3 @@ def _requirements(source: Path, replaced: Mapping[str, str], *, exact: bool) -> 
 
 def _is_exact(bound: Specifier) -> bool:
     return bound.operator in ("==", "===") and "*" not in bound.version
-
-
-def one_line(text: str) -> str:
-    """The resolver's reason up to its conclusion, without line drawing."""
-    words = " ".join(re.sub(r"[^\x20-\x7e]", " ", text.partition("\n")[2] or text).split())
-    because = words.find("Because")
-    return (words[because:] if because >= 0 else words)[:400]

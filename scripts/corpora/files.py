@@ -1,12 +1,11 @@
 """Your own files: text, JSON Lines, CSV, Parquet, Arrow; the first three may be compressed (.gz, .zst).
 
-    {"source": "files", "glob": "data/**/*.parquet", "format": null, "text_column": "text", "label_column": null,
+    {"source": "files", "glob": "data/**/*.parquet", "format": null, "text_column": "text",
      "documents_per_file": 1}
 
 `glob` is a pattern or a list of patterns, relative to the working directory; files are read in the order of their
 paths. A text file is one document; other formats have a document per row. Without `format` the file's ending decides.
-Without a label column the label is the file's name. JSON Lines and CSV are read by line, Arrow by batch, Parquet by
-page.
+JSON Lines and CSV are read by line, Arrow by batch, Parquet by page.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from columns import Columns
+from columns import TextColumn
 from shards import CorpusPlan, Document, SourceError, run
 
 # The endings of `beyond-ram tokenize` (beyond_ram/tokenize/engine/inventory.py).
@@ -101,12 +100,12 @@ def decoded(line: bytes, where: str) -> str:
         raise SourceError(f"{where} is not UTF-8 (byte {error.start}: 0x{line[error.start]:02x})") from None
 
 
-def text_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+def text_rows(path: str, column: TextColumn) -> Iterator[tuple[dict[str, Any], str]]:
     with opened(path) as handle:
-        yield {columns.text: decoded(handle.read(), path)}, path
+        yield {column.name: decoded(handle.read(), path)}, path
 
 
-def json_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+def json_rows(path: str, column: TextColumn) -> Iterator[tuple[dict[str, Any], str]]:
     with opened(path) as handle:
         for number, line in enumerate(handle, 1):
             where = f"{path}, line {number}"
@@ -120,18 +119,18 @@ def json_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str
                 raise SourceError(f"{where} is JSON that is nested too deeply") from None
             if not isinstance(row, dict):
                 raise SourceError(f"{where} holds {type(row).__name__}; it has to be an object")
-            columns.check(row, where)
+            column.check(row, where)
             yield row, where
 
 
-def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+def csv_rows(path: str, column: TextColumn) -> Iterator[tuple[dict[str, Any], str]]:
     csv.field_size_limit(sys.maxsize)
     with opened(path) as handle:
         if handle.peek(3)[:3] == codecs.BOM_UTF8:  # spreadsheets write a BOM
             handle.read(3)
         lines = (decoded(line, f"{path}, line {number}") for number, line in enumerate(handle, 1))
         reader = csv.DictReader(lines, strict=True, delimiter="\t" if inner(path).suffix.lower() == ".tsv" else ",")
-        columns.check(reader.fieldnames or [], path)
+        column.check(reader.fieldnames or [], path)
         try:
             for row in reader:
                 yield row, f"{path}, line {reader.line_num}"
@@ -139,35 +138,35 @@ def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]
             raise SourceError(f"{path}, line {reader.reader.line_num} is not CSV ({error})") from None
 
 
-def parquet_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+def parquet_rows(path: str, column: TextColumn) -> Iterator[tuple[dict[str, Any], str]]:
     import pyarrow.parquet as pq
 
     # By default a whole row group is fetched ahead: 195 MB instead of 6 for one of 200 MB. A page is the smallest
-    # readable unit, as large as its writer made it. One or two columns gain nothing from threads, for each of which the
+    # readable unit, as large as its writer made it. One column gains nothing from threads, for each of which the
     # allocator keeps memory.
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
-        columns.check(file.schema_arrow.names, path)
-        for batch in file.iter_batches(BATCH_ROWS, columns=columns.names(), use_threads=False):
+        column.check(file.schema_arrow.names, path)
+        for batch in file.iter_batches(BATCH_ROWS, columns=[column.name], use_threads=False):
             yield from ((row, path) for row in batch.to_pylist())
 
 
-def arrow_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+def arrow_rows(path: str, column: TextColumn) -> Iterator[tuple[dict[str, Any], str]]:
     import pyarrow as pa
 
     with pa.memory_map(path) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-        columns.check(reader.schema.names, path)
+        column.check(reader.schema.names, path)
         batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
         for batch in batches:
             # Batches are as long as their writer made them; slices cost nothing.
             for start in range(0, batch.num_rows, BATCH_ROWS):
-                rows = batch.slice(start, BATCH_ROWS).select(columns.names()).to_pylist()
+                rows = batch.slice(start, BATCH_ROWS).select([column.name]).to_pylist()
                 yield from ((row, path) for row in rows)
 
 
-READERS: dict[str, Callable[[str, Columns], Iterator[tuple[dict[str, Any], str]]]] = {
+READERS: dict[str, Callable[[str, TextColumn], Iterator[tuple[dict[str, Any], str]]]] = {
     "txt": text_rows,
     "jsonl": json_rows,
     "csv": csv_rows,
@@ -176,15 +175,15 @@ READERS: dict[str, Callable[[str, Columns], Iterator[tuple[dict[str, Any], str]]
 }
 
 
-def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, Any]) -> Iterator[Document]:
+def documents(inputs: list[tuple[str, str]], column: TextColumn, notes: dict[str, Any]) -> Iterator[Document]:
     """The documents of all files, in order. Refuses a file that cannot be read, by name."""
     empty = [path for path, _ in inputs if not Path(path).stat().st_size]
     notes["empty_files"] = len(empty)
     documents = 0
     for path, kind in inputs:
         try:
-            for row, where in READERS[kind](path, columns):
-                document = columns.document(row, where, Path(path).name)
+            for row, where in READERS[kind](path, column):
+                document = column.document(row, where, Path(path).name)
                 if document is not None:
                     documents += 1
                     yield document
@@ -194,23 +193,21 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
             raise SourceError(
                 f"{path} cannot be read as {kind} (it does not fit into memory: a text, or a line, is read whole)"
             ) from None
-    notes["left_out_without_text"] = columns.left_out_without_text
+    notes["left_out_without_text"] = column.left_out_without_text
     if documents and empty:
         print(f"{len(empty)} of {len(inputs)} files are empty: {empty[0]} first", file=sys.stderr)
-    if documents and columns.left_out_without_text:
-        print(f"{columns.left_out_without_text:,} rows have no text and are left out", file=sys.stderr)
+    if documents and column.left_out_without_text:
+        print(f"{column.left_out_without_text:,} rows have no text and are left out", file=sys.stderr)
 
 
 def plan(spec: dict[str, Any]) -> CorpusPlan:
     wanted = spec.get("format")
     inputs = [(path, format_of(path, wanted)) for path in matched(spec["glob"])]
-    columns = Columns.of(spec)
-    if columns.label is not None and any(kind == "txt" for _, kind in inputs):
-        raise SourceError('"label_column" is set, but a text file has no columns; its label is its name')
+    column = TextColumn.of(spec)
     tables = any(kind in ("parquet", "arrow") or packing(path) == ".zst" for path, kind in inputs)
     notes: dict[str, Any] = {"input_files": len(inputs)}
     return CorpusPlan(
-        documents(inputs, columns, notes),
+        documents(inputs, column, notes),
         documents_per_file=spec.get("documents_per_file", 1),
         libraries=("pyarrow",) if tables else (),
         notes=notes,

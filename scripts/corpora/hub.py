@@ -1,7 +1,7 @@
 """A dataset of the Hugging Face Hub, streamed, so that only used documents are downloaded.
 
     {"source": "hub", "id": "org/name", "config": null, "split": "train", "revision": null, "text_column": "text",
-     "label_column": null, "documents": 200, "documents_per_file": 1}
+     "documents": 200, "documents_per_file": 1}
 
 `revision` is a branch, a tag or a commit; the manifest records its commit. `HF_ENDPOINT` and a token come from the
 environment, as in the Hub's own client; the token goes nowhere else.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from columns import Columns
+from columns import TextColumn
 from shards import CorpusPlan, Document, SourceError, run
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -58,11 +58,9 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
 
 
 def documents(
-    dataset: Any, columns: Columns, wanted: int | None, where: str, label: str, notes: dict[str, Any]
+    dataset: Any, column: TextColumn, wanted: int | None, where: str, label: str, notes: dict[str, Any]
 ) -> Iterator[Document]:
-    """The first `wanted` rows with text; without a label column the label is `label`."""
-    # Names of the classes, if the label column has class numbers.
-    names = getattr((dataset.features or {}).get(columns.label), "names", None)
+    """The first `wanted` rows with text."""
     count = 0
     rows = iter(dataset)
     while wanted is None or count < wanted:
@@ -73,22 +71,20 @@ def documents(
         except Exception as error:
             raise SourceError(f"{where} broke off after {count} documents ({reason(error)})") from None
         if count == 0:
-            columns.check(row, where)
-        if names is not None and isinstance(number := row[columns.label], int) and 0 <= number < len(names):
-            row = {**row, columns.label: names[number]}
-        document = columns.document(row, where, label)
+            column.check(row, where)
+        document = column.document(row, where, label)
         if document is not None:
             count += 1
             yield document
     if wanted is not None and count < wanted:
         raise SourceError(f'"documents" is {wanted}; {where} has {count}')
-    notes["left_out_without_text"] = columns.left_out_without_text
+    notes["left_out_without_text"] = column.left_out_without_text
 
 
 def plan(spec: dict[str, Any]) -> CorpusPlan:
     identifier, split = spec["id"], spec.get("split") or "train"
     wanted = spec.get("documents")
-    columns = Columns.of(spec)
+    column = TextColumn.of(spec)
     commit = resolved_commit(identifier, spec.get("revision"))
     where = f"{identifier} ({split})"
 
@@ -100,12 +96,12 @@ def plan(spec: dict[str, Any]) -> CorpusPlan:
     except Exception as error:
         raise SourceError(f"dataset {identifier!r} cannot be opened ({reason(error)})") from None
     if dataset.column_names:
-        columns.check(dataset.column_names, where)
-        # Leave out images and audio, which would be downloaded and decoded.
-        dataset = dataset.select_columns(columns.names())
+        column.check(dataset.column_names, where)
+        # Images and audio would be downloaded and decoded.
+        dataset = dataset.select_columns([column.name])
     notes: dict[str, Any] = {"endpoint": endpoint(), "commit": commit}
     return CorpusPlan(
-        documents(dataset, columns, wanted, where, identifier, notes),
+        documents(dataset, column, wanted, where, identifier, notes),
         documents_per_file=spec.get("documents_per_file", 1),
         libraries=("datasets", "huggingface_hub", "pyarrow"),
         notes=notes,

@@ -289,7 +289,11 @@ def load(args):
     lent = Lent()
     accounts = [epoch(loader, account, number, how, lent) for number in range(args.epochs)]
     rated(loader, account, accounts, how, lent)
-    work = {"stored_bytes": stored_bytes(folder), "loader_kind": module.KIND, "shuffle": module.SHUFFLE}
+    work = {
+        "stored_bytes": stored_bytes(folder),
+        "loader_kind": getattr(module, "KIND", "own"),
+        "shuffle": module.SHUFFLE,
+    }
     work["lends"] = lent.changed()
     work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": accounts[-1]["rows_delivered"]}
     still("delivered")

@@ -30,7 +30,7 @@ from beyond_ram.experiment import AXES, WORKLOADS
 from beyond_ram.measure.ladders import steps_of
 from beyond_ram.measure.plan import Run as Searched
 from beyond_ram.measure.search import Search
-from beyond_ram.stacks.variants import is_variant, parts_of
+from beyond_ram.stacks.variants import parts_of
 
 from .by_hand import Run
 
@@ -253,7 +253,7 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
 
 def _version_ladder(runs: pd.DataFrame) -> pd.DataFrame:
     """The table of a search that reads the varied runs in turn, until there are no more."""
-    varied = runs[runs["stack"].map(is_variant)]
+    varied = runs[runs["stack"].str.contains("+", regex=False)]
     parts = [parts_of(stack) for stack in varied["stack"]]
     varied = varied.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
     versions, metric, done = sorted({version for _, _, version in parts}), "grown_anon_bytes", list[Searched]()
@@ -383,7 +383,7 @@ def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
     }
     long = {axis: {v for v in values if len(v) > 4} for axis, values in words.items() if axis != "experiment"}
     blocks = {f"{int(v):,} KiB" for v in runs["block_kb"].dropna()} if "block_kb" in runs else set()
-    versions = {parts_of(s)[2] for s in runs["stack"] if is_variant(s)}
+    versions = {parts_of(s)[2] for s in runs["stack"] if "+" in s}
     return {
         axis: {v: re.compile(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)") for v in values}
         for axis, values in (long | {"block_kb": blocks, "version": versions}).items()

@@ -79,17 +79,11 @@ def test_repeats_are_one_line_with_mean_rates_and_the_worst_account() -> None:
     assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "without the start of workers"
     assert line["rows_per_cpu_s_warm"] == pytest.approx(50)
     assert line["rows_per_cpu_s_low"] < line["rows_per_cpu_s"] < line["rows_per_cpu_s_high"]
-    assert (line["epoch_first_batch_s"], line["startup_cpu_s"]) == (0.75, 2.0)
+    assert line["startup_cpu_s"] == 2.0
     assert (line["end_pss_bytes"], line["held_bytes"]) == (150, 93), "medians, without the page cache"
     assert (line["copied_bytes"], line["disk_ratio"]) == (40, 0.5)
     assert (line["rows_missing"], line["account"]) == (30, "30 missing")
     assert line["rows_per_worker"] == "[5, 5]"
-
-
-def test_wall_clock_rate_excludes_the_start_of_workers() -> None:
-    assert line_of(run(25.0))["rows_per_s_first_epoch"] == pytest.approx(98 / 20)
-    alone = line_of(run(25.0, workers=0, startup_cpu_s=0.0))
-    assert (alone["rows_per_s_first_epoch"], alone["startup_cpu_s"]) == (pytest.approx(100 / 20.5), 0.0)
 
 
 def test_a_short_epoch_has_no_rate() -> None:

@@ -20,7 +20,7 @@ def script(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -
     [
         ("beyond-ram wa", {"watch"}),
         ("beyond-ram watch --memory", {"--memory-limit"}),
-        ("beyond-ram stack di", {"diff"}),
+        ("beyond-ram stack upg", {"upgrade"}),
         ("beyond-ram atlas --li", {"--library"}),
         ("beyond-ram show ru", set()),
         ("beyond-ram watch -- python --memory", set()),

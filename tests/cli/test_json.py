@@ -60,9 +60,7 @@ def test_document_of_watch_follows_the_commands_output_and_replaces_no_other_fil
     assert {name: Path(name).read_text() for name in contents} == contents and not Path("began").exists()
 
 
-def test_results_of_locks_are_documents(document: Document) -> None:
-    packages = document("stack", "diff", "june-2023", "current")["packages"]
-    assert "datasets" in {one["package"] for one in packages}
+def test_results_of_locks_are_a_document(document: Document) -> None:
     compared = document("atlas", "compare", ROOT / "envs/june-2023.txt", "newest")
     assert "datasets" in {one["library"] for one in compared["libraries"]}
 
@@ -78,7 +76,7 @@ def test_fit_prints_its_file(document: Document) -> None:
 @pytest.mark.parametrize(("to", "status"), [("| true", 141), ("> /dev/full", 2), (">&-", 0)])
 def test_output_that_nobody_reads_has_no_traceback(to: str, status: int) -> None:
     long = "sleep 1; " if to == "| true" else ""  # until the reader has gone
-    call = f"({long}{sys.executable} -m beyond_ram stack diff june-2023 current; echo $? >&2) {to}"
+    call = f"({long}{sys.executable} -m beyond_ram atlas compare {ROOT}/envs/june-2023.txt newest; echo $? >&2) {to}"
     done = subprocess.run(["bash", "-c", call], capture_output=True, text=True)
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
     assert int(done.stderr.split()[-1]) == status, done.stderr

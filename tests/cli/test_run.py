@@ -15,10 +15,10 @@ IN_PROJECT = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(ROOT)]
 
 def test_arguments_go_to_snakemake_with_absolute_config_paths(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("{}\n")
-    words = ["tokenize", "-n", "--configfile", "mine.yaml", "--cores", "2", "--config", "max_runs=3"]
+    words = ["tokenize", "-n", "--configfile", "mine.yaml", "--cores", "2", "--config", "budget_min=3"]
     folder = f'folder=!!str "{tmp_path}" #'
     assert snakemake(words, tmp_path, ROOT) == [
-        "snakemake", "--configfile", str(tmp_path / "mine.yaml"), "--config", folder, "max_runs=3",
+        "snakemake", "--configfile", str(tmp_path / "mine.yaml"), "--config", folder, "budget_min=3",
         *IN_PROJECT, "tokenize", "-n", "--cores", "2",
     ]  # fmt: skip
     assert snakemake(["-j3", "--", "all"], ROOT, ROOT) == ["snakemake", *IN_PROJECT, "-j3", "--", "all"]
@@ -27,7 +27,7 @@ def test_arguments_go_to_snakemake_with_absolute_config_paths(tmp_path: Path) ->
 
 def test_folder_of_a_config_is_seen_from_the_callers(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text("folder: there\n")
-    (tmp_path / "last.yaml").write_text("max_runs: 9000\n")
+    (tmp_path / "last.yaml").write_text("budget_min: 9000\n")
     words = snakemake(["--configfile", "first.yaml", "last.yaml"], tmp_path, ROOT)
     assert f'folder=!!str "{tmp_path / "there"}" #' in words
 

@@ -12,7 +12,7 @@ from beyond_ram.experiment import ConfigError, load
 
 from ..conftest import ROOT
 
-MODULE = "KIND, SHUFFLE = 'own', 'rows'\ndef make(folder, how): ...\n"
+MODULE = "SHUFFLE = 'rows'\ndef make(folder, how): ...\n"
 
 
 def message_of(tmp_path: Path, **config: Any) -> str:
@@ -94,14 +94,12 @@ def test_own_loader_must_be_readable(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(MODULE)
     (tmp_path / "half.py").write_text("def make(folder, how): ...")
     (tmp_path / "bad.py").write_text("def make(:")
-    (tmp_path / "old.py").write_text(MODULE.replace("'own'", "'best'"))
     assert own(tmp_path, module="good.py", data="good.npy", rows=10) == ""
     assert own(tmp_path, ["few"], module="good.py") == ""
     for tokens, keys, words in (
         (None, {"module": "god.py", "data": "good.npy"}, "loaders.mine.module: there is no file "),
-        (None, {"module": "half.py", "data": "good.npy"}, "half.py has no KIND and no SHUFFLE"),
+        (None, {"module": "half.py", "data": "good.npy"}, "half.py has no SHUFFLE"),
         (None, {"module": "bad.py", "data": "good.npy"}, "bad.py is not Python: "),
-        (None, {"module": "old.py", "data": "good.npy"}, "KIND is 'best', and must be one of as written, corrected"),
         (None, {"module": "good.py", "data": "god.npy"}, "loaders.mine.data: there is no "),
         (None, {"module": "good.py", "data": "bad.npy"}, "is no .npy file that can be mapped"),
         (None, {"module": "good.py", "data": "good.npy", "rows": 11}, "has 10 rows, and 11 are expected"),

@@ -65,9 +65,9 @@ def test_defaults_none_leaves_out_only_the_default_file(tmp_path: Path) -> None:
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: mine\ntokens: {one: {rows: 1}}")
     second.write_text("defaults: none\ntokens: {two: {rows: 2}}")
-    config, _ = merge.read([DEFAULT], [first, second], {"max_runs": 3}, content)
+    config, _ = merge.read([DEFAULT], [first, second], {"budget_min": 3}, content)
     assert config == {
-        "results": "mine", "defaults": "none", "max_runs": 3, "tokens": {"one": {"rows": 1}, "two": {"rows": 2}},
+        "results": "mine", "defaults": "none", "budget_min": 3, "tokens": {"one": {"rows": 1}, "two": {"rows": 2}},
     }  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
     assert str(collected.value) == str(refused.value)
     assert str(refused.value).startswith(f"{folder / name}: ")
     assert message in str(refused.value)
-    assert str(refused.value).endswith("; delete the folder, and Snakemake makes it again")
+    assert str(refused.value).endswith("; delete the folder, and run it again")
     assert "\n" not in str(refused.value)
 
 

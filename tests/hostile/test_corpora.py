@@ -69,8 +69,6 @@ REFUSED: dict[str, tuple[str, Content, dict[str, Any], str]] = {
     "a list as text": ("a.jsonl", b'{"text": ["a"]}\n', {}, "a.jsonl, line 1 holds list, not text"),
     "half a pair": ("a.jsonl", b'{"text": "\\ud800"}\n', {}, "half of a surrogate pair"),
     "a number too long": ("a.jsonl", b'{"text": ' + b"9" * 5000 + b"}\n", {}, "a.jsonl, line 1 is not JSON"),
-    "no label": ("a.jsonl", ROW, {"label_column": "kind"}, "a.jsonl, line 1 has no column 'kind' (label_column)"),
-    "a label of a text": ("a.txt", b"words", {"label_column": "kind"}, "a text file has no columns"),
     "CSV of nothing": ("a.csv", b"", {}, "a.csv has no column 'text'"),
     "CSV of a header": ("a.csv", b"text\n", {}, "the source holds no document"),
     "CSV with two of a name": ("a.csv", b"text,text\na,b\n", {}, "a.csv has 2 columns 'text'"),

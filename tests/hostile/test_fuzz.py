@@ -26,7 +26,7 @@ from beyond_ram.files import DamagedError
 from beyond_ram.gate import cells
 from beyond_ram.measure import cell as measuring
 from beyond_ram.measure import served
-from beyond_ram.stacks import differences, locks, torch, variants
+from beyond_ram.stacks import differences, locks, scripts, torch, variants
 from beyond_ram.stacks.locks import StackError
 from beyond_ram.watch import watch, write_record
 
@@ -226,7 +226,7 @@ def test_the_log_of_requests(tmp_path: Path, data: st.DataObject) -> None:
 STACK_FILES: dict[str, Callable[[Path, str], object]] = {
     "pins": lambda folder, name: locks.has_package(locks.lock_of(name, folder), "numpy"),
     "reason": lambda folder, name: variants.reason(locks.lock_of(name, folder)),
-    "moved": lambda folder, name: variants.moved(locks.lock_of(name, folder)),
+    "moved": lambda folder, name: scripts.moved(locks.lock_of(name, folder)),
     "between": lambda folder, name: differences.packages_in_words(locks.between(name, "other", folder.parent)),
     "torch": lambda folder, name: torch.split(torch.left_bare(locks.text_of(locks.lock_of(name, folder)))),
 }
@@ -271,7 +271,6 @@ SMALL = {
     "comparisons": {"all": {"baselines": ["current"], "candidates": ["loaders"]}},
     "ladders": {"x": {"package": "numpy", "experiment": "growth", "metric": "peak_anon_bytes", "versions": ["1.0"]}},
     "only": ["growth"],
-    "max_runs": 100,
 }
 
 

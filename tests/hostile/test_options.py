@@ -13,7 +13,6 @@ import pytest
 
 from beyond_ram import cli
 from beyond_ram.cli import project as projects
-from beyond_ram.cli import stack
 
 from ..conftest import ROOT
 from ..experiment.test_records import LOCK, run_once
@@ -35,7 +34,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with its stacks, and beside it a working folder with faulty files."""
     folder = tmp_path_factory.mktemp("options")
     project, here = folder / "project", folder / "here"
-    for name in ("cases", "envs", "config", "report", "scripts"):
+    for name in ("cases", "envs", "config", "scripts"):
         shutil.copytree(ROOT / name, project / name)
     for name in ("Snakefile", "config.yaml"):
         shutil.copy(ROOT / name, project / name)
@@ -86,7 +85,6 @@ def before(workspace: Path) -> dict[str, tuple[Any, ...]]:
 @pytest.fixture
 def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(projects, "CHECKOUT", workspace / "project")
-    monkeypatch.setattr(stack, "FILES", workspace / "project")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     with contextlib.chdir(workspace / "here"):
         yield workspace / "here"
@@ -242,10 +240,6 @@ CASES: dict[str, str] = {
     "stack upgrade ../config": "'../config' names no stack",
     "stack upgrade current numpyy": "current.txt has no package 'numpyy'; did you mean 'numpy'",
     "stack upgrade latin": "latin.txt: not UTF-8, at byte 16",
-    "stack pin current datasets": "'datasets' pins nothing",
-    "stack pin current datasetz==1": "has no package 'datasetz'; did you mean 'datasets'",
-    "stack diff current nothing": "nothing.txt: no such stack",
-    "stack diff current ../config": "'../config' names no stack",
     "stack releases -- --index-url=http://x": "'--index-url=http://x' is no name of a package",
     "stack build nothing.txt folder": "nothing.txt",
     "stack build lock.txt foreign": "foreign is not empty and was not made by beyond-ram",
@@ -261,6 +255,9 @@ CASES: dict[str, str] = {
     f"{TOKENIZE} --format text": "argument --format: invalid choice: 'text'",
     f"{TOKENIZE} --shard 0/2": "'0/2': it has to be I/N, with I from 1 to N",
     f"{TOKENIZE} --shard ²/³": "it has to be I/N",
+    f"{TOKENIZE} --shard 3/2": "it has to be I/N",
+    f"{TOKENIZE} --shard 1/100000": "it has to be I/N",
+    f"{TOKENIZE} --memory-limit much": "'much' is no size",
     f"{TOKENIZE} --stack nothing": "there is no stack 'nothing'",
     f"{TOKENIZE} --stack ../config": "there is no stack '../config'",
     f"{MEASURE} nothing": "JOB: no job in JSON",

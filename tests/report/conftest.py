@@ -86,8 +86,8 @@ def gathered(folder: Path, run_jsons: list[Path]) -> dict[str, list[str]]:
 
 def figure(folder: Path, name: str) -> SimpleNamespace:
     """The outputs of a figure's rule."""
-    files = {"svg": "svg", "png": "png", "caption": "rst"}
-    return SimpleNamespace(**{kind: str(folder / f"{name}.{ending}") for kind, ending in files.items()})
+    files = outputs.FILES_OF_FIGURE.items()
+    return SimpleNamespace(**{kind: str(folder / f"{name}.{ending}") for kind, ending in files})
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def test_no_report_is_made_from_an_invalid_drawing(
     tokenised: list[Path], tmp_path: Path, report: Script, content: str
 ) -> None:
     (tmp_path / "one.svg").write_text(content)
-    (tmp_path / "one.rst").write_text("One figure.")
+    (tmp_path / "one.txt").write_text("One figure.")
     with pytest.raises(SystemExit, match=rf"^{tmp_path / 'one.svg'}: no drawing"):
         report(tmp_path, tokenised, {}, svg=[str(tmp_path / "one.svg")], figures=[("One", "Chapter", ["growth"])])
     assert not list(tmp_path.glob("*report.html"))

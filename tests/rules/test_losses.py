@@ -178,7 +178,7 @@ CHANGES: dict[str, tuple[Change, set[str]]] = {
     "samples of a run": (other_samples, FROM_RUNS),
     "no table": (removed("tables/runs.parquet"), FROM_TABLES),
     "no tables and figures": (removed("tables", "figures"), FROM_TABLES),
-    "no caption": (removed("figures/reported.rst"), FIGURE),
+    "no caption": (removed("figures/reported.txt"), FIGURE),
     "code of a table": (
         edited("beyond_ram/analysis/reported.py", "def reported(", "X = 1\n\n\ndef reported("),
         {"table_reported", *FIGURE},

@@ -133,7 +133,7 @@ def test_hostile_config_makes_single_commands_with_whole_paths(
     project: Path, snakemake: Snakemake, tmp_path: Path
 ) -> None:
     """All shell commands of a dry run, parsed by bash and by shlex."""
-    (project / "a'b; touch PWNED.py").write_text("KIND = 'own'\nSHUFFLE = make = None")
+    (project / "a'b; touch PWNED.py").write_text("SHUFFLE = make = None")
     (project / "d&a ta").write_text("")
     change = {
         "results": HOSTILE,
@@ -192,9 +192,9 @@ def test_a_list_of_patterns_may_be_longer_than_a_command(project: Path, snakemak
 def test_fault_names_the_file_or_option_that_wins(snakemake: Snakemake, tmp_path: Path) -> None:
     """The last file on the command line wins over the others, and --config over all."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
-    first.write_text("results: first\nmax_runs: 0\nunknown: 1\n")
-    second.write_text("results: second\nmax_runs: 0\n")
+    first.write_text("results: first\nbudget_min: 0\nunknown: 1\n")
+    second.write_text("results: second\nbudget_min: 0\n")
     output = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stderr
     assert "--config, results: holds '..'" in output
-    assert f"{second}, max_runs: " in output
+    assert f"{second}, budget_min: " in output
     assert f"{first}: unknown key 'unknown'" in output

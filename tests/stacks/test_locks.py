@@ -144,44 +144,6 @@ def test_requested_prereleases_are_kept_by_upgrades(envs: Path) -> None:
     assert locked(envs, "next") == {"click": "8.0.0rc1"}
 
 
-@pytest.mark.slow
-def test_pin_changes_requirements_and_no_other_package(envs: Path) -> None:
-    locks.add("some", ["# what it is for", "click==7.1.2", "Jinja2[i18n] ~=3.0  # templates", "packaging==24.0"], envs)
-    before = locked(envs, "some")
-    assert locks.pin("some", "jinja2==3.0.3", envs)
-    after = locked(envs, "some")
-    assert before["jinja2"] != after["jinja2"] == "3.0.3"
-    assert {name: version for name, version in after.items() if name != "jinja2"} == {
-        name: version for name, version in before.items() if name != "jinja2"
-    }
-    requirements = "# what it is for\nclick==7.1.2\nJinja2[i18n]==3.0.3  # templates\npackaging==24.0\n"
-    assert (envs / "some.in").read_text() == requirements
-    assert not locks.pin("some", "Jinja2==3.0.3", envs)
-    assert locks.pin("some", "markupsafe==2.1.5", envs), "a dependency cannot be pinned"
-    assert (envs / "some.in").read_text() == f"{requirements}markupsafe==2.1.5\n"
-    locks.upgrade("some", [], envs)
-    assert locked(envs, "some")["jinja2"] == "3.0.3"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("requirement", "message"),
-    [
-        ("click==99", "cannot be resolved"),
-        ("clik==8.0.0", "has no package 'clik'; did you mean 'click'"),
-        ("click>=8", "pins nothing"),
-        ("click==8.*", "pins nothing"),
-        ("click", "pins nothing"),
-    ],
-)
-def test_impossible_pin_changes_nothing(envs: Path, requirement: str, message: str) -> None:
-    locks.add("some", ["click==7.1.2"], envs)
-    before = listing(envs)
-    with pytest.raises(locks.StackError, match=message):
-        locks.pin("some", requirement, envs)
-    assert listing(envs) == before
-
-
 def test_upgrade_of_an_unknown_package_is_refused(envs: Path) -> None:
     (envs / "mine.txt").write_text("huggingface-hub==1.0.0 \\\n    --hash=sha256:aa\n")
     before = listing(envs)

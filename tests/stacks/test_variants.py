@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.stacks.variants import moved, parts_of, reason, releases, vary
+from beyond_ram.stacks.scripts import moved
+from beyond_ram.stacks.variants import parts_of, reason, releases, vary
 
 
 def test_name_of_a_variant_is_parsed() -> None:

@@ -13,7 +13,7 @@ OWN_LOADER = ROOT / "examples/own_loader.py"
 # It has no labels, lacks the last rows, and delivers the first hundred twice.
 NO_LABELS = """
 import numpy
-KIND, SHUFFLE = "own", "rows"
+SHUFFLE = "rows"
 def make(folder, how):
     ids = numpy.load(folder / "ids.npy", mmap_mode="r")
     return [[ids[at : at + 100]] for at in [*range(0, 1000, 100), 0]]

@@ -15,7 +15,6 @@ import fcntl
 import functools
 import json
 import os
-import re
 import selectors
 import shutil
 import signal
@@ -30,6 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread
 # Else streams of pyarrow take its own allocator, which reserves 1 GiB of addresses; these count against a limit.
 os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
+import command_line
 import inputs
 import inventory
 import stores
@@ -38,7 +38,6 @@ from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_
 from trouble import NO_ROOM, Refused, out_of_memory
 
 WORK = ".beyond-ram-tokenize"
-FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
 FORM = 6  # version of the layout of the work folder and the output
 LOOK_EVERY = 0.2  # seconds between readings of memory
 # Places in the identity of an input, the most telling first. A copy has another inode, and only reading all of it would
@@ -53,27 +52,12 @@ SHARE = 0.8  # share of free memory to use without a limit
 
 def arguments(argv=None):
     parser = argparse.ArgumentParser(prog="beyond-ram tokenize", description=__doc__.splitlines()[0])
-    add_arguments(parser)
-    return parser.parse_args(argv)
-
-
-def add_arguments(parser):
-    parser.add_argument("inputs", nargs="+", metavar="INPUT")
-    parser.add_argument("--tokenizer", required=True)
-    parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--format", choices=tuple(FORMATS), default="datasets")
-    parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--memory-limit", type=int, default=0)
-    parser.add_argument("--text-column", default="text")
-    parser.add_argument("--shard", default="1/1")
-    parser.add_argument("--append")
-    parser.add_argument("--no-special-tokens", action="store_true")
-    parser.add_argument("--sha256", action="store_true")
-    parser.add_argument("--verify", action="store_true")
-    parser.add_argument("--verify-share", type=float)
+    command_line.add_to(parser)
     parser.add_argument("--stores", metavar="PYTHON")  # an interpreter with fsspec, for inputs that are addresses
     parser.add_argument("--named", metavar="FOLDER")  # packages with the release of tokenizers whose ids count
-    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args(argv)
+    args.out, args.memory_limit = Path(args.out), args.memory_limit or 0
+    return args
 
 
 def tokenizer_file(name):
@@ -87,10 +71,8 @@ def tokenizer_file(name):
 
 
 def shard_of(text):
-    match = re.fullmatch("([0-9]{1,5})/([0-9]{1,5})", text)
-    if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise Refused(f"--shard {text!r}: it has to be I/N, with I from 1 to N, and N up to 99999")
-    return int(match[1]), int(match[2])
+    number, count = text.split("/")
+    return int(number), int(count)
 
 
 def manifest_of(args, identities, tokenizer, count, version):
@@ -455,7 +437,7 @@ class TokenizeRun:
         return self.work / f"{unit:06d}.json"
 
     def path(self, unit):
-        ending = FORMATS[self.args.format]
+        ending = command_line.FORMATS[self.args.format]
         if self.args.format == "bin":
             return self.work / f"{unit:06d}{ending}"
         return self.args.out / f"data-{unit:06d}{ending}"
