@@ -21,8 +21,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "command continues a killed one.",
     )
     command_line.add_to(parser, limit)
-    ids = "use the ids of the release of tokenizers in this stack (default: of the one that transformers requires)"
-    parser.add_argument("--stack", metavar="NAME", help=ids)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--tokenizers",
+        metavar="RELEASE",
+        help="use the ids of this release, such as 1.0 (default: the stable one that transformers requires)",
+    )
+    which.add_argument("--stack", metavar="NAME", help="use the ids of the release in this stack, and only it")
     parser.set_defaults(run=run)
 
 
@@ -56,8 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     tokenizer = tokenizer_file(arguments.tokenizer)
     _check(arguments)
-    beside = arguments.stack is None
-    python = encoders.interpreter(arguments.stack or encoders.FAST)
+    stack = encoders.of_release(arguments.tokenizers) if arguments.tokenizers else arguments.stack
+    beside = arguments.stack is None and stack in (None, encoders.NAMED)
+    python = encoders.interpreter(encoders.FAST if beside else stack)
     switches = [name for name in ("no_special_tokens", "sha256", "verify", "json") if getattr(arguments, name)]
     command = [str(python), str(encoders.ENGINE / "run.py"), *(f"--{name.replace('_', '-')}" for name in switches)]
     for name in ("out", "format", "workers", "memory_limit", "text_column", "shard", "append", "verify_share"):

@@ -1,6 +1,7 @@
 """The stacks that encode: the one whose ids count, and the fast one whose interpreter runs."""
 
 import os
+import re
 from pathlib import Path
 
 from ..shipped import CHECKOUT, FILES, IN_CHECKOUT
@@ -49,3 +50,23 @@ def packages(stack: str) -> Path:
     """The folder of a stack's packages; `interpreter` explains the rest."""
     (folder,) = interpreter(stack).parent.parent.glob("lib/python3.*/site-packages")
     return folder
+
+
+def release(stack: str) -> str:
+    """The release of tokenizers in a stack's lock. Raises ValueError."""
+    locked = re.search(r"(?m)^tokenizers==([^\s;\\]+)", lock(stack).read_text(encoding="utf-8"))
+    if not locked:
+        raise ValueError(f"stack {stack} has no tokenizers")
+    return locked[1]
+
+
+def of_release(wanted: str) -> str:
+    """The stack with a release of tokenizers, given in full or by its beginning. Raises ValueError."""
+    releases = {stack: release(stack) for stack in (FAST, NAMED)}
+    for stack, version in releases.items():
+        if version == wanted or version.startswith(f"{wanted}."):
+            return stack
+    raise ValueError(
+        f"--tokenizers {wanted}: the releases are {' and '.join(releases.values())}; another one needs a stack: "
+        f"`beyond-ram stack add NAME tokenizers=={wanted} pyarrow numpy xxhash pysimdjson`, then `--stack NAME`"
+    )

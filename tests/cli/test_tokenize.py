@@ -73,7 +73,9 @@ def test_older_encoder_can_be_chosen(tokenizer: Path, tmp_path: Path) -> None:
     done = beyond_ram("tokenize", "a.txt", *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["encoder"].startswith("tokenizers 0.23")
-    again = beyond_ram("tokenize", "a.txt", *flags[:5], "--format", "bin", "--verify", cwd=tmp_path)
+    again = beyond_ram(
+        "tokenize", "a.txt", *flags[:5], "--tokenizers", "0.23", "--format", "bin", "--verify", cwd=tmp_path
+    )
     assert again.returncode == 0 and json.loads(again.stdout)["verified"]["documents"] == 1, again.stderr
     assert (tmp_path / "out" / "tokens.bin").stat().st_size == 2 * json.loads(done.stdout)["tokens"]
 

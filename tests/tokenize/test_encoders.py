@@ -17,6 +17,14 @@ STABLE = ("--stack", "encoder-0.23")
 NEWER = "\u0c15\u0c4d\u0c3c \u0c15\u0c3c\u0c4d"  # tokenizers 0.23 does not know the class of the last mark
 
 
+def test_release_is_found_by_its_beginning() -> None:
+    assert encoders.of_release("0.23") == encoders.of_release(encoders.release("encoder-0.23")) == "encoder-0.23"
+    assert encoders.of_release("1.0") == "encoder"
+    for wrong in ("0.2", "2", "0.23.", "x"):
+        with pytest.raises(ValueError, match=f"--tokenizers {wrong}: the releases are"):
+            encoders.of_release(wrong)
+
+
 Summary = Callable[..., dict[str, Any]]
 
 
@@ -45,7 +53,7 @@ def summary(tmp_path: Path) -> Summary:
 @pytest.mark.slow
 def test_ids_are_those_of_the_stable_release(families: dict[str, Path], summary: Summary) -> None:
     """Qwen 2 has NFC, to which the two releases know different marks: three documents have one."""
-    both, stable, newest = (summary(families["qwen2"], *flags) for flags in ((), STABLE, ("--stack", "encoder")))
+    both, stable, newest = (summary(families["qwen2"], *flags) for flags in ((), STABLE, ("--tokenizers", "1.0")))
     assert both["encoded_by"] == {FAST: 3, NAMED: 3} and both["encoder"] == NAMED
     assert stable["encoded_by"] == {NAMED: 6}
     assert both["digest"] == stable["digest"] != newest["digest"]

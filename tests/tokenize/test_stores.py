@@ -373,7 +373,7 @@ def test_command_gives_the_ids_that_datasets_opens(
     out, address = tmp_path / "out", f"{store.address}@main"
     command = [sys.executable, "-m", "beyond_ram", "tokenize", address, "--out", out, "--tokenizer", families["gpt2"]]
     done = subprocess.run(
-        [*command, "--stack=encoder"], env=os.environ | NOTHING | store.variables, capture_output=True, text=True
+        [*command, "--tokenizers=1.0"], env=os.environ | NOTHING | store.variables, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert summary(out)["digest"] == whole["digest"] and (out / "state.json").is_file()
