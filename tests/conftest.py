@@ -1,5 +1,6 @@
 """Shared by all tests: environments of stacks, a clone of the project, commands in it, and the order of tests."""
 
+import contextlib
 import fcntl
 import functools
 import gc
@@ -37,15 +38,19 @@ settings.register_profile("long", max_examples=2000)
 
 # Folders whose tests share something slow to make: a cluster, a token dataset with its stack, a copy of the project.
 FOLDERS = ("slurm", "workloads", "rules")
-# Their tests wait more than they compute, so they start early, beside others that compute. A file of `tokenize` takes
-# half a minute, for which other processes would wait at the end.
-EARLY = ("measuring", "watch", "bisect", "atlas", "tokenize")
+# Files whose tests read the same reports of recorded runs (analysis/opposite.py), which take seconds to make.
+REPORTS = (
+    "analysis/test_opposite.py", "analysis/findings/test_sentences.py", "figures/test_figures.py",
+    "report/test_sections.py",
+)  # fmt: skip
+# Files that take a minute, for which other processes would wait at the end, and tests that wait more than they compute.
+EARLY = ("test_workflow.py", "test_wheel.py", "gate", "measure", "watch", "bisect", "atlas", "tokenize")
 
 
 def scope_of(file: str) -> str:
-    """Return the scope that the tests of a file stay together in: their folder, or the file."""
+    """Return the scope that the tests of a file stay together in: their folder, what they read, or the file."""
     folder = file.split("/")[1]
-    return folder if folder in FOLDERS else file
+    return folder if folder in FOLDERS else "reports" if file.endswith(REPORTS) else file
 
 
 class ScopeScheduling(LoadScopeScheduling):  # type: ignore[misc]
@@ -92,7 +97,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = {item.path for item in items if item.get_closest_marker("slow")}
 
     def place(item: pytest.Item) -> tuple[bool, bool, int]:
-        folder, first = item.nodeid.split("/")[1], [*FOLDERS, *EARLY]
+        folder, first = item.nodeid.partition("::")[0].split("/")[1], [*FOLDERS, *EARLY]
         guest = item.get_closest_marker("guest")
         return guest is None, item.path not in slow, [*first, folder].index(folder)
 
@@ -188,18 +193,25 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of 16 MiB."""
-    place = tmp_path / "disk"
+@contextlib.contextmanager
+def mounted(place: Path, size: str) -> Iterator[Path]:
+    """Mount a file system of some size on a new folder."""
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", place], capture_output=True, text=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
     try:
         yield place
     finally:
         subprocess.run(["umount", place], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted(tmp_path / "disk", "16m") as place:
+        yield place
 
 
 @pytest.fixture(scope="session")

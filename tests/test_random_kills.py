@@ -42,6 +42,26 @@ TABLES = ("runs", "shards", "streaming")
 COUNTS = {"experiment", "rep", "outcome", "completed_work", "asked", "finished", "failed", "why", "shard", "from_cache"}
 COUNTS |= {"rows", "rows_expected", "rows_delivered", "rows_twice", "rows_missing", "bytes_in", "token_count"}
 COUNTS |= {"ids_sha256", "ids_agree", "lock_sha256"}
+TOKENISED = {
+    "growth": {
+        "workload": "tokenize",
+        "repeats": 1,
+        "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [1]},
+    },
+    "staircase": {
+        "workload": "tokenize",
+        "repeats": 1,
+        "matrix": {
+            "stack": ["current"],
+            "corpus": ["words"],
+            "mode": ["shard"],
+            "shards": [3],
+            "num_files": [6],
+            "cache": ["interrupted", "rerun"],
+            "stop_after": [2],
+        },
+    },
+}
 CONFIG = {
     "defaults": "none",
     "corpora": {
@@ -57,24 +77,7 @@ CONFIG = {
         "few": {"source": "parquet", "files": 4, "rows_per_file": 64, "row_group_rows": 32, "row_bytes": 100}
     },
     "experiments": {
-        "growth": {
-            "workload": "tokenize",
-            "repeats": 1,
-            "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [1]},
-        },
-        "staircase": {
-            "workload": "tokenize",
-            "repeats": 1,
-            "matrix": {
-                "stack": ["current"],
-                "corpus": ["words"],
-                "mode": ["shard"],
-                "shards": [3],
-                "num_files": [6],
-                "cache": ["interrupted", "rerun"],
-                "stop_after": [2],
-            },
-        },
+        **TOKENISED,
         "requests": {
             "workload": "stream",
             "repeats": 1,

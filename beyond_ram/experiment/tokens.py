@@ -111,8 +111,6 @@ def options_of(module: Path | str) -> list[str]:
     return list(_constant(Path(module), "OPTIONS", ()))
 
 
-
-
 def _constant(module: Path, name: str, default: Any = None) -> Any:
     """The value of a module's constant, assigned alone or in a tuple, read from its source.
 

@@ -24,7 +24,6 @@ import hf_xet
 import numpy
 import pyarrow.compute
 import pyarrow.parquet
-
 from report import not_applicable, number
 
 WORK = Path("work").resolve()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pyarrow
 import pyarrow.compute
-
 from report import number
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -4,6 +4,7 @@ Comments above a block (see `pages.py`) say what is not run, and why.
 """
 
 import argparse
+import functools
 import gzip
 import importlib
 import json
@@ -53,14 +54,19 @@ def blocks_in(*languages: str) -> list[pytest.ParameterSet]:
 
 
 def marks(block: Block) -> list[pytest.MarkDecorator]:
-    """A plan takes seconds, and so does a block that is noted as slow: those beyond README's are run end to end."""
-    late = (is_plan(block) or block.note("slow") is not None) and block.page != ROOT / "README.md"
+    """A block that is noted as slow takes seconds: those beyond README's are run end to end."""
+    late = block.note("slow") is not None and block.page != ROOT / "README.md"
     return [*[pytest.mark.slow] * is_slow(block), *[pytest.mark.end_to_end] * late]
 
 
 def is_plan(block: Block) -> bool:
     """Whether a block only calls Snakemake, as a dry run: no later block needs it."""
     return block.note("planned") is not None and all("snakemake " in line for line in block.text.splitlines())
+
+
+def is_run(block: Block) -> bool:
+    """Whether a block is run at its place: plans take seconds, and those of README stand for all."""
+    return not is_plan(block) or block.page == ROOT / "README.md"
 
 
 def is_slow(block: Block) -> bool:
@@ -236,7 +242,7 @@ def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Call
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", blocks_in(*SHELL))
+@pytest.mark.parametrize("block", [one for one in blocks_in(*SHELL) if is_run(one.values[0])])
 def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None:
     skip_if_not_run(block)
     done = places(block.page).run_up_to(block)
@@ -247,7 +253,7 @@ def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None
 
 @pytest.mark.slow
 def test_calls_of_snakemake_name_existing_targets_options_and_files(places: Callable[[Path], Place]) -> None:
-    """Their plans are made end to end."""
+    """The plan of each shipped config is made in rules/test_plan.py, those of README's calls above."""
     place = places(ROOT / "README.md")
     listed = subprocess.run(
         ["snakemake", "--list-target-rules"], cwd=place.folder, env=os.environ | {"PATH": place.path},
@@ -308,6 +314,7 @@ def test_blocks_name_a_known_language(page: Path) -> None:
     assert {key for block in page_blocks for key, _ in block.notes} <= {*NOTES}
 
 
+@functools.cache
 def flags_of(command: str) -> set[str]:
     """The options of `beyond-ram COMMAND` and of its subcommands."""
     parser = argparse.ArgumentParser()

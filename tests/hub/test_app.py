@@ -216,9 +216,9 @@ def test_endpoint_without_descriptors_writes_little_and_recovers(root: Path, tmp
         assert running.stdout
         host, _, port = running.stdout.readline().strip().rpartition("/")[2].partition(":")
         connections = []
-        for _ in range(100):
+        for _ in range(60):
             with contextlib.suppress(OSError):
-                connections.append(socket.create_connection((host, int(port)), 0.1))
+                connections.append(socket.create_connection((host, int(port)), 0.05))
                 connections[-1].sendall(f"GET {DATASET}/README.md HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
         time.sleep(0.5)
         for connection in connections:

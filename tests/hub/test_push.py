@@ -6,7 +6,6 @@ import base64
 import hashlib
 import http.client
 import json
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from beyond_ram.hub import Hub
+
+from ..conftest import mounted
 
 API = "/api/datasets/org/name"
 GIT = "/datasets/org/name.git/info/lfs/objects"
@@ -175,13 +176,8 @@ def test_simultaneous_commits_are_all_applied(hub: Hub, root: Path) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of 2 MB."""
-    small = tmp_path / "small"
-    small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(small)], capture_output=True).returncode:
-        pytest.skip("a small file system needs root")
-    yield small
-    subprocess.run(["umount", "-l", str(small)], check=True)
+    with mounted(tmp_path / "small", "2m") as place:
+        yield place
 
 
 def test_full_disk_leaves_the_repository_unchanged(small: Path) -> None:

@@ -279,16 +279,16 @@ OVERLAP = """names => {
 }"""
 
 
-@pytest.mark.parametrize("size", [*SIZES])
-def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path: Path, opened: Opened, size: str) -> None:
+def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path: Path, opened: Opened) -> None:
     program = "import time; from beyond_ram.phases import phase\n"
     program += "for n in range(8):\n with phase(f'epoch {n}'): time.sleep(0.1)"
     html = str(tmp_path / "run.html")
     assert cli.main(["watch", "--html", html, "--", sys.executable, "-c", program]) == 0
-    page = opened(tmp_path / "run.html", size)
-    names = "svg:not([style*=none]) text[text-anchor=middle]"
-    assert page.get_by_text("epoch", exact=False).count() > 1
-    assert not page.evaluate(OVERLAP, f"figure:first-of-type {names}[y='18.0']")
+    for size in SIZES:
+        page = opened(tmp_path / "run.html", size)
+        names = "svg:not([style*=none]) text[text-anchor=middle]"
+        assert page.get_by_text("epoch", exact=False).count() > 1
+        assert not page.evaluate(OVERLAP, f"figure:first-of-type {names}[y='18.0']"), size
 
 
 def test_a_figure_is_whole_on_a_phone(phone: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from ..conftest import Run, link_stack
+from ..test_random_kills import TOKENISED
 from .conftest import REPOSITORY, Slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
@@ -16,24 +17,7 @@ CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
 # The first attempt has room for Snakemake and the watcher, the second also for the program.
 KEEPS_500_MB, SCARCE_MB = "kept = [bytes(1000) for _ in range(500_000)]\n", 450
 EXPERIMENTS = {
-    "growth": {
-        "workload": "tokenize",
-        "repeats": 1,
-        "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [3]},
-    },
-    "staircase": {
-        "workload": "tokenize",
-        "repeats": 1,
-        "matrix": {
-            "stack": ["current"],
-            "corpus": ["words"],
-            "mode": ["shard"],
-            "shards": [3],
-            "num_files": [6],
-            "cache": ["interrupted", "rerun"],
-            "stop_after": [2],
-        },
-    },
+    **TOKENISED,
     "scarce": {
         "workload": "script",
         "repeats": 1,

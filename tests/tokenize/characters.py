@@ -135,7 +135,9 @@ def main():
     parser.add_argument("engine")
     parser.add_argument("named")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="take every N-th character beside the listed")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="take every N-th character, and some of the listed"
+    )
     args = parser.parse_args()
     sys.path.insert(0, args.engine)
     import cutting
@@ -145,7 +147,9 @@ def main():
     library = encoder.library_of(args.named)
     listed = {} if args.write else json.loads(same_ids.TABLES.read_text(encoding="utf-8"))["steps"]
     known = {name: {code for first, last in some for code in range(first, last + 1)} for name, some in listed.items()}
-    near = {code + by for some in known.values() for code in some for by in (-1, 0, 1)} if args.every > 1 else set()
+    near = {code for name in NORMALIZERS for code in known.get(name, ())} if args.every > 1 else set()
+    for first, last in itertools.chain(*listed.values()) if args.every > 1 else ():
+        near |= {first - 1, last + 1, *range(first, last + 1, 9)}
     codes = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF and (c % args.every == 0 or c in near)]
     bytes_of = [bytes(map(cutting.symbols().get, entry)) for entry in model(cutting)["vocab"]]
     changes, decomposed = [], []

@@ -46,6 +46,14 @@ def families(shared: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(once(shared / "families", train).glob("*.json"))}
 
 
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write an input of four units. Tests do not change it."""
+    from tests.tokenize.documents import big
+
+    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
+
+
 Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
 # Imports of the engine, and slow imports of the libraries that read its files.
 _ENGINE = "argparse csv gzip hashlib numpy pyarrow.compute pyarrow.csv pyarrow.parquet simdjson tokenizers xxhash"

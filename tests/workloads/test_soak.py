@@ -10,6 +10,7 @@ from .encoding import reason, run
 
 pytestmark = pytest.mark.slow
 
+
 def soak(stack: str, work: Path, corpus: Path, subject: str) -> int | str | None:
     """Return the number of tokens of a run, or the reason why there is none."""
     flags = ["--num-files", "12", "--subject", subject, "--epochs", "2"]

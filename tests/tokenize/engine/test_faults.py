@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,20 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.conftest import mounted
 from tests.forks.stacks import Stack
 from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
-from tests.tokenize.documents import big, files_of
+from tests.tokenize.documents import files_of
 
 pytestmark = pytest.mark.slow
 
 FAULTS = int(os.environ.get("BEYOND_RAM_FAULTS", "10"))
 FORMATS = ("bin", "datasets", "parquet")
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write an input of four units."""
-    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
 @pytest.fixture(scope="module")
@@ -231,27 +225,13 @@ def test_null_is_refused_anywhere(families: dict[str, Path], tokenize: Tokenize,
             assert done.returncode == 2 and "row 2: null" in done.stderr, (path.name, done.stderr)
 
 
-@contextlib.contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("a small file system needs root")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
 @pytest.mark.parametrize("format", FORMATS)
 def test_full_disk_gets_one_line_and_the_same_command_continues(
     format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
     needed = sum(path.stat().st_size for path in all_files(finished[format]))
     for share in (0.3, 0.8, 0.99):
-        with small_disk(tmp_path / f"{share}", str(int(needed * share))) as disk:
+        with mounted(tmp_path / f"{share}", str(int(needed * share))) as disk:
             flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": disk / "out", "format": format}
             done = tokenize(source, workers=2, **flags)
             assert done.returncode == 1 and "the disk is full" in done.stderr.splitlines()[-1], done.stderr
@@ -306,7 +286,7 @@ def test_random_faults_cause_no_false_success(
     kinds, refusals = ("kill", "kill", "delete", "byte", "cut", "two at once", "input", "full disk"), 0
     copy = tmp_path / "big.jsonl"
     enough = 200 << 20
-    with small_disk(tmp_path / "disk", str(enough)) as disk:
+    with mounted(tmp_path / "disk", str(enough)) as disk:
         for number in range(FAULTS):
             format, out = random.choice(FORMATS), disk / f"out-{number}"
             shutil.copyfile(source, copy)

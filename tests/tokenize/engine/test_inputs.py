@@ -87,7 +87,7 @@ def test_json_lines_are_read_whole(
 
 
 @pytest.mark.slow
-@SETTINGS
+@settings(SETTINGS, max_examples=SETTINGS.max_examples * 2 // 5)  # an example takes 90 ms
 @given(texts=TEXTS, huge=st.integers(1, 100), size=st.integers(1, 60), rows=st.integers(1, 5), large=st.booleans())
 def test_tables_are_read_whole(
     chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, rows: int, large: bool

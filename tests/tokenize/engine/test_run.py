@@ -271,12 +271,6 @@ def test_large_document_among_small_ones_has_its_ids(
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write an input of four units. Tests do not change it."""
-    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
-
-
-@pytest.fixture(scope="module")
 def whole(
     source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, bytes]:
@@ -291,7 +285,7 @@ def test_kills_at_random_moments_do_not_change_the_output(
     format: str, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:
     """The output is byte-identical in the end, and no finished unit is done again."""
-    source = big(tmp_path / "big.jsonl", 14)
+    source = big(tmp_path / "big.jsonl", 9)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
     out, random, kills = tmp_path / "killed", Random(5), 0
