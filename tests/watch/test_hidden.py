@@ -113,6 +113,21 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("way", ["name", "groups"])
+def test_what_else_stands_in_its_status_does_not_hide_a_process(way: str, watched: Watch) -> None:
+    if way == "groups" and os.geteuid() != 0:
+        pytest.skip("joining groups needs root")
+    hides = {
+        "name": "ctypes.CDLL(None).prctl(15, b'VmLck:SigQ:', 0, 0, 0)",  # the lines about memory begin and end so
+        "groups": "os.setgroups(range(100_000, 101_000))",  # they come first, in more than a page
+    }[way]
+    record = watched(f"import ctypes, os, time\n{hides}\nheld = bytearray(b'x') * 100_000_000; time.sleep(0.5)")
+    assert record["exit_status"] == 0
+    assert record["peak"]["anon_bytes"] > 100 * MB and weak(record)[1] == "above"
+
+
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_writes_of_others_to_memory_groups_are_not_the_commands(watched: Watch) -> None:
