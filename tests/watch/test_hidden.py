@@ -128,6 +128,25 @@ def test_what_else_stands_in_its_status_does_not_hide_a_process(way: str, watche
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not COLLAPSES, reason="the kernel has no huge pages")
+@pytest.mark.usefixtures("alone")
+def test_shared_pages_that_become_huge_for_a_moment_are_counted(watched: Watch) -> None:
+    program = (
+        FORKS.partition("(replaced, tell)")[0]
+        + """
+if os.fork() == 0:
+    time.sleep(0.5); advise(base, size, 25); advise(base, size, 4); time.sleep(0.5); os._exit(0)
+raise SystemExit(os.wait()[1])
+"""
+    )
+    record = watched(program.replace("40 << 20", "160 << 20"), interval_ms=400)
+    if record["exit_status"]:
+        pytest.skip("the kernel has no MADV_COLLAPSE")
+    advised = advise(record)
+    assert advised.at_least or advised.ask_bytes > 2 * (160 << 20)
+
+
+@pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
 def test_writes_of_others_to_memory_groups_are_not_the_commands(watched: Watch) -> None:
