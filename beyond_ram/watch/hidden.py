@@ -38,8 +38,8 @@ class Mounts:
         self._file = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._changed = select.poll()
         self._changed.register(self._file, select.POLLPRI)
-        self._points = points = self._read()
-        self._before = points.count("/proc")
+        self._points = self._read()
+        self._before = self._whole
         self.over: set[str] = set()
         """Those over processes of the tree, and over all of /proc."""
 
@@ -55,12 +55,19 @@ class Mounts:
     def look(self, pids: Collection[int]) -> None:
         """Look for those over the processes of the tree."""
         if self._points:
-            self.over.update(point for point in self._points if (over := _OVER.match(point)) and int(over[1]) in pids)
-            self.over.update(["/proc"] * (self._points.count("/proc") > self._before))
+            over = [(point, match) for point in self._points.values() if (match := _OVER.match(point))]
+            self.over.update(point for point, match in over if int(match[1]) in pids)
+            self.over.update(["/proc"] * (self._whole != self._before))
 
-    def _read(self) -> list[str]:
-        lines = procfs.read_file("/proc/self/mountinfo").decode().splitlines()
-        return [point for line in lines if (point := line.split()[4]) == "/proc" or _OVER.match(point)]
+    @property
+    def _whole(self) -> set[str]:
+        """The mounts over all of /proc."""
+        return {mount for mount, point in self._points.items() if point == "/proc"}
+
+    def _read(self) -> dict[str, str]:
+        """Where there are mounts, by their ids."""
+        lines = [line.split() for line in procfs.read_file("/proc/self/mountinfo").decode().splitlines()]
+        return {words[0]: words[4] for words in lines if words[4] == "/proc" or _OVER.match(words[4])}
 
 
 def escaped(pids: Iterable[int], root: int) -> list[int]:

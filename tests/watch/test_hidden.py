@@ -366,6 +366,19 @@ os.wait()
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting /proc again needs root")
+def test_proc_in_place_of_proc_is_noticed(tmp_path: Path) -> None:
+    program = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+assert not libc.umount2(b'/proc', 2) and not libc.mount(b'proc', b'/proc', b'proc', 0, None)
+time.sleep(0.3)
+"""
+    record = run_in(tmp_path, unshared("-m"), program)
+    assert "mounted on /proc, so that" in named(record) and advise(record).at_least
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="entering a namespace of others needs root")
 @pytest.mark.usefixtures("alone")
 def test_process_that_a_namespace_of_others_adopts_is_noticed(watched: Watch) -> None:
