@@ -194,7 +194,7 @@ def _unseen(record: Mapping[str, Any]) -> str:
 def between_bytes(peak: Mapping[str, Any]) -> int:
     """How many bytes the peak may have missed, at most: between two readings, or before an exec.
 
-    Page faults bound it, and so does the largest RSS of one process, which `exec` does not set back.
+    Page faults bound it, the largest RSS of one process, which `exec` does not set back, and the peak of the group.
     """
     kept, marks, lost = peak.get("kept") or {}, peak.get("hwm_bytes") or {}, 0
     counted, reaped = kept.get("kept_bytes", 0), marks.get("reaped_bytes", 0)
@@ -204,7 +204,15 @@ def between_bytes(peak: Mapping[str, Any]) -> int:
         lost = reaped - counted if kept.get("basis") == GROUP else reaped
     if kept.get("basis") == GROUP and peak.get("cgroup_bytes"):  # what one process had beyond it, another was charged
         lost = max(lost, max(largest, reaped) - peak["cgroup_bytes"] - max(peak["file_bytes"] or 0, _MAPPED_BYTES))
+        if marks_are_gone(peak):  # page cache may have made way for anything
+            lost = max(lost, peak["cgroup_bytes"] - counted)
     return int(max(0, lost, (kept.get("kept_possible_bytes") or 0) - counted))
+
+
+def marks_are_gone(peak: Mapping[str, Any]) -> bool:
+    """Whether the marks of some processes were set back, or lost at their end."""
+    marks = peak.get("hwm_bytes") or {}
+    return bool(marks.get("set_back") or marks.get("exits_lost"))
 
 
 def between(peak: Mapping[str, Any]) -> str:

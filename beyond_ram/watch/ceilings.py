@@ -118,8 +118,10 @@ def _condition(peak: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     if basis not in (advice.GROUP, advice.AROUND):
         return f", of its processes{', as sampled' if spikes is None else spikes}"
     # Memory of other kinds may have left before a spike that the group's peak does not show.
-    sampled = basis == advice.AROUND or kept["kept_bytes"] > entry["max_bytes"]
-    return spikes or (", without spikes between samples" if sampled else "")
+    if spikes or basis == advice.AROUND or kept["kept_bytes"] > entry["max_bytes"]:
+        return spikes or ", without spikes between samples"
+    # So may page cache, but then a mark has the spike.
+    return ", by the marks of its processes" if (peak.get("cgroup_bytes") or 0) > entry["max_bytes"] else ""
 
 
 def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
@@ -160,11 +162,13 @@ def _of_group(peak: Mapping[str, Any], *without: str) -> int | None:
 
 
 def _possible(peak: Mapping[str, Any], read_bytes: int) -> int:
-    """What may have been at once, if the readings show this much: without a group, copies that only faults show too."""
+    """What may have been at once, if the readings show this much: without a group, copies that only faults show too;
+    with one, all that it held, if marks are gone."""
     kept = peak.get("kept") or {}
     others = sum(kept["at_kept"].get(f"{kind}_bytes", 0) for kind in ("shmem", "kernel", "locked_file")) if kept else 0
     counted = kept["kept_bytes"] - others if kept.get("basis") == advice.TREE else 0
-    return int(max(read_bytes, counted) + advice.between_bytes(peak))
+    held = (peak.get("cgroup_bytes") or 0) if advice.marks_are_gone(peak) else 0
+    return int(max(max(read_bytes, counted) + advice.between_bytes(peak), held))
 
 
 def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -30,7 +30,7 @@ _STATUS = re.compile(
     + _OTHERS + rb"(?:VmPTE:" + _LINE + rb")?" + _OTHERS + rb"VmSwap:" + _LINE + rb"(?:HugetlbPages:" + _LINE + rb")?"
     + rb"(?:(?!Threads:).*\n)*(?:Threads:\s+(\d+)\n)?"
 )  # fmt: skip
-_FIRST, _PAST = b"VmLck:", b"SigQ:"
+_FIRST, _PAST = b"\nVmLck:", b"\nSigQ:"  # a name has no line break
 _READINGS = 3
 # A reading of PSS may cover this much less than the process holds: the kernel counts both at different times.
 _UNCOVERED_BYTES, _UNCOVERED_SHARE = 1_000_000, 0.01
@@ -106,7 +106,12 @@ def read_file(path: str) -> bytes:
 def memory_lines(status: bytes) -> bytes:
     """The lines of /proc/PID/status about memory; equal bytes mean an equal reading. Empty for a zombie."""
     first = status.find(_FIRST)
-    return status[first : status.find(_PAST, first)] if first >= 0 else b""
+    return status[first + 1 : status.find(_PAST, first) + 1] if first >= 0 else b""
+
+
+def is_cut(status: bytes) -> bool:
+    """Whether the lines about memory may be beyond the end of a reading of /proc/PID/status."""
+    return _PAST not in status
 
 
 def lines_of_another_thread(pid: int, status: bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 from .. import advice
 from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
-from .hidden import SET_BACK
+from .hidden import LIMIT, MARK, PEAK
 from .instrument import Instrument
 from .missing import PROCESSES, Missing
 from .peaks import Peaks
@@ -238,6 +238,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
             "processes_seen": peaks.seen,
             "never_sampled": peaks.short_lived,
             "lower_bounds": peaks.lower_bounds,
+            # Whether another process set one back; None if that would not have been seen.
+            "set_back": sampler.marks_set_back if sampler else None,
         },
         "processes": run.processes_most,
         "processes_unread": len(sampler.tree.unreadable | dict.fromkeys(sampler.tree.unlisted)) if sampler else None,
@@ -291,8 +293,14 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> Non
     if tree.escaped and not (sampler.meter and in_group):
         names = _names(dict.fromkeys(tree.escaped, ""))
         missing.note(advice.UNSEEN, f"{names} belonged to a PID namespace of others, below which nothing was followed")
-    for did in sampler.written:
-        if not sampler.elsewhere or did == SET_BACK:  # then memory was counted from the processes
+    if MARK in sampler.written:
+        missing.note("marks", MARK)
+    if sampler.exits and sampler.exits.lost:
+        missing.note("marks", "those of some processes that ended were lost: too many ended at once")
+    if LIMIT in sampler.written and outcome.memory_limit_bytes:
+        missing.note("memory limit", LIMIT)
+    for did in sampler.written - {MARK, LIMIT}:
+        if not sampler.elsewhere or did == PEAK:  # then memory was counted from the processes
             missing.note(advice.UNSEEN, did)
     for point in tree.mounts.over if tree.mounts else ():
         missing.note(advice.UNSEEN, f"something was mounted on {point}, so that others may have been read there")

@@ -12,7 +12,7 @@ from ..run_files import COLUMNS
 from . import pressure, procfs, timeline
 from .exits import Exit, Exits
 from .groups import Group
-from .hidden import GroupWrites
+from .hidden import MARK, Writes
 from .memory_group import Around, Elsewhere, GroupMeter
 from .missing import PROPORTIONAL, Missing, printable
 from .peaks import KINDS, Peaks
@@ -70,8 +70,8 @@ class Counting:
     group: Group | None = None
     around: Around | None = None
     sharing: Sharing | None = None
-    writes: GroupWrites | None = None
-    """Who wrote to files of memory groups."""
+    writes: Writes | None = None
+    """Who set back what the kernel counts, or moved a process to another group."""
 
 
 class Sampler:
@@ -100,8 +100,10 @@ class Sampler:
         self.cost_s = 0.0
         self._open_counting(counting or Counting())
         self._writers: list[tuple[int, str]] = []
+        self._writers_ended: list[tuple[int, str]] = []
+        """Those that have ended, and whose records the kernel may not have sent yet."""
         self.written: set[str] = set()
-        """Changes that processes of the tree made to memory groups."""
+        """What processes of the tree set back, and where they were moved."""
         self._last_pids: set[int] = set()
         self.copying: Copying | None = None
         """None if nothing counts each page once."""
@@ -172,7 +174,7 @@ class Sampler:
         if (late_s := now - self._due_s - (time.process_time() - self._began_cpu_s)) > _LATE_S:
             why = "this process was stopped or had no processor"
             self._missing.note(advice.UNSEEN, f"nothing was read for {late_s:,.1f} s: {why}")
-        with self._missing.step("writes to memory groups"):
+        with self._missing.step("writes to files of the kernel"):
             self._writers += self._writes.new() if self._writes else []
         self._began_s, self._began_cpu_s = now, time.process_time()
         changed, ended = self.tree.memory()
@@ -239,14 +241,21 @@ class Sampler:
         self.peaks.note(totals, living, ended, exits)
 
     def _note_writers(self) -> None:
-        """Keep what processes of the tree wrote to files of memory groups."""
-        writers, self._writers = self._writers, []
-        for pid, did in writers:
+        """Keep what processes of the tree wrote to files of the kernel."""
+        writers, ended, self._writers, self._writers_ended = self._writers, self._writers_ended, [], []
+        for pid, did in (*ended, *writers):
             above = procfs.ancestors(pid) if pid else set()
             # Who has ended is in the kernel's record; where there is none, it may have been of the tree.
-            ended = self.peaks.name_of(pid) or (not self.exits and len(above) < 2 and "beyond-ram-" not in did)
-            if pid and (pid == os.getpid() or self.tree.root in above or ended):
+            known = self.peaks.name_of(pid) or (not self.exits and len(above) < 2 and "beyond-ram-" not in did)
+            if pid and (pid == os.getpid() or self.tree.root in above or known):
                 self.written.add(did)
+            elif pid and len(above) < 2 and (pid, did) not in ended:
+                self._writers_ended.append((pid, did))
+
+    @property
+    def marks_set_back(self) -> bool | None:
+        """Whether another process set back a mark of the tree; None if that would not have been seen."""
+        return MARK in self.written or (False if self._writes and self._writes.sees_marks else None)
 
     @property
     def elsewhere(self) -> dict[int, str]:

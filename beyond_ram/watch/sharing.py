@@ -5,13 +5,13 @@ and then, and cheap readings bound the change in between. Bounds on the pages th
 
 - After a fork, child and parent share everything except one page for each page fault of either.
 - After a reading, this number falls at most by what processes unmap, plus one page for each page fault that did not add
-  memory to a process (copying on write is such a fault).
+  memory to a process (copying on write is such a fault), plus the small pages that became huge ones without a fault.
 - Before a reading, it was lower at most by what processes have mapped until the reading: anonymous pages become shared
   by forks only, and a fork is a new process.
 
 So a reading bounds the samples on both sides of it. Without one, the result is too low only if shared pages are
-replaced without a fault for each: by huge pages, by userfaultfd, or at a fork if they are pinned. The next reading
-shows that, and corrects the samples since the last one.
+replaced without a fault for each: by a fault for a huge page, by userfaultfd, or at a fork if they are pinned. The next
+reading shows that, and corrects the samples since the last one.
 
 Memory that no process has mapped (files written to /dev/shm, memfd) shows only in the machine's count of shared memory.
 What other programs add there meanwhile is counted too, and what they free is missing.
@@ -41,7 +41,7 @@ _WORTH = 0.05
 # While much is shared, read PSS this often and with this share of the budget: pages may be replaced without faults.
 _DOUBT_S, _FOR_DOUBT = 0.25, 0.5
 _SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
-_HUGE_PAGES = re.compile(rb"^thp_(?:fault|collapse)_alloc (\d+)$", re.MULTILINE)
+_HUGE_PAGES = re.compile(rb"^thp_(fault|collapse)_alloc (\d+)$", re.MULTILINE)
 
 
 class Twice(NamedTuple):
@@ -87,6 +87,8 @@ class Sample:
     """Of the whole tree so far, with ended processes."""
     huge_faults: int = 0
     """Of the machine so far: those that got a huge page, and small pages that became one."""
+    collapses: int = 0
+    """Of the machine so far: small pages that became a huge one, as a copy if they were shared."""
 
     def kept_bytes(self, twice: Twice) -> int:
         """Unreclaimable memory in bytes, with `twice` of it counted more than once."""
@@ -116,7 +118,11 @@ class Sample:
             faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
             anon += _lost(now.anon_bytes - then.anon_bytes, faulted)
             shmem += _lost(now.shmem_bytes - then.shmem_bytes, faulted)
-        return Twice(anon, shmem)
+        return Twice(anon + self.collapsed_bytes(before), shmem)
+
+    def collapsed_bytes(self, before: "Sample") -> int:
+        """How much was copied into huge pages since `before`, at most."""
+        return _HUGE_BYTES * max(0, self.collapses - before.collapses)
 
     def mapped(self, before: "Sample") -> Twice:
         """Upper bound of shared memory that the processes may have mapped since `before`."""
@@ -223,8 +229,11 @@ class Sharing:
             raise ValueError("/proc/meminfo has no line Shmem")
         return int(match[1]) << 10
 
-    def _read_huge_faults(self) -> int:
-        return sum(map(int, _HUGE_PAGES.findall(os.pread(self._vmstat, 1 << 14, 0)))) if self._vmstat >= 0 else 0
+    def _read_huge_pages(self) -> tuple[int, int]:
+        """The machine's huge pages so far: all, and those that were made of small ones."""
+        text = os.pread(self._vmstat, 1 << 14, 0) if self._vmstat >= 0 else b""
+        counts = {name: int(count) for name, count in _HUGE_PAGES.findall(text)}
+        return sum(counts.values()), counts.get(b"collapse", 0)
 
     def look(self) -> bool:
         """Read the machine's shared memory. Returns whether it changed enough to take a sample."""
@@ -265,7 +274,7 @@ class Sharing:
             self._machine_bytes,
             max(0, self._machine_bytes - self._lowest_bytes),
             faults,
-            self._read_huge_faults(),
+            *self._read_huge_pages(),
         )
 
     @property
@@ -282,10 +291,13 @@ class Sharing:
 
     def note(self, sample: Sample) -> None:
         """Add a sample of the tree."""
-        if self._last is not None and not self._last.processes.keys() <= sample.processes.keys():
-            # Copies by processes that ended since the last sample show only in the faults of the tree.
-            copied = PAGE * max(0, sample.faults - self._last.faults)
-            self._consider(self._last, self._twice.less(copied, copied))
+        if self._last is not None:
+            copied = sample.collapsed_bytes(self._last)
+            if not self._last.processes.keys() <= sample.processes.keys():
+                # Copies by processes that ended since the last sample show only in the faults of the tree.
+                copied += PAGE * max(0, sample.faults - self._last.faults)
+            if copied:
+                self._consider(self._last, self._twice.less(copied, copied))
         last, among = self._last, self._twice
         self._follow(sample)
         if last is not None:
@@ -379,7 +391,7 @@ class Sharing:
         """
         last = self._last
         if last and (len(last.processes) > 1 or any(held.reaped_faults for held in last.processes.values())):
-            end = replace(last, faults=max(faults, last.faults), huge_faults=self._read_huge_faults())
+            end = replace(last, faults=max(faults, last.faults), huge_faults=self._read_huge_pages()[0])
             self._possible_bytes = max(self._possible_bytes, last.kept_bytes(self._twice) + end.ended_between(last))
         return {
             "kept_bytes": self.kept_bytes,

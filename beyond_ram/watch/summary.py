@@ -112,7 +112,7 @@ def _marked(marks: dict[str, Any]) -> str:
     if marks["concurrent_upper_bound_bytes"] is None:
         return "not known: spikes between two samples are missed"
     ends = (
-        "exact but for memory before an exec"
+        f"exact but for memory before an exec{' or a reset' if marks.get('set_back') else ''}"
         if not marks["lower_bounds"]
         else "exact up to the last sample of each process"
     )

@@ -28,7 +28,7 @@ from .command import Command, Order
 from .delivery import Delivery
 from .exit_status import signal_name
 from .groups import GroupError, LimitError
-from .hidden import GroupWrites
+from .hidden import Writes
 from .instrument import Instrument, OnEvent
 from .memory_group import Around
 from .missing import Missing, one_line
@@ -190,8 +190,8 @@ class _Run:
         try:
             self.counting.group = group = groups.make(self.options.memory_limit_bytes)
             self.stack.callback(self.quietly, group.remove)
-            with contextlib.suppress(OSError, AttributeError):
-                self.counting.writes = writes = GroupWrites(group.path)
+            with self.missing.step("writes to files of the kernel"):
+                self.counting.writes = writes = Writes(group.path)
                 self.stack.callback(self.quietly, writes.close)
         except Exception as error:
             self.no_group = str(error) if isinstance(error, GroupError) else one_line(error)

@@ -2,20 +2,27 @@
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.watch import WatchOptions, groups, watch
+from beyond_ram.watch import WatchOptions, groups, memory_group, watch
+
+from ..conftest import ROOT
 
 PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
 Watch = Callable[..., dict[str, Any]]
 
 
@@ -103,3 +110,51 @@ def only_child(code: str) -> Iterator[int]:
             yield parent.pid
         finally:
             os.killpg(parent.pid, signal.SIGKILL)
+
+
+def _ordinary() -> list[str]:
+    """Return the words for an interpreter with our packages that an ordinary user may run."""
+    packages = Path(psutil.__file__).parents[1]
+    for python in (sys.executable, "/usr/bin/python3"):
+        words = ["env", f"PYTHONPATH={ROOT}:{packages}", "PYTHONDONTWRITEBYTECODE=1", python]
+        tried = subprocess.run(
+            [*AS_NOBODY, *words, "-c", f"import psutil, beyond_ram.watch, os; os.execv({python!r}, ['x', '-c', ''])"],
+            capture_output=True,
+        )
+        if tried.returncode == 0:
+            return words
+    return []
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> list[str]:
+    """Return the words before an interpreter's options that run it as an ordinary user."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("becomes another user, which needs root and setpriv")
+    if not (words := _ordinary()):
+        pytest.skip("no interpreter here can be run by an ordinary user")
+    return [*AS_NOBODY, *words]
+
+
+@pytest.fixture
+def public_folder() -> Iterator[Path]:
+    """Make a folder that all users may write to, which pytest's own is not."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+@pytest.fixture
+def delegated() -> Iterator[list[str]]:
+    """Yield the words before a command that run it in a memory group which belongs to an ordinary user."""
+    own = memory_group.own_folder()
+    if own is None or own.version != 1 or no_group():
+        pytest.skip("makes a group for another user, which is done here with cgroup v1 only")
+    folder = own.folder / f"beyond-ram-test-{os.getpid()}"
+    folder.mkdir()
+    try:
+        for place in (folder, folder / "cgroup.procs"):
+            os.chown(place, NOBODY, NOBODY)
+        yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs; exec "$@"', "sh"]
+    finally:
+        groups.group.remove(folder, own.folder)

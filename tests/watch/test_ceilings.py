@@ -186,6 +186,18 @@ def test_ceiling_is_unknown_where_the_group_held_more_or_a_process_ran_on(
     assert (entry["verdict"], entry["why"] is None) == (verdict, verdict == "within")
 
 
+@pytest.mark.parametrize(("set_back", "verdict"), [(None, "within"), (False, "within"), (True, "unknown")])
+def test_page_cache_of_the_group_is_within_by_marks_that_were_not_set_back(set_back: bool | None, verdict: str) -> None:
+    record = in_a_group(3 * MB) | {"watch_status": 0}
+    record["peak"]["hwm_bytes"]["set_back"] = set_back
+    for cgroup_bytes, expected in ((30 * MB, "within"), (90 * MB, verdict)):
+        record["peak"] |= {"cgroup_bytes": cgroup_bytes, "file_bytes": MB}
+        record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling("anon", 42 * MB, "42M")])
+        assert record["ceilings"][0]["verdict"] == expected
+        (line,) = ceilings.lines(record)
+        assert ("by the marks" in line) is (expected == "within" and cgroup_bytes > 42 * MB), line
+
+
 @pytest.mark.parametrize("basis", ["group", "around"])
 def test_anonymous_memory_of_the_group_that_no_process_had_is_above(basis: str) -> None:
     record = in_a_group(63 * MB)

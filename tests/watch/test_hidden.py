@@ -6,15 +6,20 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from beyond_ram.advice import UNSEEN, advise
 from beyond_ram.watch import ceilings, groups
+from beyond_ram.watch.exits import Exits
+from beyond_ram.watch.hidden import PEAK
+from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.summary import lines
+from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, Watch, needs_group
+from .conftest import PYTHON, Watch, needs_group, only_child
 
 MB = 1_000_000
 # Takes 100 MB in huge pages, with few page faults, gives them back, and does what the test adds.
@@ -110,6 +115,141 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
     assert seen or ("set back" if way == "peak" else "another group") in named(record)
     at_least, verdict = weak(record)
     assert (at_least or advise(record).ask_bytes > 100 * MB) and verdict != "within"
+
+
+# Takes and gives back 100 MB, sets its mark back, and fills its group with as much page cache, beside other processes.
+MARKED = """
+import os, sys, time
+end, ends = os.pipe()
+for _ in range(3):
+    if os.fork() == 0:
+        os.close(ends); os.read(end, 1); os._exit(0)
+time.sleep(0.3)
+child = os.fork() if sys.argv[2] == 'child' else 0
+if child == 0:
+    held = bytearray(b'x') * 100_000_000
+    del held
+    open('/proc/self/clear_refs', 'w').write('5')
+    if sys.argv[2] == 'child': os._exit(0)
+else:
+    os.waitpid(child, 0)
+with open(sys.argv[1], 'wb') as file:
+    for _ in range(110): file.write(bytes(1_000_000))
+    file.flush(); os.fsync(file.fileno())
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+@pytest.mark.skipif(os.geteuid() != 0, reason="seeing who sets back a mark needs root")
+@pytest.mark.parametrize("way", ["own", "child"])
+def test_mark_that_is_set_back_in_a_group_is_named(way: str, watched: Watch, tmp_path: Path) -> None:
+    record = watched(MARKED, str(tmp_path / "file"), way, interval_ms=5000)
+    if record["peak"]["hwm_bytes"]["set_back"] is None:
+        pytest.skip("the kernel does not permit it here")
+    assert record["exit_status"] == 0 and record["peak"]["anon_bytes"] < 60 * MB
+    assert any(note["what"] == "marks" for note in record["missing"])
+    assert weak(record) == (True, "unknown")
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@pytest.mark.parametrize("way", ["peak", "mark"])
+def test_what_a_user_can_set_back_is_named(
+    way: str, ordinary: list[str], public_folder: Path, delegated: list[str]
+) -> None:
+    sets_back = """
+import time
+own = [line.split(':', 2)[2].strip() for line in open('/proc/self/cgroup') if ':memory:' in line]
+held = bytearray(b'x') * 100_000_000
+del held
+open('/proc/self/clear_refs', 'w').write('5')
+open('/sys/fs/cgroup/memory' + own[0] + '/memory.max_usage_in_bytes', 'w').write('0')
+time.sleep(0.3)
+"""
+    program, arguments = (sets_back, []) if way == "peak" else (MARKED, [str(public_folder / "file"), "own"])
+    out = public_folder / "out"
+    words = [*ordinary, "-m", "beyond_ram", "watch", "--interval-ms", "5000", "--max-anon", "60MB", "--out", str(out)]
+    words += ["--", ordinary[-1], "-I", "-S", "-c", program, *arguments]
+    done = subprocess.run([*delegated, *words], capture_output=True, text=True, timeout=60)
+    record = json.loads((out / "run.json").read_text())
+    assert (record["exit_status"], record["peak"]["hwm_bytes"]["set_back"]) == (0, None), done.stderr
+    if way == "peak":
+        assert "set back" in named(record) and weak(record) == (True, "unknown") and done.returncode == 3
+    else:
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith(("within", "unknown"))]
+        assert line.startswith("unknown") or line.endswith("by the marks of its processes"), line
+
+
+def test_writer_that_ended_waits_for_its_record(tmp_path: Path) -> None:
+    """Its record may come after its write was seen."""
+    with only_child("") as parent:
+        sampler = Sampler(tmp_path / "s.csv", 0, Tree(parent))
+        sampler.exits = sampler.exits or cast("Exits", SimpleNamespace(new=list, close=lambda: None))
+        with subprocess.Popen([*PYTHON, ""]) as ended:
+            pass
+        sampler._writers = [(ended.pid, PEAK)]
+        sampler._note_writers()
+        assert not sampler.written
+        sampler.peaks._record_end(ended.pid, "python", 1, final=True)
+        sampler._note_writers()
+        assert sampler.written == {PEAK}
+        sampler.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COLLAPSES, reason="the kernel has no huge pages")
+@pytest.mark.usefixtures("alone")
+def test_shared_pages_that_become_huge_for_a_moment_are_counted(watched: Watch) -> None:
+    program = (
+        FORKS.partition("(replaced, tell)")[0]
+        + """
+if os.fork() == 0:
+    time.sleep(0.5); advise(base, size, 25); advise(base, size, 4); time.sleep(0.5); os._exit(0)
+raise SystemExit(os.wait()[1])
+"""
+    )
+    record = watched(program.replace("40 << 20", "160 << 20"), interval_ms=400)
+    if record["exit_status"]:
+        pytest.skip("the kernel has no MADV_COLLAPSE")
+    advised = advise(record)
+    assert advised.at_least or advised.ask_bytes > 2 * (160 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("way", ["name", "groups"])
+def test_what_else_stands_in_its_status_does_not_hide_a_process(way: str, watched: Watch) -> None:
+    if way == "groups" and os.geteuid() != 0:
+        pytest.skip("joining groups needs root")
+    hides = {
+        "name": "ctypes.CDLL(None).prctl(15, b'VmLck:SigQ:', 0, 0, 0)",  # the lines about memory begin and end so
+        "groups": "os.setgroups(range(100_000, 101_000))",  # they come first, in more than a page
+    }[way]
+    record = watched(f"import ctypes, os, time\n{hides}\nheld = bytearray(b'x') * 100_000_000; time.sleep(0.5)")
+    assert record["exit_status"] == 0
+    assert record["peak"]["anon_bytes"] > 100 * MB and weak(record)[1] == "above"
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_limit_that_the_command_raises_is_named(watched: Watch) -> None:
+    program = """
+import re, time
+text = open('/proc/self/cgroup').read()
+v1, v2 = re.search('memory:(.*)', text), re.search('^0::(.*)', text, re.MULTILINE)
+names = ['memsw.limit_in_bytes', 'limit_in_bytes'] if v1 else ['max']
+folder = '/sys/fs/cgroup/memory' + v1[1] if v1 else '/sys/fs/cgroup' + v2[1]
+for name in names: open(f'{folder}/memory.{name}', 'w').write('300M')
+held = bytearray(b'x') * 100_000_000; time.sleep(0.2)
+"""
+    record = watched(program, memory_limit_bytes=60 * MB)
+    if record["exit_status"]:
+        pytest.skip("the limit may not be raised here")
+    assert [note["what"] for note in record["missing"]] == ["memory limit"]
 
 
 @pytest.mark.slow
@@ -223,6 +363,19 @@ os.wait()
     (tmp_path / "empty").mkdir()
     record = run_in(tmp_path / "out", unshared("-Urm"), program, str(tmp_path / "empty"))
     assert f"{below}, so that" in named(record) and advise(record).at_least
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting /proc again needs root")
+def test_proc_in_place_of_proc_is_noticed(tmp_path: Path) -> None:
+    program = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+assert not libc.umount2(b'/proc', 2) and not libc.mount(b'proc', b'/proc', b'proc', 0, None)
+time.sleep(0.3)
+"""
+    record = run_in(tmp_path, unshared("-m"), program)
+    assert "mounted on /proc, so that" in named(record) and advise(record).at_least
 
 
 @pytest.mark.slow

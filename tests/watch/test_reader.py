@@ -7,9 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,12 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
-from beyond_ram.watch import WatchOptions, attach, groups, memory_group, procfs, summary, targets, watch
+from beyond_ram.watch import WatchOptions, attach, groups, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
 
-from ..conftest import ROOT
-from .conftest import PYTHON, Watch, no_group, read_within
+from .conftest import PYTHON, Watch, read_within
 
 CLI = ["-m", "beyond_ram", "watch"]
 HELD_BYTES, CHILD_BYTES = 60_000_000, 30_000_000
@@ -53,7 +51,6 @@ else:
     os.write(1, b'.')
 sys.stdin.read()
 """
-NOBODY = 65534
 # Output of gVisor according to its sources (pkg/sentry/fsimpl/proc/task_files.go).
 GVISOR = b"""Name:\tpython3
 State:\tS (sleeping)
@@ -295,41 +292,6 @@ def test_unknown_reader_is_refused() -> None:
 # --- a restricted /proc
 
 
-def _ordinary() -> list[str]:
-    """Return the words for an interpreter with our packages that an ordinary user may run."""
-    packages = Path(psutil.__file__).parents[1]
-    for python in (sys.executable, "/usr/bin/python3"):
-        words = ["env", f"PYTHONPATH={ROOT}:{packages}", "PYTHONDONTWRITEBYTECODE=1", python]
-        tried = subprocess.run(
-            [*AS_NOBODY, *words, "-c", f"import psutil, beyond_ram.watch, os; os.execv({python!r}, ['x', '-c', ''])"],
-            capture_output=True,
-        )
-        if tried.returncode == 0:
-            return words
-    return []
-
-
-AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-
-
-@pytest.fixture(scope="module")
-def ordinary() -> list[str]:
-    """Return the words before an interpreter's options that run it as an ordinary user."""
-    if os.getuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("becomes another user, which needs root and setpriv")
-    if not (words := _ordinary()):
-        pytest.skip("no interpreter here can be run by an ordinary user")
-    return [*AS_NOBODY, *words]
-
-
-@pytest.fixture
-def public_folder() -> Iterator[Path]:
-    """Make a folder that all users may write to, which pytest's own is not."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        Path(folder).chmod(0o777)
-        yield Path(folder)
-
-
 def _mounted(options: str, words: list[str]) -> list[str]:
     """Return a command in a mount namespace whose /proc has these options."""
     return ["unshare", "--mount", "sh", "-c", f'mount -t proc -o {options} proc /proc && exec "$@"', "sh", *words]
@@ -379,12 +341,14 @@ os.wait()
 SHORT = "import subprocess\nfor _ in range(50): subprocess.run(['true'])"
 
 
-def _hidden(folder: Path, ordinary: list[str], program: str, *options: str, before: str = "") -> tuple[int, Any]:
+def _hidden(
+    folder: Path, ordinary: list[str], program: str, *options: str, before: Sequence[str] = ()
+) -> tuple[int, Any]:
     """Watch a program as an ordinary user to whom /proc hides processes. Return the status and the record."""
     if not _can_mount("hidepid=2"):
         pytest.skip("/proc cannot be mounted with hidepid here")
     words = [*ordinary, *CLI, "--out", str(folder), *options, "--", ordinary[-1], "-I", "-S", "-c", program]
-    done = subprocess.run(["sh", "-c", f'{before} exec "$@"', "sh", *_mounted("hidepid=2", words)], capture_output=True)
+    done = subprocess.run([*before, *_mounted("hidepid=2", words)], capture_output=True)
     print(done.stderr.decode(), file=sys.stderr)
     return done.returncode, json.loads((folder / "run.json").read_text())
 
@@ -413,19 +377,10 @@ def test_short_processes_are_not_taken_for_unreadable_ones(ordinary: list[str], 
 
 
 @pytest.mark.slow
-def test_group_counts_processes_that_may_not_be_read(ordinary: list[str], public_folder: Path) -> None:
-    own = memory_group.own_folder()
-    if own is None or own.version != 1 or no_group():
-        pytest.skip("makes a group for another user, which is done here with cgroup v1 only")
-    folder = own.folder / f"beyond-ram-test-{os.getpid()}"
-    folder.mkdir()
-    try:
-        os.chown(folder, NOBODY, NOBODY)
-        os.chown(folder / "cgroup.procs", NOBODY, NOBODY)
-        join = f"echo $$ > {folder}/cgroup.procs;"
-        status, record = _hidden(public_folder, ordinary, HIDING, "--max-anon", "1T", before=join)
-    finally:
-        groups.group.remove(folder, own.folder)
+def test_group_counts_processes_that_may_not_be_read(
+    ordinary: list[str], public_folder: Path, delegated: list[str]
+) -> None:
+    status, record = _hidden(public_folder, ordinary, HIDING, "--max-anon", "1T", before=delegated)
     assert status == 3
     kept = record["peak"]["kept"]
     assert (kept["basis"], kept["whole"]) == ("group", True)

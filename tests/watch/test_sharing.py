@@ -160,6 +160,17 @@ def test_huge_pages_of_what_ended_between_two_samples_were_possible(sharing: Sha
     assert 0 <= possible - (100 * PAGE + 30 * huge) <= 50 * PAGE
 
 
+@pytest.mark.parametrize("lives", [True, False])
+def test_shared_small_pages_that_became_huge_are_copies(sharing: Sharing, lives: bool) -> None:
+    huge = _HUGE_BYTES or pytest.skip("this kernel has no transparent huge pages")
+    parent, child = ProcessMemory(50 * huge, 0, 0, (9, (1, 1))), ProcessMemory(50 * huge, 0, 0, (1, (1, 1)))
+    sharing.note(Sample({1: parent}, collapses=5))
+    sharing.note(Sample({1: parent, 2: child}, collapses=5))
+    assert sharing.kept_bytes == 50 * huge
+    sharing.note(Sample({1: parent, 2: child} if lives else {1: parent}, collapses=25))
+    assert sharing.kept_bytes == 70 * huge
+
+
 def test_nothing_more_was_possible_without_children(sharing: Sharing) -> None:
     for at in range(5):
         sharing.note(Sample({1: ProcessMemory(100 * PAGE, 0, 1000 * at)}, faults=1000 * at))
