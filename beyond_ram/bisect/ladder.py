@@ -143,7 +143,7 @@ class Ladder:
             self._build(version)
             setting = self._setting(cell, version)
         except StackError as error:
-            return Run(member, number, block, NOT_INSTALLABLE, scripts.reason(error))
+            return Run(member, number, block, NOT_INSTALLABLE, scripts.one_line(error))
         return measure(setting, self.out / RUNS, (member, number, block), masked, limits)
 
     def _setting(self, cell: Cell, version: str) -> Setting:

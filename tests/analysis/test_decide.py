@@ -89,7 +89,7 @@ def test_only_alternating_runs_are_paired() -> None:
 
 def test_runs_a_night_apart_are_two_sessions() -> None:
     hour, first = 3600.0, SideValues((1.0,), (1,), (0.0,), (3600.0,))
-    for gap, same in ((5 * hour, True), (7 * hour, False)):
+    for gap, same in ((5.5 * hour, True), (7 * hour, False)):
         start = hour + gap
         assert one_session(first, SideValues((1.0,), (1,), (start,), (start + hour,))) is same
 

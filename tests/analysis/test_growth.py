@@ -92,6 +92,11 @@ class Sampled:
         )
 
 
+class Forked(Sampled):
+    def of(self, place: int) -> pd.DataFrame:
+        return super().of(place).assign(processes=2)
+
+
 def batches(number: int, rep: int = 1) -> Run:
     """A run of a few batches of 10 s and 8 MB each."""
     held_mb = 100 + 840 * (1 - np.exp(-np.arange(5) * 10 / 6))
@@ -116,6 +121,7 @@ def test_samples_between_few_batches_show_the_plateau() -> None:
     assert line["anon_level_mb"] == pytest.approx(930, rel=0.02), (
         "memory that batches hold for a while is not in the level"
     )
+    assert read_closely(runs, Forked(), [4, 5]) == runs[4:], "each process has a part of the memory"
     many = [run(np.arange(17.0), num_files=n) for n in (1, 2)]
     assert read_closely(many, Sampled(), [0, 1]) == many, "enough readings between documents"
 

@@ -21,6 +21,7 @@ def run(**peak: object) -> RunFolder:
 def test_list_of_cells_counts_pages_once_or_flags_a_sum() -> None:
     assert _anon([run(kept=KEPT), run(processes=1, anon_bytes=304 * MB)]) == {"peak_anon": 303.0, "anon_summed": False}
     assert _anon([run(kept=None)]) == {"peak_anon": 447.0, "anon_summed": True}
+    assert _anon([run(kept=KEPT), run(kept=None)])["anon_summed"], "one of them is a sum"
     assert _anon([]) == {"peak_anon": None, "anon_summed": False}
 
 

@@ -65,6 +65,7 @@ def test_files_are_spread_over_folders_and_configurations(root: Path, tmp_path: 
     names = {file.relative_to(folder).parent.as_posix() for file in parquets(folder)}
     assert names == {f"config-{config:03d}/part-{part:04d}" for config in range(3) for part in range(2)}
     first = [file for file in parquets(folder) if "config-000" in str(file)]
+    assert manifest["bytes"] == sum(file.stat().st_size for file in first)
     assert sorted(r for f in first for r in pyarrow.parquet.read_table(f)["row"].to_pylist()) == list(range(24))
     assert (folder / "README.md").read_text().count("config_name") == 3
 
