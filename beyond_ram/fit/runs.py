@@ -71,7 +71,7 @@ class FitRuns:
         if self.failed:
             raise RunError(self.failed)
         self.wanted = point, limit_bytes
-        raise WantedError(Block(about, (Member(self.plan.command[0], name),), must=True))
+        raise WantedError(Block(about, (Member(Path(self.plan.command[0]).name, name),), must=True))
 
     def seconds_at(self, size: int | None) -> float:
         """The longest run of a size, or of all if none has it."""
