@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from beyond_ram import logs, outdated, tables
+from beyond_ram.analysis.decide import LOOKS
 from beyond_ram.analysis.runs import runs as table_of
-from beyond_ram.analysis.sequential import AT, open_questions
+from beyond_ram.analysis.sequential import open_questions
 from beyond_ram.experiment import Cell, parse, specs
 from beyond_ram.files import read_json, write
 from beyond_ram.measure import cells
@@ -33,7 +34,7 @@ def main(snakemake):
     on_disk = {
         cell: run
         for of in since
-        for cell in (Cell(*of, rep) for rep in range(params.look + 1, AT[-1] + 1))
+        for cell in (Cell(*of, rep) for rep in range(params.look + 1, LOOKS[-1] + 1))
         if (runs / cell.path).exists() and how(cell) and (run := cells.read(runs, cell, how(cell)["code"], since[of]))
     }
     ladders = [read_json(runs / run) for file in snakemake.input.ladders for run in read_json(file)]

@@ -86,18 +86,19 @@ def compared(
                 "after": _text(axis, after),
                 "metric": metric,
             }
-            family: Family = "planned" if questions is None or planned(sides, questions) else "exploratory"
-            sides_of = (of_first.side(metric), of_second.side(metric))
-            question = Question(*sides_of, metric, family=family, spread=spreads.get(metric, NO_SPREAD))
+            answers = [one for one in questions or () if answers_question(sides, one)]
+            family: Family = "planned" if questions is None or answers else "exploratory"
+            question = Question(
+                of_first.side(metric), of_second.side(metric), metric, family=family,
+                spread=spreads.get(metric, NO_SPREAD), looked_at=any(one.get("looked_at", False) for one in answers),
+            )  # fmt: skip
             yield ComparedCells(sides | {"family": family} | counts | {"machines": apart}, question, cells)
 
 
-def planned(line: Mapping[str, Any], questions: Questions) -> bool:
+def answers_question(line: Mapping[str, Any], question: Mapping[str, Any]) -> bool:
     """Whether a line answers a planned question."""
-    return any(
-        all(line[name] == question[name] for name in ("experiment", "metric", "axis"))
-        and all(line.get(axis) in values for axis, values in question["where"].items())
-        for question in questions
+    return all(line[name] == question[name] for name in ("experiment", "metric", "axis")) and all(
+        line.get(axis) in values for axis, values in question["where"].items()
     )
 
 

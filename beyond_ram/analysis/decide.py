@@ -22,6 +22,8 @@ Direction = Literal["lower", "higher", "neither"]
 
 ALPHA = 0.05
 """The largest share of reports that name a difference although there is none."""
+LOOKS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
+"""Numbers of repeats after which questions are looked at while runs come in."""
 LEVEL = 0.95
 """Level of all intervals in tables. An interval is for one comparison and not corrected."""
 SESSION_GAP_S = 6 * 3600.0
@@ -136,6 +138,8 @@ class Question:
     """How p is corrected for multiple testing."""
     spread: Spread = NO_SPREAD
     """Spread of the metric between sessions."""
+    looked_at: bool = False
+    """Whether it is decided at each look while runs come in, until it is decided."""
 
     @property
     def better(self) -> Direction:
@@ -382,6 +386,12 @@ class _Prepared:
     exact: bool = False
 
     @property
+    def looks(self) -> float:
+        """By how much p is corrected for other looks: the first has half of the level, the others share the rest
+        (Bonferroni)."""
+        return (2.0 if self.n <= LOOKS[0] else 2.0 * (len(LOOKS) - 1)) if self.question.looked_at else 1.0
+
+    @property
     def drawn(self) -> bool:
         """Whether the question has a p-value and is not an exact count."""
         return not math.isnan(self.p) and not self.exact
@@ -475,7 +485,7 @@ def _with_p_values(questions: Sequence[Question]) -> "tuple[list[_Prepared], lis
     for family, correct in _CORRECTED.items():
         decided = [one for one in prepared if one.drawn and one.question.family == family]
         for one, p in zip(decided, correct([one.p for one in decided]), strict=True):
-            one.p_corrected = p
+            one.p_corrected = min(1.0, p * one.looks)
     return prepared, judged
 
 
@@ -563,7 +573,7 @@ def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
     level = np.full(len(noisy), outside)
     between = _between(noisy)
     plain = noise.half_width(level, variance, n - 1, n, between)
-    strict = noise.half_width(np.minimum(level, [one.level for one in noisy]), variance, n - 1, n, between)
+    strict = noise.half_width(np.minimum(level, [one.level / one.looks for one in noisy]), variance, n - 1, n, between)
     for one, half, half_corrected in zip(noisy, plain, strict, strict=True):
         one.half, one.half_corrected = float(half), float(half_corrected)
 

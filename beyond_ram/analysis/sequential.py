@@ -1,15 +1,12 @@
-"""Planned questions that are looked at again while runs come in, for the workflow. Each look has the whole level."""
+"""Planned questions that are looked at again while runs come in, for the workflow."""
 
 from dataclasses import dataclass
 
 import pandas as pd
 
 from .comparisons import compared
-from .decide import more_repeats
+from .decide import LOOKS, more_repeats
 from .frame import Cell, Key, Pairs, Questions
-
-AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
-"""Numbers of repeats after which to look."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class Open:
     cells: tuple[Key, Key]
     """The cells of baseline and candidate."""
     repeats: float
-    """Further repeats of both cells that would decide it, if effect and noise stay the same; infinite if AT[-1]
+    """Further repeats of both cells that would decide it, if effect and noise stay the same; infinite if LOOKS[-1]
     would not."""
 
 
@@ -30,7 +27,7 @@ def open_questions(
 ) -> list[Open]:
     """The planned questions that the runs so far leave undecided. Those that need the fewest repeats come first."""
     asked = list(compared(runs, pairs, questions, session_spread))
-    needed = more_repeats([one.question for one in asked], AT[-1])
+    needed = more_repeats([one.question for one in asked], LOOKS[-1])
     undecided = [
         Open(one.line, one.cells, repeats)
         for one, repeats in zip(asked, needed, strict=True)

@@ -49,5 +49,8 @@ def questions(config: Config) -> list[dict[str, Any]]:
                 axis: one.values(axis, {value for cell in cells if (value := cell.get(axis)) is not None})
                 for axis in one.where
             }
-            planned.append({"experiment": name, "metric": one.metric, "axis": one.compare, "where": where})
+            looked_at = bool(config.budget_min) and experiment.repeats is None
+            planned.append(
+                {"experiment": name, "metric": one.metric, "axis": one.compare, "where": where, "looked_at": looked_at}
+            )
     return planned

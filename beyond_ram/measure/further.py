@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from statistics import fmean
 
+from ..analysis.decide import LOOKS
 from ..analysis.frame import Key, key
-from ..analysis.sequential import AT, Open
+from ..analysis.sequential import Open
 from ..experiment import Cell
 from .cells import Run
 from .order import ComparedMembers, fitting, order
@@ -31,8 +32,8 @@ def further(
     not disturbed. `once` makes or reads a run, given the number of undecided questions, and returns it with its rerun.
     """
     runs, blocks, costs_s = dict(certain), list[ComparedMembers[Cell]](), dict[Cell, float]()
-    for number in range(look + 1, AT[-1] + 1):
-        if number - 1 in AT:
+    for number in range(look + 1, LOOKS[-1] + 1):
+        if number - 1 in LOOKS:
             asked = undecided(runs)
             blocks, costs_s = _blocks([one for one in asked if one.line["experiment"] in repeated], runs)
         there = [cell for cell in on_disk if cell.rep == number]

@@ -83,7 +83,8 @@ COLUMNS: list[Column] = [
         "two-sided, for no difference: t of the pairs, with a variance moderated over the metric's comparisons",
         "see docs/method.md", names=("p",)),
     Column("p_corrected", "p, corrected", "probability", ("comparisons", "changes"),
-        "p over all lines of the `family`: planned ones by Holm, exploratory ones by Benjamini and Hochberg",
+        "p over all lines of the `family`: planned ones by Holm, exploratory ones by Benjamini and Hochberg; and over "
+        "the looks at a question that is repeated until it is decided",
         "Holm's holds for dependent comparisons; one in twenty confirmed exploratory lines is expected to be wrong"),
     Column("detectable", "Smallest change that would be confirmed", "ratio, or the metric's",
         ("comparisons", "changes"),

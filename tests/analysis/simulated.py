@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from beyond_ram.analysis.decide import ALPHA, Question, SideValues, _with_p_values, decide, differences
+from beyond_ram.analysis.decide import ALPHA, LOOKS, Question, SideValues, _with_p_values, decide, differences
 from beyond_ram.analysis.growth import judged
 from beyond_ram.analysis.noise import NO_SPREAD, Noise, Spread, spreads_of
 from beyond_ram.analysis.results import Family
@@ -252,6 +252,25 @@ def growths(reports: int, rng: np.random.Generator) -> None:
                 )
 
 
+def looks_alarm(
+    questions: int, noise: float, most: int, reports: int, rng: np.random.Generator, *, corrected: bool
+) -> float:
+    """The share of reports with any false difference, if undecided questions are repeated at most so often."""
+    alarms = 0
+    for _ in range(reports):
+        values = rng.normal(1e8, noise * 1e8, (questions, 2, most))
+        repeats, results = dict.fromkeys(range(questions), 0), ["undecided"] * questions
+        for look in (one for one in LOOKS if one <= most):
+            repeats |= {at: look for at, result in enumerate(results) if result == "undecided"}
+            asked = [
+                Question(*(SideValues(tuple(side[: repeats[at]])) for side in values[at]), looked_at=corrected)
+                for at in repeats
+            ]
+            results = [one.result for one in decide([replace(one, direction="lower") for one in asked])]
+        alarms += any(result in DIFFERENT for result in results)
+    return alarms / reports
+
+
 def main() -> None:
     """Print the tables of docs/method.md."""
     rng = np.random.default_rng(1)
@@ -289,6 +308,10 @@ def main() -> None:
             print(
                 f"| {n} | {'now' if planned else 'before'} | {'vary' if moved else 'still'} | {share:.1%} |", flush=True
             )
+    print("questions,noise,repeats,before,now")
+    for questions, noise, most in itertools.product((1, 5), (0.05, 0.1), (4, 8, 32)):
+        shares = [looks_alarm(questions, noise, most, 400, rng, corrected=now) for now in (False, True)]
+        print(f"{questions},{noise},{most},{shares[0]:.4f},{shares[1]:.4f}", flush=True)
     growths(400, rng)
 
 

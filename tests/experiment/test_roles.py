@@ -43,5 +43,6 @@ def test_questions_have_the_largest_value_that_runs() -> None:
             "metric": "run_failed",
             "axis": "stack",
             "where": {"num_files": [30], "stack": ["current"]},
+            "looked_at": False,
         }
     ]

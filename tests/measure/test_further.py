@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.sequential import AT, Open, open_questions
+from beyond_ram.analysis.decide import LOOKS
+from beyond_ram.analysis.sequential import Open, open_questions
 from beyond_ram.experiment import Cell
 from beyond_ram.measure.cells import Run
 from beyond_ram.measure.further import Runs, further
@@ -85,7 +86,7 @@ def test_only_the_cells_of_undecided_questions_are_repeated_both_sides_in_a_row(
         assert (first.experiment, first.rep) == (second.experiment, second.rep)
         assert first["stack"] != second["stack"]
     last = {name: max(run.rep for run in made if run.experiment == name) for name in ("cheap", "dear")}
-    assert {*last.values()} <= {*AT}, "one stops at a look only"
+    assert {*last.values()} <= {*LOOKS}, "one stops at a look only"
     assert {run.experiment for run in Simulated(noisy(), left_s=1000).further(repeated=["dear"])} == {"dear"}
 
 
