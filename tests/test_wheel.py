@@ -82,4 +82,4 @@ def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path)
     assert step["to_value"] - step["from_value"] > 30e6
     assert json.loads((place / "results-limit/limit.json").read_text())["completed_at_bytes"] > 60e6
     held = {step["holder"] for step in json.loads((place / "results-why/why.json").read_text())["steps"]}
-    assert "kept" in held and (place / "results-gate/changes.html").stat().st_size
+    assert "kept" in held and (place / "results-gate/gate.md").stat().st_size

@@ -1,6 +1,5 @@
 """How exact the instrument is on cgroup v2, and what a killed one leaves behind."""
 
-import math
 import os
 import random
 import re
@@ -13,8 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from beyond_ram.advice import advise
 from beyond_ram.watch import procfs
@@ -142,22 +139,20 @@ def _run_under_advised_limit(
 
 def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
     """Compare the workflow's search, with `beyond-ram watch` as its probe, with groups made by plain files."""
-    from beyond_ram.measure import limit as search
+    from beyond_ram.advice import advise
+    from beyond_ram.measure.limit import LimitPolicy
+    from beyond_ram.measure.plan import Run
 
-    words = [*common.PYTHON, f"held = bytearray({60 * MB})"]
-    record = watch("--", *words).record | {"limit": {}}
-
-    def probe(*arguments: Any, **_: Any) -> dict[str, Any]:
-        limit_bytes = next(value for value in arguments if isinstance(value, int))
-        run_record = watch("--memory-limit", str(limit_bytes), "--", *words).record
-        return {"limit_bytes": limit_bytes} | {
-            key: run_record[key] for key in ("outcome", "completed_work", "duration_s")
-        }
-
-    search._probe = probe
-    setting = SimpleNamespace(job=SimpleNamespace(limit_speed_share=None))
-    search._search_limit(setting, record, math.inf)  # type: ignore[arg-type]
-    completed_bytes = record["limit"]["completed_at_bytes"]
+    words, policy, runs = [*common.PYTHON, f"held = bytearray({60 * MB})"], LimitPolicy("case", None), list[Run]()
+    while blocks := policy.next(runs):
+        (member,) = blocks[0].members
+        limited = ["--memory-limit", member.side] if runs else []
+        record = watch(*limited, "--", *words).record
+        values = {"kept_bytes": advise(record).kept_bytes, "most_bytes": record["peak"]["rss_bytes"]}
+        values |= {name: record[name] for name in ("completed_work", "duration_s")}
+        values |= {"limit_bytes": int(member.side)} if runs else {}
+        runs.append(Run(member, len(runs) + 1, blocks[0].name, record["outcome"], values=values))
+    completed_bytes = policy.search["completed_at_bytes"]
     with made("by-hand") as group:
         enough, killed = 100 * MB, 30 * MB
         while enough > 1.01 * killed:
@@ -169,7 +164,7 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
                 killed = middle
             (group / "memory.max").write_text("max")
     assert abs(completed_bytes / enough - 1) < 0.03, (completed_bytes, enough)
-    return {"search_bytes": completed_bytes, "by_hand_bytes": enough, "probes": len(record["limit"]["probes"])}
+    return {"search_bytes": completed_bytes, "by_hand_bytes": enough, "probes": len(policy.search["probes"])}
 
 
 def case_random_kills_leave_no_group() -> dict[str, object]:
