@@ -212,9 +212,12 @@ def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
         return ""
     if advised.basis == advice.TREE:
         return "shorter spikes, memory of no process (kernel, ramfs, pipes), secret memory, large folios, freed tmpfs"
-    cached = (peak["cgroup_bytes"] or 0) - advised.kept_bytes
-    held = "which pipes, sockets or locked pages may hold"
-    return f"up to {megabytes(cached)} of page cache, {held}" if cached > advice.ROOM_BYTES else ""
+    parts, cached = [], (peak["cgroup_bytes"] or 0) - advised.kept_bytes
+    if cached > advice.ROOM_BYTES:
+        parts.append(f"up to {megabytes(cached)} of page cache, which pipes, sockets or locked pages may hold")
+    if reserved := peak.get("hugetlb_bytes"):
+        parts.append(f"{megabytes(reserved)} in reserved huge pages, which its group does not count")
+    return "; ".join(parts)
 
 
 def made_of(advised: advice.Advice) -> str:

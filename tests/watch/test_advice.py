@@ -51,6 +51,15 @@ def test_request_is_what_the_group_keeps_without_page_cache() -> None:
     assert (advice.at_least, advice.basis) == (False, "group")
 
 
+def test_reserved_huge_pages_are_named_where_the_group_does_not_count_them() -> None:
+    with_pages, without_pages = (
+        record(kept=counted("group", 20_000_000), cgroup=20_000_000, hugetlb=size) for size in (138_000_000, 0)
+    )
+    assert advise(with_pages).ask_bytes == advise(without_pages).ask_bytes
+    assert "138 MB" in summary.without(advise(with_pages), with_pages["peak"])
+    assert summary.without(advise(without_pages), without_pages["peak"]) == ""
+
+
 def test_shared_pages_are_requested_once() -> None:
     for basis in ("group", "around", "tree"):
         advice = advise(record(anon=8 * GIB, rss=8 * GIB, anon_upper_bound=8 * GIB, kept=counted(basis, GIB)))
