@@ -27,8 +27,8 @@ SCRIPT = """
 import re, sys
 from helper import MB
 (rep,) = {*re.findall(r"rep~(\\d+)", open("/proc/self/cmdline").read())} or {"1"}
-sizes = [53, 49, 44, 46] if sys.argv[1] == "b" else [19, 33, 32, 30]
-held = bytearray(b"x" * int(MB * sizes[(int(rep) - 1) % 4]))
+sizes = [92, 120, 92, 105] if sys.argv[1] == "b" else [30]
+held = bytearray(b"x" * int(MB * sizes[(int(rep) - 1) % len(sizes)]))
 """
 FIRST = "runs/noisy/stack~current/script~mine/arguments~none/side~a/rep~3"
 FURTHER = {("a", 3), ("a", 4), ("b", 3), ("b", 4)}
