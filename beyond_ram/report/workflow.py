@@ -1,5 +1,6 @@
 """The report of the workflow: all findings, figures and cells in one file."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ from .drawing import caption, inline
 
 STRONGEST = 3
 MOST_UNDECIDED = 3
-# In the terminal summary: maximum number of sentences about undecided questions, and of characters per line.
-_OPEN, _WIDE = 2, 200
+# In the terminal summary: maximum number of sentences about undecided questions, and of characters per line and answer.
+_OPEN, _WIDE, _SHORT = 2, 600, 300
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -100,13 +101,21 @@ def in_brief(
     lines = [f"{runs['runs']} runs of {runs['cells']} settings."]
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
-    answers = [f"{one.title}: {text}" for one in figures if one.question and (text := one.answer())]
+    answers = [f"{one.title}: {_opening(text)}" for one in figures if one.question and (text := one.answer())]
     findings = [] if answers else [one for one in all_findings if not one.small][:STRONGEST]
     for number, finding in enumerate(findings, 1):
         lines += [f"{number}. {finding.title}", *([f"   {finding.action}"] if finding.action else [])]
     lines += answers or ([] if findings else ["No finding."])
     lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost or answers)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
+
+
+def _opening(answer: str) -> str:
+    """The first sentences of an answer that fit into a terminal, and at least one."""
+    first, *others = re.split(r"(?<=\.) (?=[A-Z])", answer)
+    while others and len(first) + 1 + len(others[0]) <= _SHORT:
+        first = f"{first} {others.pop(0)}"
+    return first
 
 
 def named(lost: Sequence[str]) -> list[str]:
