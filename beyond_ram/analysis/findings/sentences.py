@@ -186,9 +186,10 @@ def detectable(ratios: Sequence[float]) -> str:
 
 
 def _times(ratio: float) -> str:
-    if ratio < 2:
-        return f"{100 * (ratio - 1):.2g} %"
-    return f"{ratio:,.2g} times" if ratio < ABSURD else f"over {ABSURD} times"
+    if ratio >= ABSURD:
+        return f"over {ABSURD} times"
+    number = float(f"{100 * (ratio - 1) if ratio < 2 else ratio:.2g}")  # :g alone writes 1e+02
+    return f"{number:g} %" if ratio < 2 else f"{number:g} times"
 
 
 def _regrowth(finding: Finding) -> Sentences:

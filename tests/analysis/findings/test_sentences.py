@@ -41,6 +41,8 @@ def test_ratio_of_rates_in_words(ratio: float, words: str) -> None:
 def test_median_detectable_effect_lies_between_two_values() -> None:
     assert "2.5 times" in detectable([2.0, 3.0])
     assert "14 %" in detectable([1.14])
+    assert "100 %" in detectable([1.997])
+    assert "100 times" in detectable([99.7])
     assert "over 100 times" in detectable([2.0, 3.0, float("inf")])
     assert "100" in detectable([150.0, float("inf")])
     assert detectable([]) == ""
