@@ -110,6 +110,8 @@ class GroupMeter:
         self.now = None if ours or whole else self.charges()
         """The last reading."""
         self._before = self.now
+        self.held_before_bytes = self.now.kept_bytes if self.now else 0
+        """Kept memory of the group at the start, which is not counted."""
         self._usage, self._high = self._number("usage"), self._number("peak")
 
     def close(self) -> None:
@@ -278,7 +280,7 @@ class Around:
             now = meter.events()
             content |= {"events": {name: max(0, count - self._events.get(name, 0)) for name, count in now.items()}}
             content |= {"swap_limit_bytes": limit_bytes(meter.path, 2, "memory.swap.max")}
-        return content | {"charges": meter.charges()._asdict()}
+        return content | {"held_before_bytes": meter.held_before_bytes, "charges": meter.charges()._asdict()}
 
 
 class Own(NamedTuple):

@@ -211,12 +211,17 @@ def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     if advised.killed or advised.refused_bytes:
         return ""
     if advised.basis == advice.TREE:
-        return "shorter spikes, memory of no process (kernel, ramfs, pipes), secret memory, large folios, freed tmpfs"
+        return (
+            "shorter spikes, memory of no process (kernel, ramfs, pipes, secret), large folios, freed or swapped tmpfs"
+        )
     parts, cached = [], (peak["cgroup_bytes"] or 0) - advised.kept_bytes
     if cached > advice.ROOM_BYTES:
         parts.append(f"up to {megabytes(cached)} of page cache, which pipes, sockets or locked pages may hold")
     if reserved := peak.get("hugetlb_bytes"):
         parts.append(f"{megabytes(reserved)} in reserved huge pages, which its group does not count")
+    before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
+    if before > advice.ROOM_BYTES:
+        parts.append(f"what took the place of {megabytes(before)} that its group held before")
     return "; ".join(parts)
 
 

@@ -60,6 +60,15 @@ def test_reserved_huge_pages_are_named_where_the_group_does_not_count_them() -> 
     assert summary.without(advise(without_pages), without_pages["peak"]) == ""
 
 
+def test_what_a_group_held_before_is_named_where_it_is_not_counted() -> None:
+    held, empty = (
+        record(kept=counted("around", 20_000_000), cgroup=20_000_000, around={"held_before_bytes": size})
+        for size in (138_000_000, 0)
+    )
+    assert "138 MB" in summary.without(advise(held), held["peak"])
+    assert summary.without(advise(empty), empty["peak"]) == ""
+
+
 def test_shared_pages_are_requested_once() -> None:
     for basis in ("group", "around", "tree"):
         advice = advise(record(anon=8 * GIB, rss=8 * GIB, anon_upper_bound=8 * GIB, kept=counted(basis, GIB)))
