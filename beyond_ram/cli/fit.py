@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     if largest and (not plan.growth or largest < 2 * plan.growth.first):
         raise ValueError("--largest: at least twice the first size of --grow")
     out, budget_s = arguments.out.absolute(), 60 * arguments.budget
-    question = {"command": "fit", "program": words_of(plan.command), "files": runs.files_of(plan.command)}
+    question = {"command": "fit", "program": words_of(plan.command)}
+    question |= {"a_file_of_the_program": runs.files_digest(plan.command)}
     with opened(out, question) as campaign:
         campaign.show, earlier = show, len(campaign.runs)
         policy = answer.FitPolicy(plan, arguments.memory, budget_s, largest, arguments.confirm, out)

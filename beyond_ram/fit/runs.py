@@ -1,5 +1,6 @@
 """The runs of a fit: those that are made, and how one is made."""
 
+import hashlib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -139,7 +140,7 @@ def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dic
     return record
 
 
-def files_of(command: Sequence[str]) -> list[list[int]]:
-    """Size and time of change of the files that a command names. Only numbers: a word may be a secret."""
+def files_digest(command: Sequence[str]) -> str:
+    """A digest of the sizes and times of change of the files that a command names."""
     stats = [Path(word).stat() for word in command if os.path.isfile(word)]  # noqa: PTH113 (Path: not of long words)
-    return [[one.st_size, one.st_mtime_ns] for one in stats]
+    return hashlib.sha256(repr([(one.st_size, one.st_mtime_ns) for one in stats]).encode()).hexdigest()

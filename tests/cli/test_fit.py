@@ -110,7 +110,7 @@ def test_runs_of_a_program_that_was_edited_are_not_used(tmp_path: Path, capsys: 
     assert "2 runs are of an earlier call" in capsys.readouterr().out
     program.write_text(program.read_text() + "\n")
     assert main(words) == 2
-    assert "another question: files" in capsys.readouterr().err
+    assert "another question: a file of the program" in capsys.readouterr().err
 
 
 @pytest.mark.slow
