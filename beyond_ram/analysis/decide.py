@@ -386,8 +386,8 @@ class _Prepared:
     exact: bool = False
 
     @property
-    def looks(self) -> float:
-        """By how much p is corrected for other looks: the first has half of the level, the others share the rest
+    def looks_factor(self) -> float:
+        """The factor on p that corrects for other looks: the first has half of the level, the others share the rest
         (Bonferroni)."""
         return (2.0 if self.n <= LOOKS[0] else 2.0 * (len(LOOKS) - 1)) if self.question.looked_at else 1.0
 
@@ -485,7 +485,7 @@ def _with_p_values(questions: Sequence[Question]) -> "tuple[list[_Prepared], lis
     for family, correct in _CORRECTED.items():
         decided = [one for one in prepared if one.drawn and one.question.family == family]
         for one, p in zip(decided, correct([one.p for one in decided]), strict=True):
-            one.p_corrected = min(1.0, p * one.looks)
+            one.p_corrected = min(1.0, p * one.looks_factor)
     return prepared, judged
 
 
@@ -573,7 +573,9 @@ def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
     level = np.full(len(noisy), outside)
     between = _between(noisy)
     plain = noise.half_width(level, variance, n - 1, n, between)
-    strict = noise.half_width(np.minimum(level, [one.level / one.looks for one in noisy]), variance, n - 1, n, between)
+    strict = noise.half_width(
+        np.minimum(level, [one.level / one.looks_factor for one in noisy]), variance, n - 1, n, between
+    )
     for one, half, half_corrected in zip(noisy, plain, strict, strict=True):
         one.half, one.half_corrected = float(half), float(half_corrected)
 

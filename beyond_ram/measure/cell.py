@@ -262,7 +262,8 @@ def finish(setting: Setting, work: Path, out: Path, record: dict[str, Any]) -> N
 
 
 def describe(setting: Setting, out: Path, record: dict[str, Any]) -> None:
-    """Add the cell, the lock and what was imported to a record. Raises DamagedError if that came from elsewhere."""
+    """Add the cell, the lock and the imported versions to a record. Raises DamagedError if a package was imported from
+    another environment."""
     record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)

@@ -132,7 +132,7 @@ class Writes:
         return writers
 
     def _of_folder(self, events: bytes) -> Iterable[str]:
-        """What was written to files of the group. Ours stay open."""
+        """A sentence for each write to a file of the group. Our own files stay open and are not reported."""
         while events:
             _, mask, _, size = _IN_FOLDER.unpack_from(events)
             end = _IN_FOLDER.size + size
@@ -143,7 +143,7 @@ class Writes:
                 yield _BY_FILE[name]
 
     def _of(self, _: int, mask: int, file: int, pid: int) -> list[tuple[int, str]]:
-        """What was written to one file anywhere."""
+        """(pid, sentence) for one write that fanotify reports; empty if the file does not matter."""
         if mask & _OVERFLOW:
             return [(os.getpid(), _TOO_OFTEN)]
         if file < 0:
