@@ -225,11 +225,9 @@ def _taken_early(merges, single):
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
     does not look whether the whole character could be merged with another before its bytes are.
     """
-    ranks, used = {pair: rank for rank, pair in enumerate(map(tuple, merges))}, {}  # the last of equal pairs counts
-    for pair, rank in ranks.items():
-        for part in pair:
-            if part in single:
-                used[part] = min(rank, used.get(part, rank))
+    ranks, used = dict(zip(map(tuple, merges), itertools.count())), {}  # the last of equal pairs counts
+    for part, rank in [(part, rank) for pair, rank in ranks.items() for part in pair if part in single]:
+        used[part] = min(rank, used.get(part, rank))
     made_by = {
         entry: states
         for entry, rank in used.items()
@@ -364,14 +362,17 @@ class Alike:
         """The numbers of the texts with other characters. `arrays`: their ids by the fast release."""
         wide = [at for at, text in enumerate(texts) if not text.isascii()]
         if len(wide) > 1 and 2 * self.answered >= self.asked:  # one may be large
-            raw = [texts[at].encode("utf-8", "surrogatepass") for at in wide]
-            joined = b"".join(raw)
-            heads = [head for head in self.heads if head in joined]
-            begun = zip(wide, raw, strict=True) if heads else ()
-            left = [at for at, one in begun if any(head in one for head in heads)]
+            begun = []
+            for at in wide:
+                # A copy: the fast release had Python make the UTF-8 of the text, which is kept with it.
+                raw = texts[at].encode("utf-8", "surrogatepass")
+                for head in self.heads:
+                    if head in raw:
+                        begun.append(at)
+                        break
             self.asked += len(wide)
-            self.answered += len(wide) - len(left)
-            wide = left
+            self.answered += len(wide) - len(begun)
+            wide = begun
         if wide and arrays and self.suspects is not None:
             # The type by which numpy looks up, or it would convert once more.
             ids = self.np.concatenate([arrays[at] for at in wide], dtype=self.np.intp)

@@ -212,13 +212,16 @@ class Common:
         if not folder:
             return encoder.LoadedRelease(path, spec), None, None, ""
         library = encoder.library_of(folder)
-        named = encoder.LoadedRelease(path, spec, library)
-        inputs.trim()
         try:
             ranges = same_ids.characters(spec, encoder.tokenizers.__version__, library.__version__)
-            fast = encoder.LoadedRelease(path, spec)
-            ranges += same_ids.of_entries(spec, fast, named, ranges)
+            fast = encoder.LoadedRelease(path, spec)  # first: behind the other it takes a third more CPU time
+            inputs.trim()
         except (same_ids.NoProof, Refused) as reason:
+            return encoder.LoadedRelease(path, spec, library), None, None, str(reason)
+        named = encoder.LoadedRelease(path, spec, library)
+        try:
+            ranges += same_ids.of_entries(spec, fast, named, ranges)
+        except same_ids.NoProof as reason:
             return named, None, None, str(reason)
         inputs.trim()
         return named, fast, same_ids.Alike(ranges, same_ids.suspects(spec, fast, ranges)), ""
