@@ -41,7 +41,7 @@ class Tokenise(Strict):
         None, description="Stack whose release of tokenizers gives the ids; default: as `beyond-ram tokenize`."
     )
     verify_share: Annotated[float, Field(ge=0, le=100), AS_NUMBER] | None = Field(
-        None, description="Percent of the text to encode again and compare; default: 0.02."
+        None, description="Percent of the text to encode again and compare; default: 0.01."
     )
     sha256: bool = Field(False, description="Whether to compute the SHA-256 of all ids too, in the last job.")
 
