@@ -5,8 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import compare, stack
-from .project import project
+from .project import project, renew
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -29,17 +28,19 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
+    from ..report.changes import compare
     from ..stacks.locks import BEFORE, ENVS
 
     name, envs = arguments.stack, project() / ENVS
     _run_workflow(arguments, "--dry-run", "--quiet", "all")  # a mistyped config or target must not renew the lock
-    stack.renew(name, arguments.package)
+    renew(project(), name, arguments.package)
     if not (envs / f"{name}{BEFORE}.txt").is_file():
         print(f"{name} has no newer release, and no earlier lock to compare with")
         return 0
     _run_workflow(arguments)
-    words = {"baseline": f"{name}{BEFORE}", "candidate": name, "results": arguments.results, "out": None}
-    return compare.run(argparse.Namespace(**words, other_machines=False))
+    compared = compare(f"{name}{BEFORE}", name, arguments.results)
+    print("\n".join(compared.text()))
+    return compared.status
 
 
 def _run_workflow(arguments: argparse.Namespace, *options: str) -> None:

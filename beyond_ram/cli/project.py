@@ -1,5 +1,8 @@
-"""The project folder of the commands, wherever they are called."""
+"""The project folder of the commands, wherever they are called, and the renewal of a lock in it."""
 
+import contextlib
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..shipped import CHECKOUT, IN_CHECKOUT
@@ -10,3 +13,21 @@ def project() -> Path:
     if not IN_CHECKOUT:
         raise ValueError("this needs the workflow, which is in a checkout of beyond-ram: call it there, by `uv run`")
     return CHECKOUT
+
+
+def renew(folder: Path, name: str, packages: Sequence[str]) -> None:
+    """Upgrade some packages of a lock of a project, or all, and print what changed. Raises StackError."""
+    from ..stacks.differences import MOST_NAMED, requested
+    from ..stacks.locks import BEFORE, between, text_of, upgrade
+
+    with contextlib.chdir(folder):
+        if not upgrade(name, packages):
+            print(f"envs/{name}.txt is as new as it can be; nothing changed", file=sys.stderr)
+            return
+        differing = between(f"{name}{BEFORE}", name, Path())
+        asked = requested(text_of(Path("envs", f"{name}.in")))
+    named = [one for one in differing if one.package in asked] or differing[:MOST_NAMED]
+    print("\n".join(map(str, named)) if differing else "no version, only hashes of files")
+    if others := len(differing) - len(named):
+        print(f"{others} other package{'' if others == 1 else 's'} moved with it")
+    print(f"envs/{name}.txt is renewed, and stack {name}{BEFORE} has the lock before; the next snakemake runs both")

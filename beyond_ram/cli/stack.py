@@ -2,11 +2,9 @@
 
 import argparse
 import contextlib
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from .project import project
+from .project import project, renew
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -45,26 +43,8 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _renew(arguments: argparse.Namespace) -> int:
-    renew(arguments.name, arguments.packages)
+    renew(project(), arguments.name, arguments.packages)
     return 0
-
-
-def renew(name: str, packages: Sequence[str]) -> None:
-    """Upgrade some packages of a lock, or all, and print what changed."""
-    from ..stacks.differences import MOST_NAMED, requested
-    from ..stacks.locks import BEFORE, between, text_of, upgrade
-
-    with contextlib.chdir(project()):
-        if not upgrade(name, packages):
-            print(f"envs/{name}.txt is as new as it can be; nothing changed", file=sys.stderr)
-            return
-        differing = between(f"{name}{BEFORE}", name, Path())
-        asked = requested(text_of(Path("envs", f"{name}.in")))
-    named = [one for one in differing if one.package in asked] or differing[:MOST_NAMED]
-    print("\n".join(map(str, named)) if differing else "no version, only hashes of files")
-    if others := len(differing) - len(named):
-        print(f"{others} other package{'' if others == 1 else 's'} moved with it")
-    print(f"envs/{name}.txt is renewed, and stack {name}{BEFORE} has the lock before; the next snakemake runs both")
 
 
 def _releases(arguments: argparse.Namespace) -> int:

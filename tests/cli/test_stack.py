@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.cli import compare, main, stack
+from beyond_ram.cli import main, stack
+from beyond_ram.report import changes
 
 from .test_compare import write_run
 
@@ -52,7 +53,7 @@ def test_upgrade_lists_changes_and_keeps_the_lock_before(project: Path, capsys: 
 def test_compare_lists_differences_of_the_locks(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare, "FILES", project)
+    monkeypatch.setattr(changes, "FILES", project)
     for stack_name in ("mine", "early"):
         for rep in (1, 2):
             write_run(Path("results"), stack_name, rep)
