@@ -362,17 +362,14 @@ class Alike:
         """The numbers of the texts with other characters. `arrays`: their ids by the fast release."""
         wide = [at for at, text in enumerate(texts) if not text.isascii()]
         if len(wide) > 1 and 2 * self.answered >= self.asked:  # one may be large
-            begun = []
-            for at in wide:
-                # A copy: the fast release had Python make the UTF-8 of the text, which is kept with it.
-                raw = texts[at].encode("utf-8", "surrogatepass")
-                for head in self.heads:
-                    if head in raw:
-                        begun.append(at)
-                        break
+            raw = [texts[at].encode("utf-8", "surrogatepass") for at in wide]
+            joined = b"".join(raw)
+            heads = [head for head in self.heads if head in joined]
+            begun = zip(wide, raw, strict=True) if heads else ()
+            left = [at for at, one in begun if any(head in one for head in heads)]
             self.asked += len(wide)
-            self.answered += len(wide) - len(begun)
-            wide = begun
+            self.answered += len(wide) - len(left)
+            wide = left
         if wide and arrays and self.suspects is not None:
             # The type by which numpy looks up, or it would convert once more.
             ids = self.np.concatenate([arrays[at] for at in wide], dtype=self.np.intp)
