@@ -74,6 +74,11 @@ class MetricRule:
         return FAILURES if self.failures else math.log1p(self.share)
 
     @property
+    def half(self) -> float:
+        """The change that a test excludes before a larger one is better or worse."""
+        return 0.0 if self.failures else self.smallest / 2
+
+    @property
     def _knee(self) -> float:
         return max(self.floor / self.tolerance, 1e-12)
 
@@ -205,7 +210,7 @@ def _is_large(first: Array, second: Array, metric: MetricRule, up: bool, level: 
     Without that test, a tiny shift and uneven rare readings could add up.
     """
     sign = 1 if up else -1
-    shift = 0.0 if metric.failures else sign * metric.smallest / 2
+    shift = sign * metric.half
     large = sign * (_mean(second) - _mean(first)) >= metric.smallest - _ROUNDING
     return large and _share(_tests(first, second - shift, metric)[up]) <= level
 
@@ -285,7 +290,7 @@ def interval(first: Array, second: Array, metric: MetricRule, share: float = 1.0
         return -math.inf, math.inf
     ends = [_mean(second) - _mean(first)]
     ends += _not_rejected(first, second, level, lambda one, other: _tests(one, other, metric)[True])
-    if ends[1] <= 0 <= ends[2]:
+    if ends[1] <= metric.half and ends[2] >= -metric.half:
         ends += _not_rejected(first, second, level, lambda one, other: statistic(_pooled(one, other), metric))
     return min(ends), max(ends)
 

@@ -152,6 +152,15 @@ def test_interval_of_two_levels_holds_the_change_that_was_measured(late: int, me
     assert low < 0 < 0.2 < high
 
 
+def test_interval_of_a_change_in_some_runs_that_is_not_confirmed_is_wide() -> None:
+    """The readings of a script that took three times the memory in 7 of 30 runs."""
+    a, b = (100 * (1 + 1e-4 * noisy(seed, 30, 1, 1)) for seed in (1, 2))
+    b[[1, 3, 6, 12, 24, 27, 29]] *= 3
+    low, high = interval(MEMORY.scaled(a), MEMORY.scaled(b), MEMORY)
+    assert result(a, b) == "undecided"
+    assert (high - low) / 2 > 0.9 * (np.log(b).mean() - np.log(a).mean())
+
+
 def test_interval_of_levels_that_changed_reaches_to_the_change_that_was_measured() -> None:
     a = np.where(np.arange(30) % 2, 40.0, 120.0) * (1 + 1e-4 * noisy(1, 30, sd=0.001))
     b = (
