@@ -99,6 +99,12 @@ class SearchResult:
         """The different answers of a release."""
         return sorted({run.answer for run in self.runs.get(version, ()) if run.answer})
 
+    def values(self, version: str) -> dict[str, float]:
+        """The median of each metric that runs of a release have."""
+        runs = self.runs.get(version, ())
+        readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
+        return {name: statistics.median(of) for name, of in readings.items() if of}
+
     @property
     def answers_agree(self) -> bool:
         """Whether the runs of each release give the same answer; else answers cannot be compared."""
@@ -244,9 +250,7 @@ class SearchResult:
     def _step(self, step: Step) -> dict[str, Any]:
         first, second = step.interval.first, step.interval.second
         release = self.ladder.releases.release
-        return {
-            "from_version": first, "to_version": second, "metric": step.interval.metric,
-            "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n,
+        return step.line | {
             "from_date": release(first).date, "to_date": release(second).date,
             "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
             "also_differs": self.apart(first, second) or None,
@@ -254,12 +258,10 @@ class SearchResult:
 
     def _release(self, version: str) -> dict[str, Any]:
         release, runs = self.ladder.releases.release(version), self.runs.get(version, [])
-        readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
-        values = {name: statistics.median(of) for name, of in readings.items() if of}
         return {
             "version": version, "date": release.date, "yanked": release.yanked, "runs": len(runs),
             "outcome": self.outcome(version) if runs else None,
-            "answer": next(iter(self.answers(version)), None), "values": values,
+            "answer": next(iter(self.answers(version)), None), "values": self.values(version),
         }  # fmt: skip
 
     def markdown(self) -> str:

@@ -18,8 +18,7 @@ from ..files import end_of
 from ..measure import processes
 from ..measure.campaign import Campaign
 from ..measure.cells import call
-from ..measure.plan import COMPLETED, Block, Member, Run
-from ..measure.scripts import PATIENCE, PATIENCE_S
+from ..measure.plan import Block, Member, Run
 from ..metrics.runs import FAILED
 from ..text import foreign, last_line
 from .decided import Comparisons
@@ -64,12 +63,8 @@ class GateRuns:
         """Measure one run, in the time that is left; its output is in its log. One that fails has its reason."""
         cell, stack = self._cell(member, 0 if member.side.endswith(_FIRST) else number)
         job, results, began = self.config.job(cell), Path(self.config.results), time.time()
-        longest = max(
-            (one.ended_at - one.started_at for one in self.campaign.runs if one.outcome == COMPLETED), default=0
-        )
-        patience_s = PATIENCE * longest + PATIENCE_S if longest else None
         left_s = max(self.budget_s - self.campaign.used_s, LEAST_S)
-        job = job.but(timeout_s=min(filter(None, (job.timeout_s, patience_s, left_s))))
+        job = job.but(timeout_s=min(filter(None, (job.timeout_s, self.campaign.patience_s, left_s))))
         status, log = call(results, [job], {"python": stack.python, "lock": str(stack.lock)})
         if status < 0:
             raise RuntimeError(f"{cell.path}: ended with {processes.ending(status)}")

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,14 @@ class Step:
     high: float
     """Readings of the second side from the smallest to the largest change that the test does not reject. NaN for words,
     and where no test was made."""
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Its line in a table."""
+        return {
+            "from_version": self.interval.first, "to_version": self.interval.second, "metric": self.interval.metric,
+            "from_value": self.first, "to_value": self.second, **self.ratio, "n": self.n,
+        }  # fmt: skip
 
     @property
     def ratio(self) -> dict[str, float | None]:
