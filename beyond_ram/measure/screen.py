@@ -34,7 +34,7 @@ class Step:
     interval: Interval
     first: float | str
     second: float | str
-    """Of numbers the middle, of words the most frequent."""
+    """Of numbers the middle; of words the only one, or each with its number."""
     n: int
     low: float
     high: float
