@@ -1,11 +1,13 @@
 """Table `changes`: the lines of table `comparisons` that compare stacks, worst first."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from ..metrics import METRICS
+from ..metrics.runs import FAILED
 from ..units import amount
 from .frame import describe, varied
 from .outcomes import COUNTS
@@ -51,7 +53,9 @@ def _threshold(line: Mapping[Any, Any]) -> str:
 
 
 def in_unit(metric: str, value: float, *, signed: bool = False) -> str:
-    """A value of a metric with its unit; bytes as MB."""
+    """A value of a metric with its unit; bytes as MB, failed runs as a share of the runs."""
+    if metric == FAILED and not math.isnan(value):
+        return f"{value:{'+' if signed else ''}.0%}"
     return amount(value, METRICS[metric].unit, signed=signed)
 
 

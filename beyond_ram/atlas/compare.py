@@ -8,7 +8,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from ..analysis.changes import in_unit
-from ..bisect.result import NAMES
+from ..bisect.result import NAMES, shortened
 from ..measure.screen import ANSWER, OUTCOME
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
@@ -17,7 +17,7 @@ from . import tables
 from .tables import CONFIRMED, Line, strength
 
 NEWEST = "newest"
-_MOST_MOVED, _MOST_NAMED, _DIGEST = 3, 20, 12
+_MOST_MOVED, _MOST_NAMED = 3, 20
 _PARTLY = "one of your versions lies between"
 
 
@@ -217,7 +217,7 @@ def _values(step: Line) -> str:
     values = [str(step[f"{side}_value"]) for side in ("from", "to")]
     if step["metric"] not in (OUTCOME, ANSWER):
         values = [in_unit(step["metric"], float(value)) for value in values]
-    return " → ".join(value[:_DIGEST] if step["metric"] == ANSWER else value for value in values)
+    return " → ".join(map(shortened, values))
 
 
 def _times(step: Line) -> str:

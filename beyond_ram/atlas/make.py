@@ -2,7 +2,6 @@
 
 import functools
 import re
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +11,14 @@ from pathlib import Path
 
 from ..analysis.rule import searched
 from ..bisect.ladder import Ladder, Range
+from ..bisect.result import SearchResult, name_of
 from ..decisions.rule import LOOKS
 from ..files import DamagedError
 from ..folders import remove
 from ..measure.campaign import OtherQuestionError, opened
 from ..measure.cell import MeasuringError
-from ..measure.plan import Run
 from ..measure.search import Search
-from ..stacks import differences, index
+from ..stacks import index
 from ..stacks.index import Release
 from ..stacks.locks import StackError
 from . import tables
@@ -93,41 +92,35 @@ class Atlas:
                 self.out_of_budget |= campaign.out_of_budget
                 self.runs += len(campaign.runs) - before
                 of = {"library": case.library, "case": case.name}
+                result = SearchResult(search, ladder, NUMBERS)
                 cells = [of | {"title": case.title, "date": one.date} | line
-                         for one, line in zip(releases, _cells(ladder, search), strict=True)]  # fmt: skip
-                steps = [of | line for line in _steps(ladder, search)]
+                         for one, line in zip(releases, _cells(result), strict=True)]  # fmt: skip
+                steps = [of | line for line in _steps(result)]
                 others = [one for one in existing if one != (case.library, case.name)]
                 tables.replace_lines(self.out / tables.CELLS, cells, tables.CELL_COLUMNS, existing)
                 tables.replace_lines(self.out / tables.STEPS, steps, tables.STEP_COLUMNS, others)
 
 
-def _steps(ladder: Ladder, search: Search) -> Iterator[tables.Line]:
-    for step in search.steps():
-        sides = {"from": step.interval.first, "to": step.interval.second}
-        old, new = (ladder.locks[version].pins for version in sides.values())
-        dates = {f"{name}_date": ladder.releases.release(version).date for name, version in sides.items()}
-        moved = differences.moved(old, new, {ladder.releases.package})
-        yield tables.step_line(step, CONFIRMED) | dates | {"moved": moved}
+def _steps(result: SearchResult) -> Iterator[tables.Line]:
+    for step in result.steps:
+        line, sides = step.line, {"from": step.interval.first, "to": step.interval.second}
+        dates = {f"{name}_date": result.ladder.releases.release(version).date for name, version in sides.items()}
+        line |= dates | {"moved": result.apart(*sides.values()), "state": CONFIRMED}
+        yield line | {"size": tables.strength(line), "measured": name_of(step.interval.metric)}
 
 
-def _cells(ladder: Ladder, search: Search) -> Iterator[tables.Line]:
+def _cells(result: SearchResult) -> Iterator[tables.Line]:
     """A line per release."""
-    for version in search.sides:
-        runs = [run for run in search.runs if run.member.side == version] if version not in search.skipped else []
+    skipped = result.search.skipped
+    for version in result.search.sides:
+        runs = [] if version in skipped else result.runs.get(version, [])
         line: tables.Line = {"version": version, "runs": len(runs), "outcome": "not run"}
-        if version in search.skipped:
-            line |= {"outcome": "cannot be installed", "reason": search.skipped[version]}
+        if version in skipped:
+            line |= {"outcome": "cannot be installed", "reason": skipped[version]}
         if runs:
-            answers, reasons = {run.answer for run in runs if run.answer}, [run.reason for run in runs if run.reason]
-            line |= {
-                "outcome": " or ".join(sorted({run.outcome for run in runs})),
-                "reason": _IN_OUT.sub("…", reasons[-1]) if reasons else None,
-                "answer": min(answers)[:12] if len(answers) == 1 else None, "moved": ladder.locks[version].moved,
-                **{metric: _median(runs, metric) for metric in NUMBERS},
+            answers, reasons = result.answers(version), [run.reason for run in runs if run.reason]
+            line |= result.values(version) | {
+                "outcome": result.outcome(version), "reason": _IN_OUT.sub("…", reasons[-1]) if reasons else None,
+                "answer": answers[0][:12] if len(answers) == 1 else None, "moved": result.ladder.locks[version].moved,
             }  # fmt: skip
         yield line
-
-
-def _median(runs: Sequence[Run], metric: str) -> float | None:
-    values = [run.values[metric] for run in runs if metric in run.values]
-    return statistics.median(values) if values else None

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..bisect.result import NAMES
 from ..files import write
-from ..measure.screen import ANSWER, OUTCOME, Step
+from ..measure.screen import ANSWER, OUTCOME
 from ..shipped import FILES
 
 CELLS, STEPS = "cells.csv", "steps.csv"
@@ -23,16 +22,6 @@ CELL_COLUMNS = ["library", "case", "title", "version", "date", "outcome", "reaso
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
                 "to_value", "ratio", "low", "high", "n", "state", "moved", "size", "measured"]  # fmt: skip
 Line = dict[str, Any]
-
-
-def step_line(step: Step, state: str) -> Line:
-    """The line of a step."""
-    line = {
-        "metric": step.interval.metric, "from_version": step.interval.first, "to_version": step.interval.second,
-        "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n, "state": state,
-        "measured": NAMES[step.interval.metric],
-    }  # fmt: skip
-    return line | {"size": strength(line)}
 
 
 def strength(line: Mapping[str, Any]) -> float:

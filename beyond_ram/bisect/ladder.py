@@ -9,10 +9,10 @@ from packaging.version import InvalidVersion, Version
 
 from ..experiment import Cell, records
 from ..measure import integrity
-from ..measure.campaign import RUNS, Campaign
+from ..measure.campaign import PATIENCE_S, RUNS, Campaign
 from ..measure.cell import Setting
 from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Member, Run
-from ..measure.scripts import PATIENCE, PATIENCE_S, cell_of, job_of, measure
+from ..measure.scripts import cell_of, job_of, measure
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
@@ -137,7 +137,8 @@ class Ladder:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         version = member.side
         cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
-        limits = WatchOptions(timeout_s=self._timeout_s(), memory_limit_bytes=self.memory_limit_bytes)
+        timeout_s = self.campaign.patience_s or max(self.budget_s, PATIENCE_S)
+        limits = WatchOptions(timeout_s=timeout_s, memory_limit_bytes=self.memory_limit_bytes)
         masked = [one for one in self.releases.versions if one.count(".") > 1]
         try:
             self._build(version)
@@ -151,10 +152,6 @@ class Ladder:
         lock = self.release_locks.lock(self.releases.release(version))
         job = job_of(cell, self.script, self.words)
         return Setting(job, str(self.python(version)), lock.path, self.out / "private")
-
-    def _timeout_s(self) -> float:
-        completed = [run.ended_at - run.started_at for run in self.campaign.runs if run.outcome == COMPLETED]
-        return PATIENCE * max(completed) + PATIENCE_S if completed else max(self.budget_s, PATIENCE_S)
 
     @functools.cached_property
     def never_imported(self) -> bool:

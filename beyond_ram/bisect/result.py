@@ -1,6 +1,7 @@
 """The result of a search: lines for the terminal, bisect.json, and a text for an issue."""
 
 import functools
+import re
 import shlex
 import statistics
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ NAMES = {
 """How metrics are called here; others by their label."""
 # What `beyond-ram why` explains: memory at the end.
 _AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
-_DIGEST = 12
+_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _MOST_MOVED = 3
 REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 # A script of more lines is named in the text for an issue, and not quoted.
@@ -98,6 +99,12 @@ class SearchResult:
     def answers(self, version: str) -> list[str]:
         """The different answers of a release."""
         return sorted({run.answer for run in self.runs.get(version, ()) if run.answer})
+
+    def values(self, version: str) -> dict[str, float]:
+        """The median of each metric that runs of a release have."""
+        runs = self.runs.get(version, ())
+        readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
+        return {name: statistics.median(of) for name, of in readings.items() if of}
 
     @property
     def answers_agree(self) -> bool:
@@ -172,7 +179,7 @@ class SearchResult:
         notes += [f"skipped: {one} cannot be installed: {reason}" for one, reason in self.search.skipped.items()]
         if varying := [version for version in self.runs if " or " in self.outcome(version)]:
             ends = "; ".join(f"{version}: {self.outcome(version)}" for version in varying[:3])
-            notes.append(f"the outcome of {len(varying)} releases differs from run to run: {ends}")
+            notes.append(f"the outcome of {len(varying)} of {self.tried} releases differs from run to run: {ends}")
         notes += [f"{name_of(name)}: not seen in {number} of {self._count} runs, which may hide a step"
                   for name, number in self.unknown().items()]  # fmt: skip
         if not self.answers_agree:
@@ -197,8 +204,7 @@ class SearchResult:
         """A step in a line: from, to, size, interval, n."""
         name = name_of(step.interval.metric)
         if isinstance(step.first, str) or isinstance(step.second, str):
-            first, second = (str(one)[:_DIGEST] if step.interval.metric == ANSWER else one
-                             for one in (step.first, step.second))  # fmt: skip
+            first, second = (shortened(str(one)) for one in (step.first, step.second))
             return f"{name}: {first} → {second}, n = {step.n}"
         metric, size = step.interval.metric, step.ratio
         values = f"{in_unit(metric, step.first)} → {in_unit(metric, step.second)}"
@@ -244,9 +250,7 @@ class SearchResult:
     def _step(self, step: Step) -> dict[str, Any]:
         first, second = step.interval.first, step.interval.second
         release = self.ladder.releases.release
-        return {
-            "from_version": first, "to_version": second, "metric": step.interval.metric,
-            "from_value": step.first, "to_value": step.second, **step.ratio, "n": step.n,
+        return step.line | {
             "from_date": release(first).date, "to_date": release(second).date,
             "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
             "also_differs": self.apart(first, second) or None,
@@ -254,12 +258,10 @@ class SearchResult:
 
     def _release(self, version: str) -> dict[str, Any]:
         release, runs = self.ladder.releases.release(version), self.runs.get(version, [])
-        readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
-        values = {name: statistics.median(of) for name, of in readings.items() if of}
         return {
             "version": version, "date": release.date, "yanked": release.yanked, "runs": len(runs),
             "outcome": self.outcome(version) if runs else None,
-            "answer": next(iter(self.answers(version)), None), "values": values,
+            "answer": next(iter(self.answers(version)), None), "values": self.values(version),
         }  # fmt: skip
 
     def markdown(self) -> str:
@@ -308,6 +310,11 @@ class SearchResult:
 def name_of(metric: str) -> str:
     """What a metric, the outcome or the answer is called."""
     return NAMES.get(metric) or METRICS[metric].label
+
+
+def shortened(text: str) -> str:
+    """A text with the starts of the hashes in it."""
+    return _HASH.sub(r"\1", text)
 
 
 def _shown(words: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import functools
 import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -72,6 +72,11 @@ class MetricRule:
     def smallest(self) -> float:
         """The smallest change, on the scale."""
         return FAILURES if self.failures else math.log1p(self.share)
+
+    @property
+    def half(self) -> float:
+        """The change that a test excludes before a larger one is better or worse."""
+        return 0.0 if self.failures else self.smallest / 2
 
     @property
     def _knee(self) -> float:
@@ -205,7 +210,7 @@ def _is_large(first: Array, second: Array, metric: MetricRule, up: bool, level: 
     Without that test, a tiny shift and uneven rare readings could add up.
     """
     sign = 1 if up else -1
-    shift = 0.0 if metric.failures else sign * metric.smallest / 2
+    shift = sign * metric.half
     large = sign * (_mean(second) - _mean(first)) >= metric.smallest - _ROUNDING
     return large and _share(_tests(first, second - shift, metric)[up]) <= level
 
@@ -274,18 +279,33 @@ def is_same(first: Array, second: Array, metric: MetricRule, fewest: int) -> boo
 
 
 def interval(first: Array, second: Array, metric: MetricRule, share: float = 1.0) -> tuple[float, float]:
-    """The changes of scaled readings that the test of this look does not reject; infinite if it cannot reject any."""
-    n, ends = len(first), list[float]()
-    levels = [spending(share)] if share < 1 else [_SPLIT, _WHOLE]
+    """The changes of scaled readings that the test of this look does not reject; infinite if it cannot reject any.
+
+    Of readings on two levels, ranks reject nearly every shift. So without a change, those that means do not reject are
+    in it too, and it always reaches to the change that was measured.
+    """
+    n, levels = len(first), [spending(share)] if share < 1 else [_SPLIT, _WHOLE]
     level = max(one.get(n, 0.0) for one in levels) + _ROUNDING
     if n not in LOOKS or _readings(first, second) < 2 or level * len(relabellings(n)) < 1:
         return -math.inf, math.inf
+    ends = [_mean(second) - _mean(first)]
+    ends += _not_rejected(first, second, level, lambda one, other: _tests(one, other, metric)[True])
+    if ends[1] <= metric.half and ends[2] >= -metric.half:
+        ends += _not_rejected(first, second, level, lambda one, other: statistic(_pooled(one, other), metric))
+    return min(ends), max(ends)
+
+
+def _not_rejected(
+    first: Array, second: Array, level: float, test: Callable[[Array, Array], Array]
+) -> tuple[float, float]:
+    """The smallest and the largest change that a test for changes upwards, of readings and mirrored ones, allows."""
+    ends = list[float]()
     for sign in (1, -1):
         low = float(np.nanmin(sign * second) - np.nanmax(sign * first)) - _ROUNDING
         high = float(np.nanmax(sign * second) - np.nanmin(sign * first))
         while high - low > _ROUNDING:
             middle = (low + high) / 2
-            rejected = _share(_tests(sign * first, sign * second - middle, metric)[True]) <= level
+            rejected = _share(test(sign * first, sign * second - middle)) <= level
             low, high = (middle, high) if rejected else (low, middle)
         ends.append(sign * low)
     return ends[0], ends[1]

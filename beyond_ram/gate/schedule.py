@@ -14,14 +14,11 @@ from ..analysis.frame import key as key_of
 from ..analysis.runs import runs as table_of
 from ..decisions.rule import LOOKS, fewest_for, turns
 from ..experiment import Cell, Config, records
-from ..files import end_of
 from ..measure import processes
 from ..measure.campaign import Campaign
-from ..measure.cells import call
-from ..measure.plan import COMPLETED, Block, Member, Run
-from ..measure.scripts import PATIENCE, PATIENCE_S
-from ..metrics.runs import FAILED
-from ..text import foreign, last_line
+from ..measure.cells import call, write_failed
+from ..measure.plan import Block, Member, Run
+from ..text import foreign
 from .decided import Comparisons
 from .sides import BASELINE, CANDIDATE, SIDES, BuiltSide, name_of
 
@@ -61,48 +58,31 @@ class GateRuns:
         return dataclasses.replace(cell.replace(stack=stack.stack), rep=repeat), stack
 
     def once(self, member: Member, number: int, block: str) -> Run:
-        """Measure one run, in the time that is left; its output is in its log. One that fails has its reason."""
+        """Measure one run, in the time that is left; its output is in its log. One that fails is a record."""
         cell, stack = self._cell(member, 0 if member.side.endswith(_FIRST) else number)
         job, results, began = self.config.job(cell), Path(self.config.results), time.time()
-        longest = max(
-            (one.ended_at - one.started_at for one in self.campaign.runs if one.outcome == COMPLETED), default=0
-        )
-        patience_s = PATIENCE * longest + PATIENCE_S if longest else None
         left_s = max(self.budget_s - self.campaign.used_s, LEAST_S)
-        job = job.but(timeout_s=min(filter(None, (job.timeout_s, patience_s, left_s))))
+        job = job.but(timeout_s=min(filter(None, (job.timeout_s, self.campaign.patience_s, left_s))))
         status, log = call(results, [job], {"python": stack.python, "lock": str(stack.lock)})
         if status < 0:
             raise RuntimeError(f"{cell.path}: ended with {processes.ending(status)}")
-        outcome, reason = "failed", _reason(end_of(log)) if status else ""
-        if not status:
-            self._records[cell.path] = records.run(results / "runs" / cell.path)
-            outcome = str(self._records[cell.path][0]["outcome"])
-        return Run(member, number, block, outcome, reason, None, {}, began, time.time(), cell.path)
+        if status:
+            write_failed(job, results / "runs" / cell.path, log)
+        outcome = str(self._record(cell.path)[0]["outcome"])
+        return Run(member, number, block, outcome, "", None, {}, began, time.time(), cell.path)
+
+    def _record(self, folder: str) -> Any:
+        if folder not in self._records:
+            self._records[folder] = records.run(Path(self.config.results, "runs", folder))
+        return self._records[folder]
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
-        """Table `runs` of the runs that are compared. One that failed before its work was done has a line too."""
-        read, failed = list[Any](), list[dict[str, Any]]()
-        for run in measured(runs):
-            folder = Path(self.config.results, "runs", run.folder)
-            if run.outcome == "failed" and run.reason:
-                cell, _ = self._cell(run.member, run.number)
-                fields = {"workload": self.config.job(cell).workload, "outcome": "failed", "completed_work": False}
-                failed.append(cell.parameters() | fields | {FAILED: 1.0, "reason": run.reason})
-                continue
-            if run.folder not in self._records:
-                self._records[run.folder] = records.run(folder)
-            read.append(self._records[run.folder])
+        """Table `runs` of the runs that are compared."""
+        read = [self._record(run.folder) for run in measured(runs)]
         table = table_of(read) if read else pd.DataFrame()
-        table = pd.concat([table, pd.DataFrame(failed)], ignore_index=True) if failed else table
         if "reason" in table:  # a program may say why it cannot run
             table["reason"] = [foreign(why) if isinstance(why, str) else why for why in table["reason"]]
         return table
-
-
-def _reason(printed: str) -> str:
-    """The last line that a failed run printed itself."""
-    own = "\n".join(line for line in printed.splitlines() if not line.startswith("beyond-ram: "))
-    return last_line(own, last_line(printed, "it printed nothing"))
 
 
 class GatePolicy:

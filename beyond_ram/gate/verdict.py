@@ -147,7 +147,8 @@ class Gate:
         notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
         notes = [*[*self.without, *notes][:2], *self.missed]
         used = f"{self.used_s / 60:.1f} of {self.budget_s / 60:g} minutes"
-        last = f"{counts(self.changes)}; {len(self.cells)} cells, {len(self.runs)} runs in {used}"
+        cells = f"{len(self.cells)} cell{'s' * (len(self.cells) > 1)}"
+        last = f"{counts(self.changes)}; {cells}, {len(self.runs)} runs in {used}"
         relevant = [words for line, words in self.rows if line["verdict"] != "same" and must_be_decided(line["metric"])]
         room = LINES - len(head) - len(notes) - 1
         shown = relevant if len(relevant) <= room else relevant[: room - 1]

@@ -19,8 +19,9 @@ from typing import Any
 from .. import mask_secrets
 from ..files import DamagedError, locked, read_json, write
 from ..folders import InUseError, anew, check, ensure, remove
-from .plan import Block, Member, Policy, Run
+from .plan import COMPLETED, Block, Member, Policy, Run
 
+_PATIENCE, PATIENCE_S = 10, 60
 QUESTION, BLOCKS, RUNS = "campaign.json", "blocks.jsonl", "runs"
 
 
@@ -52,6 +53,12 @@ class Campaign:
     def used_s(self) -> float:
         """Seconds used in all calls."""
         return self.earlier_s + self.clock() - self._began
+
+    @property
+    def patience_s(self) -> float | None:
+        """The time that a run may take: many times that of the longest that completed; None without one."""
+        completed = [run.ended_at - run.started_at for run in self.runs if run.outcome == COMPLETED]
+        return _PATIENCE * max(completed) + PATIENCE_S if completed else None
 
     def run(self, policy: Policy, budget_s: float) -> None:
         """Run blocks until the policy names none, or none of those that it names fits into the budget."""

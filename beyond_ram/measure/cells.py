@@ -9,7 +9,7 @@ from ..experiment import Cell, Job, records
 from ..files import DamagedError, end_of
 from ..metrics import Events, Record
 from ..run_files import RUN_FILES
-from ..text import foreign
+from ..text import last_line
 from ..watch import write_record
 from . import processes
 from .cell import MeasuringError, not_run
@@ -65,14 +65,20 @@ def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
         record.unlink(missing_ok=True)
     status, log = call(results, jobs, how)
     if status:
-        printed = [foreign(line) for line in end_of(log).splitlines()]
-        last = printed[-1] if printed else processes.ending(status)
+        last = last_line(end_of(log), processes.ending(status))
         if not last.startswith(f"beyond-ram: {path}: ") or "ended from outside" in last:
             raise MeasuringError(last)
-        own = [line for line in printed if line and not line.startswith(("beyond-ram: ", f"{path}: "))]
-        for record in missing:
+        for job, record in zip(jobs, missing, strict=True):
             if not record.exists():
-                failed = not_run([], record.parent, [last, *own][-1], "failed")
-                failed |= {"workload": jobs[0].workload, "cell": records.cell(record.parent), "measuring_s": 0.0}
-                failed["provenance"]["code_sha256"] = how["code"]
-                write_record(failed, record.parent)
+                write_failed(job, record.parent, log, code_sha256=how["code"])
+
+
+def write_failed(job: Job, folder: Path, log: Path, **provenance: str) -> None:
+    """Write the record of a run that failed before its work was done. The reason is the last line that it printed."""
+    lines = end_of(log).splitlines()
+    own = [line for line in lines if not line.startswith(("beyond-ram: ", f"{job.path}: "))]
+    reason = last_line("\n".join(own), last_line("\n".join(lines), "it printed nothing"))
+    record = not_run([], folder, reason, "failed")
+    record |= {"workload": job.workload, "cell": records.cell(folder), "measuring_s": 0.0}
+    record["provenance"] |= provenance
+    write_record(record, folder)

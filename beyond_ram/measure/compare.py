@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -101,11 +102,12 @@ def means(metric: MetricRule, first: Array, second: Array, share: float = 1.0) -
 
 
 def _word_step(pair: Pair, name: str, runs: Sequence[Run], n: int) -> Step:
-    first, second = (_most(word(run, name) for run in runs if run.member.side == side)
-                     for side in (pair.first, pair.second))  # fmt: skip
+    sides = ([run for run in runs if run.member.side == side][:n] for side in (pair.first, pair.second))
+    first, second = (_words(word(run, name) for run in side) for side in sides)
     return Step(Interval(name, pair.first, pair.second), first, second, n, math.nan, math.nan)
 
 
-def _most(words: Iterable[str | None]) -> str:
-    known = [one for one in words if one]
-    return max(known, key=known.count) if known else ""
+def _words(words: Iterable[str | None]) -> str:
+    """The words of a side; several with the number of each, the most frequent first."""
+    numbers = Counter(filter(None, words)).most_common()
+    return " or ".join(f"{one} ({number})" if len(numbers) > 1 else one for one, number in numbers)

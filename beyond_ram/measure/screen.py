@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -33,12 +34,20 @@ class Step:
     interval: Interval
     first: float | str
     second: float | str
-    """Of numbers the middle, of words the most frequent."""
+    """Of numbers the middle; of words the only one, or each with its number."""
     n: int
     low: float
     high: float
     """Readings of the second side from the smallest to the largest change that the test does not reject. NaN for words,
     and where no test was made."""
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Its line in a table."""
+        return {
+            "from_version": self.interval.first, "to_version": self.interval.second, "metric": self.interval.metric,
+            "from_value": self.first, "to_value": self.second, **self.ratio, "n": self.n,
+        }  # fmt: skip
 
     @property
     def ratio(self) -> dict[str, float | None]:

@@ -20,8 +20,6 @@ from .cell import MeasuringError, Setting, check_end, command, describe, run_onc
 from .plan import Member, Run
 from .private import private_folder
 
-# A run may take this many times as long as the longest that completed, and some seconds more.
-PATIENCE, PATIENCE_S = 10, 60
 ERRORS = "stderr"
 """Where a program that runs apart writes its errors, in its work folder."""
 _MISSING = re.compile(r"(?:No module named|Missing optional dependency) '(\w+)")

@@ -1,5 +1,6 @@
 """The text of a search's result."""
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from beyond_ram.cli.script_options import question_of
 from beyond_ram.decisions.rule import MetricRule
 from beyond_ram.measure.campaign import Campaign
 from beyond_ram.measure.plan import Member, Run
-from beyond_ram.measure.screen import OUTCOME, Interval, Step
+from beyond_ram.measure.screen import ANSWER, OUTCOME, Interval, Step
 from beyond_ram.measure.search import Search
 from beyond_ram.stacks.inline import Inline
 from tests.test_mask_secrets import PLANTED
@@ -59,6 +60,17 @@ def test_question_of_a_campaign_has_no_secret(tmp_path: Path) -> None:
     inline = Inline((f"p @ https://me:{PLANTED}@host/p-1-py3-none-any.whl",))
     question = question_of("bisect", tmp_path / "mem.py", ["--token", PLANTED], inline)
     assert PLANTED not in str(question)
+
+
+def test_step_of_a_release_that_fails_in_half_of_its_runs_says_so(tmp_path: Path) -> None:
+    ends = ["completed"] * 31 + ["completed", "failed: ValueError"] * 15
+    runs = [Run(Member("mem.py", side), n, "ends 1 2", ends[n + 30 * (side == "2")])
+            for n in range(1, 31) for side in "12"]  # fmt: skip
+    made = result(tmp_path, runs)
+    (step,) = (one for one in made.steps if one.interval.metric == OUTCOME)
+    assert (step.first, step.second, step.n) == ("completed", "completed (10) or failed: ValueError (10)", 20)
+    answer = Step(Interval(ANSWER, "1", "2"), "a" * 64, f"{'a' * 64} (3) or {'b' * 64} (1)", 4, math.nan, math.nan)
+    assert made.sentence(answer) == f"answer: {'a' * 12} → {'a' * 12} (3) or {'b' * 12} (1), n = 4"
 
 
 def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path: Path) -> None:

@@ -141,6 +141,38 @@ def test_interval_holds_no_change_unless_something_is_found(seed: int) -> None:
     assert interval(a[:5], b[:5], MEMORY) == (-math.inf, math.inf)
 
 
+@pytest.mark.parametrize("metric", [MEMORY, FAILURES])
+@pytest.mark.parametrize("late", [0, 2, 3])
+def test_interval_of_two_levels_holds_the_change_that_was_measured(late: int, metric: MetricRule) -> None:
+    a = np.where(np.arange(30) % 3, 40.0, 120.0) * (1 + 1e-4 * noisy(1, 30))
+    b = np.where((np.arange(30) % 3 > 0) & (np.arange(30) >= late), 40.0, 120.0) * (1 + 1e-4 * noisy(2, 30))
+    a, b = (side > 80 if metric.failures else metric.scaled(side) for side in (a, b))
+    low, high = interval(1.0 * a, 1.0 * b, metric)
+    assert low <= b.mean() - a.mean() <= high
+    assert low < 0 < 0.2 < high
+
+
+def test_interval_of_a_change_in_some_runs_that_is_not_confirmed_is_wide() -> None:
+    """The readings of a script that took three times the memory in 7 of 30 runs."""
+    a, b = (100 * (1 + 1e-4 * noisy(seed, 30, 1, 1)) for seed in (1, 2))
+    b[[1, 3, 6, 12, 24, 27, 29]] *= 3
+    low, high = interval(MEMORY.scaled(a), MEMORY.scaled(b), MEMORY)
+    assert result(a, b) == "undecided"
+    assert (high - low) / 2 > 0.9 * (np.log(b).mean() - np.log(a).mean())
+
+
+def test_interval_of_levels_that_changed_reaches_to_the_change_that_was_measured() -> None:
+    a = np.where(np.arange(30) % 2, 40.0, 120.0) * (1 + 1e-4 * noisy(1, 30, sd=0.001))
+    b = (
+        1.03
+        * np.where((np.arange(30) % 2 > 0) & (np.arange(30) > 2), 40.0, 120.0)
+        * (1 + 1e-4 * noisy(2, 30, sd=0.001))
+    )
+    low, high = interval(MEMORY.scaled(a), MEMORY.scaled(b), MEMORY)
+    assert result(a, b) == "worse"
+    assert 0 < low <= np.log(b).mean() - np.log(a).mean() <= high
+
+
 def test_first_eight_runs_are_in_any_of_seventy_orders() -> None:
     orders = [tuple(who for repeat in range(1, 5) for who, _ in turns(2, repeat, seed)) for seed in range(2000)]
     assert {*map(sum, orders)} == {4}
