@@ -37,7 +37,7 @@ def test_tables_have_all_registered_columns(path: Path) -> None:
     with path.open() as file:
         names = set(next(csv.reader(file)))
     registered = {name for entry in COLUMNS if path.stem in entry.tables for name in entry.columns}
-    assert registered <= names
+    assert registered <= names, f"add them to {path.relative_to(ROOT)}, empty: no recorded run has them"
 
 
 def test_a_column_has_one_meaning_in_a_table_and_is_no_axis() -> None:

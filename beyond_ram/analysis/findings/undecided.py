@@ -25,7 +25,9 @@ def undecided(tables: Tables) -> list[str]:
 def _comparisons(table: pd.DataFrame) -> Iterator[str]:
     enough = table[table["result"].ne("undecided") | table["reason"].ne(FEW)]
     pending = enough[enough["result"] == "undecided"]
-    for family, comparisons in _ASKED_FOR.items():
+    planned = enough["family"].eq("planned").any()
+    for family, named in _ASKED_FOR.items():
+        comparisons = named if planned else "comparisons"
         lines, total = pending[pending["family"] == family], int(enough["family"].eq(family).sum())
         if len(lines):
             ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
