@@ -17,7 +17,7 @@ from ..metrics import METRICS
 from ..stacks.differences import packages_in_words
 from ..stacks.locks import BEFORE
 
-PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
+_PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
 Line = dict[str, Any]
@@ -70,11 +70,20 @@ def machine(runs: pd.DataFrame) -> Line:
     }
 
 
+def packages(runs: pd.DataFrame) -> list[str]:
+    """The packages whose versions a page has room for, of those that the runs imported."""
+    columns = [name for name in map(str, runs) if name.startswith("version_") and runs[name].notna().any()]
+    imported = [name.removeprefix("version_") for name in columns]
+    others = [name for name in imported if name not in _PACKAGES]
+    return [*(name for name in _PACKAGES if name in imported), *others][: len(_PACKAGES)]
+
+
 def stacks(runs: pd.DataFrame) -> Iterator[Line]:
     """Versions and lock of every stack, read inside its interpreter."""
     first = runs.groupby("stack", sort=False).first()  # for each column, the first run that has a value
+    shown = packages(runs)
     for name, run in first.iterrows():
-        versions = {package: run.get(f"version_{package}") for package in PACKAGES}
+        versions = {package: run[f"version_{package}"] for package in shown}
         known_versions = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
         yield {"name": str(name), "versions": known_versions, "lock": str(run["lock_sha256"])[:8]}
 
@@ -148,7 +157,7 @@ def _number(value: Any, form: str = "{:,.0f}") -> str:
 
 def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
     """Published claims beside the measured factors."""
-    lines = [*claims_of.claims(comparisons, {one["name"]: one["versions"]["datasets"] for one in stacks(runs)})]
+    lines = [*claims_of.claims(comparisons, {one["name"]: one["versions"].get("datasets", "") for one in stacks(runs)})]
     conditions = [axis for axis in varied(pd.DataFrame(lines)) if axis not in ("experiment", "stack")] if lines else []
     return [
         {

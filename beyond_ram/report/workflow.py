@@ -150,7 +150,7 @@ def report(
         version=beyond_ram.__version__,
         machine=sections.machine(runs),
         stacks=list(sections.stacks(runs)),
-        packages=sections.PACKAGES,
+        packages=sections.packages(runs),
         failures=list(sections.failures(runs)),
         lost=named(lost),
         **_findings(all_findings, tables, cells, again),

@@ -55,6 +55,13 @@ def test_finding_is_tagged_with_the_stacks_of_its_title(name: str) -> None:
         assert stacks <= {*sections.finding(finding)["tags"].get("stack", ())}, finding.title
 
 
+def test_packages_are_those_that_runs_imported() -> None:
+    table = pd.DataFrame([{"stack": "s", "lock_sha256": "1", "version_python": "3.11", "version_datasets": None}])
+    assert sections.packages(table.assign(version_polars="1.0")) == ["python", "polars"]
+    (stack,) = sections.stacks(table.assign(version_polars="1.0"))
+    assert stack["versions"] == {"python": "3.11", "polars": "1.0"}
+
+
 def test_no_template_prints_two_values_side_by_side(root: Path) -> None:
     """Templates cut blanks at the ends of values: `a` and ` reader` would be one word."""
     templates = [*root.glob("beyond_ram/report/templates/*.jinja")]
