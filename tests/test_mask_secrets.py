@@ -235,17 +235,10 @@ def ways() -> Iterator[list[str]]:
 
 
 def test_no_way_to_pass_a_secret_leaves_it() -> None:
-    commands = list(ways())
+    commands = [*ways(), *(["sh", "-c", line.replace("{}", PLANTED)] for line in LINES)]
     assert len(commands) > 200
     leaks = [words for words in commands if PLANTED in "\n".join(mask_secrets.in_command(words))]
     assert not leaks, f"{len(leaks)} of {len(commands)}: {leaks[:5]}"
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_known_lines_leave_no_secret(line: str) -> None:
-    line = line.replace("{}", PLANTED)
-    assert PLANTED not in "".join(mask_secrets.in_command(line.split(" ")))
-    assert PLANTED not in "".join(mask_secrets.in_command(["sh", "-c", line]))
 
 
 @pytest.mark.parametrize("text", [*TEXTS_IN_WORDS, *ONLY_IN_WORDS])

@@ -331,12 +331,13 @@ class _Run:
         message, signalled, arrived = waiting.until(due, min(due, measuring.ignore_events_until_s()))
         while signalled and (pending := waiting.signal()):
             number, by_process = pending
-            self._note_stop(number)
             if by_process:  # a signal from the terminal has reached the whole foreground group already
                 running.send_signal(number)
+            self._note_stop(number)
         while self.recorded_signals:
-            self._note_stop(self.recorded_signals[0])
-            running.send_signal(self.recorded_signals.pop(0))
+            number = self.recorded_signals.pop(0)
+            running.send_signal(number)
+            self._note_stop(number)
         running.send_again()
         if message:
             running.listen()

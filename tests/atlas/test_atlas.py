@@ -54,7 +54,11 @@ def steps(place):
 
 @pytest.mark.slow
 def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
+    """Without a budget the first runs of each release are made, and suspected steps are not repeated."""
     folder, pages, wheels = place
+    assert atlas("--budget", "0.001") == 0
+    assert "the budget is used up, the same command goes on" in capfd.readouterr().out
+    assert {name for name, _ in blocks(folder)} == {"screen"} and not steps(folder)
     assert atlas() == 0
     ((*step, n),) = steps(folder)
     assert step == ["1.1.0", "1.2.0", "confirmed"]
@@ -69,30 +73,15 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     assert atlas() == 0
     assert blocks(folder) == [*first, ("screen", "1.3.0"), ("screen", "1.3.0")]
     assert steps(folder) == [(*step, n)]
-    assert {line["version"] for line in tables.read(folder / "out" / tables.CELLS)} == {
-        "1.0.0",
-        "1.1.0",
-        "1.2.0",
-        "1.3.0",
-    }
+    versions = {line["version"] for line in tables.read(folder / "out" / tables.CELLS)}
+    assert versions == {"1.0.0", "1.1.0", "1.2.0", "1.3.0"}
     (folder / "mine.txt").write_text("stairs==1.0.0\n")
     capfd.readouterr()
     assert main(["atlas", "compare", "mine.txt", "newest", "--atlas", "out"]) == 0
     assert "stairs 1.0.0 → 1.3.0" in capfd.readouterr().out
-
-
-@pytest.mark.slow
-def test_without_budget_suspected_steps_are_not_repeated_and_a_changed_case_is_refused(place, capfd):
-    """Only the first runs of each release are made in any case."""
-    assert atlas("--budget", "0.001") == 0
-    assert "the budget is used up, the same command goes on" in capfd.readouterr().out
-    assert {name for name, _ in blocks(place[0])} == {"screen"} and not steps(place[0])
-    assert atlas() == 0
-    assert len(steps(place[0])) == 1
-    (place[0] / "cases/stairs_import.py").write_text(CASE + "# more\n")
-    capfd.readouterr()
+    (folder / "cases/stairs_import.py").write_text(CASE + "# more\n")
     atlas()
-    assert "stairs_import: " in capfd.readouterr().err
+    assert "stairs_import: " in capfd.readouterr().err, "a changed case is refused"
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def bisect(place, *more, out="out"):
 
 @pytest.mark.slow
 def test_steps_up_and_down_are_found(place, capfd):
-    status, result = bisect(place, "--good", "1.0", "--bad", "1.6", "--metric", "end", "answer")
+    status, result = bisect(place, "--good", "1.2", "--bad", "1.6", "--metric", "end", "answer")
     assert status == 0
     steps = [(step["from_version"], step["to_version"], step["metric"]) for step in result["steps"]]
     assert steps == [
@@ -91,13 +91,13 @@ def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, li
 
 @pytest.mark.slow
 def test_same_command_goes_on_and_another_is_refused(place, capfd):
-    words = ["--good", "1.0", "--bad", "1.6", "--metric", "end"]
-    status, first = bisect(place, *words, "--budget", "0.05")
+    words = ["--good", "1.2", "--bad", "1.3", "--metric", "end"]
+    status, first = bisect(place, *words, "--budget", "0.02")
     assert (status, first["verdict"]) == (2, "cannot say")
     lines = (place / "out/blocks.jsonl").read_bytes()
     status, result = bisect(place, *words)
     assert status == 0 and (place / "out/blocks.jsonl").read_bytes().startswith(lines)
-    assert [(step["from_version"], step["to_version"]) for step in result["steps"]] == [("1.2", "1.3"), ("1.5", "1.6")]
+    assert [(step["from_version"], step["to_version"]) for step in result["steps"]] == [("1.2", "1.3")]
     assert bisect(place, *words)[1] | {"used_s": 0} == result | {"used_s": 0}
     before = {path: path.stat().st_mtime_ns for path in (place / "out").rglob("*")}
     (place / "case.py").write_text(SCRIPT + "# more\n")

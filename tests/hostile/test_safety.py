@@ -33,12 +33,11 @@ def parsed(name: str) -> list[ast.AST]:
     return list(ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))))
 
 
-def calls() -> Iterator[tuple[str, str, ast.Call]]:
+@functools.cache
+def calls() -> list[tuple[str, str, ast.Call]]:
     """Every call: its source, the dotted name of its function, and the call."""
-    for name in SOURCES:
-        for node in parsed(name):
-            if isinstance(node, ast.Call):
-                yield name, ast.unparse(node.func), node
+    nodes = ((name, node) for name in SOURCES for node in parsed(name))
+    return [(name, ast.unparse(node.func), node) for name, node in nodes if isinstance(node, ast.Call)]
 
 
 def keyword_value(call: ast.Call, keyword: str) -> str | None:

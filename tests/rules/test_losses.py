@@ -210,9 +210,17 @@ def lent(project: Path) -> None:
     lend_bytecode("current", project / ".stacks")
 
 
+# A change of each plan, and more where the runs on disk differ: equal plans run the same jobs.
+CALLED = (
+    "module that the script imports", "lock", "record of a run", "record of a run of older code", "only the report",
+    "older record without collected runs", "samples of a run", "no tables and figures", "code of a table",
+    "code of a figure", "no summary",
+)  # fmt: skip
+
+
 @pytest.mark.end_to_end
 @pytest.mark.usefixtures("lent")
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", CALLED)
 def test_call_after_a_loss_or_change_is_right(place: Place, change: str) -> None:
     before = place.files()
     with CHANGES[change][0](place):
@@ -257,13 +265,13 @@ def test_failed_script_leaves_no_report(place: Place, path: str, program: str) -
     report = place.results / "report.html"
     earlier = report.read_bytes()
     with edited("mine.py", "print(", "sys.exit(sys.argv[1:] != []) or print('edited', ")(place):
-        for _ in range(2):
+        for _ in range(2 if program == "snakemake" else 1):
             done = run()
             assert done.returncode != 0
             assert not report.exists()
             assert not (place.results / "summary.txt").exists()
             assert (place.results / "report-out-of-date.html").read_bytes() == earlier
             assert "report-out-of-date.html" in done.stderr
-    done = run()
+    done = place.call()
     assert done.returncode == 0, done.stderr[-3000:]
     place.assert_right()

@@ -5,9 +5,9 @@ first run of a scenario finds the places that it reaches. Then a fork of the loa
 place, kind of error and way (once, or always from then on). Calls of the watcher's own functions do not fail, only the
 calls inside them. Calls that only move data in memory do not fail either (`_PURE`).
 
-    python faults.py FOLDER LANES SCENARIO:STRIDE…
+    python faults.py FOLDER LANES SCENARIO:STRIDE:FIRST…
 
-It prints a line of JSON per run. Every STRIDE-th point is run, in LANES processes.
+It prints a line of JSON per run. Every STRIDE-th point is run, from the FIRST on, in LANES processes.
 """
 
 import ast
@@ -381,9 +381,9 @@ def main() -> int:
     codes.write_bytes(marshal.dumps(own))
     command._PROGRAM = GUARD_PROGRAM.format(path=str(codes), names=GUARD)
     points = []
-    for scenario, _, stride in (text.partition(":") for text in scenarios):
+    for scenario, stride, first in (text.split(":") for text in scenarios):
         every = [(scenario, place, *kind) for place in reached(scenario, folder) for kind in kinds]
-        points += every[:: int(stride)]
+        points += every[int(first) :: int(stride)]
     if place := os.environ.get("FAULT_PLACE"):
         points = [point for point in points if place in point[1]]
     files = [folder / f"lane-{number}" for number in range(lanes)]

