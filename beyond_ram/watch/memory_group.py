@@ -1,8 +1,8 @@
 """The charge of a memory group, and how much of it the kernel cannot reclaim; cgroup v1 and v2.
 
 A limit kills when unreclaimable memory exceeds it: anonymous memory, shared memory and tmpfs (mapped or not), locked
-file pages, kernel memory (page tables, stacks, slabs, sockets). It is the usage minus the file pages on the reclaimable
-lists, plus swapped-out memory, since another machine may have no swap.
+file pages, kernel memory (page tables, stacks, slabs; on v2 sockets). It is the usage minus the file pages on the
+reclaimable lists, plus swapped-out memory, since another machine may have no swap.
 """
 
 import contextlib
