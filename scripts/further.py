@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ def main(snakemake):
     paths = [Path(file).parent.relative_to(runs).as_posix() for file in snakemake.input.runs]
     certain = dict(zip(map(parse, paths), tables.read_runs(snakemake.input.runs), strict=True))
     # If the data or arguments of a cell change, its certain runs are made again, and further ones are older than these.
-    began = {}
+    began: dict[tuple[str, Any], list[float]] = {}
     for cell, (record, _) in certain.items():
         began.setdefault((cell.experiment, cell.axes), []).append(record.get("started_at") or 0.0)
     since = {cell: min(times) for cell, times in began.items()}

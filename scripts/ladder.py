@@ -10,7 +10,7 @@ import pandas as pd
 
 from beyond_ram import logs, outdated, tables
 from beyond_ram.analysis.rule import searched
-from beyond_ram.experiment import parse, specs
+from beyond_ram.experiment import Cell, parse, specs
 from beyond_ram.files import read_json
 from beyond_ram.measure import cells
 from beyond_ram.measure.campaign import BLOCKS, Campaign
@@ -65,7 +65,8 @@ def main(snakemake):
     hows = {parse(path): how | {"code": digests[path].hexdigest()} for path, how in params.cells.items()}
     reads = [Path(file) for file in snakemake.input.reads if file.startswith(results)]
     since = max((file.stat().st_mtime for file in reads), default=0.0)
-    all_tables, all_runs = [], {}
+    all_tables = []
+    all_runs: dict[Cell, object] = {}
     for (name, asked), releases in zip(params.ladders.items(), map(read_json, snakemake.input.releases), strict=True):
         Path(results, "ladders", name, BLOCKS).unlink(missing_ok=True)
         for first in (cell for cell in hows if cell.experiment == asked["experiment"]):

@@ -29,6 +29,8 @@ def module(path: str, names: Iterable[str]) -> str | None:
         return f"there is no file {path}{_cwd_hint(path)}"
     if fault := unreadable(path):
         return fault
+    if names and not path.endswith(".py"):  # a script without names is run, not imported
+        return f"{path}: a module has to end in .py"
     try:
         source = Path(path).read_bytes()
         body = ast.parse(source).body

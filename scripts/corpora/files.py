@@ -88,7 +88,7 @@ def opened(path: str) -> BufferedReader | gzip.GzipFile:
     if packing(path) == ".zst":
         import pyarrow as pa
 
-        return BufferedReader(pa.CompressedInputStream(pa.OSFile(path), "zstd"))  # type: ignore[type-var]
+        return BufferedReader(pa.CompressedInputStream(pa.OSFile(path), "zstd"))
     return Path(path).open("rb")
 
 

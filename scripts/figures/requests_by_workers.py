@@ -39,7 +39,7 @@ def plot(streaming):
         set_scale(axes, logarithmic)
         words = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
         axes.set_title(figures.fill(", ".join([*words, figures.counts(part["n"])]), 3))
-        if axes.get_subplotspec().is_first_col():
+        if (place := axes.get_subplotspec()) and place.is_first_col():
             axes.set_ylabel("requests other than data reads")
     marks = [
         figures.handle(stack, linestyle="", marker=MARKERS[n % len(MARKERS)], markersize=7, color=colours[stack])

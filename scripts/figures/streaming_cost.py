@@ -43,8 +43,8 @@ One pass over a repository on a local server ({setting}); medians of the runs, {
 from the lowest to the highest. Requests and bytes are those that the server counted.{downloaded}
 """
     latency = group["latency_ms"].iloc[0]
-    place = f" The server is local, with {latency:g} ms of latency." if latency == latency else ""
-    return figure, f"{answer(group.to_dict('records'), costs)}{place}\n\n{condition.strip()}"
+    server = f" The server is local, with {latency:g} ms of latency." if latency == latency else ""
+    return figure, f"{answer(group.to_dict('records'), costs)}{server}\n\n{condition.strip()}"
 
 
 def compares(group):

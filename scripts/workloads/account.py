@@ -21,29 +21,33 @@ class Account:
         self.must = None
         self.begin()
 
+    def begin(self):
+        """Begin a new epoch."""
+        self.times = self.none_yet()
+        self.delivered = self.wrong = 0
+        self.workers = {}
+
+    def none_yet(self):
+        """How often each row came: by its number, in an array where the numbers are known."""
+        import numpy
+
+        # No row is delivered 65,536 times, but equal rows may be.
+        kind = numpy.uint16 if self.must is None else numpy.uint32
+        return {} if self.expected is None else numpy.zeros(self.expected, kind)
+
     def expect(self, times):
         """Count equal rows, which cannot be distinguished: `times` [expected] is how often each must come."""
         import numpy
 
         self.must, self.times = times, self.times.astype(numpy.uint32)
 
-    def begin(self):
-        """Begin a new epoch."""
-        import numpy
-
-        # No row is delivered 65,536 times, but equal rows may be.
-        kind = numpy.uint16 if self.must is None else numpy.uint32
-        self.times = {} if self.expected is None else numpy.zeros(self.expected, kind)
-        self.delivered = self.wrong = 0
-        self.workers = {}
-
     row_bytes = None
     """Bytes of a row; None if unknown."""
 
     def so_far(self):
         """The rows delivered so far, and their bytes if known."""
-        size = {"bytes_in": self.row_bytes * self.delivered} if self.row_bytes else {}
-        return {"rows_delivered": self.delivered, **size}
+        rows = {"rows_delivered": self.delivered}
+        return rows | {"bytes_in": self.row_bytes * self.delivered} if self.row_bytes else rows
 
     def add(self, rows, worker, numbers=(), wrong=0):
         """Add a delivery of `rows` rows from a worker: the numbers of whole rows, and how many are `wrong`."""

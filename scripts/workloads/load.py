@@ -50,6 +50,7 @@ def module_of(args):
     if not args.module:
         return importlib.import_module(f"loaders.{args.loader}")
     spec = importlib.util.spec_from_file_location(args.module.stem, args.module)
+    assert spec and spec.loader, f"{args.module} does not end in .py"
     module = importlib.util.module_from_spec(spec)
     sys.modules[args.module.stem] = module  # spawned workers import it by this name
     sys.path.append(str(args.module.parent))
@@ -167,7 +168,7 @@ def digest(rows):
     import numpy
 
     try:
-        return zlib.crc32(numpy.ascontiguousarray(numpy.asarray(rows)).view(numpy.uint8))
+        return zlib.crc32(numpy.ascontiguousarray(numpy.asarray(rows)).view(numpy.uint8).data)
     except (TypeError, ValueError, RuntimeError):
         return None
 

@@ -83,7 +83,8 @@ def open_marks():
 def run(script, arguments):
     """Run the file as `__main__`. `atexit` calls the first registered function last, when all threads have ended."""
     names = as_main(script, arguments)
-    finished, process = [], os.getpid()
+    finished: list[bool] = []
+    process = os.getpid()
 
     def at_end():
         if finished and os.getpid() == process:

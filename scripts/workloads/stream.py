@@ -126,7 +126,7 @@ def interleaved(data, shards):
 def loader_of(args, data):
     import torch.utils.data
 
-    how = {"shuffle": True} if args.mode == "download" and args.shuffle_buffer else {}
+    how: dict[str, object] = {"shuffle": True} if args.mode == "download" and args.shuffle_buffer else {}
     if args.workers:
         how |= {"prefetch_factor": args.prefetch_factor, "multiprocessing_context": args.start}
         how |= {"worker_init_fn": in_worker}

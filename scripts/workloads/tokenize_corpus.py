@@ -28,8 +28,8 @@ import encoders
 import events
 import release
 
-PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill")
-PACKAGES += ("multiprocess",)
+PACKAGES = ["datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill"]
+PACKAGES += ["multiprocess"]
 CALLS = "tokenizer-calls"
 RESULT = "result.json"
 

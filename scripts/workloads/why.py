@@ -216,10 +216,10 @@ def inside(value, name, own):
         places += [default(value, index, name) for index in range(len(value.__defaults__ or ()))]
         return places + [entry(value.__dict__, key, f"{name}.{key}", "function attribute") for key in value.__dict__]
     if issubclass(kind, type):
-        names = [key for key in vars(value) if not key.startswith("__")]
+        keys = [key for key in vars(value) if not key.startswith("__")]
         return [HoldingPlace(f"{name}.{key}", "class attribute", lambda key=key: vars(value).get(key),
-                      lambda key=key: type.__setattr__(value, key, None)) for key in names]  # fmt: skip
-    if issubclass(type(names := getattr(value, "__dict__", None)), dict):
+                      lambda key=key: type.__setattr__(value, key, None)) for key in keys]  # fmt: skip
+    if issubclass(type(names := getattr(value, "__dict__", ())), dict):
         return [entry(names, key, f"{name}.{key}", "attribute") for key in names]
     return []
 
@@ -235,8 +235,8 @@ class ReleaseSteps:
     """The steps of the release, each with what it gave back."""
 
     def __init__(self, path):
-        self.path, self.start, self.heap = path, anon(), allocators()
-        self.end = self.at = None
+        self.path, self.start, self.heap, self.end = path, anon(), allocators(), None
+        self.at = self.start
         self.waits_s, self.silent = 0.0, []
         self.steps, self.shared, self.floor, self.more = [], {}, FLOOR_BYTES, {}
 
@@ -398,8 +398,9 @@ def describe(value):
 def by_type(garbage):
     """Unreachable objects by the types of their cycle, Python's own types only where it has no others."""
     by_id = {id(one): one for one in garbage}
-    groups, left = collections.defaultdict(list), dict(by_id)
-    neighbours = collections.defaultdict(list)
+    left = dict(by_id)
+    groups: dict[str, list[object]] = collections.defaultdict(list)
+    neighbours: dict[int, list[int]] = collections.defaultdict(list)
     for one in garbage:
         for other in gc.get_referents(one):
             if id(other) in by_id:
@@ -443,10 +444,10 @@ def threads():
     """The locals of all other threads."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     places = []
-    for number, frame in sys._current_frames().items():
-        while frame and number != threading.get_ident():
-            places += frames(frame, f"thread {names.get(number, number)}")
-            frame = frame.f_back
+    for number, innermost in sys._current_frames().items():
+        if number != threading.get_ident():
+            for frame, _ in traceback.walk_stack(innermost):
+                places += frames(frame, f"thread {names.get(number, number)}")
     return places
 
 
@@ -464,7 +465,7 @@ def caches():
 
 def globals_of_libraries():
     """The globals, class attributes, closures and defaults of all modules: by the id of a value, the places it has."""
-    by_value = collections.defaultdict(list)
+    by_value: dict[int, list[HoldingPlace]] = collections.defaultdict(list)
     for module_name, module in modules().items():
         if module_name.partition(".")[0] not in _NEEDED:
             names = vars(module)
@@ -661,7 +662,7 @@ class Sites:
 
     def largest(self, records):
         """The call sites of the most memory, but those of imports, innermost call first."""
-        sizes = collections.Counter()
+        sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
         for record in records:
             calls = [call for call in record.stack_trace() if call[1] != __file__]
             if calls and not any(file.startswith("<frozen importlib") for _, file, _ in calls):
@@ -702,9 +703,10 @@ class ScriptRun:
         self.below = self.below or processes()
         builtins.__import__ = self.imports.original
         # As the interpreter does at its end.
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]  # not in the stub
         sys.modules["atexit"]._run_exitfuncs() if "atexit" in sys.modules else None
-        threading.excepthook = sys.unraisablehook = lambda *_: None
+        threading.excepthook = lambda _: None
+        sys.unraisablehook = lambda _: None
         self.release(names, failed)
 
     def execute(self, path, names):

@@ -92,6 +92,7 @@ def test_own_loader_must_be_readable(tmp_path: Path) -> None:
     numpy.save(tmp_path / "good.npy", numpy.zeros((10, 12)))
     (tmp_path / "bad.npy").write_text("text")
     (tmp_path / "good.py").write_text(MODULE)
+    (tmp_path / "good.txt").write_text(MODULE)
     (tmp_path / "half.py").write_text("def make(folder, how): ...")
     (tmp_path / "bad.py").write_text("def make(:")
     assert own(tmp_path, module="good.py", data="good.npy", rows=10) == ""
@@ -99,6 +100,7 @@ def test_own_loader_must_be_readable(tmp_path: Path) -> None:
     for tokens, keys, words in (
         (None, {"module": "god.py", "data": "good.npy"}, "loaders.mine.module: there is no file "),
         (None, {"module": "half.py", "data": "good.npy"}, "half.py has no SHUFFLE"),
+        (None, {"module": "good.txt", "data": "good.npy"}, "good.txt: a module has to end in .py"),
         (None, {"module": "bad.py", "data": "good.npy"}, "bad.py is not Python: "),
         (None, {"module": "good.py", "data": "god.npy"}, "loaders.mine.data: there is no "),
         (None, {"module": "good.py", "data": "bad.npy"}, "is no .npy file that can be mapped"),

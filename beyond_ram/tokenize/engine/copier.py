@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 from inventory import STATES
 from trouble import NO_ROOM, Refused
@@ -28,7 +29,10 @@ PIECE = 1 << 20
 MARKS = ("blob_id", "xet_hash", "ETag", "etag", "md5Hash", "content_md5", "generation", "sha", "checksum", "mtime",
          "LastModified", "last_modified", "Last-Modified", "modify")  # fmt: skip
 # One stream per copy, because parts that come out of order are kept in memory; no listing is kept.
-OPTIONS = {"s3": {"max_concurrency": 1, "use_listings_cache": False}, "hf": {"use_listings_cache": False}}
+OPTIONS: dict[str, dict[str, int]] = {
+    "s3": {"max_concurrency": 1, "use_listings_cache": False},
+    "hf": {"use_listings_cache": False},
+}
 SAY = threading.Lock()
 
 
@@ -47,7 +51,7 @@ def say(**answer):
 
 def reason(error):
     """The names and codes of an error and its causes."""
-    names = []
+    names: list[str] = []
     while error is not None and len(names) < 6:
         names.append(type(error).__name__)
         answer = getattr(error, "response", None)
@@ -205,10 +209,11 @@ def main():
     if most:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    orders: dict[str, Callable[..., None]] = {"list": listed, "copy": copied}
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         for line in sys.stdin.buffer:
             order = json.loads(line)
-            pool.submit({"list": listed, "copy": copied}[order[0]], *order[1:])
+            pool.submit(orders[order[0]], *order[1:])
 
 
 if __name__ == "__main__":

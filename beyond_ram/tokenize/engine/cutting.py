@@ -22,6 +22,7 @@ import functools
 import re
 import string
 import unicodedata
+from collections.abc import Callable
 
 # Letters before a cut. All are of category L since Unicode 3.2, and starters that never compose with the character
 # before them, so NFC does not change them. The other normalization forms do not change letters without a decomposition,
@@ -57,7 +58,12 @@ NARROWER = (every_letter, undecomposed, ascii_letters)
 # composes with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15,
 # section 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma)
 # looks past case-ignorable characters only; a letter and a blank are not.
-ALONE = {"NFC": every_letter, "NFD": undecomposed, "NFKC": undecomposed, "NFKD": undecomposed}
+ALONE: dict[str, Callable[[], str]] = {
+    "NFC": every_letter,
+    "NFD": undecomposed,
+    "NFKC": undecomposed,
+    "NFKD": undecomposed,
+}
 ALONE |= dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), ascii_letters)
 
 # Split patterns, as tokenizer.json writes them. In each, no alternative matches a letter followed by a blank, every

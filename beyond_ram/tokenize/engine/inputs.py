@@ -60,7 +60,7 @@ def unit_bytes(total):
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
-copies = {}
+copies: dict[str, str] = {}
 """The paths of files by their names where these are not paths: of objects of stores, for the unit that is read."""
 
 
@@ -76,7 +76,8 @@ def plan(files, column="text", room=float("inf"), objects=()):
     be read from its beginning is one span, and so is one of `objects`, {name: [size, …]}. Small files share a unit.
     """
     lengths = [objects[file][0] if file in objects else os.stat(file).st_size for file in files]
-    size, units, weights, open_unit, unit_size = unit_bytes(sum(lengths)), [], [], [], 0
+    size, units, weights, unit_size = unit_bytes(sum(lengths)), [], [], 0
+    open_unit: list[tuple[str, int, int | None]] = []
     for file, length in zip(files, lengths, strict=True):
         is_object = file in objects
         if not is_object and (need := footer_need(file, room)) > room:
@@ -317,7 +318,8 @@ def zstd_needs(file, start, end, column):
 
 def arrow_needs(file, start, end, column):
     """A compressed batch is unpacked with all its columns. Any other batch is mapped."""
-    dictionaries, index = {}, 0
+    dictionaries: dict[int, int] = {}
+    index = 0
     with ArrowFile(file) as source:
         for batch in source.messages():
             if batch.dictionary is not None:
@@ -375,6 +377,16 @@ def read(spans, column, huge=HUGE):
             yield from READERS[kind](file, packing, start, end, column, huge)
 
 
+def unpacked(file, packing):
+    """A file to read the content of an open one from."""
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if packing:
+        pyarrow = arrow_library()
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), "zstd")
+    return file
+
+
 class Source:
     """A file, decompressed, from a position on. `grown()`: bytes of the file read since the last call."""
 
@@ -384,13 +396,9 @@ class Source:
         self.last = size if end is None else end  # bytes read ahead belong to the next span
         if packing and not size:
             raise Refused(f"{file}: empty, not a {packing} file")
-        self.beneath = self.opened = open(path_of(file), "rb", buffering=0)
+        self.beneath = open(path_of(file), "rb", buffering=0)
         self.beneath.seek(start)
-        if packing == "gzip":
-            self.opened = gzip.GzipFile(fileobj=self.beneath)
-        elif packing:
-            pyarrow = arrow_library()
-            self.opened = pyarrow.CompressedInputStream(pyarrow.PythonFile(self.beneath, "r"), "zstd")
+        self.opened = unpacked(self.beneath, packing)
 
     def __enter__(self):
         return self
@@ -467,7 +475,9 @@ class Buffer:
 
 def jsonl(file, packing, start, end, column, huge):
     """Yield the documents of lines that begin in a span of bytes."""
-    lines, batch, numbers, held, number = json_text.Lines(column), [], [], 0, 0
+    lines, held, number = json_text.Lines(column), 0, 0
+    batch: list[str] = []
+    numbers: list[int] = []
     limit = end if end is not None else float("inf")
 
     def next_batch():
@@ -553,7 +563,8 @@ def located(pieces, where):
 
 def plain_text(file, packing, start, end, column, huge):
     """Yield a text file as one document, without a byte order mark."""
-    decode, texts, size = codecs.getincrementaldecoder("utf-8-sig")(), [], 0
+    decode, size = codecs.getincrementaldecoder("utf-8-sig")(), 0
+    texts: list[str] = []
 
     def decoded(raw, final=False):
         try:
@@ -581,6 +592,7 @@ def plain_text(file, packing, start, end, column, huge):
 
 def csv_rows(file, packing, start, end, column, huge):
     """Yield rows of a CSV file with a header; fields are text, unchanged."""
+    held, first = 0, 1  # characters of the row that is being read, and its first line
 
     def lines():
         nonlocal held
@@ -604,7 +616,6 @@ def csv_rows(file, packing, start, end, column, huge):
         if kept:
             yield kept
 
-    held, first = 0, 1  # characters of the row that is being read, and its first line
     with Source(file, packing) as source:
         rows = csv.reader(lines(), delimiter="\t" if kind_of(file)[0] == "tsv" else ",", strict=True)
         try:
@@ -856,7 +867,7 @@ def places(array, file, row):
     if pyarrow.types.is_string_view(values.type):
         rows = np.arange(len(values)) if rows is None else rows
         return places_of_views(buffers[1:], rows + values.offset, end, file, row)
-    size = np.int64 if pyarrow.types.is_large_string(values.type) else np.int32
+    size = "i8" if pyarrow.types.is_large_string(values.type) else "i4"
     offsets, data = np.frombuffer(buffers[1], size, end + 1)[values.offset :], memoryview(buffers[2] or b"")
     starts, ends = (offsets[:-1], offsets[1:]) if rows is None else (offsets[rows], offsets[rows + 1])
     outside = (starts < 0) | (ends < starts) | (ends > len(data))

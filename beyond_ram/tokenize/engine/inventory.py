@@ -56,11 +56,13 @@ class Inventory:
     """
 
     def __init__(self, names, out, tree=lambda name: None):
-        self.out, self.left_out, self.read_as, self.objects = os.path.realpath(out), collections.Counter(), {}, {}
+        self.out, self.read_as, self.objects = os.path.realpath(out), {}, {}
+        self.left_out: collections.Counter[str] = collections.Counter()
         for name in names:
-            self.entered, self.readable = {}, 0
+            self.entered: dict[tuple[str, tuple[str, ...]], str] = {}
+            self.readable = 0
             self.disk = tree(name) or Disk()
-            self.saved_in = functools.lru_cache(64)(lambda folder, disk=self.disk: saved(disk, folder, STATES))
+            self.saved_in = functools.lru_cache(64)(functools.partial(saved, self.disk, names=STATES))
             path = os.path.expanduser(name)
             kind = self.disk.what(path) if name else None
             if kind and glob.has_magic(path) and (others := {*self.matched(path)} - {path}):
@@ -150,7 +152,9 @@ class Inventory:
 
     def matched(self, pattern):
         """The paths that a pattern matches as `glob` does, sorted, without those in a matched folder."""
-        start = START.match(pattern)[0]
+        root = START.match(pattern)
+        assert root, "START also matches nothing"
+        start = root[0]
         parts = tuple(part for part in pattern[len(start) :].split("/") if part)
         waiting, paths = [(start, parts)], set()
         while waiting:
@@ -170,7 +174,7 @@ class Inventory:
                     waiting.append((path, parts if part == "**" else rest))
             if part == "**":
                 waiting.append((folder, rest))
-        outer = []
+        outer: list[str] = []
         for path in sorted(paths, key=lambda path: path.split("/")):
             is_inside = outer and path.startswith(f"{outer[-1]}/")
             if not is_inside and (pattern[-1] != "/" or self.disk.what(path) == "folder"):

@@ -49,9 +49,14 @@ _LONGEST = 12  # bytes of the longest unit of a string: a pair of surrogates
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 
+def _end(pattern, buffer, at):
+    """Where the match of a pattern ends that also matches nothing."""
+    return pattern.match(buffer, at).end()
+
+
 def _first(pairs):
     """An object in which the first of two equal names counts, as in simdjson and `Stream`."""
-    members = {}
+    members: dict[str, object] = {}
     for name, value in pairs:
         members.setdefault(name, value)
     return members
@@ -117,7 +122,8 @@ class LineStream:
     def __init__(self, chunks, column):
         self.chunks, self.column = chunks, column
         self.buffer, self.at = b"", 0
-        self.scan, self.scanned = json.JSONDecoder().scan_once, 0  # `scanned`: to where in the buffer this was tried
+        self.scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # not in the stub
+        self.scanned = 0  # to where in the buffer `scan` was tried
         name = re.escape(column.encode("utf-8", "surrogateescape"))
         self.others = re.compile(_several(rb'"(?!%s")%s"' % (name, _CHARACTERS) + _MEMBER))
 
@@ -135,7 +141,7 @@ class LineStream:
     def string(self):
         """A string in pieces of text, from after its opening quote to after its closing one. Raises Refused."""
         while True:
-            end = _INSIDE.match(self.buffer, self.at).end()
+            end = _end(_INSIDE, self.buffer, self.at)
             done = self.buffer[end : end + 1] == b'"'
             if not done:
                 end = _whole(self.buffer, self.at, end)
@@ -161,7 +167,7 @@ class LineStream:
     def skip_string(self):
         decode = None
         while True:
-            end = _SKIPPED.match(self.buffer, self.at).end()
+            end = _end(_SKIPPED, self.buffer, self.at)
             done = self.buffer[end : end + 1] == b'"'
             passed = self.buffer[self.at : end + done]
             if decode or not passed.isascii():
@@ -177,7 +183,7 @@ class LineStream:
 
     def skip_word(self):
         """Skip a number or literal; only the beginning of a long row of digits is kept."""
-        while (end := _WORD_CHARACTERS.match(self.buffer, self.at).end()) == len(self.buffer):
+        while (end := _end(_WORD_CHARACTERS, self.buffer, self.at)) == len(self.buffer):
             self.buffer, self.at = _DIGITS.sub(rb"\1", self.buffer[self.at : end]), 0
             if len(self.buffer) > 4 * _LONGEST or not self.more():
                 break
@@ -189,7 +195,7 @@ class LineStream:
 
     def skip_many(self, pattern):
         """Skip values by a pattern; return whether there were any."""
-        start, self.at = self.at, pattern.match(self.buffer, self.at).end()
+        start, self.at = self.at, _end(pattern, self.buffer, self.at)
         if not (passed := self.buffer[start : self.at]).isascii():
             _utf8(bytes.decode, passed)
         return self.at > start
@@ -212,7 +218,7 @@ class LineStream:
 
     def next_byte(self):
         """The next byte that is no space, which stays unread; none at the line's end."""
-        while (at := _SPACES.match(self.buffer, self.at).end()) == len(self.buffer):
+        while (at := _end(_SPACES, self.buffer, self.at)) == len(self.buffer):
             self.at = at
             if not self.more():
                 return b""
@@ -224,7 +230,8 @@ class LineStream:
         if self.next_byte() != b"{":
             raise Refused("is no JSON object")
         # `closing`: the end of each open object and array; `wanted`: what may follow.
-        self.at, closing, wanted, names, column_read = self.at + 1, bytearray(b"}"), "name or end", [], False
+        self.at, closing, wanted, column_read = self.at + 1, bytearray(b"}"), "name or end", False
+        names: list[str] = []
         while closing:
             inside, outermost = closing[-1:], len(closing) == 1
             if len(closing) >= _DEEPEST:

@@ -135,8 +135,7 @@ class Part:
     """The documents of one unit. `documents` takes arrays of ids; `begin`, `piece` and `end` one document in pieces."""
 
     def __init__(self):
-        self.rows = self.tokens = 0
-        self.length = None
+        self.rows = self.tokens = self.length = 0
 
     def documents(self, arrays):
         lengths = np.fromiter(map(len, arrays), np.int32, len(arrays))
@@ -161,6 +160,21 @@ class Part:
         """Close, and return the values for the record."""
         self.close()
         return {"rows": self.rows, "tokens": self.tokens}
+
+    def take(self, arrays, lengths):
+        """Write whole documents."""
+        raise NotImplementedError
+
+    def take_piece(self, ids):
+        """Write ids of the document that has begun."""
+        raise NotImplementedError
+
+    def take_end(self, length):
+        """End it; `length`: an array of its number of ids."""
+        raise NotImplementedError
+
+    def close(self):
+        raise NotImplementedError
 
 
 class Flat(Part):
@@ -214,7 +228,7 @@ class Rows(Part):
         super().__init__()
         self.arrow, self.path = arrow_library(), path
         self.schema = self.arrow.schema([("input_ids", self.arrow.list_(self.arrow.int32()))])
-        self.ids, self.lens, self.held, self.spool = [], [], 0, None
+        self.ids, self.lens, self.held = [], [], 0
 
     def take(self, arrays, lengths):
         self.ids += arrays
@@ -238,19 +252,23 @@ class Rows(Part):
         lists = self.arrow.ListArray.from_arrays(self.arrow.array(offsets), values)
         return self.arrow.record_batch([lists], schema=self.schema)
 
+    def begin(self):
+        super().begin()
+        self.spool = open(unlinked(f"{self.path}.document"), "xb")
+
     def take_piece(self, ids):
-        if self.spool is None:
-            self.spool = open(unlinked(f"{self.path}.document"), "xb")
-        self.spool.write(np.ascontiguousarray(ids))
+        self.spool.write(np.ascontiguousarray(ids).data)
 
     def take_end(self, length):
         self.flush()
         self.spool.close()
-        self.spool = None
         name = f"{self.path}.document"
         ids = np.memmap(name, np.uint32, "r") if length[0] else np.empty(0, np.uint32)
         self.write(self.batch(ids, length))
         os.unlink(name)
+
+    def write(self, batch):
+        raise NotImplementedError
 
 
 class Arrow(Rows):
@@ -325,14 +343,14 @@ def write_index(path, lengths_files, rows, dtype):
     with open(path, "wb", buffering=BUFFER) as index:
         index.write(_MEGATRON + struct.pack("<QBQQ", 1, code, rows, rows + 1))
         for lengths in _lengths(lengths_files):
-            index.write(lengths)
+            index.write(lengths.data)
         at = 0
         for lengths in _lengths(lengths_files):
             ends = np.cumsum(lengths, dtype=np.int64)
             index.write((at + ends - lengths) * dtype.itemsize)
             at += int(ends[-1])
         for first in range(0, rows + 1, 1 << 16):
-            index.write(np.arange(first, min(first + (1 << 16), rows + 1), dtype=np.int64))
+            index.write(np.arange(first, min(first + (1 << 16), rows + 1), dtype=np.int64).data)
 
 
 def _lengths(files):

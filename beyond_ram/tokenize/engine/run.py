@@ -256,7 +256,8 @@ def printable(text):
 class Thread:
     """The worker that is a thread of this process, with its pipes."""
 
-    pid, most = "self", 0  # `most`: largest resident size of a process that has ended
+    pid: int | str = "self"
+    most = 0  # largest resident size of a process that has ended
 
     def __init__(self, common, selector, others=(), place=None):
         self.common, self.selector, self.others = common, selector, others
@@ -309,6 +310,7 @@ class Thread:
 class Forked(Thread):
     """A worker that is a process, forked before the first worker starts."""
 
+    pid: int
     alive = True
 
     def start(self, orders, answers):
@@ -548,7 +550,8 @@ class TokenizeRun:
         if finished:
             print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
         self.open_joined()
-        self.workers, self.selector = [], selectors.DefaultSelector()
+        self.workers: list[Thread] = []
+        self.selector = selectors.DefaultSelector()
         try:
             if self.todo:
                 self.work_off()
@@ -577,7 +580,7 @@ class TokenizeRun:
         budget = (self.room - base * (self.count - 1)) // self.count
         self.large = self.large_parts(budget) if limit else []  # units that need all memory
         if program := self.copies.start():
-            self.selector.register(program.running.stdout, selectors.EVENT_READ, self.copies)
+            self.selector.register(program.replies, selectors.EVENT_READ, self.copies)
         while len(self.workers) < self.count - 1:
             self.workers.append(Forked(self.common, self.selector, self.workers))
         self.workers.insert(0, Thread(self.common, self.selector, place=self.place))
@@ -645,7 +648,10 @@ class TokenizeRun:
         while any(worker.unit is not None for worker in self.workers):
             self.listen(0.5)
             if (now := time.monotonic()) - self.looked > LOOK_EVERY:
-                self.looked, memory = now, self.parent + sum(one.memory() for one in (*self.workers, self.copies))
+                self.looked, memory = (
+                    now,
+                    self.parent + sum(one.memory() for one in self.workers) + self.copies.memory(),
+                )
                 self.progress.show(memory, len(self.workers))
 
     def listen(self, timeout):
@@ -837,8 +843,8 @@ class TokenizeRun:
         records = {shard: self.read(self.done_record(shard)) for shard in range(1, self.shards + 1)}
         missing = [str(shard) for shard, record in records.items() if record is None]
         if missing:
-            names = ", ".join(missing[:10]) + (f" and {len(missing) - 10:,} more" if len(missing) > 10 else "")
-            print(f"shards {names} of {self.shards} are left; the last one joins them", file=sys.stderr)
+            some = ", ".join(missing[:10]) + (f" and {len(missing) - 10:,} more" if len(missing) > 10 else "")
+            print(f"shards {some} of {self.shards} are left; the last one joins them", file=sys.stderr)
             return 0
         names = [name for record in records.values() for name in record["files"] if not name.endswith(".idx")]
         for shard, record in records.items():
@@ -901,25 +907,26 @@ class TokenizeRun:
         return printable(line)
 
 
-def main(argv=None):
+def main(argv=None, run_class=TokenizeRun):
     args, place = arguments(argv), working.Place()
     if not args.memory_limit:
-        return command(args, place)
-    return working.in_child(lambda: command(args, place), place)
+        return command(args, place, run_class)
+    return working.in_child(lambda: command(args, place, run_class), place)
 
 
-def command(args, place):
+def command(args, place, run_class):
     run = None
     try:
-        run = TokenizeRun(args, place)
+        run = run_class(args, place)
         return run.run()
     except Refused as error:
-        message, status = error, 2
+        message, status = str(error), 2
     except RuntimeError as error:
-        message, status = error, 1
+        message, status = str(error), 1
     except OSError as error:
-        full = run and error.errno in NO_ROOM and args.out.exists()
-        message, status = run.no_room() if full else f"{error}; the same command goes on where it stopped", 1
+        message, status = f"{error}; the same command goes on where it stopped", 1
+        if run and error.errno in NO_ROOM and args.out.exists():
+            message = run.no_room()
     except KeyboardInterrupt:
         message, status = "stopped; the same command goes on where it stopped", 130
     except BaseException as error:

@@ -225,7 +225,8 @@ def _taken_early(merges, single):
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
     does not look whether the whole character could be merged with another before its bytes are.
     """
-    ranks, used = dict(zip(map(tuple, merges), itertools.count())), {}  # the last of equal pairs counts
+    ranks = dict(zip(map(tuple, merges), itertools.count()))  # the last of equal pairs counts
+    used: dict[str, int] = {}
     for part, rank in [(part, rank) for pair, rank in ranks.items() for part in pair if part in single]:
         used[part] = min(rank, used.get(part, rank))
     made_by = {
@@ -234,7 +235,9 @@ def _taken_early(merges, single):
         if (states := _states(entry, ranks)) and rank < max(one for one, _, _ in states)
     }
     ends = {part for states in made_by.values() for _, *parts in states for part in parts}
-    byte_of, from_left, from_right = cutting.symbols(), {}, {}
+    byte_of = cutting.symbols()
+    from_left: dict[str, int] = {}
+    from_right: dict[str, int] = {}
     for (left, right), rank in ranks.items() if ends else ():
         if right in ends and byte_of.get(left[-1], 255) < 0xC0:  # else no character ends there
             from_left[right] = min(rank, from_left.get(right, rank))

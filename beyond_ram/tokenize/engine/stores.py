@@ -57,19 +57,20 @@ class Program:
         # One arena, because each thread's own keeps what it freed. Xet would keep large parts of a file in memory.
         environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "HF_HUB_DISABLE_XET": "1"}
         environment |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONWARNINGS": "ignore"}
-        self.running = subprocess.Popen(
+        self.running = running = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
-        self.buffer = b""
+        assert running.stdin and running.stdout, "both are pipes"
+        self.orders, self.replies, self.buffer = running.stdin, running.stdout, b""
 
     def order(self, *order):
         with contextlib.suppress(BrokenPipeError):  # its end shows when its answers are read
-            self.running.stdin.write(json.dumps(order).encode() + b"\n")
-            self.running.stdin.flush()
+            self.orders.write(json.dumps(order).encode() + b"\n")
+            self.orders.flush()
 
     def answers(self):
         """The answers that are there; waits for one. Raises Refused or RuntimeError for a failure."""
-        chunk = os.read(self.running.stdout.fileno(), 1 << 16)
+        chunk = os.read(self.replies.fileno(), 1 << 16)
         if not chunk:
             status = self.running.wait()
             raise RuntimeError(f"the program that reads from stores ended with {status}; the same command goes on")
@@ -86,8 +87,8 @@ class Program:
         self.running.kill()
         self.running.wait()
         with contextlib.suppress(BrokenPipeError):  # an order that was not read
-            self.running.stdin.close()
-        self.running.stdout.close()
+            self.orders.close()
+        self.replies.close()
 
 
 class ObjectListing:
@@ -119,7 +120,8 @@ class ObjectTree:
         fixed = next((place for place, part in enumerate(parts) if glob.has_magic(part)), None)
         self.root = name if fixed is None else "/".join([*parts[:fixed], ""])
         self.protocol = name.partition("://")[0]
-        self.objects, self.folders, self.states, self.why = {}, {}, {}, None
+        self.objects, self.states, self.why = {}, {}, None
+        self.folders: dict[str, dict[str, bool]] = {}
         program.order("list", self.root)
         while self.why is None:
             for answer in program.answers():
@@ -176,7 +178,8 @@ class Copies:
 
     def __init__(self, python, objects, folder, prefix, threads):
         self.python, self.objects, self.folder, self.threads = python, objects, folder, min(threads, AT_ONCE)
-        self.prefix, self.program, self.made, self.under_way = f"{PARTIAL}{prefix}-", None, {}, collections.Counter()
+        self.prefix, self.program, self.made = f"{PARTIAL}{prefix}-", None, {}
+        self.under_way: collections.Counter[int] = collections.Counter()
 
     @property
     def room(self):
@@ -195,17 +198,17 @@ class Copies:
         """Begin to copy the objects of a unit, if it has some and they are not there."""
         if unit in self.made or not (names := [name for name, *_ in spans if name in self.objects]):
             return
-        self.start()
+        program = self.start()
         paths = {name: str(self.folder / f"{self.prefix}{secrets.token_hex(8)}") for name in names}
         self.made[unit] = paths
         self.under_way[unit] = len(paths)
         for name, path in paths.items():
-            self.program.order("copy", unit, name, *self.objects[name], path)
+            program.order("copy", unit, name, *self.objects[name], path)
 
     def messages(self):
         """The units whose objects are all there now. Raises as `Program.answers`."""
         before = {*self.under_way}
-        self.under_way -= collections.Counter(answer["copied"] for answer in self.program.answers())
+        self.under_way -= collections.Counter(answer["copied"] for answer in self.start().answers())
         return [{"copied": unit} for unit in before - {*self.under_way}]
 
     def drop(self, unit):

@@ -30,7 +30,8 @@ def choose(units, share, seed):
     because each is read again from its beginning.
     """
     characters = sum(unit.record["characters"] for unit in units)
-    wanted, chosen = max(share * characters, LEAST if share else 0), {}
+    wanted = max(share * characters, LEAST if share else 0)
+    chosen: dict[int, set[int]] = {}
     units_most = len(units) if share >= ASKED else max(len(units) // UNITS, 1)
     if not wanted:
         return chosen

@@ -116,9 +116,14 @@ def in_child(work, place):
             traceback.print_exc()
         finally:
             os._exit(status)  # at once: a worker thread may still encode a large document
-    passed = []
+    passed: list[int] = []
+
+    def pass_on(number, _):
+        passed.append(number)
+        os.kill(child, number)
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: (passed.append(number), os.kill(child, number)))
+        signal.signal(number, pass_on)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status >= 0:
         return status
@@ -277,7 +282,8 @@ class Worker:
         huge = int(min(inputs.HUGE, max(self.budget // self.need, inputs.BATCH_BYTES)))
         csv.field_size_limit(max(self.budget // self.need, huge))
         self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
-        self.cut, self.large, self.least_cut, self.by_named = 0, [], None, 0
+        self.cut, self.least_cut, self.by_named = 0, None, 0
+        self.large: list[list[int]] = []
         self.place.set(spans[0][0])
         inputs.copies, given, spans = copies, spans, []
         for span in given:
@@ -382,7 +388,7 @@ class Worker:
         if self.rules is None:
             self.whole(document, part)
             return
-        no_cut = "it has no place to cut for very long"
+        no_cut, by_named = "it has no place to cut for very long", False
 
         def encoded(piece):
             def allow(_):
@@ -404,7 +410,7 @@ class Worker:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
 
         before, after = self.encoder.edges()
-        cutter, pieces, characters, size, by_named = cutting.Cutter(self.rules), 1, 0, 0, False
+        cutter, pieces, characters, size = cutting.Cutter(self.rules), 1, 0, 0
         part.begin()
         part.piece(before)
         for text in document.pieces:

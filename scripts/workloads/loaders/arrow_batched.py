@@ -10,8 +10,8 @@ FORMAT, KIND, SHUFFLE = "arrow", "ours", "rows"
 
 class Mapped(Dataset):
     def __init__(self, folder):
-        self.path, self.parts = folder / "tokens.arrow", None
-        self.open()
+        self.path = folder / "tokens.arrow"
+        self.parts = opened(self.path)
         self.sizes = numpy.cumsum([0, *(len(labels) for _, labels in self.parts)])
 
     def __getstate__(self):
@@ -20,16 +20,17 @@ class Mapped(Dataset):
     def __len__(self):
         return int(self.sizes[-1])
 
-    def open(self):
-        reader = pyarrow.ipc.open_file(pyarrow.memory_map(str(self.path)))
-        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
-        self.parts = [(view(batch), batch.column(1).to_numpy()) for batch in batches]
-
     def __getitem__(self, rows):
         if self.parts is None:
-            self.open()
+            self.parts = opened(self.path)
         wanted = numpy.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         return gather(self.parts, self.sizes, wanted)
+
+
+def opened(path):
+    reader = pyarrow.ipc.open_file(pyarrow.memory_map(str(path)))
+    batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return [(view(batch), batch.column(1).to_numpy()) for batch in batches]
 
 
 def view(batch):

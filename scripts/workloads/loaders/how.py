@@ -61,7 +61,7 @@ class How:
 
     def options(self):
         """The options of every DataLoader."""
-        chosen = {"num_workers": self.workers}
+        chosen: dict[str, object] = {"num_workers": self.workers}
         if self.workers:
             self.started = Started(self.workers)
             chosen |= {"multiprocessing_context": self.start, "persistent_workers": True}
@@ -203,15 +203,15 @@ class Grouped(IterableDataset):
         return {**self.__dict__, "read": None}
 
     def __iter__(self):
-        self.read = self.read or self.open_it(*self.given)
+        self.read = read = self.read or self.open_it(*self.given)
         self.epoch += 1
         number, count = this_worker()
         for place, group in enumerate(groups_of_blocks(self.bounds, self.how, self.epoch)):
             if place % count == number:
-                yield from self.batches(group)
+                yield from self.batches(read, group)
 
-    def batches(self, group):
-        parts = [self.read(first, last) for first, last, _ in group]
+    def batches(self, read, group):
+        parts = [read(first, last) for first, last, _ in group]
         seed, size = group[0][2], self.how.batch_size
         if seed is None and len(parts) == 1:
             ids, labels = parts[0]

@@ -9,8 +9,8 @@ ADVISED = True
 
 class MemmapBatched(memmap_corrected.Memmap):
     def __getitem__(self, rows):
-        self.open()
-        return numpy.array(self.ids[rows]), numpy.array(self.labels[rows])
+        ids, labels = self.open()
+        return numpy.array(ids[rows]), numpy.array(labels[rows])
 
 
 def make(folder, how):

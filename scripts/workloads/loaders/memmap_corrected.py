@@ -28,10 +28,11 @@ class Memmap(Dataset):
             self.labels = numpy.load(self.folder / "labels.npy", mmap_mode="r")
             if self.advice == "random":
                 self.ids._mmap.madvise(mmap.MADV_RANDOM)
+        return self.ids, self.labels
 
     def __getitem__(self, number):
-        self.open()
-        return torch.from_numpy(numpy.array(self.ids[number])), int(self.labels[number])
+        ids, labels = self.open()
+        return torch.from_numpy(numpy.array(ids[number])), int(labels[number])
 
 
 def make(folder, how):

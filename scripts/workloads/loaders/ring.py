@@ -31,21 +31,21 @@ class Ring(Dataset):
         return {**self.__dict__, "file": None, "mine": None}
 
     def __getitem__(self, rows):
-        if self.file is None:
-            self.open()
+        file = self.open() if self.file is None else self.file
         self.number = (self.number + 1) % len(self.mine)
         slot, row_bytes = self.mine[self.number], self.width * 4
         if isinstance(rows, slice):
-            os.preadv(self.file, [slot[: rows.stop - rows.start]], self.offset + rows.start * row_bytes)
+            os.preadv(file, [slot[: rows.stop - rows.start]], self.offset + rows.start * row_bytes)
         else:
             for place, offset in zip(slot, (self.offset + rows * row_bytes).tolist(), strict=False):
-                os.preadv(self.file, [place], offset)
+                os.preadv(file, [place], offset)
         return self.worker, self.number, rows
 
     def open(self):
         self.file = os.open(self.path, os.O_RDONLY)
         self.worker, _ = this_worker()
         self.mine = self.slots[self.worker].numpy()
+        return self.file
 
 
 class Views:

@@ -60,7 +60,7 @@ class Threads(IterableDataset):
             for rows in self.sampler:
                 yield self.fill(self.slots[0], rows)
             return
-        waiting = collections.deque()
+        waiting: collections.deque[concurrent.futures.Future] = collections.deque()
         for number, rows in enumerate(self.sampler):
             if not waiting and (batch := self.cached(rows)):
                 yield batch
