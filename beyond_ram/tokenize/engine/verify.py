@@ -11,7 +11,7 @@ from trouble import Refused
 
 SHARE = 0.0001  # default share of the text: the named release takes up to 40 times as long as the fast one
 ASKED = 0.05  # share with --verify
-LEAST = 1 << 16  # minimum number of characters for any share above 0
+LEAST = 1 << 16  # characters to choose where a share above 0 has fewer
 UNITS = 64  # one in 64 units is read again, and at least one
 
 
