@@ -56,7 +56,7 @@ class Campaign:
 
     @property
     def patience_s(self) -> float | None:
-        """The time that a run may take: many times that of the longest that completed; None without one."""
+        """The time limit of a run: ten times the longest completed run, and a minute. None before one has completed."""
         completed = [run.ended_at - run.started_at for run in self.runs if run.outcome == COMPLETED]
         return _PATIENCE * max(completed) + PATIENCE_S if completed else None
 
