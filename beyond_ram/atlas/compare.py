@@ -8,8 +8,8 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from ..analysis.changes import in_unit
-from ..bisect.result import NAMES, shortened
 from ..measure.screen import ANSWER, OUTCOME
+from ..measure.searched import NAMES, shortened
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
 from ..text import first_of, in_columns

@@ -1,4 +1,4 @@
-"""Make the atlas: every case with every release of its library, by the search of `bisect`; then the tables."""
+"""Make the atlas: every case with every release of its library, by the search of `measure`; then the tables."""
 
 import functools
 import re
@@ -10,14 +10,14 @@ from itertools import groupby
 from pathlib import Path
 
 from ..analysis.rule import searched
-from ..bisect.ladder import Ladder, Range
-from ..bisect.result import SearchResult, name_of
 from ..decisions.rule import LOOKS
 from ..files import DamagedError
 from ..folders import remove
 from ..measure.campaign import OtherQuestionError, opened
 from ..measure.cell import MeasuringError
+from ..measure.releases import Ladder, Range
 from ..measure.search import Search
+from ..measure.searched import Searched, name_of
 from ..stacks import index
 from ..stacks.index import Release
 from ..stacks.locks import StackError
@@ -92,7 +92,7 @@ class Atlas:
                 self.out_of_budget |= campaign.out_of_budget
                 self.runs += len(campaign.runs) - before
                 of = {"library": case.library, "case": case.name}
-                result = SearchResult(search, ladder, NUMBERS)
+                result = Searched(search, ladder)
                 cells = [of | {"title": case.title, "date": one.date} | line
                          for one, line in zip(releases, _cells(result), strict=True)]  # fmt: skip
                 steps = [of | line for line in _steps(result)]
@@ -101,7 +101,7 @@ class Atlas:
                 tables.replace_lines(self.out / tables.STEPS, steps, tables.STEP_COLUMNS, others)
 
 
-def _steps(result: SearchResult) -> Iterator[tables.Line]:
+def _steps(result: Searched) -> Iterator[tables.Line]:
     for step in result.steps:
         line, sides = step.line, {"from": step.interval.first, "to": step.interval.second}
         dates = {f"{name}_date": result.ladder.releases.release(version).date for name, version in sides.items()}
@@ -109,7 +109,7 @@ def _steps(result: SearchResult) -> Iterator[tables.Line]:
         yield line | {"size": tables.strength(line), "measured": name_of(step.interval.metric)}
 
 
-def _cells(result: SearchResult) -> Iterator[tables.Line]:
+def _cells(result: Searched) -> Iterator[tables.Line]:
     """A line per release."""
     skipped = result.search.skipped
     for version in result.search.sides:

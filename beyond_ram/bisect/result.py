@@ -1,9 +1,6 @@
 """The result of a search: lines for the terminal, bisect.json, and a text for an issue."""
 
-import functools
-import re
 import shlex
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,27 +9,16 @@ from typing import Any
 from .. import mask_secrets
 from ..analysis.changes import in_unit
 from ..analysis.rule import same_in_words
-from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Run
+from ..measure.plan import COMPLETED
 from ..measure.screen import ANSWER, OUTCOME, Step
 from ..measure.scripts import missing_package
-from ..measure.search import Search
+from ..measure.searched import Searched, name_of, shortened
 from ..metrics import METRICS
-from ..stacks import differences
-from ..stacks.differences import canonical
 from ..stacks.locks import PYTHON
 from ..text import first_of
-from .ladder import Ladder
 
-NAMES = {
-    "end_kept_bytes": "kept at the end", "peak_kept_bytes": "peak of kept memory",
-    "end_anon_bytes": "heap at the end", "peak_anon_upper_bound_bytes": "peak heap",
-    "grown_between_marks_bytes": "growth between marks", "duration_s": "wall clock", "cpu_s": "CPU time",
-    "written_bytes": "written to disk", "hwm_sum_bytes": "high-water mark", OUTCOME: "outcome", ANSWER: "answer",
-}  # fmt: skip
-"""How metrics are called here; others by their label."""
 # What `beyond-ram why` explains: memory at the end.
 _AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
-_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _MOST_MOVED = 3
 REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 # A script of more lines is named in the text for an issue, and not quoted.
@@ -40,31 +26,11 @@ _QUOTED_LINES = 60
 
 
 @dataclass(frozen=True)
-class SearchResult:
-    """A finished search over a ladder."""
+class SearchResult(Searched):
+    """The answer of `bisect`."""
 
-    search: Search
-    ladder: Ladder
     needed: Sequence[str] = REQUIRED
     """The metrics that have to be known of each completed run to say that nothing changed."""
-
-    @property
-    def package(self) -> str:
-        return self.ladder.releases.package
-
-    @functools.cached_property
-    def steps(self) -> list[Step]:
-        return self.search.steps()
-
-    @functools.cached_property
-    def runs(self) -> dict[str, list[Run]]:
-        """The runs of each release that ran."""
-        runs: dict[str, list[Run]] = {}
-        for run in self.ladder.campaign.runs:
-            if run.outcome != NOT_INSTALLABLE:
-                runs.setdefault(run.member.side, []).append(run)
-        order = [*self.ladder.releases.versions, *runs]
-        return dict(sorted(runs.items(), key=lambda one: order.index(one[0])))
 
     @property
     def status(self) -> int:
@@ -91,20 +57,6 @@ class SearchResult:
     @property
     def never_completed(self) -> bool:
         return not any(run.outcome == COMPLETED for group in self.runs.values() for run in group)
-
-    def outcome(self, version: str) -> str:
-        """How the runs of a release ended."""
-        return " or ".join(sorted({run.outcome for run in self.runs[version]}))
-
-    def answers(self, version: str) -> list[str]:
-        """The different answers of a release."""
-        return sorted({run.answer for run in self.runs.get(version, ()) if run.answer})
-
-    def values(self, version: str) -> dict[str, float]:
-        """The median of each metric that runs of a release have."""
-        runs = self.runs.get(version, ())
-        readings = {name: [run.values[name] for run in runs if name in run.values] for name in self.search.metrics}
-        return {name: statistics.median(of) for name, of in readings.items() if of}
 
     @property
     def answers_agree(self) -> bool:
@@ -216,13 +168,6 @@ class SearchResult:
             size_text = f"{size['ratio']:.3g} times ({size['low']:.3g} to {size['high']:.3g})"
         return f"{name}: {values}, {size_text}, n = {step.n}"
 
-    def apart(self, first: str, second: str) -> str:
-        """What beside the package differs between the locks of two releases."""
-        locks = self.ladder.locks
-        if first not in locks or second not in locks:
-            return ""
-        return differences.moved(locks[first].pins, locks[second].pins, {canonical(self.package)})
-
     # Files.
 
     def as_json(self) -> dict[str, Any]:
@@ -305,16 +250,6 @@ class SearchResult:
             version = one["version"] + (" (yanked)" if one["yanked"] else "")
             lines.append(f"| {' | '.join([version, one['date'], str(one['runs']), one['outcome'], *values])} |")
         return lines
-
-
-def name_of(metric: str) -> str:
-    """What a metric, the outcome or the answer is called."""
-    return NAMES.get(metric) or METRICS[metric].label
-
-
-def shortened(text: str) -> str:
-    """A text with the starts of the hashes in it."""
-    return _HASH.sub(r"\1", text)
 
 
 def _shown(words: Sequence[str]) -> str:

@@ -50,9 +50,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
     from ..analysis.rule import searched
-    from ..bisect.ladder import Ladder, range_of
     from ..bisect.result import REQUIRED, SearchResult
     from ..measure.campaign import opened
+    from ..measure.releases import Ladder, range_of
     from ..measure.screen import ANSWER, OUTCOME
     from ..measure.search import Search
     from ..stacks import index

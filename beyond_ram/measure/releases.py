@@ -1,4 +1,4 @@
-"""The releases that are searched, and the runs of the script with each."""
+"""A script with releases of a package: which releases, their locks and environments, and a run with each."""
 
 import functools
 from collections.abc import Sequence
@@ -8,11 +8,6 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from ..experiment import Cell, records
-from ..measure import integrity
-from ..measure.campaign import PATIENCE_S, RUNS, Campaign
-from ..measure.cell import Setting
-from ..measure.plan import COMPLETED, NOT_INSTALLABLE, Member, Run
-from ..measure.scripts import cell_of, job_of, measure
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
@@ -20,6 +15,11 @@ from ..stacks.locks import StackError
 from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..watch import WatchOptions
+from . import integrity
+from .campaign import PATIENCE_S, RUNS, Campaign
+from .cell import Setting
+from .plan import COMPLETED, NOT_INSTALLABLE, Member, Run
+from .scripts import cell_of, job_of, measure
 
 
 @dataclass(frozen=True)
