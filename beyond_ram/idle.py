@@ -1,5 +1,6 @@
-"""Keep Snakemake's scheduler idle while a run is measured."""
+"""Keep Snakemake's scheduler idle while a run is measured, and let it end."""
 
+import threading
 from typing import Any
 
 # Snakemake's default of --max-jobs-per-timespan: number of jobs, and seconds.
@@ -19,3 +20,13 @@ def stay_idle(workflow: Any) -> None:
     limit = getattr(scheduler, "job_rate_limiter", None)
     if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == _DEFAULT:
         scheduler.job_rate_limiter = None
+
+
+def end_on_sigterm(workflow: Any) -> None:
+    """Let Snakemake end on SIGTERM at any moment.
+
+    The handler of Snakemake 9.27 takes a lock that the thread which it interrupts may hold, and then waits for itself
+    for ever. The thread may take a lock of this kind twice.
+    """
+    if hasattr(workflow.scheduler, "_lock"):
+        workflow.scheduler._lock = threading.RLock()

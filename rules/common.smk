@@ -79,6 +79,7 @@ onstart:
     outdated.set_aside(workflow, REPORT, rests_on)
     experiment.specs.write(CONFIG, config, ORDER_SEED)
     idle.stay_idle(workflow)
+    idle.end_on_sigterm(workflow)
 
 
 # Paths that an earlier call with --keep-going could not make; this call leaves them out.

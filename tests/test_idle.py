@@ -23,6 +23,24 @@ rule make:
 """
 
 
+SIGNALLED = """
+import os, signal
+from beyond_ram import idle
+
+def finish():
+    os.kill(os.getpid(), signal.SIGTERM)
+    finished()
+
+onstart:
+    idle.end_on_sigterm(workflow)
+    finished, workflow.scheduler._finish_jobs = workflow.scheduler._finish_jobs, finish
+
+rule all:
+    output: "a"
+    shell: "touch {output}"
+"""
+
+
 def run_snakemake(folder: Path, path: str, *options: str) -> str:
     """Run a call that makes both files, and return its log."""
     (folder / "Snakefile").write_text(SNAKEFILE)
@@ -41,3 +59,10 @@ def test_users_rate_limit_is_kept(tmp_path: Path, path: str) -> None:
     run_snakemake(tmp_path, path, "--cores", "2", "--max-jobs-per-timespan", "1/2s")
     times = sorted((tmp_path / name).stat().st_mtime for name in "ab")
     assert times[1] - times[0] > 1.5
+
+
+@pytest.mark.slow
+def test_snakemake_ends_on_sigterm_while_it_holds_its_lock(tmp_path: Path, path: str) -> None:
+    (tmp_path / "Snakefile").write_text(SIGNALLED)
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
+    subprocess.run(["snakemake", "--cores", "1"], cwd=tmp_path, env=environment, capture_output=True, timeout=60)
