@@ -37,6 +37,8 @@ def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
 
     figures.theme()
     drawn: Drawn = runpy.run_path(str(script))["plot"](**arguments)
+    if not isinstance(drawn, str) and not (isinstance(drawn, tuple) and len(drawn) == 2):
+        raise TypeError(f"{script}: plot returns a figure and its caption, or why nothing is drawn; not {type(drawn)}")
     return drawn
 
 

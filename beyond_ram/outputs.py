@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from . import closure
 from .experiment.workloads import Experiment
+from .text import did_you_mean
 
 SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
 TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
@@ -149,8 +150,14 @@ class Outputs:
         return [one.title for chapter in self.chapters for name, one in chapter.figures.items() if name not in figures]
 
     def needs(self, kind: Kind, name: str) -> list[str]:
-        """The parameters of the function that makes a table or figure."""
-        return parameters(self.root / source(kind, name), name if kind == "table" else "plot")
+        """The parameters of the function that makes a table or figure. Raises ValueError for one that nothing fills."""
+        needs = parameters(self.root / source(kind, name), name if kind == "table" else "plot")
+        tables = [table for chapter in self.chapters for table in chapter.tables]
+        for need in needs:
+            if need not in (*RUNS, *SETTINGS, *tables):
+                hint = did_you_mean(need, tables)
+                raise ValueError(f"{source(kind, name)}: no table fills the parameter {need!r}{hint}")
+        return needs
 
     def tables_for(self, kind: Kind, name: str, parts: Iterable[str] = ()) -> list[str]:
         """The tables that a table or figure needs and that are made."""
@@ -166,9 +173,11 @@ def source(kind: Kind, name: str) -> str:
 def parameters(path: Path, function: str) -> list[str]:
     """The names of a function's positional parameters, from its source. Keyword-only parameters are settings.
 
-    Raises ValueError if there is no such function.
+    Raises ValueError if there is no such file or function.
     """
     try:
         return closure.parsed(path).parameters[function]
+    except FileNotFoundError:
+        raise ValueError(f"{path}: a chapter names it, and there is no such file") from None
     except KeyError:
         raise ValueError(f"{path}: has no function {function!r}") from None

@@ -85,6 +85,16 @@ def test_inputs_of_a_table_are_its_functions_parameters(root: Path, tmp_path: Pa
     assert parameters(tmp_path / "t.py", "t") == ["records", "holders"]
     with pytest.raises(ValueError, match="has no function 'u'"):
         parameters(tmp_path / "t.py", "u")
+    with pytest.raises(ValueError, match=r"v\.py: a chapter names it, and there is no such file"):
+        parameters(tmp_path / "v.py", "plot")
+
+
+def test_parameter_that_no_table_fills_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / FIGURES).mkdir(parents=True)
+    (tmp_path / FIGURES / "cost.py").write_text("def plot(loader): ...")
+    planned = Outputs(tmp_path, {}, outputs(root, load=LOAD).chapters)
+    with pytest.raises(ValueError, match=r"cost\.py: no table fills the parameter 'loader'; did you mean 'loaders'"):
+        planned.needs("figure", "cost")
 
 
 @pytest.mark.slow
