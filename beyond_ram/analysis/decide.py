@@ -297,16 +297,16 @@ class Middle:
     n: int = 0
 
 
-def middle(values: Sequence[float]) -> Middle:
+def middle(values: Sequence[float], *, exact: bool = False) -> Middle:
     """The mean with Student's interval.
 
-    Readings scatter by at least `_RESOLUTION` of their mean, even if they happen to agree.
+    Readings scatter by at least `_RESOLUTION` of their mean, even if they happen to agree; `exact` counts do not.
     """
     sample = np.asarray(values, float)
     mean = float(sample.mean()) if len(sample) else math.nan
     if len(sample) < AT_LEAST:
         return Middle(mean, n=len(sample))
-    least = _RESOLUTION * abs(mean) / math.sqrt(len(sample))
+    least = 0.0 if exact else _RESOLUTION * abs(mean) / math.sqrt(len(sample))
     error = max(float(sample.std(ddof=1)) / math.sqrt(len(sample)), least)
     half = float(stdtrit(len(sample) - 1, (1 + LEVEL) / 2)) * error
     return Middle(mean, mean - half, mean + half, len(sample))

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from ..metrics import METRICS
+from ..metrics.base import EXACT
 from .decide import middle
 from .frame import cells
 
@@ -19,7 +20,7 @@ def reported(runs: pd.DataFrame) -> pd.DataFrame:
         for name in names:
             metric, values = METRICS[name], repeats[name].dropna()
             if len(values):
-                mean = middle(values.tolist())
+                mean = middle(values.tolist(), exact=metric.trust.startswith(EXACT))
                 line = cell | {"metric": metric.label, "unit": metric.unit, "better": metric.direction, "n": mean.n}
                 lines.append(line | {"mean": mean.mean, "low": mean.low, "high": mean.high})
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)

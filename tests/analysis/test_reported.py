@@ -16,6 +16,8 @@ def test_numbers_have_a_line_per_cell_with_their_interval() -> None:
     assert (first["side"], first["metric"], first["unit"], first["better"]) == ("plain", "share", "%", "lower")
     assert (first["mean"], first["n"]) == (52, 2)
     assert first["low"] < 50 < 54 < first["high"]
+    (same,) = reported(runs([scripted("plain", rep, share=5.0) for rep in (1, 2)])).to_dict("records")
+    assert (same["low"], same["high"]) == (5, 5), "the number is exact"
     assert (second["side"], second["mean"], second["n"]) == ("on", 10, 1)
     assert reported(runs([])).empty
 
