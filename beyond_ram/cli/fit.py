@@ -24,10 +24,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("--memory", type=limit, required=True, metavar="SIZE", help="what there is, as 64G")
     parser.add_argument(
-        "--vary", action="append", default=[], metavar="NAME=V,V", help="a setting and its values, as workers=0,2,4"
-    )
+        "--vary", type=_named, action="append", default=[], metavar="NAME=V,V",
+        help="a setting and its values, as workers=0,2,4",
+    )  # fmt: skip
     parser.add_argument(
-        "--grow", action="append", default=[], metavar="NAME=A..B",
+        "--grow", type=_named, action="append", default=[], metavar="NAME=A..B",
         help="the size of the input: small runs begin at A, the answer is for B, as rows=100k..50M",
     )  # fmt: skip
     parser.add_argument(
@@ -50,6 +51,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command, after --")
     add_json_to(parser, "fit.json")
     parser.set_defaults(run=run)
+
+
+def _named(text: str) -> str:
+    """Words behind a name without = would be read as the command."""
+    if "=" not in text:
+        raise argparse.ArgumentTypeError(f"{text!r} has no =; write it as workers=0,2,4 or rows=100k..50M")
+    return text
 
 
 def run(arguments: argparse.Namespace) -> int:

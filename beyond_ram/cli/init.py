@@ -4,6 +4,7 @@ import argparse
 import csv
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from ..text import did_you_mean
 # Text that a first config takes, so that its corpus is made in a minute; and its files.
 _MOST_BYTES, _FILES = 500_000_000, 16
 _TEXT = "text"
+# The name of a repository on the Hub. Old ones have no owner.
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -45,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.stack not in stacks:
         hint = did_you_mean(arguments.stack, stacks)
         raise ValueError(f"--stack {arguments.stack}: no such stack in envs/{hint} (there are: {', '.join(stacks)})")
+    tokenizer = _tokenizer(arguments.tokenizer)
     files, left_out = _files(arguments.folder)
     documents, column = _look(files)
     per_file = max(1, documents // _FILES)
@@ -56,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         "corpora": {
             "mine": {
                 "source": "files", "glob": [str(file) for file in files], "text_column": column,
-                "documents_per_file": per_file, "tokenizer": _tokenizer(arguments.tokenizer),
+                "documents_per_file": per_file, "tokenizer": tokenizer,
             }
         },
         "experiments": {
@@ -73,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         f"{head}. docs/configuration.md has what else there is.\n{yaml.safe_dump(config, sort_keys=False)}",
     )
     print(head.removeprefix("# "))
+    if "hub" in tokenizer:
+        print(f"no folder {tokenizer['hub']} here, so the tokenizer is the one of this name on the Hub")
     print(f"{arguments.out} is written. Run it: beyond-ram run --configfile {arguments.out}")
     return 0
 
@@ -157,6 +163,8 @@ def _tokenizer(given: str) -> dict[str, Any]:
         from ..tokenize.formats import tokenizer_file
 
         return {"path": str(tokenizer_file(str(path)).parent.absolute())}
+    if not _HUB_NAME.fullmatch(given):
+        raise ValueError(f"--tokenizer {given}: no such folder, and no name on the Hub, such as OWNER/NAME")
     return {"hub": given}
 
 

@@ -59,7 +59,8 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     files = [folder / file for file in own.configfile]
     for file in files:
         if not file.is_file():
-            raise ValueError(f"there is no config file {file}")
+            hint = "; a target stands before --configfile" if not file.suffix else ""
+            raise ValueError(f"there is no config file {file}{hint}")
     contents = [content_of(file) for file in files]
     base = _base(folder, contents)
     # Snakemake parses the value as YAML and strips its quotes.

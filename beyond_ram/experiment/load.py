@@ -339,12 +339,14 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
-            line = where.above(*key) + f"unknown key {key[-1]!r}" + did_you_mean(str(key[-1]), _keys())
+            line = where.above(*key) + f"unknown key {key[-1]!r}" + did_you_mean(str(key[-1]), _keys() - {key[-1]})
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
             line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
         elif fault["type"] == "union_tag_not_found":
             line = where(*key) + f"key {fault['ctx']['discriminator']} is missing"
+        elif fault["type"] == "list_type" and isinstance(fault["input"], str | int | float):
+            line = where(*key) + f"has to be a list, as [{_ECHO.repr(fault['input'])}]"
         else:
             line = where(*key) + fault["msg"].removeprefix("Value error, ")
             if not isinstance(fault["input"], dict) and fault["type"] != NOT_ECHOED:

@@ -132,6 +132,7 @@ Change = Callable[[dict[str, Any]], Any]
 
 # ruff: noqa: E501
 FAULTS: list[tuple[Change, str]] = [
+    (lambda c: c.update(experiment={}), "config.yaml: unknown key 'experiment'; did you mean 'experiments'?"),
     (lambda c: c.update(experimnts={}), "config.yaml: unknown key 'experimnts'; did you mean 'experiments'?"),
     (lambda c: c["corpora"]["binaries"].update(documnts=1), "corpora.binaries: unknown key 'documnts'; did you mean 'documents'?"),
     (lambda c: c["corpora"]["binaries"].update(source="bin"), "corpora.binaries.source: "),
