@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
+from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation, ScalarFormatter
 
 from . import files
 from .analysis import frame
@@ -49,6 +49,13 @@ class _Numbers(LogFormatterSciNotation):
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
 
 
+class _Millions(ScalarFormatter):
+    """Labels of a linear axis in millions; matplotlib would write a power of ten at its end."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x / 1e6:,.10g} M" if x else "0"
+
+
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
     """Write a figure as SVG and PNG, and its caption, each atomically.
 
@@ -64,6 +71,8 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
             ):
                 if isinstance(formatter := get(), LogFormatterMathtext):
                     put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
+                elif type(formatter) is ScalarFormatter and max(map(abs, axis.get_view_interval())) >= 1e6:
+                    put(_Millions(useOffset=False))
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)

@@ -31,3 +31,8 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * length_s:
             return f"{seconds / length_s:,.0f} {unit}"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def percent(share: float) -> str:
+    """A share as percent: "5 %"."""
+    return f"{100 * share:.0f} %"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
-from ..units import amount
+from ..units import amount, percent
 from .frame import describe, varied
 from .outcomes import COUNTS
 from .thresholds import ABSURD, threshold_of
@@ -49,13 +49,13 @@ def _threshold(line: Mapping[Any, Any]) -> str:
     least = f"{in_unit(line['metric'], threshold.least)}" if threshold.least else ""
     if line["exact"]:
         return f"{least} or more" if threshold.least else "none"
-    return f"{threshold.share:.0%}, at least {least}" if least else f"{threshold.share:.0%}"
+    return f"{percent(threshold.share)}, at least {least}" if least else percent(threshold.share)
 
 
 def in_unit(metric: str, value: float, *, signed: bool = False) -> str:
     """A value of a metric with its unit; bytes as MB, failed runs as a share of the runs."""
     if metric == FAILED and not math.isnan(value):
-        return f"{value:{'+' if signed else ''}.0%}"
+        return f"{100 * value:{'+' if signed else ''}.0f} %"
     return amount(value, METRICS[metric].unit, signed=signed)
 
 

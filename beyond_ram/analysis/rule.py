@@ -7,6 +7,7 @@ from ..decisions.rule import FAILURES, SHARE, TOLERANCE, MetricRule, rare
 from ..metrics import METRICS
 from ..metrics.base import CLOCK, WATCHED_CLOCK
 from ..metrics.runs import FAILED
+from ..units import percent
 from .changes import in_unit
 from .thresholds import threshold_of
 
@@ -32,17 +33,17 @@ def searched(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str
 def threshold_in_words(metric: str) -> str:
     """The smallest change of a metric that is better or worse."""
     if metric == FAILED:
-        return f"{FAILURES:.0%} of the runs"
+        return f"{percent(FAILURES)} of the runs"
     least = threshold_of(metric).least
-    return f"{SHARE:.0%}, at least {in_unit(metric, least)}" if least else f"{SHARE:.0%}"
+    return f"{percent(SHARE)}, at least {in_unit(metric, least)}" if least else percent(SHARE)
 
 
 def same_in_words(metrics: Iterable[str], n: int) -> str:
     """What `same` of these metrics after `n` runs cannot have seen."""
-    missed, others = f"a change in under {rare(n):.0%} of the runs", [name for name in metrics if name in METRICS]
+    missed, others = f"a change in under {percent(rare(n))} of the runs", [name for name in metrics if name in METRICS]
     others = [name for name in others if name != FAILED]
     if not others:
         return f"may have missed {missed}"
     leasts = [in_unit(name, least) for name in others if (least := threshold_of(name).least)]
-    typical = " or ".join(dict.fromkeys([f"{TOLERANCE:.0%}", *leasts]))
+    typical = " or ".join(dict.fromkeys([percent(TOLERANCE), *leasts]))
     return f"may have missed a typical change under {typical}, or {missed}"

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     """The limits in short lines."""
     from ..metrics.limits import ENDED_AT
-    from ..units import MB
+    from ..units import MB, percent
 
     if reason := limits.get("not_run"):
         return [f"cannot say: {reason}"]
@@ -91,9 +91,11 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     lines.append(_cache_line(limits))
     if kept := limits.get("speed_kept_at_bytes"):
         pairs = len(limits["speed_probes"])
-        lines.append(f"keeps {limits['speed_share']:.0%} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs")
+        lines.append(
+            f"keeps {percent(limits['speed_share'])} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs"
+        )
     elif limits.get("speed_share"):
-        lines.append(f"{limits['speed_share']:.0%} of its speed: not shown at any limit that was tried")
+        lines.append(f"{percent(limits['speed_share'])} of its speed: not shown at any limit that was tried")
     # Samples miss short peaks, which the limits met.
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
     warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""

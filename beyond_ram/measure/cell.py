@@ -16,7 +16,7 @@ from ..run_files import COLUMNS, RUN_FILES
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.scripts import moved
 from ..stacks.variants import reason as cannot_be
-from ..units import MB
+from ..units import MB, percent
 from ..watch import LimitError, WatchOptions, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
 from . import integrity, processes, randomised, remedies, served
@@ -172,7 +172,7 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
 def _stayed_cached(record: dict[str, Any]) -> list[dict[str, Any]]:
     """A note if input was in the page cache although it was evicted: another process maps it, or it lives there."""
     share = record.get("page_cache", {}).get("input_resident_before") or 0
-    why = f"{share:.0%} of the input stayed in the page cache, which the run is not charged for"
+    why = f"{percent(share)} of the input stayed in the page cache, which the run is not charged for"
     return [{"what": "a cold page cache", "why": why}] if share > _STAYED else []
 
 

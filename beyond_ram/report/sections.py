@@ -16,6 +16,7 @@ from ..figures import MB, counts
 from ..metrics import METRICS
 from ..stacks.differences import packages_in_words
 from ..stacks.locks import BEFORE
+from ..units import percent
 
 _PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
@@ -146,7 +147,7 @@ def _holder(line: Mapping[Any, Any]) -> Line:
         "holder": line["holder"],
         "kind": "" if same else ": ".join(filter(None, (line["kind"], line["type"]))),
         "released": _number(line["released_bytes"] / MB, "{:,.1f}"),
-        "share": _number(line["share"], "{:.0%}"),
+        "share": "" if pd.isna(line["share"]) else percent(line["share"]),
         "notes": "; ".join(notes),
     }
 

@@ -22,6 +22,7 @@ from ..figures import NOT_DRAWN
 from ..outputs import SHIPPED_SPREAD
 from ..shipped import PACKAGE
 from ..text import plain
+from ..units import percent
 from . import page as pages_of
 from . import sections
 from .cells import Cells
@@ -154,7 +155,8 @@ def report(
         failures=list(sections.failures(runs)),
         lost=named(lost),
         **_findings(all_findings, tables, cells, again),
-        share=f"{SHARE:.0%}",
+        share=percent(SHARE),
+        without_findings=_without_findings(all_findings, tables),
         bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
         longer=again.longer(),
         undecided=undecided(tables)[:MOST_UNDECIDED],
@@ -174,6 +176,13 @@ def report(
         pack_of=pages_of.packed({line["path"]: line["pack"] for line in cells.lines}),
         packs=cells.packs,
     )
+
+
+def _without_findings(all_findings: Sequence[Finding], tables: Tables) -> str:
+    """Why there is no finding, or only small ones."""
+    if not len(tables.get("comparisons", ())):
+        return "Nothing was compared: no axis of this config has values that are compared with each other."
+    return f"No difference is larger than {f'noise and {percent(SHARE)}' if all_findings else 'noise'}."
 
 
 def _findings(all_findings: Sequence[Finding], tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def test_worse_changes_come_first() -> None:
     assert growth[["num_files", "verdict"]].to_numpy().tolist() == [[1, "worse"], [2, "better"]]
     assert table["verdict"].iloc[0] == "worse"
     assert growth["ratio"].tolist() == pytest.approx([4, 0.25], rel=0.01)
-    assert growth["threshold"].tolist() == ["5%, at least 8 MB"] * 2
+    assert growth["threshold"].tolist() == ["5 %, at least 8 MB"] * 2
     first = in_words(table)[0]
     assert first["metric"] == METRICS["grown_anon_bytes"].label
     assert first["cell"] == "e, 1 file"

@@ -152,4 +152,4 @@ def test_wall_clock_alone_does_not_make_it_undecided() -> None:
 
 def test_failed_runs_are_a_share_of_the_runs() -> None:
     before, after = SAME | {"grown_anon_bytes": float("nan")}, SAME | {"run_failed": 1.0}
-    assert any("Failed runs, cell-0: 0% to 100%, +100% (" in line for line in gate((before, after), n=6).lines())
+    assert any("Failed runs, cell-0: 0 % to 100 %, +100 % (" in line for line in gate((before, after), n=6).lines())

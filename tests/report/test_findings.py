@@ -31,10 +31,13 @@ def test_findings_below_the_stated_share_are_further_findings(
     text = page(tmp_path, report, tokenised, strength=0.04)
     large, _, small = text.partition("<summary>Further findings: 1</summary>")
     assert TITLE not in large
-    assert "5%" in large
-    assert "5%" in small
+    assert "5 %" in large
+    assert "5 %" in small
     assert TITLE in small
     assert "Further findings" not in page(tmp_path, report, tokenised, strength=0.06)
+    nothing = report(tmp_path, tokenised, {})
+    assert "Nothing was compared" in nothing
+    assert "No difference" not in nothing
 
 
 @pytest.mark.slow

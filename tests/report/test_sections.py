@@ -29,7 +29,7 @@ def test_holders_or_a_reason_are_listed_by_cell() -> None:
     ])  # fmt: skip
     first, second = sections.holders(table)
     line, rest = first["lines"]
-    assert (line["holder"], line["kind"], line["released"], line["share"]) == ("rows", "name: list of 9", "9.0", "50%")
+    assert (line["holder"], line["kind"], line["released"], line["share"]) == ("rows", "name: list of 9", "9.0", "50 %")
     assert "f.rows" in line["notes"] and "2.0 MB" in line["notes"] and not rest["kind"] and not rest["notes"]
     assert first["cause"] == "held: rows"
     assert second["not_run"] == "it ended early" and not second["lines"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
-from ...units import MB, amount, digits
+from ...units import MB, amount, digits, percent
 from ..thresholds import ABSURD, SHARE
 from .finding import Advised, Effect, Finding, Kind, Scope
 
@@ -54,7 +54,7 @@ def factor(ratio: float) -> str:
     direction = "fewer" if fewer else "more"
     if larger >= 2:
         return f"{larger:,.3g} times {direction}"
-    return f"{abs(1 - ratio):.0%} {direction}"
+    return f"{percent(abs(1 - ratio))} {direction}"
 
 
 def _is_rate(effect: Effect) -> bool:

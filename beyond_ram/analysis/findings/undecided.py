@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from ...metrics import METRICS
+from ...text import first_of
+from ...units import percent
 from ..decide import LIKELY_SHARE
 from ..frame import cells
 from ..outcomes import AS_ASKED
@@ -11,6 +14,7 @@ from ..results import FEW, LIKELY, Family
 from .finding import Tables
 from .sentences import detectable
 
+MOST_NAMED = 3
 _ASKED_FOR: dict[Family, str] = {
     "planned": "comparisons that the config asks for", "exploratory": "other comparisons",
 }  # fmt: skip
@@ -31,12 +35,20 @@ def _comparisons(table: pd.DataFrame) -> Iterator[str]:
         lines, total = pending[pending["family"] == family], int(enough["family"].eq(family).sum())
         if len(lines):
             ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
-            yield f"{len(lines)} of {total} {comparisons} are undecided. {detectable(tuple(ratios))}".strip()
-    if likely := int(pending["reason"].isin(LIKELY.values()).sum()):
-        why = f"over {LIKELY_SHARE:.0%}, the same sign in every pair"
-        yield f"{likely} of these {len(pending)} are likely better or worse: {why}."
+            yield f"{_are(len(lines), total, comparisons)} undecided. {detectable(tuple(ratios))}".strip()
+    likely = pending[pending["reason"].isin(LIKELY.values())]
+    if len(likely):
+        each = zip(likely["metric"], likely["reason"], strict=True)
+        changes = dict.fromkeys(f"{METRICS[name].label} {reason.removeprefix('likely ')}" for name, reason in each)
+        why = f"over {percent(LIKELY_SHARE)}, the same sign in every pair"
+        yield f"{_are(len(likely), len(pending), 'these')} likely: {first_of(changes, MOST_NAMED)} ({why})."
     if few := len(table) - len(enough):
-        yield f"{few} of {len(table)} comparisons have fewer than two repeats on a side."
+        yield f"{few} of {len(table)} comparisons {'has' if few == 1 else 'have'} fewer than two repeats on a side."
+
+
+def _are(number: int, total: int, what: str) -> str:
+    of = f"these {total}" if what == "these" else f"{total} {what}"
+    return f"{number} of {of} {'is' if number == 1 else 'are'}"
 
 
 def _causes(table: pd.DataFrame) -> Iterator[str]:

@@ -13,6 +13,7 @@ def test_undecided_results_are_counted() -> None:
             "result": ["better", "undecided", "undecided", "undecided"],
             "reason": ["", "too noisy", "likely worse", "too few repeats"],
             "family": ["planned", "planned", "exploratory", "planned"],
+            "metric": ["end_kept_bytes", "end_kept_bytes", "peak_kept_bytes", "cpu_s"],
             "ratio": [2.0, 1.1, None, None],
             "detectable": [1.0, 1.5, 9.0, None],
         }
@@ -25,7 +26,8 @@ def test_undecided_results_are_counted() -> None:
         [("1", "2", "", "")], [("1", "1", "", "")], [("1", "2", "", "")], [("1", "4", "", "")],
         [("", "", "1", "2")], [("1", "3", "", "")], [("1", "3", "", "")],
     ]  # fmt: skip
-    planned, *_, absent = undecided(tables)
+    planned, _, likely, *_, absent = undecided(tables)
+    assert "Peak of kept memory worse" in likely
     assert "less than 50 %" in planned
     assert "pinned (there is no accelerator)" in absent
     assert undecided({}) == []

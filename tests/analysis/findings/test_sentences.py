@@ -32,7 +32,7 @@ def test_a_report_reads_as_on_its_golden_page(study: str) -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "words"),
-    [(14.2, "14.2 times more"), (1 / 14, "14 times fewer"), (1.25, "25% more"), (0.75, "25% fewer")],
+    [(14.2, "14.2 times more"), (1 / 14, "14 times fewer"), (1.25, "25 % more"), (0.75, "25 % fewer")],
 )
 def test_ratio_of_rates_in_words(ratio: float, words: str) -> None:
     assert factor(ratio) == words
