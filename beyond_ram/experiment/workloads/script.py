@@ -18,7 +18,8 @@ class ScriptMatrix(Matrix):
 
     script: Annotated[Names, Axis("input", alone=True)] = Field(description="Scripts, by name.")
     arguments: Annotated[Values[Name], Axis(alone=True, nothing="")] = Field(
-        [NO_ARGUMENTS], description="Arguments of the script, by name; `none` gives it none."
+        [NO_ARGUMENTS],
+        description="Arguments of the script, by name; `none` gives it none. They are not compared: use `side`.",
     )
     side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("reported", "first")] = (
         Field([NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first.")
