@@ -165,7 +165,7 @@ def _no_success(record: Mapping[str, Any]) -> str:
         return f"it ended with status {status}" if status else "it ended before its work was done"
     if record.get("stopped_by"):
         return f"it received {' and '.join(record['stopped_by'])}"
-    above = any(ceiling.get("verdict") == "above" for ceiling in record.get("ceilings", []))
+    above = any(ceiling.get("result") == "above" for ceiling in record.get("ceilings", []))
     return "it was above a ceiling" if above else ""
 
 

@@ -99,7 +99,7 @@ def take_gates(results: Path) -> None:
         of_runs.append(measured.read(folder / "runs.csv"))
         lines += [_change(change, asked) | {"minutes": gate["measuring_s"] / 60} for change in gate["changes"]]
     shown = pd.DataFrame(lines)
-    shown = shown[shown["verdict"].isin(["worse", "better"])]
+    shown = shown[shown["result"].isin(["worse", "better"])]
     shown.to_csv(_emptied("gate") / "changes.csv", index=False, lineterminator="\n")
     command = "uv run beyond-ram gate --baseline … --candidate … --cells read|files --budget 4"
     _write_provenance("gate", {"command": command, **provenance(pd.concat(of_runs))})
@@ -137,7 +137,7 @@ def _change(change: dict[str, Any], asked: dict[str, str]) -> dict[str, Any]:
     """Return a gate's line of a metric, in MB or the metric's unit, with separate intervals of ratio and difference."""
     metric = METRICS[change["metric"]]
     unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
-    line = {**asked, "metric": metric.label, "verdict": change["verdict"], "unit": unit, "n": change["n"]}
+    line = {**asked, "metric": metric.label, "result": change["result"], "unit": unit, "n": change["n"]}
     line |= {f"{side}_value": change[side] / scale for side in asked}
     for effect, of in (("ratio", 1), ("difference", scale)):
         compared = change[effect] is not None

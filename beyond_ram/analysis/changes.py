@@ -26,18 +26,17 @@ COLUMNS = [
     "ratio",
     "difference",
 ]
-COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "reason", "threshold", "detectable", "machines", *COUNTS]
+COLUMNS += ["low", "high", "p", "p_corrected", "n", "result", "reason", "threshold", "detectable", "machines", *COUNTS]
 UNKNOWN = "unknown"
 ORDER = ("worse", "undecided", "better", "same")
 
 
 def changes(comparisons: pd.DataFrame) -> pd.DataFrame:
-    """The comparisons of a stack with its baseline, worst first. `verdict` is the result, `threshold` the threshold
-    in words."""
-    table = comparisons[comparisons["axis"] == "stack"].rename(columns={"result": "verdict"})
+    """The comparisons of a stack with its baseline, worst first. `threshold` is in words."""
+    table = comparisons[comparisons["axis"] == "stack"]
     table = table.assign(threshold=[_threshold(line) for line in table.to_dict("records")])
     place = {result: number for number, result in enumerate(ORDER)}
-    order = table.assign(_place=table["verdict"].map(place), _strength=-table["strength"].fillna(0.0))
+    order = table.assign(_place=table["result"].map(place), _strength=-table["strength"].fillna(0.0))
     table = table.loc[order.sort_values(["_place", "_strength"], kind="stable").index]
     cell = list(comparisons)[: list(comparisons).index("workload")]
     return table[[*cell, *COLUMNS[2:]]]
@@ -74,9 +73,9 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
     ]
     exact = line["low"] == line["high"]
     interval = "the same in every repeat" if exact else f"{effect[1]} to {effect[2]}"
-    notes = [line["machines"], line["why"], line["reason"] if line["verdict"] != "undecided" else ""]
+    notes = [line["machines"], line["why"], line["reason"] if line["result"] != "undecided" else ""]
     return {
-        "verdict": str(line["verdict"]),
+        "result": str(line["result"]),
         "metric": METRICS[metric].label,
         "cell": ", ".join([str(line["experiment"]), *describe(dict(line), conditions)]),
         "sides": f"{line['before']} and {line['after']}",
@@ -88,7 +87,7 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
         "n": f"{line['n']:.0f}",
         "threshold": str(line["threshold"]),
         "reason": str(line["reason"]),
-        "detectable": _detectable(line) if line["verdict"] == "undecided" else "",
+        "detectable": _detectable(line) if line["result"] == "undecided" else "",
         "notes": "; ".join(str(note) for note in notes if isinstance(note, str) and note),
     }
 
@@ -105,5 +104,5 @@ def _detectable(line: Mapping[Any, Any]) -> str:
 
 def counts(table: pd.DataFrame) -> str:
     """Number of lines by result."""
-    numbers = table["verdict"].value_counts()
+    numbers = table["result"].value_counts()
     return ", ".join(f"{numbers[result]} {result}" for result in ORDER if result in numbers) or "nothing compared"

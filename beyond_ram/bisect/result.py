@@ -174,7 +174,7 @@ class SearchResult(Searched):
         """bisect.json."""
         releases = self.ladder.releases
         return {
-            "verdict": "cannot say" if self.status else "step" if self.steps else "no step",
+            "result": "cannot say" if self.status else "step" if self.steps else "no step",
             "package": self.package,
             "script": self.ladder.script.name,
             "steps": [self._step(step) for step in self.steps],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..gate.cells import GateCells
-    from ..gate.verdict import Gate
+    from ..gate.result import Gate
     from ..gate.wheels import Requirement
     from ..measure.campaign import Campaign
 
@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ..experiment.places import open_results, results_fault
     from ..folders import check
     from ..gate import cells
+    from ..gate.result import STATUS
     from ..gate.sides import SIDES
-    from ..gate.verdict import STATUS
     from ..gate.wheels import requirements
     from ..measure.campaign import opened
 
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(gate.lines()))
     if chosen.left_out:
         print(f"left out, because they require no package of the sides: {', '.join(chosen.left_out)}")
-    return STATUS[gate.verdict]
+    return STATUS[gate.result]
 
 
 def _scripts(names: list[str]) -> list[Path]:
@@ -133,7 +133,7 @@ def _measured(
     campaign: "Campaign",
 ) -> "Gate":
     """Build both sides and measure the cells, in the folder of our programs."""
-    from ..gate import schedule, sides, verdict
+    from ..gate import result, schedule, sides
 
     out, budget_s = campaign.out, 60 * arguments.budget
     named = [one for side in asked.values() for one in side]
@@ -153,7 +153,7 @@ def _measured(
     }
     for base in _other_answers(table):
         apart[base] = ", ".join(filter(None, (apart[base], "the answer")))
-    return verdict.Gate(
+    return result.Gate(
         requested=asked, runs=table, table=policy.comparisons_of(campaign.runs), used_s=campaign.used_s,
         budget_s=budget_s, apart={base: what for base, what in apart.items() if what},
         moved={one.stack: one.moved for one in built.values() if one.moved},

@@ -52,7 +52,6 @@ IDENTIFYING: Mapping[str, str] = {
     "from_cache": "whether the shard came from the cache",
     "cause": "of memory growth: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`",
     "owner": "what holds the memory, or keeps it unused",
-    "verdict": "as `result`",
     "result": "of a comparison: `better`, `worse`, `same`, `undecided`",
     "reason": "why there is no result, or only a part of it; why a comparison is undecided: too few "
     "repeats, too noisy, may be below the threshold; `likely better` and `likely worse`: over 10 %, the same sign in "

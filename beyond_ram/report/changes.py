@@ -33,15 +33,15 @@ class Compared:
     @property
     def status(self) -> int:
         """1 if something got worse, else 0."""
-        return int((self.table["verdict"] == "worse").any())
+        return int((self.table["result"] == "worse").any())
 
     def text(self) -> Iterator[str]:
         """The first lines that are worse or better, the packages that differ, and where the rest is."""
-        lines = zip(in_words(self.table), self.table["verdict"], strict=True)
-        shown = [line for line, verdict in lines if verdict in ("worse", "better")]
+        lines = zip(in_words(self.table), self.table["result"], strict=True)
+        shown = [line for line, result in lines if result in ("worse", "better")]
         for line in shown[:_LINES]:
             yield (
-                f"{line['verdict']}: {line['metric']}, {line['cell']}: {line['baseline']} to {line['candidate']}, "
+                f"{line['result']}: {line['metric']}, {line['cell']}: {line['baseline']} to {line['candidate']}, "
                 f"{line['effect']} ({line['interval']}, n = {line['n']})"
             )
         if len(shown) > _LINES:

@@ -193,14 +193,14 @@ def bumps(changed: pd.DataFrame | None, differ: pd.DataFrame | None) -> Iterator
         wanted = {*own.loc[own["requested"].astype(bool), "package"]}
         named = [one for one in packages if one.package in wanted] or packages
         lines = changed[changed["before"].eq(before) & changed["after"].eq(after)]
-        words = zip(changes_of.in_words(lines), lines["verdict"], strict=True)
+        words = zip(changes_of.in_words(lines), lines["result"], strict=True)
         yield {
             "title": packages_in_words(named),
             "sides": f"{before} and {after}",
             "others": [str(one) for one in packages if one not in named],
-            "lines": [line for line, verdict in words if verdict in ("worse", "better")],
-            "same": int(lines["verdict"].eq("same").sum()),
-            "undecided": int(lines["verdict"].eq("undecided").sum()),
+            "lines": [line for line, result in words if result in ("worse", "better")],
+            "same": int(lines["result"].eq("same").sum()),
+            "undecided": int(lines["result"].eq("undecided").sum()),
             "n": counts(lines["n"]) if len(lines) else "",
         }
 

@@ -12,7 +12,7 @@ of them. The kernel's high-water marks and the group's peak do not, so they rais
 
 `at_most_bytes` is an upper bound of the true peak, but for processes that ended between two readings, and for memory
 whose mark is gone: `exec` and `clear_refs` reset it. Where these may have made the difference, as the faults of the
-tree or the group's memory show, the verdict is `unknown`; so it is if a process ran on unwatched.
+tree or the group's memory show, the result is `unknown`; so it is if a process ran on unwatched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ def judge(record: Mapping[str, Any], ceilings: Sequence[Ceiling]) -> list[dict[s
 
 def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
     """The exit status: 3 if a peak is above its ceiling, 3 instead of 0 if one is unknown, else the command's."""
-    verdicts = {entry["verdict"] for entry in judged}
-    return STATUS if ABOVE in verdicts or (UNKNOWN in verdicts and own == 0) else own
+    results = {entry["result"] for entry in judged}
+    return STATUS if ABOVE in results or (UNKNOWN in results and own == 0) else own
 
 
 def lines(record: Mapping[str, Any]) -> list[str]:
@@ -82,28 +82,28 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
     blinding = {*_BLIND, PROPORTIONAL} if ceiling.kind == "pss" else _BLIND
     blind = next((note for note in record.get("missing", []) if note.get("what") in blinding), None)
     if peak is not None and peak > ceiling.max_bytes:
-        verdict, why = ABOVE, None
+        result, why = ABOVE, None
     elif blind:
         uncounted = "there were processes that could not be read"
-        verdict, why = UNKNOWN, uncounted if blind["what"] == PROCESSES else f"{blind['what']}: {blind['why']}"
+        result, why = UNKNOWN, uncounted if blind["what"] == PROCESSES else f"{blind['what']}: {blind['why']}"
     elif peak is None and (most is None or most > ceiling.max_bytes):
-        verdict, why = UNKNOWN, why or "it was never read"
+        result, why = UNKNOWN, why or "it was never read"
     elif peak is not None and (possible := _possible(record["peak"], peak)) > ceiling.max_bytes:
-        verdict, why = UNKNOWN, f"between two readings it may have been up to {possible / 1e6:,.0f} MB"
+        result, why = UNKNOWN, f"between two readings it may have been up to {possible / 1e6:,.0f} MB"
     elif (group := _of_group(record["peak"], "shmem_bytes")) is not None and group > ceiling.max_bytes:
         held = f"its memory group held up to {group / 1e6:,.0f} MB that the kernel could not take back"
-        verdict, why = UNKNOWN, f"{held}, and no reading shows whose: `exec` resets the marks of a process"
+        result, why = UNKNOWN, f"{held}, and no reading shows whose: `exec` resets the marks of a process"
     elif record.get("left_running"):
-        verdict, why = UNKNOWN, "some of its processes ran on unwatched"
+        result, why = UNKNOWN, "some of its processes ran on unwatched"
     else:
-        verdict, why = WITHIN, None
+        result, why = WITHIN, None
     return {
         "kind": ceiling.kind,
         "option": ceiling.option,
         "max_bytes": ceiling.max_bytes,
         "peak_bytes": peak,
         "at_most_bytes": most,
-        "verdict": verdict,
+        "result": result,
         "why": why,
         "held_by": list(holders),
     }
@@ -184,9 +184,9 @@ def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
 
 def _line(entry: Mapping[str, Any], condition: str) -> str:
     name, peak, most, allowed = _NAMES[entry["kind"]], entry["peak_bytes"], entry["at_most_bytes"], entry["max_bytes"]
-    if entry["verdict"] == UNKNOWN:
+    if entry["result"] == UNKNOWN:
         return f"unknown     whether peak {name} is above {entry['option']} is not known: {entry['why']}"
-    if entry["verdict"] == ABOVE:
+    if entry["result"] == ABOVE:
         line = f"above       peak {name} {_amount(peak, allowed)} is above {entry['option']} ({_amount(allowed, peak)})"
         holders = ", ".join(
             f"{one['name']} ({one['pid']}) {one['bytes'] / 1e6:,.0f} MB"

@@ -23,8 +23,8 @@ def test_worse_changes_come_first() -> None:
         runs(stack="new", grown=100, rate=1000, num_files=2),
     )
     growth = table[table["metric"] == "grown_anon_bytes"]
-    assert growth[["num_files", "verdict"]].to_numpy().tolist() == [[1, "worse"], [2, "better"]]
-    assert table["verdict"].iloc[0] == "worse"
+    assert growth[["num_files", "result"]].to_numpy().tolist() == [[1, "worse"], [2, "better"]]
+    assert table["result"].iloc[0] == "worse"
     assert growth["ratio"].tolist() == pytest.approx([4, 0.25], rel=0.01)
     assert growth["threshold"].tolist() == ["5 %, at least 8 MB"] * 2
     first = in_words(table)[0]
@@ -35,7 +35,7 @@ def test_worse_changes_come_first() -> None:
 
 def test_one_run_per_side_is_undecided() -> None:
     table = changes_of(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
-    assert set(table["verdict"]) == {"undecided"}
+    assert set(table["result"]) == {"undecided"}
     assert counts(table) == "2 undecided"
     assert {line["interval"] for line in in_words(table)} == {""}
 
@@ -43,7 +43,7 @@ def test_one_run_per_side_is_undecided() -> None:
 def test_different_work_counts_as_worse() -> None:
     table = changes_of(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
     line = table[table["metric"] == "token_count"].iloc[0]
-    assert (line["verdict"], line["threshold"], line["ratio"]) == ("worse", "none", pytest.approx(0.99))
+    assert (line["result"], line["threshold"], line["ratio"]) == ("worse", "none", pytest.approx(0.99))
 
 
 def test_comparisons_of_remedies_are_left_out() -> None:

@@ -75,17 +75,17 @@ def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypat
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "verdict", "message"),
+    ("line", "message"),
     [
-        ("print(1)", "cannot say", "never imported stairs"),
-        ("import absent_module", "cannot say", "--with absent_module"),
-        ("import stairs, sys; sys.exit(f'ends {stairs.answer()} {len(stairs.kept) > 2e7}')", "cannot say", "ends a"),
+        ("print(1)", "never imported stairs"),
+        ("import absent_module", "--with absent_module"),
+        ("import stairs, sys; sys.exit(f'ends {stairs.answer()} {len(stairs.kept) > 2e7}')", "ends a"),
     ],
 )
-def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, line, verdict, message):
+def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, line, message):
     (place / "case.py").write_text(SCRIPT.partition("import")[0] + line + "\n")
     status, result = bisect(place, "--good", "1.2", "--bad", "1.3", "--metric", "outcome")
-    assert (status, result["verdict"]) == (2, verdict)
+    assert (status, result["result"]) == (2, "cannot say")
     assert message in capfd.readouterr().out
 
 
@@ -93,7 +93,7 @@ def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, li
 def test_same_command_goes_on_and_another_is_refused(place, capfd):
     words = ["--good", "1.2", "--bad", "1.3", "--metric", "end"]
     status, first = bisect(place, *words, "--budget", "0.02")
-    assert (status, first["verdict"]) == (2, "cannot say")
+    assert (status, first["result"]) == (2, "cannot say")
     lines = (place / "out/blocks.jsonl").read_bytes()
     status, result = bisect(place, *words)
     assert status == 0 and (place / "out/blocks.jsonl").read_bytes().startswith(lines)

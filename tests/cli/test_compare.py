@@ -48,9 +48,9 @@ def compare(*words: object) -> int:
 def test_no_difference_is_status_0(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("old", "new", "--results", results) == 0
     table = pd.read_csv(results / "changes" / "changes.csv")
-    verdicts = dict(zip(table["metric"], table["verdict"], strict=True))
+    result_of = dict(zip(table["metric"], table["result"], strict=True))
     unseen = dict.fromkeys(["grown_anon_bytes", "peak_grown_anon_bytes"], "undecided")  # these runs have no readings
-    assert verdicts == {"run_failed": "same", "token_count": "same"} | unseen
+    assert result_of == {"run_failed": "same", "token_count": "same"} | unseen
     assert "2 same" in capsys.readouterr().out
     page = (results / "changes" / "changes.html").read_text()
     assert "old and new" in page

@@ -44,11 +44,11 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
     context = {"github.action_path": str(clone), "runner.temp": str(place)}
     context |= {"github.event.pull_request.head.sha || github.sha": "abc", "github.token": ""}
     context |= {f"inputs.{name}": value for name, value in values.items()}
-    context |= {"steps.gate.outputs.out": "", "steps.gate.outputs.verdict": ""}
+    context |= {"steps.gate.outputs.out": "", "steps.gate.outputs.result": ""}
     done = []
     for step in action["runs"]["steps"]:
         condition = step.get("if", "")
-        if "run" not in step or (condition and not condition.endswith(f"'{context['steps.gate.outputs.verdict']}'")):
+        if "run" not in step or (condition and not condition.endswith(f"'{context['steps.gate.outputs.result']}'")):
             continue
         own = {
             name: re.sub(r"\$\{\{ ([\w.| ]+?) \}\}", lambda match, context=context: context[match[1]], str(value))
@@ -118,18 +118,18 @@ def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, 
         -3000:
     ]
     output = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
-    assert output["verdict"] == "same"
+    assert output["result"] == "same"
     summary = (tmp_path / "summary").read_text()
     assert [name in summary.splitlines()[0] for name in ("fsspec==2026.7.0", "fsspec==2026.6.0")] == [True, True]
     result = json.loads(Path(output["out"], "gate.json").read_text())
-    assert {(line["metric"], line["verdict"]) for line in result["changes"]} == {("run_failed", "same")}
+    assert {(line["metric"], line["result"]) for line in result["changes"]} == {("run_failed", "same")}
     (tmp_path / "output").unlink()
     # One repeat decides nothing: there is a warning.
     done = run_steps(action, tmp_path, clone, inputs | {"budget": "0.001"})
     assert [name for name, _, _ in done] == ["Install beyond-ram", "Measure", "Neutral check"]
     assert done[1][1] == 0
     assert "::warning title=beyond-ram gate is undecided::" in done[1][2]
-    assert "verdict=undecided\n" in (tmp_path / "output").read_text()
+    assert "result=undecided\n" in (tmp_path / "output").read_text()
     (tmp_path / "output").unlink()
     done = run_steps(action, tmp_path, clone, inputs | {"candidate": "./no-such-checkout"})
     assert done[-1][:2] == ("Measure", 2)

@@ -37,8 +37,8 @@ def test_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.Mo
     cells = yaml.safe_load((ROOT / "config/gate/tokenize.yaml").read_text()) | {"only": ["gate-batches"]}
     (tmp_path / "batches.yaml").write_text(yaml.safe_dump(cells))
     status, result = gate("100 kB a batch", str(tmp_path / "batches.yaml"), "current", tmp_path)
-    assert (status, result["verdict"]) == (1, "worse")
-    worse = {(line["cell"], line["metric"]): line for line in result["changes"] if line["verdict"] == "worse"}
+    assert (status, result["result"]) == (1, "worse")
+    worse = {(line["cell"], line["metric"]): line for line in result["changes"] if line["result"] == "worse"}
     line = worse["gate-batches", "grown_anon_bytes"]
     assert line["candidate"] - line["baseline"] == pytest.approx(leaked, rel=0.1)
 
@@ -48,8 +48,8 @@ def test_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.end_to_end
 def test_lost_row_is_found_in_its_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, result = gate("row", "stream", "stream-current", tmp_path)
-    assert (status, result["verdict"]) == (1, "worse")
-    (line,) = [line for line in result["changes"] if line["verdict"] == "worse"]
+    assert (status, result["result"]) == (1, "worse")
+    (line,) = [line for line in result["changes"] if line["result"] == "worse"]
     assert (line["cell"], line["metric"]) == ("gate-stream", "rows_at_fault")
     assert (line["baseline"], line["candidate"], line["n"]) == (0, 1, 4)
     lines = capsys.readouterr().out.splitlines()
@@ -69,8 +69,8 @@ def test_leaks_and_requests_of_workers_are_found_with_their_size(
     monkeypatch.setattr(schedule, "LOOKS", (4, 6, 8))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     status, result = gate("leak and request", "stream", "stream-current", tmp_path)
-    assert (status, result["verdict"]) == (1, "worse")
-    worse = {line["metric"]: line for line in result["changes"] if line["verdict"] == "worse"}
+    assert (status, result["result"]) == (1, "worse")
+    worse = {line["metric"]: line for line in result["changes"] if line["result"] == "worse"}
     assert {"worker_grown_anon_bytes", "requests_metadata"} <= set(worse)
     assert {line["cell"] for line in worse.values()} == {"gate-stream"}
     leak, requests = worse["worker_grown_anon_bytes"], worse["requests_metadata"]

@@ -70,7 +70,7 @@ def test_same_takes_eight_short_runs_four_long_ones_and_as_many_as_asked_for(
 ) -> None:
     result, runs = gate(lambda *_: {"grown_anon_bytes": 1e8}, run_s=run_s, rare=rare)
     assert {repeat for _, _, repeat in runs.done} == {*range(n + 1)}
-    assert {*changes(result.comparisons)["verdict"]} == {"same"}
+    assert {*changes(result.comparisons)["result"]} == {"same"}
 
 
 def test_sides_are_in_one_drawn_order_in_all_cells() -> None:
@@ -104,7 +104,7 @@ def test_decided_cell_is_not_measured_again() -> None:
     most = {cell: max(repeat for name, _, repeat in runs.done if name == cell) for cell in ("first", "second")}
     assert most["first"] < most["second"]
     table = changes(result.comparisons).set_index(["experiment", "metric"])
-    assert table.loc[("first", "token_count"), "verdict"] == "worse"
+    assert table.loc[("first", "token_count"), "result"] == "worse"
 
 
 def test_gate_ends_before_a_repeat_that_exceeds_the_budget() -> None:
@@ -112,7 +112,7 @@ def test_gate_ends_before_a_repeat_that_exceeds_the_budget() -> None:
     result, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=19)
     assert max(repeat for _, _, repeat in runs.done) == 4
     assert result.used_s == len(runs.done) == 18
-    assert "undecided" in set(changes(result.comparisons)["verdict"])
+    assert "undecided" in set(changes(result.comparisons)["result"])
 
 
 def test_failing_candidate_is_decided_with_four_repeats() -> None:
@@ -124,7 +124,7 @@ def test_failing_candidate_is_decided_with_four_repeats() -> None:
     result, runs = gate(value)
     assert max(repeat for _, _, repeat in runs.done) == 4
     line = changes(result.comparisons).iloc[0]
-    assert (line["metric"], line["verdict"]) == ("run_failed", "worse")
+    assert (line["metric"], line["result"]) == ("run_failed", "worse")
     assert line["why"] == "failed: no such attribute (4 of 8)"
 
 

@@ -41,7 +41,7 @@ def test_script_that_needs_more_memory_is_worse_and_the_same_command_goes_on(tmp
         assert 'baseline was ["stairs==1.0"], and is ["stairs==1.1"]' in capfd.readouterr().err
         assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
     report = json.loads((tmp_path / "out/gate.json").read_text())
-    worse = {change["metric"] for change in report["changes"] if change["verdict"] == "worse"}
+    worse = {change["metric"] for change in report["changes"] if change["result"] == "worse"}
     assert {"end_kept_bytes", "peak_kept_bytes"} <= worse
     assert "the answer" in report["differs_beside"]["case-1"]
 
@@ -72,7 +72,7 @@ def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
         assert main(["gate", *words, "--budget", "0.02", "--out", "results"]) == 2
     report = json.loads((tmp_path / "results/gate.json").read_text())
     (failed,) = [change for change in report["changes"] if change["metric"] == "run_failed"]
-    assert (failed["verdict"], failed["candidate"]) == ("undecided", 1)
+    assert (failed["result"], failed["candidate"]) == ("undecided", 1)
 
 
 @pytest.mark.slow

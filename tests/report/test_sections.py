@@ -73,10 +73,10 @@ OLD_LOCK, NEW_LOCK = "tokenizers==0.23.3\ndatasets==4.0.0\nxx==1\n", "tokenizers
 
 
 @pytest.mark.parametrize(
-    ("sizes_mb", "verdicts"),
+    ("sizes_mb", "results"),
     [([300.0, 302, 301], {"worse"}), ([30.0, 30.2, 30.1], {"better"}), ([100.0, 101, 100.5], set())],
 )
-def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb: list[float], verdicts: set[str]) -> None:
+def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb: list[float], results: set[str]) -> None:
     pairs = [("mine-before", "mine"), ("other", "mine")]
     table = pd.DataFrame([*runs(pairs[0][0], [100, 101, 100.5]), *runs("mine", sizes_mb)])
     locks = {pairs[0][0]: OLD_LOCK, "mine": NEW_LOCK, "other": "xx==9\n", "mine.in": "tokenizers\n"}
@@ -84,7 +84,7 @@ def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb: list[fl
     (bump,) = sections.bumps(changed, stack_differences(pairs, locks))
     assert bump["title"] == "tokenizers 0.23.3 to 0.22.2"
     assert bump["others"] == ["xx 1 to 2"]
-    assert {line["verdict"] for line in bump["lines"]} == verdicts
+    assert {line["result"] for line in bump["lines"]} == results
     assert bump["same"] + bump["undecided"] + len(bump["lines"]) == len(changed)
     assert not list(sections.bumps(changed, stack_differences(pairs[1:], locks)))
     assert not list(sections.bumps(None, None))

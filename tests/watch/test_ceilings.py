@@ -65,7 +65,7 @@ def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path: Path, sta
     assert record["exit_status"] == status
     assert record["outcome"] == ("failed" if status else "completed")
     above, within = record["ceilings"]
-    assert (above["verdict"], within["verdict"]) == ("above", "within")
+    assert (above["result"], within["result"]) == ("above", "within")
     assert above["max_bytes"] == 100_000_000
     assert 120e6 < above["peak_bytes"] < 135e6
     (line,) = [line for line in output.splitlines() if line.startswith("above ")]
@@ -83,7 +83,7 @@ def test_peak_below_keeps_the_commands_status(tmp_path: Path, status: int) -> No
     arguments = ("--max-anon", "100MB", "--max-rss", "100MB", "--max-pss", "100MB")
     returned, output, record = watched(tmp_path, *arguments, program=program)
     assert returned == record["watch_status"] == status
-    assert [entry["verdict"] for entry in record["ceilings"]] == ["within"] * 3
+    assert [entry["result"] for entry in record["ceilings"]] == ["within"] * 3
     assert output.count("is not above --max-") == 3
     assert "failed by itself" not in output
 
@@ -118,14 +118,14 @@ def test_kernels_marks_find_a_peak_between_two_samples(
     assert abs(entry["peak_bytes"] - peak) < 20e6, record["peak"]
     assert returned == (3 if peak else 0), output
     (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 300_000_000, "300MB")])
-    assert entry["verdict"] == "within"
+    assert entry["result"] == "within"
 
 
 @pytest.mark.slow
 def test_shared_pages_count_once_in_pss_and_often_in_rss(tmp_path: Path) -> None:
     returned, output, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
     by_kind = {entry["kind"]: entry for entry in record["ceilings"]}
-    assert (by_kind["pss"]["verdict"], by_kind["rss"]["verdict"]) == ("within", "above"), output
+    assert (by_kind["pss"]["result"], by_kind["rss"]["result"]) == ("within", "above"), output
     assert 100e6 <= by_kind["pss"]["peak_bytes"] < 130e6
     assert by_kind["pss"]["at_most_bytes"] > 400e6
     assert "; spikes up to" in output, "a peak of PSS between two readings was ruled out"
@@ -147,14 +147,14 @@ def test_unknown_peak_is_never_passed(
             capfd.readouterr().err
         )
         record = json.loads((tmp_path / "run.json").read_text())
-        assert (record["exit_status"], record["ceilings"][0]["verdict"]) == (own, "unknown")
+        assert (record["exit_status"], record["ceilings"][0]["result"]) == (own, "unknown")
 
 
 def test_peak_at_its_ceiling_is_within() -> None:
     marks = {"processes": [], "concurrent_upper_bound_bytes": 100}
     record = {"peak": {"rss_bytes": 100, "hwm_bytes": marks, "held_by": {}}}
     judged = ceilings.judge(record, [ceilings.Ceiling("rss", size, str(size)) for size in (100, 99)])
-    assert [entry["verdict"] for entry in judged] == ["within", "above"]
+    assert [entry["result"] for entry in judged] == ["within", "above"]
 
 
 def in_a_group(kept_bytes: int, kernel_bytes: int = MB, **more: Any) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def in_a_group(kept_bytes: int, kernel_bytes: int = MB, **more: Any) -> dict[str
 
 @pytest.mark.parametrize("kind", ceilings.KINDS)
 @pytest.mark.parametrize(
-    ("record", "verdict"),
+    ("record", "result"),
     [
         (in_a_group(3 * MB), "within"),
         (in_a_group(63 * MB), "unknown"),  # exec resets the mark of a process
@@ -180,20 +180,20 @@ def in_a_group(kept_bytes: int, kernel_bytes: int = MB, **more: Any) -> dict[str
     ],
 )
 def test_ceiling_is_unknown_where_the_group_held_more_or_a_process_ran_on(
-    kind: str, record: dict[str, Any], verdict: str
+    kind: str, record: dict[str, Any], result: str
 ) -> None:
     (entry,) = ceilings.judge(record, [ceilings.Ceiling(kind, 42 * MB, "42M")])
-    assert (entry["verdict"], entry["why"] is None) == (verdict, verdict == "within")
+    assert (entry["result"], entry["why"] is None) == (result, result == "within")
 
 
-@pytest.mark.parametrize(("set_back", "verdict"), [(None, "within"), (False, "within"), (True, "unknown")])
-def test_page_cache_of_the_group_is_within_by_marks_that_were_not_set_back(set_back: bool | None, verdict: str) -> None:
+@pytest.mark.parametrize(("set_back", "result"), [(None, "within"), (False, "within"), (True, "unknown")])
+def test_page_cache_of_the_group_is_within_by_marks_that_were_not_set_back(set_back: bool | None, result: str) -> None:
     record = in_a_group(3 * MB) | {"watch_status": 0}
     record["peak"]["hwm_bytes"]["set_back"] = set_back
-    for cgroup_bytes, expected in ((30 * MB, "within"), (90 * MB, verdict)):
+    for cgroup_bytes, expected in ((30 * MB, "within"), (90 * MB, result)):
         record["peak"] |= {"cgroup_bytes": cgroup_bytes, "file_bytes": MB}
         record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling("anon", 42 * MB, "42M")])
-        assert record["ceilings"][0]["verdict"] == expected
+        assert record["ceilings"][0]["result"] == expected
         (line,) = ceilings.lines(record)
         assert ("by the marks" in line) is (expected == "within" and cgroup_bytes > 42 * MB), line
 
@@ -204,7 +204,7 @@ def test_anonymous_memory_of_the_group_that_no_process_had_is_above(basis: str) 
     record["peak"]["kept"] |= {"basis": basis, "sampled_anon_bytes": 60 * MB}
     for kind in ("anon", "pss"):
         (entry,) = ceilings.judge(record, [ceilings.Ceiling(kind, 42 * MB, "42M")])
-        assert (entry["verdict"], entry["peak_bytes"]) == ("above", 60 * MB)
+        assert (entry["result"], entry["peak_bytes"]) == ("above", 60 * MB)
 
 
 @pytest.mark.slow
@@ -229,7 +229,7 @@ held = bytearray(30_000_000); time.sleep(0.2)
 def test_ceiling_is_unknown_without_a_peak() -> None:
     for record in ({}, {"peak": {}}, {"peak": {"anon_bytes": None}, "missing": []}):
         (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 10, "10")])
-        assert entry["verdict"] == "unknown"
+        assert entry["result"] == "unknown"
         assert entry["why"]
 
 

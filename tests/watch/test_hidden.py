@@ -40,9 +40,9 @@ COLLAPSES = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").exists()
 
 
 def weak(record: dict[str, Any]) -> tuple[bool, str]:
-    """Whether the request is at least, and the verdict of a ceiling between what was read and the truth."""
+    """Whether the request is at least, and the result of a ceiling between what was read and the truth."""
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 60 * MB, "60MB")])
-    return advise(record).at_least, judged["verdict"]
+    return advise(record).at_least, judged["result"]
 
 
 def named(record: dict[str, Any]) -> str:
@@ -66,8 +66,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_that_exec_hides_is_known_from_the_reaped_process(watched: Watch) -> None:
     record = watched(TAKES + "take()\n" + EXEC, interval_ms=5000)
     assert record["peak"]["hwm_bytes"]["reaped_bytes"] > 100 * MB
-    at_least, verdict = weak(record)
-    assert at_least and verdict == "unknown"
+    at_least, result = weak(record)
+    assert at_least and result == "unknown"
 
 
 @pytest.mark.slow
@@ -84,8 +84,8 @@ open("/proc/self/clear_refs", "w").write("5")
 time.sleep(0.3)
 """
     record = watched(program, interval_ms=250)
-    at_least, verdict = weak(record)
-    assert (at_least or advise(record).ask_bytes > 100 * MB) and verdict != "within"
+    at_least, result = weak(record)
+    assert (at_least or advise(record).ask_bytes > 100 * MB) and result != "within"
 
 
 @pytest.mark.slow
@@ -113,8 +113,8 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
     assert record["exit_status"] == 0
     seen = any(note["what"] == "the memory group" for note in record["missing"])  # a sample was in time
     assert seen or ("set back" if way == "peak" else "another group") in named(record)
-    at_least, verdict = weak(record)
-    assert (at_least or advise(record).ask_bytes > 100 * MB) and verdict != "within"
+    at_least, result = weak(record)
+    assert (at_least or advise(record).ask_bytes > 100 * MB) and result != "within"
 
 
 # Takes and gives back 100 MB, sets its mark back, and fills its group with as much page cache, beside other processes.

@@ -369,7 +369,7 @@ def test_memory_charged_to_another_group_is_counted_from_the_processes(watched: 
     assert ("limit" in note["why"]) is (limit_bytes is not None)
     assert advise(record).at_least
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 500 * MB, "500MB")])
-    assert judged["verdict"] == ceilings.UNKNOWN
+    assert judged["result"] == ceilings.UNKNOWN
     assert advise(record).speed_bytes is None, "the group's page cache bounds nothing"
 
 

@@ -256,7 +256,7 @@ def test_page_and_ceilings_work_with_psutil(monkeypatch: pytest.MonkeyPatch, tmp
     record = watch([*PYTHON, FAMILY], tmp_path, WatchOptions(reader="psutil"))
     limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD_BYTES))]
     record["ceilings"] = ceilings.judge(record, limits)
-    assert [entry["verdict"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
+    assert [entry["result"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
     assert list(ceilings.lines(record))
     write_record(record, tmp_path)
     run = RunFolder.read(tmp_path)
@@ -360,7 +360,7 @@ def test_processes_that_may_not_be_read_weaken_ceilings_and_request(
 ) -> None:
     status, record = _hidden(public_folder, ordinary, program, "--max-anon", "1T", "--max-rss", "1T")
     assert status == 3
-    assert {entry["verdict"] for entry in record["ceilings"]} == {"unknown"}
+    assert {entry["result"] for entry in record["ceilings"]} == {"unknown"}
     # A process may hide after it was read once: then a second line says that its children could not be listed.
     assert {note["what"] for note in record["missing"]} == {"processes"}
     assert record["peak"]["processes_unread"] > 0

@@ -428,4 +428,4 @@ def test_children_that_no_sample_saw_weaken_request_and_ceiling(
     assert kept["kept_possible_bytes"] >= 60_000_000
     assert advised.at_least or advised.ask_bytes >= 60_000_000
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 40_000_000, "40MB")])
-    assert judged["verdict"] != ceilings.WITHIN
+    assert judged["result"] != ceilings.WITHIN

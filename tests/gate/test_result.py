@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.gate.decided import Comparisons
-from beyond_ram.gate.verdict import Gate
+from beyond_ram.gate.result import Gate
 from beyond_ram.gate.wheels import Requirement
 from beyond_ram.metrics import METRICS
 
@@ -51,8 +51,8 @@ SAME: dict[str, Any] = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
 
 
 def test_same_needs_every_metric_decided() -> None:
-    assert gate((SAME, SAME)).verdict == "same"
-    assert gate((SAME, SAME), n=1).verdict == "undecided"
+    assert gate((SAME, SAME)).result == "same"
+    assert gate((SAME, SAME), n=1).result == "undecided"
 
 
 KEPT = {
@@ -68,14 +68,14 @@ KEPT = {
 def test_memory_that_was_not_seen_is_undecided(metric: str, unseen: tuple[str, ...], of_runs: int) -> None:
     seen = SAME | KEPT[metric] | {metric: 2e8}
     whole = gate((seen, seen))
-    assert whole.verdict == "same"
+    assert whole.result == "same"
     lines = whole.runs
     lines["reason"] = ""
     for side in unseen:
         lines.loc[lines["stack"].eq(f"base.{side}") & lines["rep"].le(of_runs), metric] = float("nan")
     result = Gate(whole.requested, lines, decided(lines), 1.0, 60.0)
     (line,) = (change for change in result.as_json()["changes"] if change["metric"] == metric)
-    assert (result.verdict, line["verdict"]) == ("undecided", "undecided")
+    assert (result.result, line["result"]) == ("undecided", "undecided")
     assert f"not seen in {of_runs * len(unseen)} of 8 runs" in result.lines()[1]
 
 
@@ -83,7 +83,7 @@ def test_run_that_failed_has_no_peak_to_see() -> None:
     script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8, "peak_kept_bytes": 2e8}
     failed = script | {"outcome": "failed", "run_failed": 1.0, "peak_kept_bytes": float("nan"), "reason": "boom"}
     result = gate((script, failed))
-    assert "peak_kept_bytes" not in set(result.changes["metric"]) and result.verdict == "worse"
+    assert "peak_kept_bytes" not in set(result.changes["metric"]) and result.result == "worse"
 
 
 def test_worse_peak_stays_worse_where_a_run_was_not_seen() -> None:
@@ -91,12 +91,12 @@ def test_worse_peak_stays_worse_where_a_run_was_not_seen() -> None:
     result = gate((script | {"peak_kept_bytes": 2e8}, script | {"peak_kept_bytes": 6e8}), n=8)
     lines = result.runs
     lines.loc[lines["rep"].eq(2), "peak_kept_bytes"] = float("nan")
-    assert Gate(result.requested, lines, decided(lines), 1.0, 60.0).verdict == "worse"
+    assert Gate(result.requested, lines, decided(lines), 1.0, 60.0).result == "worse"
 
 
 def test_worst_change_comes_first_in_every_format() -> None:
     result = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
-    assert result.verdict == "worse"
+    assert result.result == "worse"
     lines = result.lines()
     label = METRICS["grown_anon_bytes"].label
     assert [name in lines[0] for name in ("worse", "./mine", "mine==1")] == [True] * 3
@@ -106,7 +106,7 @@ def test_worst_change_comes_first_in_every_format() -> None:
     assert [part in lines[-1] for part in ("3 cells", "24 runs", "1.5 of 10 minutes")] == [True] * 3
     content = json.loads(json.dumps(result.as_json(), allow_nan=False))
     first = content["changes"][0]
-    assert (content["verdict"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
+    assert (content["result"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
     assert first["low"] < first["ratio"] < first["high"]
     assert first["ratio"] == pytest.approx(1.5, rel=0.01)
     assert content["requirements"][1]["sha256"] == "abc"
@@ -134,11 +134,11 @@ def test_output_has_at_most_ten_lines() -> None:
 def test_cells_that_fail_on_a_side_are_listed_and_undecided() -> None:
     gone = {"outcome": "not_applicable", "run_failed": None, "grown": float("nan"), "reason": "no such axis"}
     result = gate((SAME, SAME), (SAME, SAME | gone))
-    assert result.verdict == "undecided"
+    assert result.result == "undecided"
     assert "cell-1, base.candidate: not applicable: no such axis" in result.lines()
     broken = {"outcome": "failed", "run_failed": 1.0, "grown": float("nan"), "reason": "boom"}
     result = gate((SAME | broken, SAME | broken))
-    assert (result.verdict, result.lines()[1]) == ("undecided", "cell-0: fails on both sides: boom")
+    assert (result.result, result.lines()[1]) == ("undecided", "cell-0: fails on both sides: boom")
 
 
 def test_wall_clock_alone_does_not_make_it_undecided() -> None:
@@ -146,8 +146,8 @@ def test_wall_clock_alone_does_not_make_it_undecided() -> None:
     result = gate((clock, clock))
     lines = result.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0, 5.0, 70.0])
     result = Gate(result.requested, lines, decided(lines), 1.0, 60.0)
-    assert dict(zip(result.changes["metric"], result.changes["verdict"], strict=True))["rows_per_s"] == "undecided"
-    assert result.verdict == "same"
+    assert dict(zip(result.changes["metric"], result.changes["result"], strict=True))["rows_per_s"] == "undecided"
+    assert result.result == "same"
 
 
 def test_failed_runs_are_a_share_of_the_runs() -> None:

@@ -1,4 +1,4 @@
-"""The verdict of a gate: ten lines for the terminal, and the files gate.json, gate.md and gate.xml."""
+"""The result of a gate: ten lines for the terminal, and the files gate.json, gate.md and gate.xml."""
 
 import functools
 import math
@@ -20,7 +20,7 @@ from .sides import BASELINE, SIDES
 from .wheels import Requirement
 
 STATUS: Mapping[Result, int] = {"better": 0, "same": 0, "worse": 1, "undecided": 2}
-"""The exit status of each verdict."""
+"""The exit status of each result."""
 HEADLINES: Mapping[Result, str] = {
     "better": "better, nothing worse",
     "same": "nothing worse",
@@ -32,7 +32,7 @@ LINES = 10
 _MARKUP = re.compile(r"[\\`*\[\]|~$!]|_(?!\w)|(?<!\w)_")
 _LIVE = re.compile(r"[@#](?=\w)|:(?=//)|\bwww\.(?=\w)|\b(?:GH|gh)-(?=\d)", re.IGNORECASE)
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
-_COLUMNS = ("verdict", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "threshold", "notes")
+_COLUMNS = ("result", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "threshold", "notes")
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 
 
@@ -75,7 +75,7 @@ class Gate:
         return [(line, words[number]) for number, line in enumerate(self.changes.to_dict("records"))]
 
     @property
-    def verdict(self) -> Result:
+    def result(self) -> Result:
         """Of the metrics that must be decided: `worse` if one is, `undecided` if one is, else `better` or `same`."""
         results = set(self.table.loc[self.table["metric"].map(must_be_decided).astype(bool), "result"])
         if "worse" in results:
@@ -120,13 +120,13 @@ class Gate:
     def as_json(self) -> dict[str, Any]:
         """gate.json."""
         return {
-            "verdict": self.verdict,
+            "result": self.result,
             "changes": [
-                {"cell": words["cell"], "metric": line["metric"], "verdict": line["verdict"]}
+                {"cell": words["cell"], "metric": line["metric"], "result": line["result"]}
                 | {"reason": line["reason"], "threshold": line["threshold"]}
                 | {name: _plain(line[name]) for name in _NUMBERS}
                 | {"must_be_decided": must_be_decided(line["metric"])}
-                | ({"rare": rare(line["n"])} if line["verdict"] == "same" else {})
+                | ({"rare": rare(line["n"])} if line["result"] == "same" else {})
                 for line, words in self.rows
             ],
             "says_nothing": self.without,
@@ -141,15 +141,15 @@ class Gate:
         }
 
     def lines(self) -> list[str]:
-        """The verdict in at most ten lines, worst first."""
+        """The result in at most ten lines, worst first."""
         candidate, baseline = (" ".join(one.asked for one in self.requested[side]) for side in reversed(SIDES))
-        head = [f"{HEADLINES[self.verdict]}: {candidate} compared with {baseline}"]
+        head = [f"{HEADLINES[self.result]}: {candidate} compared with {baseline}"]
         notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
         notes = [*[*self.without, *notes][:2], *self.missed]
         used = f"{self.used_s / 60:.1f} of {self.budget_s / 60:g} minutes"
         cells = f"{len(self.cells)} cell{'s' * (len(self.cells) > 1)}"
         last = f"{counts(self.changes)}; {cells}, {len(self.runs)} runs in {used}"
-        relevant = [words for line, words in self.rows if line["verdict"] != "same" and must_be_decided(line["metric"])]
+        relevant = [words for line, words in self.rows if line["result"] != "same" and must_be_decided(line["metric"])]
         room = LINES - len(head) - len(notes) - 1
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
@@ -176,9 +176,9 @@ class Gate:
         suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"})
         for line, words in self.rows:
             case = ElementTree.SubElement(suite, "testcase", {"classname": words["cell"], "name": str(line["metric"])})
-            if line["verdict"] == "worse" and must_be_decided(line["metric"]):
+            if line["result"] == "worse" and must_be_decided(line["metric"]):
                 ElementTree.SubElement(case, "failure", {"message": _sentence(words)})
-            elif line["verdict"] == "undecided":
+            elif line["result"] == "undecided":
                 ElementTree.SubElement(case, "skipped", {"message": _sentence(words)})
         kinds = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
         suite.attrib |= {name: str(len(suite.findall(path))) for name, path in kinds.items()} | {"errors": "0"}
@@ -187,12 +187,12 @@ class Gate:
 
 def _sentence(words: Mapping[str, str]) -> str:
     """A change in one line."""
-    undecided = words["verdict"] == "undecided"
+    undecided = words["result"] == "undecided"
     certainty = f"{words['interval']}, n = {words['n']}" if words["interval"] and not undecided else f"n = {words['n']}"
     why = words["notes"] if words["metric"] == METRICS[FAILED].label else ""
     notes = [words["reason"], f"detectable: {words['detectable']}" if words["detectable"] else "", why]
     change = f"{words['baseline']} to {words['candidate']}, {words['effect']} ({certainty})"
-    return "; ".join([f"{words['verdict']}: {words['metric']}, {words['cell']}: {change}", *filter(None, notes)])
+    return "; ".join([f"{words['result']}: {words['metric']}, {words['cell']}: {change}", *filter(None, notes)])
 
 
 def _escaped(text: str) -> str:
