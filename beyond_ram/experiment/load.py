@@ -194,7 +194,8 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
     for number, question in enumerate(experiment.questions):
         key = ("experiments", name, "questions", number)
         of = f" of workload {experiment.workload}"
-        yield from _unknown(where(*key, "metric"), "metric", [question.metric], decided, of)
+        own = question.metric in METRICS and METRICS[question.metric].decided_in(experiment.workload)  # of a script
+        yield from _unknown(where(*key, "metric"), "metric", [question.metric] * (not own), decided, of)
         yield from _unknown(where(*key, "compare"), "compared axis", [question.compare], compared)
         for axis in question.where:
             of_cells = {cell[axis] for cell in ran if axis in cell}

@@ -212,3 +212,10 @@ def test_unanswerable_question_gets_one_line(
     (line,) = faults(config).splitlines()
     assert f"experiments.growth.questions.0.{key}: " in line
     assert all(word in line for word in words)
+
+
+def test_question_may_name_a_number_of_a_script(config: dict[str, Any]) -> None:
+    config["experiments"]["growth"]["questions"] = [{"metric": "seconds a row [s, lower]"}]
+    assert load(config, [], ROOT).experiments["growth"].questions[0].metric == "seconds a row [s, lower]"
+    config["experiments"]["growth"]["questions"] = [{"metric": "seconds a row [s, neither]"}]
+    assert "growth.questions.0.metric" in faults(config)

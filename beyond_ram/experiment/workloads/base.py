@@ -167,7 +167,9 @@ LARGEST = "largest"
 class PlannedQuestion(Strict):
     """A comparison that an experiment is for. A report corrects all of them for multiple testing together."""
 
-    metric: str = Field(description="The metric to compare.")
+    metric: str = Field(
+        description="The metric to compare; a script's own by its name in table `comparisons`, as `seconds [s, lower]`."
+    )
     compare: str = Field("stack", description="The axis whose values are compared.")
     where: dict[str, Annotated[list[Annotated[int, AS_NUMBER] | str], Field(min_length=1)]] = Field(
         {}, description="Axis values of the candidate's cell, or `largest`; default: every cell."
