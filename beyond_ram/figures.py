@@ -1,5 +1,6 @@
 """Shared by all figures: style, colours, saving, captions."""
 
+import math
 import statistics
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogFormatterSciNotation, LogLocator, ScalarFormatter
 
 from . import files
 from .analysis import frame
@@ -28,6 +29,7 @@ WIDE = 6.7
 ANSWER = 4.0
 """Width in inches of a figure on the first screen: its text has 11 pixels where the figure fills a phone."""
 _POINTS = 10
+_MOST_DECADES = 4
 # Characters of such text per inch.
 _DENSE = 13
 
@@ -49,11 +51,16 @@ class _Numbers(LogFormatterSciNotation):
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
 
 
-class _Millions(ScalarFormatter):
-    """Labels of a linear axis in millions; matplotlib would write a power of ten at its end."""
+def _in_millions(x: float, _: int | None) -> str:
+    """A label of a linear axis; matplotlib would write a power of ten at its end."""
+    return f"{x / 1e6:,.10g} M" if x else "0"
 
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        return f"{x / 1e6:,.10g} M" if x else "0"
+
+def _thin_out(axes: Axes) -> None:
+    """Fewer labels on a horizontal logarithmic axis of many decades: they are numbers, and would overlap."""
+    low, high = axes.get_xlim()
+    if axes.get_xscale() == "log" and (decades := math.log10(high / low)) > _MOST_DECADES:
+        axes.xaxis.set_major_locator(LogLocator(10 ** math.ceil(decades / _MOST_DECADES)))
 
 
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
@@ -72,7 +79,8 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
                 if isinstance(formatter := get(), LogFormatterMathtext):
                     put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
                 elif type(formatter) is ScalarFormatter and max(map(abs, axis.get_view_interval())) >= 1e6:
-                    put(_Millions(useOffset=False))
+                    put(FuncFormatter(_in_millions))
+        _thin_out(axes)
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
