@@ -146,12 +146,6 @@ def interrupted_cells(wildcards):
     ]
 
 
-def corpus_of_tokens(name):
-    """The corpus of a token dataset; nothing if the dataset is generated."""
-    corpus = CONFIG.tokens[name].corpus
-    return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
-
-
 def runs_for(output, files):
     """run.json of some runs, for a job that stamps in its last output all that it reads, and those that it makes itself.
 

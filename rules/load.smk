@@ -1,6 +1,6 @@
 """Loading for training: token datasets, their formats, and loaders.
 
-Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, table `loaders`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
+Needs: stacks. Makes: tokens/NAME/FORMAT, table `loaders`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is checked.
 """
 
 
@@ -14,7 +14,6 @@ rule tokens:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program="scripts/workloads/make_tokens.py",
-        corpus=lambda w: corpus_of_tokens(w.tokens),
         file=lambda w: CONFIG.tokens[w.tokens].path or [],
     output:
         described=f"{TOKENS}/{{tokens}}/tokens.json",
@@ -31,12 +30,9 @@ rule tokens:
         spec=f"{SPECS}/tokens/{{tokens}}.json",
         content=lambda w: CONFIG.tokens[w.tokens].spec(),
         code=lambda w: code_of("scripts/workloads/make_tokens.py", others=[lock_of("corpora")]),
-        corpus=lambda w: (
-            ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"] if CONFIG.tokens[w.tokens].corpus else []
-        ),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
-        "--spec {params.spec:q} {params.corpus:q} 2> {log:q}"
+        "--spec {params.spec:q} 2> {log:q}"
 
 
 rule tokens_in_format:

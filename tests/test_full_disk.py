@@ -95,7 +95,7 @@ def test_full_disk_leaves_the_old_file_or_none(disk: Disk, write: Callable[[Path
 @pytest.mark.slow
 def test_tokens_json_is_not_written_on_a_full_disk(disk: Disk, root: Path, tmp_path: Path) -> None:
     spec, out = tmp_path / "spec.json", disk.folder / "tokens"
-    spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1, "corpus": null}')
+    spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1}')
     program = [sys.executable, str(root / "scripts/workloads/make_tokens.py"), "--spec", str(spec)]
     command = [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", *program]
     disk.fill(MB)

@@ -142,10 +142,8 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     there = [name for name, experiment in config.experiments.items() if experiment]
     yield from _unknown(where("only"), "experiment", config.only or (), there)
     for name, dataset in config.tokens.items():
-        corpora = [dataset.corpus] if dataset.corpus else []
-        yield from _unknown(where("tokens", name, "corpus"), "corpus", corpora, config.corpora)
-        if not dataset.corpus and not dataset.path and not dataset.rows:
-            yield where("tokens", name) + "key 'rows' is missing: without a corpus or a file nothing else says how many"
+        if not dataset.path and not dataset.rows:
+            yield where("tokens", name) + "key 'rows' is missing: without a file nothing else says how many"
     for name, comparison in config.comparisons.items():
         for role in ("baselines", "candidates"):
             at = where("comparisons", name, role)
@@ -285,10 +283,8 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
         used["corpus"].add(script.corpus)
         used["tokens"].add(script.tokens)
     for name, dataset in config.tokens.items():
-        if name in used["tokens"]:
-            used["corpus"].add(dataset.corpus)
-            if dataset.path and (fault := inputs.dataset(dataset)):
-                yield where("tokens", name, "path") + fault
+        if name in used["tokens"] and dataset.path and (fault := inputs.dataset(dataset)):
+            yield where("tokens", name, "path") + fault
     for name, corpus in config.corpora.items():
         if name not in used["corpus"]:
             continue

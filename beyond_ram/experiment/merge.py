@@ -8,7 +8,7 @@ from typing import Any
 # without changes the earlier one key by key.
 KINDS: Mapping[str, tuple[str, ...]] = {
     "corpora": ("source",),
-    "tokens": ("path", "corpus", "rows"),
+    "tokens": ("path", "rows"),
     "loaders": ("module",),
     "repositories": ("source",),
     "experiments": ("workload",),

@@ -10,9 +10,8 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from ..text import NAME
 from .corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
 from .places import TrackedPath
 
@@ -23,10 +22,10 @@ SOURCE_FORMAT = "npy"
 
 
 class TokenDataset(Strict):
-    """Rows of ids with a label: generated as a stream, cut from a tokenised corpus, or read from your own file."""
+    """Rows of ids with a label: generated as a stream, or read from your own file."""
 
     rows: PositiveInt | None = Field(
-        None, description="Number of rows; default with `corpus` or `path`: all. With `path`, the first rows are used."
+        None, description="Number of rows. With `path`, the first rows are used; default: all."
     )
     width: Annotated[int, Field(ge=2), AS_NUMBER] = Field(
         1024, description="Ids per row, an even number. With `path` any number, and only if the file has no rows."
@@ -35,9 +34,6 @@ class TokenDataset(Strict):
         32_000, description="Size of the vocabulary: ids lie below it."
     )
     seed: NonNegativeInt = Field(1, description="Seed of the ids.")
-    corpus: Annotated[str, StringConstraints(pattern=f"^{NAME}$")] | None = Field(
-        None, description="Corpus to tokenise instead; its documents' ids, one after the other."
-    )
     path: TrackedPath | None = Field(
         None,
         description="Your own file instead: integers in a `.npy` (rows, or ids one after the other), or in a file "
@@ -49,7 +45,7 @@ class TokenDataset(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> "TokenDataset":
-        other = sorted({"corpus", "vocabulary", "seed"} & self.model_fields_set)
+        other = sorted({"vocabulary", "seed"} & self.model_fields_set)
         if self.path and other:
             raise ValueError(f"{other[0]} goes with generated rows, and `path` names a file of your own")
         if self.dtype and not self.path:

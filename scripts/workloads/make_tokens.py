@@ -1,5 +1,4 @@
-"""A token dataset: N rows of ids and a label, as two .npy files, generated in a stream, cut from a tokenised corpus, or
-from your own file.
+"""A token dataset: N rows of ids and a label, as two .npy files, generated in a stream or from your own file.
 
 The first two ids of a row encode its number (number = first * 32768 + second), and the label is the number modulo
 1,000. `sums.npy` has the sum of each row's bytes read as 64-bit integers, modulo 2**64. So a delivered row shows which
@@ -26,29 +25,6 @@ def generated(spec):
     for start in range(0, spec["rows"], CHUNK_ROWS):
         shape = (min(CHUNK_ROWS, spec["rows"] - start), spec["width"])
         yield (rng.random(shape, dtype=numpy.float32) ** 3 * spec["vocabulary"]).astype(numpy.int32)
-
-
-def from_corpus(spec, corpus):
-    """Chunks of ids of a corpus's documents in turn, without the rest that does not fill a row."""
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(str(corpus / "tokenizer" / "tokenizer.json"))
-    manifest = json.loads((corpus / "manifest.json").read_text(encoding="utf-8"))
-    waiting, rows = numpy.empty(0, numpy.int32), 0
-    for entry in manifest["files"]:
-        with open(corpus / entry["path"], encoding="utf-8") as lines:
-            for line in lines:
-                ids = numpy.array(tokenizer.encode(json.loads(line)["text"]).ids, numpy.int32)
-                waiting = numpy.concatenate([waiting, ids])
-                count = len(waiting) // spec["width"]
-                count = count if spec["rows"] is None else min(count, spec["rows"] - rows)
-                if count:
-                    yield waiting[: count * spec["width"]].reshape(count, spec["width"])
-                    waiting, rows = waiting[count * spec["width"] :], rows + count
-                if rows == spec["rows"]:
-                    return
-    if spec["rows"] is not None or not rows:
-        sys.exit(f"corpus {corpus.name} gives {rows} rows of {spec['width']} ids, and {spec['rows']} are asked for")
 
 
 def own(spec):
@@ -119,7 +95,6 @@ def header(file, rows, width):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spec", type=Path, required=True, help="JSON file: the dataset as the config has it")
-    parser.add_argument("--corpus", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="empty folder to fill; made where it is not there")
     args = parser.parse_args()
     spec = json.loads(args.spec.read_text(encoding="utf-8"))
@@ -130,8 +105,7 @@ def main():
         link = path if as_they_are(source, path) else None
         rows = write(from_own(source, path), args.out, spec["width"], own_number, link)
     else:
-        chunks = from_corpus(spec, args.corpus) if args.corpus else generated(spec)
-        rows = write(chunks, args.out, spec["width"])
+        rows = write(generated(spec), args.out, spec["width"])
     described = {**spec, "rows": rows, "bytes": rows * (spec["width"] * 4 + 8)}
     (args.out / "tokens.json").write_text(json.dumps(described, indent=1))
 

@@ -261,7 +261,7 @@ DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 SMALL = {
     "defaults": "none",
     "corpora": {"mine": {"source": "files", "glob": "*.x", "tokenizer": {"train": "byte-level", "entries": 600}}},
-    "tokens": {"few": {"rows": 10, "width": 4}, "of": {"corpus": "mine"}, "own": {"path": "a.npy"}},
+    "tokens": {"few": {"rows": 10, "width": 4}, "own": {"path": "a.npy"}},
     "loaders": {"own": {"module": "a.py", "data": "a.npy"}},
     "repositories": {"far": {"source": "hub", "id": "a/b"}},
     "experiments": {
