@@ -220,9 +220,6 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
     yield from _option_faults(config, name, root, where)
     yield from _script_faults(config, name, root, where)
-    module = getattr(config.run()[name], "module", None)
-    if module and (fault := inputs.module(module, ["stream"])):
-        yield where("experiments", name, "module") + fault
 
 
 def _script_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
