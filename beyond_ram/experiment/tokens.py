@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from .corpora import AS_NUMBER, NonNegativeInt, PositiveInt, Strict
+from .corpora import AS_NUMBER, PositiveInt, Strict
 from .places import TrackedPath
 
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
@@ -30,10 +30,6 @@ class TokenDataset(Strict):
     width: Annotated[int, Field(ge=2), AS_NUMBER] = Field(
         1024, description="Ids per row, an even number. With `path` any number, and only if the file has no rows."
     )
-    vocabulary: Annotated[int, Field(ge=2, le=1 << 31), AS_NUMBER] = Field(
-        32_000, description="Size of the vocabulary: ids lie below it."
-    )
-    seed: NonNegativeInt = Field(1, description="Seed of the ids.")
     path: TrackedPath | None = Field(
         None,
         description="Your own file instead: integers in a `.npy` (rows, or ids one after the other), or in a file "
@@ -45,9 +41,6 @@ class TokenDataset(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> "TokenDataset":
-        other = sorted({"vocabulary", "seed"} & self.model_fields_set)
-        if self.path and other:
-            raise ValueError(f"{other[0]} goes with generated rows, and `path` names a file of your own")
         if self.dtype and not self.path:
             raise ValueError("dtype goes with `path`, a file of your own")
         if not self.path and (self.width < 4 or self.width % 2):

@@ -68,7 +68,6 @@ def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
         ({"path": "good.npy", "rows": 11}, "good.npy has 10 rows, and 11 are asked for"),
         ({"path": "good.npy", "width": 6}, "has rows of 12 ids; leave `width` out"),
         ({"path": "good.npy", "dtype": "int32", "width": 12}, "leave `dtype` out"),
-        ({"path": "good.npy", "seed": 2}, "tokens.mine: seed goes with generated rows"),
         ({"path": "flat.npy"}, "has no rows; give their `width`"),
         ({"path": "floats.npy"}, "holds float32, and ids are whole numbers"),
         ({"path": "columns.npy"}, "is in Fortran order"),

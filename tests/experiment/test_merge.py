@@ -47,9 +47,9 @@ def test_experiment_without_its_workload_changes_the_default_one(tmp_path: Path)
 
 
 def test_a_token_dataset_with_its_origin_inherits_nothing(tmp_path: Path) -> None:
-    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, beyond: {seed: 2}}")
+    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, beyond: {width: 2048}}")
     assert config["tokens"]["few"] == {"path": "train.npy"}
-    assert config["tokens"]["beyond"] == {"rows": 500000, "seed": 2}
+    assert config["tokens"]["beyond"] == {"rows": 500000, "width": 2048}
 
 
 def test_defaults_none_leaves_out_the_default_config(tmp_path: Path) -> None:
