@@ -1,7 +1,6 @@
 """Scripts of the user: any Python file, measured unchanged."""
 
 import shlex
-from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -29,8 +28,6 @@ class Script(Strict):
         "`--manifest` with the repository's manifest as JSON.",
     )
     latency_ms: NonNegativeInt = Field(0, description="Delay before every answer of that Hub, in milliseconds.")
-    bandwidth_mb_per_s: NonNegativeInt = Field(0, description="Its bandwidth in MB per second; 0: no limit.")
-    redirect: Literal["no", "yes"] = Field("no", description="Whether it redirects data requests to another address.")
 
     @field_validator("arguments")
     @classmethod

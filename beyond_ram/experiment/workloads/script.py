@@ -57,7 +57,6 @@ class ScriptExperiment(Experiment):
             )
         )
         if script.repository:
-            conditions = script.model_dump(include={"latency_ms", "bandwidth_mb_per_s", "redirect"})
-            served = Served(repository=places.of("repositories", script.repository), conditions=conditions)
-            job = job.but(served=served)
+            repository = places.of("repositories", script.repository)
+            job = job.but(served=Served(repository=repository, conditions={"latency_ms": script.latency_ms}))
         return job
