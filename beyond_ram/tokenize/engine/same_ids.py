@@ -14,6 +14,7 @@ lack. One difference has no proof: the fast release finds entries by digests (do
 
 import itertools
 import json
+import math
 import re
 from pathlib import Path
 
@@ -37,6 +38,9 @@ DEEPSEEK = (
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
     "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 )
+
+
+NEVER = math.inf  # the rank of a pair that no merge joins
 
 
 class NoProof(Exception):
@@ -180,17 +184,22 @@ def _added_tokens(spec):
 def of_entries(spec, fast, named, ranges):
     """The characters, (first, last), that two loaded releases take from different entries.
 
-    Raises NoProof if an added token gets different ids.
+    A character whose merges lead to its entry needs no trial of the named release, which then takes this entry. Raises
+    NoProof if an added token gets different ids.
     """
     model, others = spec["model"], Alike(ranges).others
-    single, early = {}, set()
+    own, early = {}, set()
     if model["type"] == "BPE" and _of_bytes(spec):
-        single = _single(model["vocab"])
-        early = _taken_early(_merges(model), {entry: one for entry, one in single.items() if entry != one})
+        single, merges = _single(model["vocab"]), _merges(model)
+        states = _all_states(merges, [entry for entry, one in single.items() if entry != one])
+        early = {single[entry] for entry in _taken_early(merges, states)}
+        own = dict.fromkeys(single.values()) | {single[entry]: model["vocab"][entry] for entry in states}
     added = [token["content"] for token in spec.get("added_tokens") or [] if token["content"]]
-    texts = [*added, *sorted({*single.values()})]
-    for at, (one, other) in enumerate(zip(fast.encode(texts, False), named.encode(texts, False), strict=True)):
-        if one.tobytes() != other.tobytes() and not others([texts[at]]):
+    texts, entries = [*added, *sorted(own)], [*[None] * len(added), *map(own.get, sorted(own))]
+    ids = [one.tolist() for one in fast.encode(texts, False)]
+    tried = [at for at, entry in enumerate(entries) if ids[at] != [entry]]
+    for at, one in zip(tried, named.encode([texts[at] for at in tried], False), strict=True):
+        if one.tolist() != ids[at] and not others([texts[at]]):
             if at < len(added):
                 raise NoProof(f"the added token {texts[at]!r} gets different ids")
             early.add(texts[at])
@@ -219,51 +228,55 @@ def _single(vocabulary):
     return single
 
 
-def _taken_early(merges, single):
-    """The characters that the fast release takes at once, although a merge uses them before another makes them.
-
-    It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
-    does not look whether the whole character could be merged with another before its bytes are.
-    """
-    ranks = dict(zip(map(tuple, merges), itertools.count()))  # the last of equal pairs counts
-    used: dict[str, int] = {}
-    for part, rank in [(part, rank) for pair, rank in ranks.items() for part in pair if part in single]:
-        used[part] = min(rank, used.get(part, rank))
-    made_by = {
-        entry: states
-        for entry, rank in used.items()
-        if (states := _states(entry, ranks)) and rank < max(one for one, _, _ in states)
-    }
-    ends = {part for states in made_by.values() for _, *parts in states for part in parts}
-    byte_of = cutting.symbols()
-    from_left: dict[str, int] = {}
-    from_right: dict[str, int] = {}
-    for (left, right), rank in ranks.items() if ends else ():
-        if right in ends and byte_of.get(left[-1], 255) < 0xC0:  # else no character ends there
-            from_left[right] = min(rank, from_left.get(right, rank))
-        if left in ends and not 0x80 <= byte_of.get(right[0], 128) < 0xC2:  # else no character begins there
-            from_right[left] = min(rank, from_right.get(left, rank))
-    never = len(merges)
-    return {
-        single[entry]
-        for entry, states in made_by.items()
-        if all(
-            rank < from_left.get(first, never) and rank < from_right.get(last, never) for rank, first, last in states
-        )
-    }
+def _all_states(merges, entries):
+    """{entry: states} of the entries of up to four bytes to which their merges lead, as `_states` gives them."""
+    # Of equal pairs the last one counts.
+    ranks = {(left, right): rank for rank, (left, right) in enumerate(merges) if len(left) + len(right) <= 4}
+    return {entry: states for entry in entries if (states := _states(entry, ranks))}
 
 
 def _states(entry, ranks):
     """(rank of the next merge, first part, last part) while the bytes of a character merge; None if they do not."""
     parts, states = [*entry], []
     while len(parts) > 1:
-        pairs = [(ranks[pair], at) for at, pair in enumerate(itertools.pairwise(parts)) if pair in ranks]
-        if not pairs:
+        of_pairs = [ranks.get(pair, NEVER) for pair in itertools.pairwise(parts)]
+        rank = min(of_pairs)
+        if rank == NEVER:
             return None
-        rank, at = min(pairs)
         states.append((rank, parts[0], parts[-1]))
+        at = of_pairs.index(rank)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return states
+
+
+def _taken_early(merges, states):
+    """The entries that the fast release takes at once, although a merge uses them before another makes them.
+
+    It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
+    does not look whether the whole character could be merged with another before its bytes are.
+    """
+    last = {entry: max(rank for rank, _, _ in of_entry) for entry, of_entry in states.items()}
+    used = {part for rank, pair in enumerate(merges) for part in pair if rank < last.get(part, 0)}
+    if not used:
+        return set()
+    ends = {part for entry in used for _, *parts in states[entry] for part in parts}
+    byte_of = cutting.symbols()
+    from_left: dict[str, int] = {}
+    from_right: dict[str, int] = {}
+    ranks = dict(zip(map(tuple, merges), itertools.count()))  # the last of equal pairs counts
+    for (left, right), rank in ranks.items():
+        if right in ends and byte_of.get(left[-1], 255) < 0xC0:  # else no character ends there
+            from_left[right] = min(rank, from_left.get(right, rank))
+        if left in ends and not 0x80 <= byte_of.get(right[0], 128) < 0xC2:  # else no character begins there
+            from_right[left] = min(rank, from_right.get(left, rank))
+    return {
+        entry
+        for entry in used
+        if all(
+            rank < from_left.get(first, NEVER) and rank < from_right.get(last, NEVER)
+            for rank, first, last in states[entry]
+        )
+    }
 
 
 def _shows(spec):

@@ -93,14 +93,18 @@ def test_proof_is_of_two_releases_alone() -> None:
 
 def test_character_that_a_merge_uses_too_early_is_found() -> None:
     """The fast release takes the character at once; the named one has not made it when the merge comes."""
-    single = {"\u00c3\u00a9": "\u00e9"}
-    late = [["a", "\u00c3\u00a9"], ["b", "a"], ["\u00c3", "\u00a9"]]
-    assert same_ids._taken_early(late, single) == {"\u00e9"}
-    assert same_ids._taken_early([late[2], *late[:2]], single) == set()
-    assert same_ids._taken_early([["a", "\u00c3"], *late], single) == set()  # its first byte may be taken before
-    assert same_ids._taken_early([late[2], *late], single) == {"\u00e9"}  # the last one of two counts
-    of_three = {"XYZ": "\u4e2d"}  # made of a part that comes later
-    assert same_ids._taken_early([["XY", "Z"], ["a", "XYZ"], ["b", "a"], ["X", "Y"]], of_three) == {"\u4e2d"}
+    e_acute, late = "\u00c3\u00a9", [["a", "\u00c3\u00a9"], ["b", "a"], ["\u00c3", "\u00a9"]]
+
+    def early(merges: list[list[str]], entry: str = e_acute) -> set[str]:
+        taken: set[str] = same_ids._taken_early(merges, same_ids._all_states(merges, [entry]))
+        return taken
+
+    assert early(late) == {e_acute}
+    assert early([late[2], *late[:2]]) == set()
+    assert early([["a", "\u00c3"], *late]) == set()  # its first byte may be taken before
+    assert early([late[2], *late]) == {e_acute}  # the last one of two counts
+    assert early(late[:2]) == set()  # its merges do not lead to it
+    assert early([["XY", "Z"], ["a", "XYZ"], ["b", "a"], ["X", "Y"]], "XYZ") == {"XYZ"}  # of a part that comes later
 
 
 RANGES = [(0x17F, 0x17F), (0x7FD, 0x800), (0xA7CE, 0xA82C), (0xFFFD, 0xFFFF), (0x10000, 0x10001), (0x10FFFF, 0x10FFFF)]
