@@ -23,11 +23,13 @@ from .conftest import Snakemake
 
 pytestmark = pytest.mark.slow
 # What it holds follows from its argument and its repeat, so that two sides differ after four repeats, and not before.
+# It also runs the code of a file that is not one of its inputs.
 SCRIPT = """
-import re, sys
+import os, re, sys
 from helper import MB
 (rep,) = {*re.findall(r"rep~(\\d+)", open("/proc/self/cmdline").read())} or {"1"}
 sizes = [92, 120, 92, 105] if sys.argv[1] == "b" else [30]
+exec(open("besides").read() if os.path.exists("besides") else "")
 held = bytearray(b"x" * int(MB * sizes[(int(rep) - 1) % len(sizes)]))
 """
 FIRST = "runs/noisy/stack~current/script~mine/arguments~none/side~a/rep~3"
@@ -43,7 +45,6 @@ class Place:
     project: Path
     snakemake: Snakemake
     name: str
-    chosen: tuple[str, ...] = (*CERTAIN,)
 
     @property
     def results(self) -> Path:
@@ -56,11 +57,10 @@ class Place:
     def configure(self, argument: str = "b", budget_min: float = 10, **more: Any) -> None:
         matrix = {"stack": ["current"], "script": ["mine"]}
         experiments: dict[str, dict[str, Any]] = {
-            name: {"workload": "script", "matrix": matrix | {"side": [*CERTAIN[name][0]]}} for name in self.chosen
+            name: {"workload": "script", "matrix": matrix | {"side": [*CERTAIN[name][0]]}} for name in CERTAIN
         }
         experiments["noisy"]["questions"] = [{"metric": "end_kept_bytes", "compare": "side"}]
-        if "once" in experiments:
-            experiments["once"]["repeats"] = 1
+        experiments["once"]["repeats"] = 1
         arguments = {"a": "a", "b": argument, "c": "c"}
         scripts = {"mine": {"file": f"{self.name}/mine.py", "arguments": arguments}}
         content = {"defaults": "none", "results": self.results.name, "budget_min": budget_min, "scripts": scripts}
@@ -92,9 +92,8 @@ class Place:
         """The table has the further runs, all of the same code, as they are on disk; a call has nothing to do."""
         assert self.listed() == further
         table = pd.read_csv(self.results / "tables/runs.csv").set_index(["experiment", "side", "rep"])
-        sizes = {name: CERTAIN[name] for name in self.chosen}
         certain = {
-            (name, side, rep + 1) for name, (sides, most) in sizes.items() for side in sides for rep in range(most)
+            (name, side, rep + 1) for name, (sides, most) in CERTAIN.items() for side in sides for rep in range(most)
         }
         records = self.records()
         assert {*table.index} == certain | {("noisy", *one) for one in further}
@@ -105,19 +104,14 @@ class Place:
         assert "Nothing to be done" in self.call().stderr
 
 
-def place_of(project: Path, snakemake: Snakemake, name: str, *chosen: str) -> Place:
-    place = Place(project, snakemake, name, chosen or (*CERTAIN,))
-    (project / name).mkdir()
-    (project / name / "mine.py").write_text(SCRIPT)
-    (project / name / "helper.py").write_text("MB = 1.00e6\n")
-    place.configure()
-    return place
-
-
 @pytest.fixture(scope="module")
 def place(project: Path, current: None, snakemake: Snakemake) -> Place:
     """A complete call."""
-    place = place_of(project, snakemake, "further")
+    place = Place(project, snakemake, "further")
+    (project / "further").mkdir()
+    (project / "further" / "mine.py").write_text(SCRIPT)
+    (project / "further" / "helper.py").write_text("MB = 1.00e6\n")
+    place.configure()
     assert place.planned() == {"measure": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
     done = place.call()
     assert done.returncode == 0, done.stderr[-3000:]
@@ -227,43 +221,51 @@ def killed(place: Place, runs: int) -> None:
     assert place.call("--unlock").returncode == 0
 
 
-def test_call_after_a_kill_ends_as_an_undisturbed_one(project: Path, current: None, snakemake: Snakemake) -> None:
-    place = place_of(project, snakemake, "killed", "noisy")
-    killed(place, runs=5)
-    before = place.records()
-    assert not (place.results / "further.json").exists()
-    done = place.call()
-    assert done.returncode == 0, done.stderr[-3000:]
-    place.assert_right()
-    after = place.records()
-    assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
+@contextlib.contextmanager
+def without_further_runs(place: Place, at: Path, besides: str = "") -> Iterator[None]:
+    """Remove the further runs while the block runs, and let the script also run some code."""
+    folders = [f"{FIRST.rpartition('side~')[0]}side~{side}/rep~{rep}" for side, rep in FURTHER]
+    (place.project / place.name / "besides").write_text(besides)
+    try:
+        with restored(place, at), removed("further.json", "further.stamps.json", *folders)(place):
+            yield
+    finally:
+        (place.project / place.name / "besides").unlink()
 
 
-def test_program_that_fails_is_an_outcome_and_a_kill_is_none(
-    project: Path, current: None, snakemake: Snakemake
-) -> None:
-    place = place_of(project, snakemake, "failing", "noisy")
-    script = project / "failing" / "mine.py"
-    script.write_text(f'{SCRIPT}assert (sys.argv[1], rep) != ("b", "3"), "no third time"\n')
-    done = place.call()
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert {("a", 3), ("b", 3), ("a", 4), ("b", 4)} <= place.listed()
-    place.assert_right(place.listed())
-    (line,) = [line for line in pd.read_csv(place.results / "tables/runs.csv").itertuples() if line.outcome == "failed"]
-    assert (line.side, line.rep, line.reason) == ("b", 3, "AssertionError: no third time")
-    script.write_text(f'{SCRIPT}import os\nos.kill(os.getpid(), 9 if (sys.argv[1], rep) == ("b", "3") else 0)\n')
-    done = place.call("--keep-going")
-    assert done.returncode != 0
-    assert "ended from outside, by SIGKILL" in done.stderr
-    assert "1 could not be made: results-failing/further.json" in done.stderr
-    assert len(pd.read_csv(place.results / "tables/runs.csv")) == 4, "certain runs alone"
+def test_call_after_a_kill_ends_as_an_undisturbed_one(place: Place, tmp_path: Path) -> None:
+    with without_further_runs(place, tmp_path):
+        killed(place, runs=len(place.records()) + 1)
+        before = place.records()
+        assert not (place.results / "further.json").exists()
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
+        place.assert_right()
+        after = place.records()
+        assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
 
 
-def test_failing_cell_costs_no_further_runs_of_others(project: Path, current: None, snakemake: Snakemake) -> None:
-    place = place_of(project, snakemake, "going", "noisy", "once")
-    (project / "going" / "mine.py").write_text(f'{SCRIPT}assert sys.argv[1] != "c"\n')
-    done = place.call("--keep-going")
-    assert done.returncode != 0
-    assert place.listed() == FURTHER
-    table = pd.read_csv(place.results / "tables/runs.csv")
-    assert {*table["experiment"]} == {"noisy"}
+def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place: Place, tmp_path: Path) -> None:
+    with without_further_runs(place, tmp_path / "1", 'assert (sys.argv[1], rep) != ("b", "3"), "no third time"'):
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert place.listed() >= FURTHER
+        place.assert_right(place.listed())
+        lines = pd.read_csv(place.results / "tables/runs.csv").itertuples()
+        (line,) = [line for line in lines if line.outcome == "failed"]
+        assert (line.side, line.rep, line.reason) == ("b", 3, "AssertionError: no third time")
+    with without_further_runs(place, tmp_path / "2", 'os.kill(os.getpid(), 9 * ((sys.argv[1], rep) == ("b", "3")))'):
+        done = place.call("--keep-going")
+        assert done.returncode != 0
+        assert "ended from outside, by SIGKILL" in done.stderr
+        assert "1 could not be made: results-further/further.json" in done.stderr
+        assert len(pd.read_csv(place.results / "tables/runs.csv")) == 7, "certain runs alone"
+
+
+def test_failing_cell_costs_no_further_runs_of_others(place: Place, tmp_path: Path) -> None:
+    once = FIRST.replace("runs/noisy", "runs/once").replace("side~a/rep~3", "side~c/rep~1")
+    with without_further_runs(place, tmp_path, 'assert sys.argv[1] != "c"'), removed(once)(place):
+        done = place.call("--keep-going")
+        assert done.returncode != 0
+        assert place.listed() == FURTHER
+        assert {*pd.read_csv(place.results / "tables/runs.csv")["experiment"]} == {"noisy", "unasked"}
