@@ -66,25 +66,25 @@ def test_word_that_is_code_is_hidden_whole_behind_its_option() -> None:
 def test_long_words_are_masked_quickly() -> None:
     begun = time.process_time()
     for word in (
-        "a-" * 50_000,
-        "a_" * 50_000,
-        "--" * 50_000,
-        "a." * 50_000 + "token",
-        "a=" * 50_000,
-        "x" * 100_000,
-        "a:" * 50_000,
-        "$(" * 50_000,
-        "token='" * 15_000,
-        "['a', " * 20_000,
-        "http://a:" * 12_000,
-        '"$(\\' * 25_000,
-        "' " * 50_001,
-        "token=a( " * 5_000,
-        "token=('" * 5_000,
-        "token:\n " * 10_000,
+        "a-" * 25_000,
+        "a_" * 25_000,
+        "--" * 25_000,
+        "a." * 25_000 + "token",
+        "a=" * 25_000,
+        "x" * 50_000,
+        "a:" * 25_000,
+        "$(" * 25_000,
+        "token='" * 7_500,
+        "['a', " * 10_000,
+        "http://a:" * 6_000,
+        '"$(\\' * 12_500,
+        "' " * 25_000,
+        "token=a( " * 2_500,
+        "token=('" * 2_500,
+        "token:\n " * 5_000,
     ):
         mask_secrets.in_command(["x", word])
-    assert time.process_time() - begun < 10
+    assert time.process_time() - begun < 5
 
 
 NAMES = ["password", "HF_TOKEN", "HFTOKEN", "authToken", "clientSecret", "myApiKey", "MYPWD", "secret-key", "db.passwd",

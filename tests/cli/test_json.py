@@ -75,8 +75,8 @@ def test_fit_prints_its_file(document: Document) -> None:
 
 @pytest.mark.parametrize(("to", "status"), [("| true", 141), ("> /dev/full", 2), (">&-", 0)])
 def test_output_that_nobody_reads_has_no_traceback(to: str, status: int) -> None:
-    long = "sleep 1; " if to == "| true" else ""  # until the reader has gone
-    call = f"({long}{sys.executable} -m beyond_ram atlas compare {ROOT}/envs/june-2023.txt newest; echo $? >&2) {to}"
+    long = "sleep 0.3; " if to == "| true" else ""  # until the reader has gone
+    call = f"({long}{sys.executable} -m beyond_ram completion bash; echo $? >&2) {to}"
     done = subprocess.run(["bash", "-c", call], capture_output=True, text=True)
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
     assert int(done.stderr.split()[-1]) == status, done.stderr

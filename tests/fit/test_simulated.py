@@ -4,7 +4,7 @@ import pytest
 
 from .simulated import BENT, FAMILIES, LINEAR, Family, judged
 
-PROGRAMS = 4
+PROGRAMS = 2
 
 
 def of(growth: str) -> list[Family]:

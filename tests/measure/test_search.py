@@ -153,14 +153,14 @@ def test_search_goes_on_from_any_of_its_runs() -> None:
 @pytest.mark.parametrize("case", [case for case in searches() if case.sides == 10 and not case.steps][2:9:3],
                          ids=lambda case: case.name)  # fmt: skip
 def test_equal_sides_rarely_have_a_step(case: Searched) -> None:
-    assert search_rates(case, 40)["false"] <= 0.05
+    assert search_rates(case, 20)["false"] <= 0.05
 
 
 @pytest.mark.parametrize(
     "case", [case for case in searches() if case.sides == 10 and case.steps], ids=lambda one: one.name
 )
 def test_steps_are_found(case: Searched) -> None:
-    line = search_rates(case, 25)
+    line = search_rates(case, 12)
     assert line["false"] == 0
     assert line["found"] >= (0.55 if case.fails == (0, 0.5) else 0.95)
 

@@ -13,7 +13,7 @@ NULLS = ["Gauss 5 %", "two levels, p = 0.5", "period of 4 runs", "carries state"
 
 @pytest.mark.parametrize("name", NULLS)
 def test_equal_sides_are_rarely_worse(name: str) -> None:
-    line = rates(CASES[f"none: {name}"], 60)
+    line = rates(CASES[f"none: {name}"], 40)
     assert line["worse"] <= 0.05
     assert line["either"] <= 0.1
 
@@ -23,14 +23,14 @@ def test_equal_sides_are_rarely_worse(name: str) -> None:
     ("failures alone, 0 to 50%", 0.85, 30), ("three times in 50% of runs", 0.85, 20),
 ])  # fmt: skip
 def test_changes_are_found(name: str, found: float, runs: float) -> None:
-    line = rates(CASES[f"change: {name}"], 60)
+    line = rates(CASES[f"change: {name}"], 40)
     assert line["worse"] >= found
     assert line["runs"] <= runs
 
 
 @pytest.mark.parametrize("case", [case for case in CASES.values() if case.kind == "same"][:5], ids=lambda one: one.name)
 def test_same_is_rarely_wrong_within_what_it_says(case: Scenario) -> None:
-    assert rates(case, 60)["same"] <= 0.11
+    assert rates(case, 40)["same"] <= 0.11
 
 
 def test_published_rates_are_within_what_is_promised() -> None:

@@ -21,6 +21,7 @@ import yaml
 from .changes import Change, edited, removed
 from .conftest import Snakemake
 
+# measure/test_further.py has quicker tests: simulated runs, kills and failures.
 pytestmark = pytest.mark.slow
 # What it holds follows from its argument and its repeat, so that two sides differ after four repeats, and not before.
 # It also runs the code of a file that is not one of its inputs.
@@ -233,6 +234,7 @@ def without_further_runs(place: Place, at: Path, besides: str = "") -> Iterator[
         (place.project / place.name / "besides").unlink()
 
 
+@pytest.mark.end_to_end
 def test_call_after_a_kill_ends_as_an_undisturbed_one(place: Place, tmp_path: Path) -> None:
     with without_further_runs(place, tmp_path):
         killed(place, runs=len(place.records()) + 1)
@@ -245,6 +247,7 @@ def test_call_after_a_kill_ends_as_an_undisturbed_one(place: Place, tmp_path: Pa
         assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
 
 
+@pytest.mark.end_to_end
 def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place: Place, tmp_path: Path) -> None:
     with without_further_runs(place, tmp_path / "1", 'assert (sys.argv[1], rep) != ("b", "3"), "no third time"'):
         done = place.call()
@@ -262,6 +265,7 @@ def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place: Place, tmp_p
         assert len(pd.read_csv(place.results / "tables/runs.csv")) == 7, "certain runs alone"
 
 
+@pytest.mark.end_to_end
 def test_failing_cell_costs_no_further_runs_of_others(place: Place, tmp_path: Path) -> None:
     once = FIRST.replace("runs/noisy", "runs/once").replace("side~a/rep~3", "side~c/rep~1")
     with without_further_runs(place, tmp_path, 'assert sys.argv[1] != "c"'), removed(once)(place):

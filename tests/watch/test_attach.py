@@ -198,6 +198,7 @@ def test_attached_watcher_sees_the_same_as_one_from_the_start(
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end  # the test above does the same with workers that import nothing
 def test_data_loader_and_its_workers_are_followed(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
     program = tmp_path / "loader.py"
     program.write_text(LOADER)

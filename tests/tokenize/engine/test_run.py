@@ -280,7 +280,7 @@ def whole(
     return files_of(out)
 
 
-@pytest.mark.parametrize("format", ["bin", "datasets"])
+@pytest.mark.parametrize("format", ["bin", pytest.param("datasets", marks=pytest.mark.end_to_end)])
 def test_kills_at_random_moments_do_not_change_the_output(
     format: str, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
 ) -> None:

@@ -143,6 +143,7 @@ def test_texts_have_the_ids_of_the_named_release(
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end  # the test above has texts with these characters
 def test_characters_of_the_tables_are_those_that_differ() -> None:
     """Those beside the listed ranges, all that normalizers change, and one in nine and in 4,999 of the others."""
     assert not any(tried("characters.py", "--every", 4999).values())
