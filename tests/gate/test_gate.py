@@ -33,8 +33,9 @@ def gate(fault: str, cells: str, stack: str, folder: Path) -> tuple[int, dict[st
 @pytest.mark.end_to_end
 def test_slow_leak_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "LOOKS", (4,))  # few repeats show it; other metrics need many
-    leaked = 2e8  # of 2,000 batches
+    batches, leaked = 500, 5e7
     cells = yaml.safe_load((ROOT / "config/gate/tokenize.yaml").read_text()) | {"only": ["gate-batches"]}
+    cells["corpora"]["gate-rows"] |= {"documents": batches, "documents_per_file": batches}
     (tmp_path / "batches.yaml").write_text(yaml.safe_dump(cells))
     status, result = gate("100 kB a batch", str(tmp_path / "batches.yaml"), "current", tmp_path)
     assert (status, result["verdict"]) == (1, "worse")

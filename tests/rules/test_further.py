@@ -166,7 +166,6 @@ CHANGES: dict[str, tuple[Change, int, int]] = {
     "another record": (recorded(measuring_s=7.0), 0, 0),
     "other code": (recorded(provenance={"code_sha256": "0" * 64}), 0, 1),
     "no stamps": (removed("further.stamps.json"), 0, 0),
-    "only the table": (removed("runs"), 7, 4),
     "no certain run": (removed(FIRST.replace("rep~3", "rep~1")), 1, 0),
     "module that the script imports": (edited("further/helper.py", "1.00", "1.03"), 7, 4),
     "argument": (lambda place: configured(place, argument="b 1"), 2, 2),

@@ -48,17 +48,17 @@ def started(clone: Path) -> dict[str, float]:
 
 
 def test_ladder_from_an_unknown_version_to_a_lost_run(clone: Path, run_in: Run) -> None:
-    unknown = run_in(*words(clone, "0.20.0", "0.20.99"))
+    unknown = run_in(*words(clone, STEP[0], "0.20.99"))
     assert unknown.returncode != 0
     assert "the index has no tokenizers 0.20.99; it has " in unknown.stderr
     assert not (clone / RESULTS / "runs").exists()
 
-    call = words(clone, "0.20.0", "0.21.0")
+    call = words(clone, STEP[0], "0.20.4")
     first = run_in(*call)
     assert first.returncode == 0, first.stderr[-3000:]
     assert STEP in steps(clone)
     before = started(clone)
-    assert {*before} >= {"0.20.0", *STEP, "0.21.0"}
+    assert {*before} == {*STEP, "0.20.4"}
     again = run_in(*call)
     assert "Nothing to be done" in again.stderr + again.stdout
 
@@ -72,8 +72,7 @@ def test_ladder_from_an_unknown_version_to_a_lost_run(clone: Path, run_in: Run) 
     assert {version for version in before if after[version] != before[version]} == {STEP[0]}
     assert STEP in steps(clone)
 
-    other = run_in(*words(clone, "0.20.1", "0.21.0"))
+    other = run_in(*words(clone, *STEP))
     assert other.returncode == 0, other.stderr[-3000:]
-    assert STEP in steps(clone)
-    assert not [step for step in steps(clone) if "0.20.0" in step]
+    assert steps(clone) == [STEP]
     assert {version for version in after if started(clone)[version] != after[version]} == set()
