@@ -40,7 +40,3 @@ def test_requested_packages_are_named_first(table: pd.DataFrame) -> None:
     assert packages_in_words(between(table, "old", "new")) == "datasets 3.6.0 to 4.0.0, aa 1 to 2, bb 1 new and 1 more"
     assert packages_in_words(between(table, "new-before", "new")) == "datasets 3.9.0 to 4.0.0"
     assert between(table, "new", "new") == between(None, "old", "new") == []
-
-
-def test_no_pairs_give_an_empty_table(tmp_path: Path) -> None:
-    assert list(stack_differences([], LOCKS)) == COLUMNS

@@ -121,7 +121,6 @@ def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
         (["--good", "1.0", "--bad", "9.9"], "has no release 9.9"),
         (["--good", "1.0", "--bad", "1.0"], "two different releases"),
         (["--good", "new", "--bad", "1.0"], "no version of stairs"),
-        (["--good", "1.0", "--bad", "1.1", "--metric", "paek"], "did you mean 'peak'"),
     ],
 )
 def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):

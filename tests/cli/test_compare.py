@@ -138,23 +138,6 @@ def test_results_of_another_machine_need_an_option(
     assert compare(results, tmp_path / "later", "--other-machines") == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("old", "none"), "no run of stack 'none' (there are: broken, new, old)"),
-        (("old", "new", "--results", "nowhere"), "nowhere: no results folder"),
-    ],
-)
-def test_missing_stack_or_folder_gets_one_line(
-    results: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
-) -> None:
-    arguments = words if "--results" in words else (*words, "--results", results)
-    assert compare(*arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
 @pytest.mark.slow
 def test_no_common_cell_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path, "old", 1)

@@ -120,21 +120,3 @@ def test_program_that_crashes_once_is_run_again(tmp_path: Path) -> None:
     words = ["--memory", "1G", "--vary", "n=1", "--out", str(tmp_path / "out"), "--"]
     assert main(["fit", *words, sys.executable, "-c", command, "{n}"]) == 0
     assert (tmp_path / "mark").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "phrase"),
-    [
-        (["--vary", "n=1,2", "--", "true"], "{n}"),
-        (["--vary", "n=1,2", "--largest", "5", "--", "true", "{n}"], "--largest"),
-        (["--grow", "n=10..99", "--largest", "15", "--", "true", "{n}"], "--largest"),
-        (["--", "true"], "--vary"),
-    ],
-)
-def test_bad_input_gets_one_line(
-    words: list[str], phrase: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["fit", "--memory", "1G", "--out", str(tmp_path / "out"), *words]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert phrase in line
-    assert not (tmp_path / "out").exists()

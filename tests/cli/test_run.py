@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.cli import main
 from beyond_ram.cli.run import snakemake
 
 from ..conftest import ROOT, Run
@@ -46,16 +45,6 @@ def test_any_folder_name_reaches_snakemake_unchanged(tmp_path: Path, name: str) 
     assert parse_config([word]) == {"folder": str(tmp_path / name)}
 
 
-def test_missing_config_gets_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", "--configfile", "mine.yaml"]) == 2
-    assert capsys.readouterr().err == f"beyond-ram: there is no config file {tmp_path / 'mine.yaml'}\n"
-    assert main(["run", "--help"]) == 0
-    assert "--configfile" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 def test_dry_run_works_from_another_folder(tmp_path: Path, run_in: Run) -> None:
     """Paths in the config are relative to the caller's folder. Nothing of the default config is planned."""
@@ -75,18 +64,6 @@ def test_dry_run_works_from_another_folder(tmp_path: Path, run_in: Run) -> None:
     assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("measure")} == {
         ("measure", "2")
     }
-
-
-def test_stack_command_uses_the_project_from_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["stack", "upgrade", "curent"]) == 2
-    assert "envs/curent.txt: no such stack (there are: corpora, current, " in capsys.readouterr().err
-    assert main(["stack", "add", "current", "packaging"]) == 2
-    assert "current" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-    assert Path.cwd() == tmp_path
 
 
 @pytest.mark.parametrize("words", [["--cores", "0"], ["-c0"], ["-j", "0"], ["--cores=0"]])

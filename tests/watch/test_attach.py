@@ -494,15 +494,12 @@ events.phase('idle'); hold()
     [
         (["--pid", "4194303"], "there is no such process here"),
         (["--pid", "2"], "a kernel thread"),
-        (["--pid", "x"], "is no process id"),
         (["--cgroup", "/nobody"], "there is no such group"),
         (["--cgroup", ""], "names no group"),
         (["--cgroup", "."], "names no group"),
         (["--slurm", "x"], "a job's id is a number"),
         (["--slurm", "99999999"], "no process of it runs on this node"),
         (["--pid", "1", "--memory-limit", "1G"], "--memory-limit is for a command"),
-        (["--pid", "1", "--follow"], "--follow is for a command"),
-        (["--pid", "1", "--", "true"], "either a command, or --pid"),
         (["--reset-marks", "--", "true"], "--reset-marks goes with --pid"),
     ],
 )

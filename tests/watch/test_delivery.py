@@ -44,12 +44,6 @@ def test_folder_of_another_watcher_is_refused(tmp_path: Path, refused: Callable[
     subprocess.run([*CLI, "--out", str(tmp_path), "--", "true"], check=True, capture_output=True)
 
 
-def test_page_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path, refused: Callable[..., str]) -> None:
-    page = tmp_path / "none" / "page.html"
-    assert "no such folder for the page" in refused("watch", "--html", str(page), "--", "touch", f"{tmp_path}/ran")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("status", "expected"), [(0, 1), (5, 5)])
 def test_lost_page_leaves_the_run_and_a_status(status: int, expected: int, tmp_path: Path) -> None:

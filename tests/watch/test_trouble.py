@@ -318,16 +318,6 @@ def test_input_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path) -> 
     assert not ran.exists()
 
 
-def test_out_that_is_a_file_is_refused_at_once(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("mine")
-    ran = tmp_path / "ran"
-    done = subprocess.run([*WATCH, "--out", str(tmp_path / "out"), "--", "touch", str(ran)], capture_output=True)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert not ran.exists()
-    assert (tmp_path / "out").read_text() == "mine"
-
-
 @pytest.mark.slow
 def test_earlier_record_is_removed_before_new_samples(tmp_path: Path) -> None:
     for earlier in ("", "{\n", '{"outcome": "comp'):
