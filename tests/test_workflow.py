@@ -180,8 +180,6 @@ def test_editing_a_lock_reruns_only_its_stack(results: Path, clone: Path, run_in
 @pytest.mark.parametrize(
     ("edited", "rerun", "untouched"),
     [
-        ("beyond_ram/analysis/growth.py", {"table_growth", "figure_growth_by_input"}, {"measure", "table_shards"}),
-        ("scripts/figures/staircase.py", {"figure_staircase"}, {"measure", "table_shards", "figure_growth_by_input"}),
         ("scripts/workloads/encoders.py", {"measure", "measure_interrupted", "table_runs"}, {"corpus"}),
         ("beyond_ram/watch/sampler.py", {"report"}, {"measure", "table_runs", "figure_staircase"}),
     ],

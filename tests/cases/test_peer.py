@@ -67,14 +67,14 @@ def test_missing_package_and_unsupported_tokenizer_get_a_reason(words: Path, tmp
 BURNS = """
 import multiprocessing, time
 def burn():
-    while time.process_time() < 1.5: pass
+    while time.process_time() < 0.6: pass
 def tokenize(how):
     workers = [multiprocessing.get_context("forkserver").Process(target=burn) for _ in range(2)]
     for one in workers: one.start()
     for one in workers: one.join()
 def documents(how):
     import numpy
-    yield numpy.zeros(3000, "<i4")
+    yield numpy.zeros(900, "<i4")
 """
 
 

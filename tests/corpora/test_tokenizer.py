@@ -71,7 +71,7 @@ def test_trained_tokenizer_has_the_recorded_profile(tokenizers: dict[str, Path])
     assert len(tokenizer["added_tokens"]) == 6
 
 
-@pytest.mark.parametrize("name", ["binaries", "python"])
+@pytest.mark.parametrize("name", [pytest.param("binaries", marks=pytest.mark.end_to_end), "python"])
 def test_same_corpus_gives_the_same_bytes(programs: Programs, tokenizers: dict[str, Path], name: str) -> None:
     spec = json.loads((tokenizers[name] / "manifest.json").read_text())["spec"]
     out = programs.work / "again"

@@ -54,9 +54,11 @@ def blocks_in(*languages: str) -> list[pytest.ParameterSet]:
 
 
 def marks(block: Block) -> list[pytest.MarkDecorator]:
-    """A block that is noted as slow takes seconds: those beyond README's, and what needs them, are run end to end."""
+    """Plans and blocks that are noted as slow take seconds: those beyond README's, and what needs slow ones, are run
+    end to end."""
     before = [one for one in BLOCKS if one.page == block.page != ROOT / "README.md" and one.line <= block.line]
     late = is_slow(block) and any(one.note("slow") is not None and not one.note("not run") for one in before)
+    late |= block.note("planned") is not None and block.page != ROOT / "README.md"
     return [*[pytest.mark.slow] * is_slow(block), *[pytest.mark.end_to_end] * late]
 
 

@@ -207,6 +207,7 @@ def test_shards_and_files_beside_objects(store: Store, whole: dict[str, Any], ru
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end  # engine/test_run.py kills runs that read files
 def test_killed_run_goes_on(
     store: Store, whole: dict[str, Any], run: Run, python: Path, families: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -229,7 +229,10 @@ def smallest() -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @pytest.mark.skipif(no_situations() is not None, reason=str(no_situations()))
-@pytest.mark.parametrize("situation", advised.SITUATIONS)
+@pytest.mark.parametrize(
+    "situation",
+    [pytest.param(one, marks=[pytest.mark.end_to_end] * (one in ("user", "job-root"))) for one in advised.SITUATIONS],
+)
 def test_request_is_enough_and_not_much_more(situation: str, smallest: dict[str, int]) -> None:
     names = [] if "ADVICE" in os.environ else advised.SUBSET[situation]
     environment = os.environ | ({"TOLERANCE": "1.25"} if names else {})  # right below the kept memory it is killed
