@@ -32,11 +32,7 @@ def test_steps_up_and_down_are_found(place, capfd):
     status, result = bisect(place, "--good", "1.2", "--bad", "1.5", "--metric", "end", "answer")
     assert status == 0
     steps = [(step["from_version"], step["to_version"], step["metric"]) for step in result["steps"]]
-    assert steps == [
-        ("1.2", "1.3", "end_kept_bytes"),
-        ("1.4", "1.5", "end_kept_bytes"),
-        ("1.4", "1.5", "answer"),
-    ]
+    assert steps == [("1.2", "1.3", "end_kept_bytes"), ("1.4", "1.5", "end_kept_bytes"), ("1.4", "1.5", "answer")]
     first = result["steps"][0]
     assert first["to_yanked"]
     assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]

@@ -1,12 +1,9 @@
 """Samples through HfFileSystem, by the real libraries and the endpoint."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +18,7 @@ CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
 VIDEO = {"source": "video", "seconds": 8}
 
 
-def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: str) -> tuple[list[Any], list[Any]]:
+def run(root, work, manifest, stack, *options):
     """Run the workload, and return its events and requests."""
     work.mkdir(parents=True)
     with Hub(root) as hub:
@@ -37,7 +34,7 @@ def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
-def test_samples_of_tars_are_read_by_file_or_block(stack: str, tmp_path: Path) -> None:
+def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     manifest = repository(TARS, tmp_path / "root")
     events, requests = run(
         tmp_path / "root",
@@ -77,7 +74,7 @@ def test_samples_of_tars_are_read_by_file_or_block(stack: str, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
+def test_frames_of_a_video_are_read_by_block(tmp_path):
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
     assert manifest["samples"] == 200
@@ -97,7 +94,7 @@ def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_wrong_sample_fails_the_run(tmp_path: Path) -> None:
+def test_wrong_sample_fails_the_run(tmp_path):
     manifest = repository(TARS, tmp_path / "root")
     tar = tmp_path / "root" / "datasets/local/mine" / manifest["files"][0]["path"]
     content = bytearray(tar.read_bytes())

@@ -5,9 +5,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,9 +16,9 @@ from ..conftest import ROOT
 from ..experiment.test_records import LOCK, run_once
 
 
-def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
+def listing(folder):
     """Everything below a folder, with the size and time of files and where links lead."""
-    states: dict[str, tuple[Any, ...]] = {}
+    states = {}
     for place, names, files in os.walk(folder):
         for path in (Path(place, name) for name in (*names, *files)):
             state = path.lstat()
@@ -30,7 +28,7 @@ def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory):
     """A project with its stacks, and beside it a working folder with faulty files."""
     folder = tmp_path_factory.mktemp("options")
     project, here = folder / "project", folder / "here"
@@ -77,13 +75,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def before(workspace: Path) -> dict[str, tuple[Any, ...]]:
+def before(workspace):
     """The listing that no command may change."""
     return listing(workspace)
 
 
 @pytest.fixture
-def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(workspace, monkeypatch):
     monkeypatch.setattr(projects, "CHECKOUT", workspace / "project")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     with contextlib.chdir(workspace / "here"):
@@ -131,7 +129,7 @@ NO_CONFIGS = {
     "two": "two.yaml, line 2, column 1: no YAML",
 }
 # Arguments, and a pattern of the expected line.
-CASES: dict[str, str] = {
+CASES = {
     "": "the following arguments are required: COMMAND",
     "wach -- ls": "no command 'wach'; did you mean 'watch'",
     "watch": "no command",
@@ -275,7 +273,7 @@ CASES: dict[str, str] = {
 }  # fmt: skip
 
 
-def words_of(line: str) -> list[str]:
+def words_of(line):
     import shlex
 
     return shlex.split(line.replace("{lock}", "lock.txt"))
@@ -283,13 +281,11 @@ def words_of(line: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", CASES, ids=[line.replace("\n", "␤")[:70] for line in CASES])
-def test_meaningless_arguments_get_one_line(
-    here: Path, workspace: Path, before: dict[str, tuple[Any, ...]], capfd: pytest.CaptureFixture[str], line: str
-) -> None:
+def test_meaningless_arguments_get_one_line(here, workspace, before, capfd, line):
     import re
 
     try:
-        status: Any = cli.main(words_of(line))
+        status = cli.main(words_of(line))
     except SystemExit as ended:
         status = ended.code
     output = capfd.readouterr()

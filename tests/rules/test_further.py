@@ -9,16 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 import yaml
 
-from .changes import Change, edited, removed
+from .changes import edited, removed
 from .conftest import Snakemake
 
 # measure/test_further.py has quicker tests: simulated runs, kills and failures.
@@ -48,16 +46,16 @@ class Place:
     name: str
 
     @property
-    def results(self) -> Path:
+    def results(self):
         return self.project / f"results-{self.name}"
 
     @property
-    def folders(self) -> tuple[Path, ...]:
+    def folders(self):
         return self.results, self.project
 
-    def configure(self, argument: str = "b", budget_min: float = 10, **more: Any) -> None:
+    def configure(self, argument="b", budget_min=10, **more):
         matrix = {"stack": ["current"], "script": ["mine"]}
-        experiments: dict[str, dict[str, Any]] = {
+        experiments = {
             name: {"workload": "script", "matrix": matrix | {"side": [*CERTAIN[name][0]]}} for name in CERTAIN
         }
         experiments["noisy"]["questions"] = [{"metric": "end_kept_bytes", "compare": "side"}]
@@ -67,29 +65,29 @@ class Place:
         content = {"defaults": "none", "results": self.results.name, "budget_min": budget_min, "scripts": scripts}
         (self.project / f"{self.name}.yaml").write_text(yaml.safe_dump(content | {"experiments": experiments} | more))
 
-    def words(self, *words: str) -> list[str]:
+    def words(self, *words):
         return [f"{self.results.name}/tables/runs.csv", *words, "--configfile", f"{self.name}.yaml"]
 
-    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def call(self, *words):
         return self.snakemake(*self.words(*words))
 
-    def planned(self) -> dict[str, int]:
+    def planned(self):
         done = self.call("-n")
         assert done.returncode == 0, done.stderr[-3000:]
         counts = re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
         return {rule: int(count) for rule, count in counts}
 
-    def records(self) -> dict[tuple[str, str, int], dict[str, Any]]:
+    def records(self):
         records = [json.loads(path.read_text()) for path in (self.results / "runs").rglob("run.json")]
         cells = [record["cell"] for record in records]
         return {(one["experiment"], one["side"], one["rep"]): of for one, of in zip(cells, records, strict=True)}
 
-    def listed(self) -> set[tuple[str, int]]:
+    def listed(self):
         """Side and repeat of the further runs."""
         runs = json.loads((self.results / "further.json").read_text())["runs"]
         return {(run.rpartition("side~")[2][0], int(run.rpartition("~")[2])) for run in runs}
 
-    def assert_right(self, further: set[tuple[str, int]] = FURTHER) -> None:
+    def assert_right(self, further=FURTHER):
         """The table has the further runs, all of the same code, as they are on disk; a call has nothing to do."""
         assert self.listed() == further
         table = pd.read_csv(self.results / "tables/runs.csv").set_index(["experiment", "side", "rep"])
@@ -106,7 +104,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(project: Path, current: None, snakemake: Snakemake) -> Place:
+def place(project, current, snakemake):
     """A complete call."""
     place = Place(project, snakemake, "further")
     (project / "further").mkdir()
@@ -121,11 +119,11 @@ def place(project: Path, current: None, snakemake: Snakemake) -> Place:
     return place
 
 
-def recorded(**fields: Any) -> Change:
+def recorded(**fields):
     """Change fields of the record of a further run."""
 
     @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
+    def change(place):
         file = place.results / FIRST / "run.json"
         record = json.loads(file.read_text())
         record["provenance"] |= fields.pop("provenance", {})
@@ -136,7 +134,7 @@ def recorded(**fields: Any) -> Change:
 
 
 @contextlib.contextmanager
-def configured(place: Place, **config: Any) -> Iterator[None]:
+def configured(place, **config):
     place.configure(**config)
     try:
         yield
@@ -145,7 +143,7 @@ def configured(place: Place, **config: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def restored(place: Place, at: Path) -> Iterator[None]:
+def restored(place, at):
     """Restore the results after the block, and what Snakemake knows of them."""
     folders = [place.results, place.project / ".snakemake/metadata"]
     for folder in folders:
@@ -159,7 +157,7 @@ def restored(place: Place, at: Path) -> Iterator[None]:
 
 
 # How each change is planned: whether certain runs are made again; and how many further runs the call makes again.
-CHANGES: dict[str, tuple[Change, int, int]] = {
+CHANGES = {
     "no run": (removed(FIRST), 0, 1),
     "cut events": (edited(f"{FIRST}/events.jsonl", '"event": "end"', '"event": "en'), 0, 1),
     "older record": (recorded(started_at=1.0), 0, 1),
@@ -175,7 +173,7 @@ CHANGES: dict[str, tuple[Change, int, int]] = {
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("change", CHANGES)
-def test_call_after_a_loss_or_change_is_right(place: Place, tmp_path: Path, change: str) -> None:
+def test_call_after_a_loss_or_change_is_right(place, tmp_path, change):
     make, certain, again = CHANGES[change]
     with restored(place, tmp_path), make(place):
         before = {run: record["started_at"] for run, record in place.records().items()}
@@ -190,21 +188,21 @@ def test_call_after_a_loss_or_change_is_right(place: Place, tmp_path: Path, chan
         assert len(made) == again + certain
 
 
-def test_lost_or_changed_runs_are_planned(place: Place, tmp_path: Path) -> None:
+def test_lost_or_changed_runs_are_planned(place, tmp_path):
     for name in ("cut events", "other code", "another record"):
         with restored(place, tmp_path / name), CHANGES[name][0](place):
             assert set(place.planned()) == {"further", "collect", "table_runs", "total"}, name
     assert "Nothing to be done" in place.call().stderr
 
 
-def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place: Place, tmp_path: Path) -> None:
+def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place, tmp_path):
     """Their time is spent."""
     with restored(place, tmp_path), configured(place, budget_min=0.1):
         assert place.call().returncode == 0
         place.assert_right()
 
 
-def killed(place: Place, runs: int) -> None:
+def killed(place, runs):
     """Begin a call, and kill it and all its processes once it has made some runs."""
     command = [sys.executable, "-m", "snakemake", *place.words("--cores", "1")]
     environment = os.environ | {"PYTHONPATH": str(place.project)}
@@ -222,7 +220,7 @@ def killed(place: Place, runs: int) -> None:
 
 
 @contextlib.contextmanager
-def without_further_runs(place: Place, at: Path, besides: str = "") -> Iterator[None]:
+def without_further_runs(place, at, besides=""):
     """Remove the further runs while the block runs, and let the script also run some code."""
     folders = [f"{FIRST.rpartition('side~')[0]}side~{side}/rep~{rep}" for side, rep in FURTHER]
     (place.project / place.name / "besides").write_text(besides)
@@ -234,7 +232,7 @@ def without_further_runs(place: Place, at: Path, besides: str = "") -> Iterator[
 
 
 @pytest.mark.end_to_end
-def test_call_after_a_kill_ends_as_an_undisturbed_one(place: Place, tmp_path: Path) -> None:
+def test_call_after_a_kill_ends_as_an_undisturbed_one(place, tmp_path):
     with without_further_runs(place, tmp_path):
         killed(place, runs=len(place.records()) + 1)
         before = place.records()
@@ -247,7 +245,7 @@ def test_call_after_a_kill_ends_as_an_undisturbed_one(place: Place, tmp_path: Pa
 
 
 @pytest.mark.end_to_end
-def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place: Place, tmp_path: Path) -> None:
+def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place, tmp_path):
     with without_further_runs(place, tmp_path / "1", 'assert (sys.argv[1], rep) != ("b", "3"), "no third time"'):
         done = place.call()
         assert done.returncode == 0, done.stderr[-3000:]
@@ -265,7 +263,7 @@ def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place: Place, tmp_p
 
 
 @pytest.mark.end_to_end
-def test_failing_cell_costs_no_further_runs_of_others(place: Place, tmp_path: Path) -> None:
+def test_failing_cell_costs_no_further_runs_of_others(place, tmp_path):
     once = FIRST.replace("runs/noisy", "runs/once").replace("side~a/rep~3", "side~c/rep~1")
     with without_further_runs(place, tmp_path, 'assert sys.argv[1] != "c"'), removed(once)(place):
         done = place.call("--keep-going")
