@@ -43,8 +43,10 @@ REPORTS = (
     "analysis/test_opposite.py", "analysis/findings/test_sentences.py", "figures/test_figures.py",
     "report/test_sections.py",
 )  # fmt: skip
-# Files that take a minute, for which other processes would wait at the end, and tests that wait more than they compute.
-EARLY = ("test_workflow.py", "test_wheel.py", "gate", "measure", "watch", "bisect", "atlas", "tokenize")
+# Files that take a minute, for which other processes would wait at the end.
+EARLY = ("test_workflow.py", "test_wheel.py", "gate", "measure", "bisect", "atlas", "tokenize")
+# A folder whose tests wait for two thirds of their time: other processes compute meanwhile.
+WAITING = "watch"
 
 
 def scope_of(file):
@@ -88,8 +90,8 @@ def pytest_collection():
 def pytest_collection_modifyitems(items):
     """Put files with slow tests first, FOLDERS and EARLY before others, so that all processes end at about one time.
 
-    Guests, which take minutes, come even before. End-to-end tests have a timeout of two hours, the others that of
-    pyproject.toml.
+    Files of WAITING are spread over the other slow ones. Guests, which take minutes, come even before. End-to-end tests
+    have a timeout of two hours, the others that of pyproject.toml.
     """
     for item in items:
         if item.get_closest_marker("end_to_end") and not item.get_closest_marker("timeout"):
@@ -102,6 +104,10 @@ def pytest_collection_modifyitems(items):
         return guest is None, item.path not in slow, [*first, folder].index(folder)
 
     items.sort(key=place)
+    files = [*dict.fromkeys(item.path for item in items if item.path in slow)]
+    kinds = [[file for file in files if (file.parent.name == WAITING) == waits] for waits in (True, False)]
+    spread = {file: at / len(kind) for kind in kinds for at, file in enumerate(kind)}
+    items.sort(key=lambda item: (item.get_closest_marker("guest") is None, spread.get(item.path, 1)))
 
 
 def project_files():

@@ -107,18 +107,15 @@ def fifo(path):
     os.mkfifo(path)
 
 
-def device(path):
+def device(path, kind=stat.S_IFCHR | 0o666, number=(1, 3)):
     try:
-        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.mknod(path, kind, os.makedev(*number))
     except PermissionError:
         pytest.skip("only root makes a device")
 
 
 def disk(path):
-    try:
-        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 250))
-    except PermissionError:
-        pytest.skip("only root makes a device")
+    device(path, stat.S_IFBLK | 0o600, (7, 250))
 
 
 def unix_socket(path):

@@ -52,18 +52,8 @@ _RUNS_OF = {"streaming": "stream", "shards": "tokenize"}
 # Text columns that state no result.
 _PLAIN = {*COUNTS, "run", "reason", "source", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "loader_kind", "shuffle"}
-_PLAIN |= {
-    "from_cache",
-    "completed_work",
-    "paired",
-    "neighbours",
-    "not_run",
-    "owner",
-    "case",
-    "workload",
-    "counts_identical",
-}
-_PLAIN |= {"outcome", "conditions", "exact"}
+_PLAIN |= {"from_cache", "completed_work", "paired", "neighbours", "not_run", "owner", "case", "workload"}
+_PLAIN |= {"counts_identical", "outcome", "conditions", "exact"}
 
 
 @dataclass(frozen=True)

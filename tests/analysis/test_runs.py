@@ -15,15 +15,6 @@ def test_ids_that_differ_are_flagged_on_every_run_of_that_input():
 
 def test_table_has_cell_scalars_metrics_and_provenance():
     table = runs([(record(), events(5))])
-    assert {
-        "experiment",
-        "stack",
-        "rep",
-        "outcome",
-        "cpu_s",
-        "ids_sha256",
-        "lock_sha256",
-        "version_datasets",
-        *METRICS,
-    } <= set(table)
+    names = {"experiment", "stack", "rep", "outcome", "cpu_s", "ids_sha256", "lock_sha256", "version_datasets"}
+    assert {*names, *METRICS} <= set(table)
     assert table["allocator_settings"].item() == "MALLOC_ARENA_MAX=1"

@@ -36,39 +36,14 @@ def run(root, work, manifest, stack, *options):
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
 def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     manifest = repository(TARS, tmp_path / "root")
-    events, requests = run(
-        tmp_path / "root",
-        tmp_path / "0",
-        manifest,
-        stack,
-        "--opener",
-        "filesystem",
-        "--block-kb",
-        "0",
-        "--samples",
-        "30",
-    )
+    words = ["--opener", "filesystem", "--samples", "30", "--block-kb"]
+    events, requests = run(tmp_path / "root", tmp_path / "0", manifest, stack, *words, "0")
     assert reported(events)["Payload [bytes, neither, exact]"] == 30 * 20_000
     data = [request for request in requests if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
     assert len(data) == 2, "one request per file"
     assert sum(request.bytes_sent for request in data) == manifest["bytes"]
-    _, requests_by_block = run(
-        tmp_path / "root",
-        tmp_path / "64",
-        manifest,
-        stack,
-        "--opener",
-        "filesystem",
-        "--block-kb",
-        "64",
-        "--samples",
-        "30",
-    )
-    blocks = [
-        request
-        for request in requests_by_block
-        if request.path.split("?")[0].endswith(".tar") and request.method == "GET"
-    ]
+    _, requests = run(tmp_path / "root", tmp_path / "64", manifest, stack, *words, "64")
+    blocks = [one for one in requests if one.path.split("?")[0].endswith(".tar") and one.method == "GET"]
     assert len(blocks) > 6, "one request per block"
     assert all(request.status == 206 for request in blocks)
 

@@ -39,20 +39,8 @@ def tokenizer(families, tmp_path_factory):
 def test_datasets_opens_the_output(tokenizer, tmp_path):
     lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
     (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
-    flags = (
-        "--tokenizer",
-        tokenizer,
-        "--out",
-        "out",
-        "--text-column",
-        "body",
-        "--workers",
-        1,
-        "--memory-limit",
-        "1G",
-        "--json",
-    )
-    done = beyond_ram("tokenize", "data.jsonl", *flags, cwd=tmp_path)
+    flags = ["--tokenizer", tokenizer, "--out", "out", "--text-column", "body", "--workers", 1, "--memory-limit", "1G"]
+    done = beyond_ram("tokenize", "data.jsonl", *flags, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("ids of tokenizers 0.23") and "large documents are cut: ByteLevel" in done.stderr
     summary = json.loads(done.stdout)

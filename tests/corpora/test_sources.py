@@ -188,20 +188,10 @@ def tables(python, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "t.jsonl",
-        "t.jsonl.gz",
-        "u.ndjson.zst",
-        "t.tsv.zst",
-        "t.csv",
-        "t.parquet",
-        "file.arrow",
-        "stream.arrow",
-        "saved/*.arrow",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "t.jsonl", "t.jsonl.gz", "u.ndjson.zst", "t.tsv.zst", "t.csv", "t.parquet", "file.arrow", "stream.arrow",
+    "saved/*.arrow",
+])  # fmt: skip
 def test_every_format_gives_the_same_documents(programs, tables, name):
     spec = {"source": "files", "glob": str(tables / name), "documents_per_file": 9}
     corpus = programs.prepare(spec)

@@ -28,7 +28,7 @@ from beyond_ram import experiment
 from beyond_ram.cli import COMMANDS
 
 from ..conftest import ROOT, interpreter, project_files
-from .pages import NOTES, PAGES, Block, blocks, spans
+from .pages import NOTES, PAGES, blocks, spans
 
 SHELL, KNOWN = ("sh", "bash"), ("sh", "bash", "yaml", "python", "text")
 # test_tutorial.py runs its commands and compares their output with the page.
@@ -88,7 +88,7 @@ class Place:
 
     def __init__(self, folder, page, places, checkout, plans, path):
         self.folder, self.places, self.plans, self.path = folder, places, plans, path
-        self.done: dict[Block, subprocess.CompletedProcess[str]] = {}
+        self.done = {}
         shutil.copytree(checkout, folder, symlinks=True)
         for block in BLOCKS:
             if block.page == page and block.language == "yaml" and block.text.count("defaults: none"):

@@ -18,7 +18,7 @@ class Fork:
 
     def __init__(self, stack, pid, words, files):
         self.stack, self.pid, self.args, self.files = stack, pid, words, files
-        self.returncode: int | None = None
+        self.returncode = None
         self._ended = os.pidfd_open(pid)
 
     def poll(self):

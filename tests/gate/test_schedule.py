@@ -3,7 +3,6 @@
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,8 +23,8 @@ class Simulated:
 
     def __init__(self, value, run_s):
         self.value, self.now, self.run_s = value, 0.0, run_s
-        self.done: list[tuple[str, str, int]] = []
-        self.lines: list[dict[str, Any]] = []
+        self.done = []
+        self.lines = []
 
     def once(self, member, number, block):
         cell, (side, *unmeasured) = {"first": FIRST, "second": SECOND}[member.case], member.side.split(", ")

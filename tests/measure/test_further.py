@@ -42,7 +42,7 @@ class Simulated:
 
     def __init__(self, value, left_s):
         self.value, self.left_s = value, left_s
-        self.order: list[Cell] = []
+        self.order = []
 
     def run(self, cell):
         """The first run of a cell is explained too, which no further one is."""

@@ -41,8 +41,8 @@ class Structure(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
-        self.links: list[str] = []
+        self.elements = []
+        self.links = []
         self.text = ""
         self.feed(page)
 

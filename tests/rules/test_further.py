@@ -103,14 +103,19 @@ class Place:
         assert "Nothing to be done" in self.call().stderr
 
 
+def place_of(project, snakemake, name):
+    place = Place(project, snakemake, name)
+    (project / name).mkdir()
+    (project / name / "mine.py").write_text(SCRIPT)
+    (project / name / "helper.py").write_text("MB = 1.00e6\n")
+    place.configure()
+    return place
+
+
 @pytest.fixture(scope="module")
 def place(project, current, snakemake):
     """A complete call."""
-    place = Place(project, snakemake, "further")
-    (project / "further").mkdir()
-    (project / "further" / "mine.py").write_text(SCRIPT)
-    (project / "further" / "helper.py").write_text("MB = 1.00e6\n")
-    place.configure()
+    place = place_of(project, snakemake, "further")
     assert place.planned() == {"measure": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
     done = place.call()
     assert done.returncode == 0, done.stderr[-3000:]

@@ -34,7 +34,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.elements = []
         self.text, self.charts = "", []
         self._points = False
         self.feed(text)

@@ -60,6 +60,17 @@ def watched(tmp_path):
 
 
 @pytest.fixture
+def alone(monkeypatch):
+    """Nothing counts the command but the readings of its processes."""
+
+    def none(limit_bytes=None):
+        raise groups.GroupError("none")
+
+    monkeypatch.setattr(groups, "make", none)
+    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+
+
+@pytest.fixture
 def refused(capfd):
     """Return a function that calls `beyond-ram` with bad arguments, checks status 2, and gives the message."""
 

@@ -49,17 +49,6 @@ def named(record):
     return " ".join(note["why"] for note in record["missing"] if note["what"] == UNSEEN)
 
 
-@pytest.fixture
-def alone(monkeypatch):
-    """Nothing counts the command but the readings of its processes."""
-
-    def none(limit_bytes=None):
-        raise groups.GroupError("none")
-
-    monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not COLLAPSES, reason="the kernel has no huge pages")
 @pytest.mark.usefixtures("alone")
@@ -447,24 +436,13 @@ leader_ends(parent)
 
 
 @pytest.mark.slow
-def test_shortest_stop_of_the_watcher_is_named(tmp_path):
-    program = """
+@pytest.mark.parametrize(("seconds", "note"), [(0.05, "was stopped"), (1, "nothing was read for")])
+def test_stop_of_the_watcher_is_named(seconds, note, tmp_path):
+    program = f"""
 import os, signal, time
 time.sleep(0.1)
 watcher = int(open('/proc/%d/stat' % os.getppid()).read().rpartition(')')[2].split()[1])
-os.kill(watcher, signal.SIGSTOP); time.sleep(0.05); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
+os.kill(watcher, signal.SIGSTOP); time.sleep({seconds}); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
 """
     record = run_in(tmp_path, [], program)
-    assert "was stopped" in named(record) and weak(record) == (True, "unknown")
-
-
-@pytest.mark.slow
-def test_time_without_readings_is_named(tmp_path):
-    program = """
-import os, signal, time
-time.sleep(0.1)
-watcher = int(open('/proc/%d/stat' % os.getppid()).read().rpartition(')')[2].split()[1])
-os.kill(watcher, signal.SIGSTOP); time.sleep(1); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
-"""
-    record = run_in(tmp_path, [], program)
-    assert "nothing was read for" in named(record) and weak(record) == (True, "unknown")
+    assert note in named(record) and weak(record) == (True, "unknown")

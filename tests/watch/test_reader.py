@@ -15,7 +15,7 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
-from beyond_ram.watch import WatchOptions, attach, groups, procfs, summary, targets, watch
+from beyond_ram.watch import WatchOptions, attach, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
@@ -229,12 +229,8 @@ def test_proc_without_kinds_of_memory_is_read_with_psutil(watched, monkeypatch, 
 
 
 @pytest.mark.slow
-def test_request_without_kinds_of_memory_is_all_of_rss(watched, monkeypatch):
-    def none(limit_bytes):
-        raise groups.GroupError("none")
-
-    monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+@pytest.mark.usefixtures("alone")
+def test_request_without_kinds_of_memory_is_all_of_rss(watched):
     record = watched(FAMILY, reader="psutil")
     advice = advise(record)
     assert advice.basis == RSS

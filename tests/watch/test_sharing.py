@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from beyond_ram.advice import TREE, advise
-from beyond_ram.watch import ceilings, groups, procfs
+from beyond_ram.watch import ceilings, procfs
 from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import _HUGE_BYTES, ProcessMemory, Sample, Sharing, Twice
@@ -28,8 +28,8 @@ class World:
 
     def __init__(self, chance):
         self.chance = chance
-        self.private: dict[int, set[int]] = {1: set()}
-        self.shared: dict[int, set[int]] = {1: set()}
+        self.private = {1: set()}
+        self.shared = {1: set()}
         self.parents, self.faults, self._next, self._pid = {1: 0}, {1: 0}, 0, 1
 
     def sample(self):
@@ -407,12 +407,8 @@ time.sleep(1)
 """
 
 
-def test_children_that_no_sample_saw_weaken_request_and_ceiling(watched, monkeypatch):
-    def none(limit_bytes=None):
-        raise groups.GroupError("none")
-
-    monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+@pytest.mark.usefixtures("alone")
+def test_children_that_no_sample_saw_weaken_request_and_ceiling(watched):
     record = watched(BURSTS, interval_ms=300)
     kept, advised = record["peak"]["kept"], advise(record)
     assert (record["outcome"], kept["basis"]) == ("completed", TREE)

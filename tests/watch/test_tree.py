@@ -45,7 +45,7 @@ class Hiding(Procfs):
 
     def __init__(self):
         super().__init__()
-        self.hidden: set[int] = set()
+        self.hidden = set()
 
     def _read(self, process, name):
         return None if process.pid in self.hidden else super()._read(process, name)

@@ -25,6 +25,7 @@ from .test_any_command import FAMILY
 from .test_events import SAY
 
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
+FAILS = [*PYTHON, "import time; time.sleep(0.1); raise SystemExit(5)"]
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 
 
@@ -330,14 +331,7 @@ def test_earlier_record_is_removed_before_new_samples(tmp_path):
 def test_files_are_kept_elsewhere_if_folders_have_their_names(tmp_path):
     for name in ("samples.csv", "run.json"):
         (tmp_path / "out" / name / "mine").mkdir(parents=True)
-    command = [
-        *WATCH,
-        "--out",
-        str(tmp_path / "out"),
-        "--",
-        *PYTHON,
-        "import time; time.sleep(0.1); raise SystemExit(5)",
-    ]
+    command = [*WATCH, "--out", str(tmp_path / "out"), "--", *FAILS]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 5, done.stderr
@@ -371,16 +365,7 @@ def fill(folder):
 @pytest.mark.slow
 def test_files_are_kept_elsewhere_if_the_disk_stays_full(tiny_disk, tmp_path):
     fill(tiny_disk)
-    command = [
-        *WATCH,
-        "--out",
-        str(tiny_disk / "out"),
-        "--html",
-        str(tmp_path / "page.html"),
-        "--",
-        *PYTHON,
-        "import time; time.sleep(0.1); raise SystemExit(5)",
-    ]
+    command = [*WATCH, "--out", str(tiny_disk / "out"), "--html", str(tmp_path / "page.html"), "--", *FAILS]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 5, done.stderr

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from beyond_ram.cli import main
 
@@ -39,7 +38,7 @@ class Watched:
     def __init__(self, done, out):
         self.status, self.stderr = done.returncode, done.stderr
         run = out / "run.json"
-        self.record: dict[str, Any] = json.loads(run.read_text()) if run.exists() else {}
+        self.record = json.loads(run.read_text()) if run.exists() else {}
         print(f"status {self.status}\n{self.stderr}")
 
     @property
