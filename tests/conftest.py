@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,39 +43,41 @@ REPORTS = (
     "analysis/test_opposite.py", "analysis/findings/test_sentences.py", "figures/test_figures.py",
     "report/test_sections.py",
 )  # fmt: skip
-# Files that take a minute, for which other processes would wait at the end, and tests that wait more than they compute.
-EARLY = ("test_workflow.py", "test_wheel.py", "gate", "measure", "watch", "bisect", "atlas", "tokenize")
+# Files that take a minute, for which other processes would wait at the end.
+EARLY = ("test_workflow.py", "test_wheel.py", "gate", "measure", "bisect", "atlas", "tokenize")
+# A folder whose tests wait for two thirds of their time: other processes compute meanwhile.
+WAITING = "watch"
 
 
-def scope_of(file: str) -> str:
+def scope_of(file):
     """Return the scope that the tests of a file stay together in: their folder, what they read, or the file."""
     folder = file.split("/")[1]
     return folder if folder in FOLDERS else "reports" if file.endswith(REPORTS) else file
 
 
-class ScopeScheduling(LoadScopeScheduling):  # type: ignore[misc]
+class ScopeScheduling(LoadScopeScheduling):
     """Keeps the tests of a scope (`scope_of`) in one process, so that no other process waits for what they share.
 
     `--dist loadgroup` does the same with marks, but does not work under pytest 9.2, because it writes into `_nodeid`.
     """
 
-    def _split_scope(self, nodeid: str) -> str:
+    def _split_scope(self, nodeid):
         return scope_of(nodeid.partition("::")[0])
 
 
-def pytest_configure() -> None:
+def pytest_configure():
     if "PYTEST_XDIST_WORKER" not in os.environ:
         leftovers.mark()
         leftovers.remove()
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ScopeScheduling:
+def pytest_xdist_make_scheduler(config, log):
     return ScopeScheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection():
     """Exclude imported objects from garbage collection, because they stay."""
     gc.disable()
     try:
@@ -85,26 +87,30 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Put files with slow tests first, FOLDERS and EARLY before others, so that all processes end at about one time.
 
-    Guests, which take minutes, come even before. End-to-end tests have a timeout of two hours, the others that of
-    pyproject.toml.
+    Files of WAITING are spread over the other slow ones. Guests, which take minutes, come even before. End-to-end tests
+    have a timeout of two hours, the others that of pyproject.toml.
     """
     for item in items:
         if item.get_closest_marker("end_to_end") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(7200))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
 
-    def place(item: pytest.Item) -> tuple[bool, bool, int]:
+    def place(item):
         folder, first = item.nodeid.partition("::")[0].split("/")[1], [*FOLDERS, *EARLY]
         guest = item.get_closest_marker("guest")
         return guest is None, item.path not in slow, [*first, folder].index(folder)
 
     items.sort(key=place)
+    files = [*dict.fromkeys(item.path for item in items if item.path in slow)]
+    kinds = [[file for file in files if (file.parent.name == WAITING) == waits] for waits in (True, False)]
+    spread = {file: at / len(kind) for kind in kinds for at, file in enumerate(kind)}
+    items.sort(key=lambda item: (item.get_closest_marker("guest") is None, spread.get(item.path, 1)))
 
 
-def project_files() -> list[str]:
+def project_files():
     """Return every file of the project that is tracked, or new and not ignored."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
@@ -116,7 +122,7 @@ def project_files() -> list[str]:
 
 
 @functools.cache
-def environment_of(stack: str) -> Path | locks.StackError:
+def environment_of(stack):
     """Build a stack's environment once, and return its folder, or the error.
 
     It stays in the user's cache folder under the hash of its lock, for every checkout.
@@ -130,7 +136,7 @@ def environment_of(stack: str) -> Path | locks.StackError:
     return folder
 
 
-def interpreter(stack: str) -> Path:
+def interpreter(stack):
     """Return the interpreter of a stack; build its environment if it is missing or old."""
     environment = environment_of(stack)
     if isinstance(environment, locks.StackError):
@@ -139,18 +145,18 @@ def interpreter(stack: str) -> Path:
 
 
 @functools.cache
-def forking(python: Path, *modules: str) -> stacks.Stack:
+def forking(python, *modules):
     """Start an interpreter that imports some modules once a session. Programs run as forks of it."""
     return stacks.Stack(python, *modules)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _stacks_end() -> Iterator[None]:
+def _stacks_end():
     yield
     stacks.close_all()
 
 
-def link_stack(stack: str, project: Path) -> None:
+def link_stack(stack, project):
     """Link a stack's environment into a copy of the project, with a marker that a rule may replace."""
     lock, folder = project / "envs" / f"{stack}.txt", project / ".stacks" / stack
     if venv.is_built(lock, folder):
@@ -163,7 +169,7 @@ def link_stack(stack: str, project: Path) -> None:
     shutil.copyfile(lock, folder / venv.MARKER)  # newer than the lock, as after a build
 
 
-def lend_bytecode(stack: str, stacks: Path) -> None:
+def lend_bytecode(stack, stacks):
     """Link the tests' stacks into a folder, so that stacks that are built there link their bytecode (bytecode.py).
 
     Builds `stack` if it is missing. The others are for packages that uv unpacked again since this one was built.
@@ -173,7 +179,7 @@ def lend_bytecode(stack: str, stacks: Path) -> None:
         (stacks / f"lent-{built.name}").symlink_to(built)
 
 
-def once(folder: Path, make: Callable[[Path], object]) -> Path:
+def once(folder, make):
     """Return a folder that the first process fills, while others wait."""
     with folder.with_name(f".{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -187,14 +193,14 @@ def once(folder: Path, make: Callable[[Path], object]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory):
     """Return a folder that the processes of a session share, for `once`."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @contextlib.contextmanager
-def mounted(place: Path, size: str) -> Iterator[Path]:
+def mounted(place, size):
     """Mount a file system of some size on a new folder."""
     place.mkdir()
     done = subprocess.run(
@@ -209,18 +215,18 @@ def mounted(place: Path, size: str) -> Iterator[Path]:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     with mounted(tmp_path / "disk", "16m") as place:
         yield place
 
 
 @pytest.fixture(scope="session")
-def root() -> Path:
+def root():
     return ROOT
 
 
 @pytest.fixture(scope="session")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clone(tmp_path_factory):
     """Copy the project, so that tests can run and edit anything in it."""
     folder = tmp_path_factory.mktemp("clone")
     for name in project_files():
@@ -231,7 +237,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def path(shared: Path) -> str:
+def path(shared):
     """Return a PATH with the commands of the driver's environment, where `snakemake` forks a server (forks/)."""
     owner = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
     folder = once(shared / "forks", lambda partial: forks.start(partial, owner))
@@ -239,13 +245,13 @@ def path(shared: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def run_in(clone: Path, path: str) -> Run:
+def run_in(clone, path):
     """Return a function that runs a command of the driver's environment in the clone."""
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(clone)}
 
-    def run(*command: str, cwd: Path = clone, **options: object) -> "subprocess.CompletedProcess[str]":
+    def run(*command, cwd=clone, **options):
         return subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options
-        )  # type: ignore[call-overload, no-any-return]
+        )
 
     return run

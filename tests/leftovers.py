@@ -16,12 +16,12 @@ _OWNER = re.compile(rf"{VARIABLE}=(\d+)-(\d+)\0".encode())
 _FOLDER = re.compile(r".*/pytest-of-[^/]+/pytest-\d+(?=/)")
 
 
-def mark() -> None:
+def mark():
     """Put this session's mark into the environment of the processes that it starts."""
     os.environ[VARIABLE] = f"{os.getpid()}-{_began(os.getpid())}"
 
 
-def remove() -> None:
+def remove():
     """End processes and mounts of killed sessions."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -35,7 +35,7 @@ def remove() -> None:
             subprocess.run(["umount", "-l", place], check=False)
 
 
-def _end(pid: int) -> None:
+def _end(pid):
     """Kill a process, and wait until it has ended and released what it holds."""
     process = os.pidfd_open(pid)
     try:
@@ -45,7 +45,7 @@ def _end(pid: int) -> None:
         os.close(process)
 
 
-def _runs(lock: Path) -> bool:
+def _runs(lock):
     """Return whether the process in a lock of pytest is alive."""
     try:
         return bool(_began(int(lock.read_text())))
@@ -53,7 +53,7 @@ def _runs(lock: Path) -> bool:
         return False
 
 
-def _began(pid: int) -> str:
+def _began(pid):
     """Return the start of a process in ticks since boot, or an empty text if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()

@@ -1,11 +1,9 @@
 """Results with any number of runs, without measuring: copies of real runs under other cells."""
 
 import json
-from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
-from pathlib import Path
 
-from beyond_ram.experiment import Cell, records
+from beyond_ram.experiment import records
 from beyond_ram.run_files import RUN_FILES
 
 SAMPLES, EVENTS, RECORD = RUN_FILES
@@ -14,7 +12,7 @@ SAMPLES, EVENTS, RECORD = RUN_FILES
 class Source:
     """The folder of a real run, held in memory."""
 
-    def __init__(self, folder: Path, lines: int | None = None) -> None:
+    def __init__(self, folder, lines=None):
         """Read a run. With `lines` its samples are cut or repeated to that number, and time goes on."""
         self.record, self.events = records.record(folder), (folder / EVENTS).read_bytes()
         head, *samples = (folder / SAMPLES).read_text().splitlines()
@@ -25,7 +23,7 @@ class Source:
             self.record["sampler"] |= {"lines": lines}
         self.samples = "".join(f"{line}\n" for line in (head, *samples)).encode()
 
-    def write(self, runs: Path, cell: Cell) -> Path:
+    def write(self, runs, cell):
         """Write the folder of a run of a cell, and return its run.json."""
         folder = runs / cell.path
         folder.mkdir(parents=True)
@@ -36,12 +34,12 @@ class Source:
         return folder / RECORD
 
 
-def _later(line: str, seconds: float) -> str:
+def _later(line, seconds):
     at, comma, rest = line.partition(",")
     return f"{float(at) + seconds:.4f}{comma}{rest}"
 
 
-def copies(sources: Sequence[Source], runs: Path, cells: Iterable[Cell]) -> list[Path]:
+def copies(sources, runs, cells):
     """Write a run for each cell, from each source in turn, and return their run.json files."""
     wanted = list(cells)
     return [source.write(runs, cell) for source, cell in zip(islice(cycle(sources), len(wanted)), wanted, strict=True)]

@@ -3,7 +3,6 @@
 import importlib.machinery
 import importlib.util
 import json
-from types import ModuleType
 
 import pytest
 
@@ -11,7 +10,7 @@ from .conftest import ROOT
 
 
 @pytest.fixture(scope="module")
-def audit() -> ModuleType:
+def audit():
     loader = importlib.machinery.SourceFileLoader("audit", str(ROOT / ".ci" / "audit"))
     spec = importlib.util.spec_from_loader("audit", loader)
     assert spec
@@ -35,13 +34,11 @@ UNKNOWN = {"name": "c", "skip_reason": "not found"}
         (None, "", 0, "SKIPPED, the audit could not be made: no answer"),
     ],
 )
-def test_only_a_known_vulnerability_fails(
-    audit: ModuleType, dependencies: object, complaint: str, status: int, expected_line: str
-) -> None:
+def test_only_a_known_vulnerability_fails(audit, dependencies, complaint, status, expected_line):
     lines, ended = audit.told(json.dumps({"dependencies": dependencies}) if dependencies else "", complaint)
     assert ended == status
     assert expected_line in lines
 
 
-def test_audited_lock_exists(audit: ModuleType) -> None:
+def test_audited_lock_exists(audit):
     assert audit.LOCK.read_text(encoding="utf-8").startswith("aio")

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,10 @@ import pytest
 from beyond_ram import files, folders
 from beyond_ram.watch.outfile import OutFile, copy
 
-Write = Callable[[Path], None]
 RECORDS = Path(__file__).parents[1] / "beyond_ram/tokenize/engine/records.py"
 
 
-def write_by_engine(path: Path) -> None:
+def write_by_engine(path):
     spec = importlib.util.spec_from_file_location("records", RECORDS)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -29,12 +27,12 @@ def write_by_engine(path: Path) -> None:
     module.write_json(path, {"new": 1})
 
 
-def write_whole(path: Path) -> None:
+def write_whole(path):
     with files.whole(path) as partial:
         partial.write_text("new")
 
 
-def write_delivered(path: Path) -> None:
+def write_delivered(path):
     scratch = path.parent / "scratch"
     scratch.mkdir(exist_ok=True)
     file = OutFile(scratch / "lines")
@@ -47,7 +45,7 @@ def write_delivered(path: Path) -> None:
         scratch.rmdir()
 
 
-WRITERS: dict[str, Write] = {
+WRITERS = {
     "whole": write_whole,
     "write": lambda path: files.write(path, "new"),
     "outfile": lambda path: copy([b"new"], path),
@@ -61,31 +59,31 @@ every_writer_of_the_driver = pytest.mark.parametrize("write", DRIVER.values(), i
 
 
 @pytest.fixture(autouse=True)
-def _unswept(monkeypatch: pytest.MonkeyPatch) -> None:
+def _unswept(monkeypatch):
     monkeypatch.setattr(files, "_swept", set())
 
 
 @pytest.fixture
-def victim(tmp_path: Path) -> Path:
+def victim(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("precious")
     return victim
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     return folder
 
 
-def names(folder: Path) -> list[str]:
+def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
 @every_writer
 @pytest.mark.parametrize("planted", [".partial-run.json", "run.json.partial", ".run.json.partial"])
-def test_planted_link_is_not_followed(write: Write, planted: str, folder: Path, victim: Path) -> None:
+def test_planted_link_is_not_followed(write, planted, folder, victim):
     (folder / planted).symlink_to(victim)
     write(folder / "run.json")
     assert victim.read_text() == "precious"
@@ -95,7 +93,7 @@ def test_planted_link_is_not_followed(write: Write, planted: str, folder: Path, 
 
 @every_writer
 @pytest.mark.parametrize("dangling", [False, True])
-def test_link_is_replaced_and_its_target_stays(write: Write, dangling: bool, folder: Path, victim: Path) -> None:
+def test_link_is_replaced_and_its_target_stays(write, dangling, folder, victim):
     if dangling:
         victim.unlink()
     (folder / "run.json").symlink_to(victim)
@@ -105,38 +103,35 @@ def test_link_is_replaced_and_its_target_stays(write: Write, dangling: bool, fol
     assert not victim.exists() if dangling else victim.read_text() == "precious"
 
 
-def fifo(path: Path) -> None:
+def fifo(path):
     os.mkfifo(path)
 
 
-def device(path: Path) -> None:
+def device(path, kind=stat.S_IFCHR | 0o666, number=(1, 3)):
     try:
-        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.mknod(path, kind, os.makedev(*number))
     except PermissionError:
         pytest.skip("only root makes a device")
 
 
-def disk(path: Path) -> None:
-    try:
-        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 250))
-    except PermissionError:
-        pytest.skip("only root makes a device")
+def disk(path):
+    device(path, stat.S_IFBLK | 0o600, (7, 250))
 
 
-def unix_socket(path: Path) -> None:
+def unix_socket(path):
     here = Path.cwd()
     with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as server:
         server.bind(path.name)
     assert Path.cwd() == here
 
 
-SPECIAL: dict[str, Write] = {"fifo": fifo, "device": device, "disk": disk, "socket": unix_socket, "folder": Path.mkdir}
+SPECIAL = {"fifo": fifo, "device": device, "disk": disk, "socket": unix_socket, "folder": Path.mkdir}
 
 
 @every_writer
 @pytest.mark.parametrize("behind_a_link", [False, True])
 @pytest.mark.parametrize("make", SPECIAL.values(), ids=SPECIAL)
-def test_special_files_are_refused(write: Write, make: Write, behind_a_link: bool, folder: Path) -> None:
+def test_special_files_are_refused(write, make, behind_a_link, folder):
     make(folder / "special")
     target = folder / "special"
     if behind_a_link:
@@ -154,7 +149,7 @@ def test_special_files_are_refused(write: Write, make: Write, behind_a_link: boo
 
 @every_writer_of_the_driver
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
-def test_new_file_has_the_default_mode_and_a_replaced_one_keeps_its_own(write: Write, umask: int, folder: Path) -> None:
+def test_new_file_has_the_default_mode_and_a_replaced_one_keeps_its_own(write, umask, folder):
     earlier = os.umask(umask)
     try:
         write(folder / "run.json")
@@ -169,12 +164,12 @@ def test_new_file_has_the_default_mode_and_a_replaced_one_keeps_its_own(write: W
     assert names(folder) == ["run.json"]
 
 
-def test_missing_folder_is_named(folder: Path) -> None:
+def test_missing_folder_is_named(folder):
     with pytest.raises(FileNotFoundError, match=r"no such folder: .*nothing'$"):
         files.write(folder / "nothing" / "a.txt", "new")
 
 
-def test_error_leaves_the_old_file(folder: Path) -> None:
+def test_error_leaves_the_old_file(folder):
     (folder / "a.txt").write_text("before")
     with pytest.raises(RuntimeError), files.whole(folder / "a.txt") as partial:
         partial.write_text("half")
@@ -183,7 +178,7 @@ def test_error_leaves_the_old_file(folder: Path) -> None:
     assert (folder / "a.txt").read_text() == "before"
 
 
-def test_partial_file_that_became_a_link_is_not_delivered(folder: Path, victim: Path) -> None:
+def test_partial_file_that_became_a_link_is_not_delivered(folder, victim):
     with pytest.raises(FileExistsError), files.whole(folder / "a.txt") as partial:
         partial.unlink()
         partial.symlink_to(victim)
@@ -191,7 +186,7 @@ def test_partial_file_that_became_a_link_is_not_delivered(folder: Path, victim: 
     assert victim.read_text() == "precious"
 
 
-def test_target_that_became_a_fifo_meanwhile_stays(folder: Path) -> None:
+def test_target_that_became_a_fifo_meanwhile_stays(folder):
     with pytest.raises(FileExistsError), files.whole(folder / "a.txt") as partial:
         partial.write_text("new")
         os.mkfifo(folder / "a.txt")
@@ -199,7 +194,7 @@ def test_target_that_became_a_fifo_meanwhile_stays(folder: Path) -> None:
     assert names(folder) == ["a.txt"]
 
 
-def test_partial_files_of_only_killed_writers_are_removed(folder: Path) -> None:
+def test_partial_files_of_only_killed_writers_are_removed(folder):
     program = "import sys, time\nfrom beyond_ram.files import whole\nwith whole(sys.argv[1]) as partial:\n"
     program += "    partial.write_text('x')\n    print('half', flush=True)\n    time.sleep(60)"
     command = [sys.executable, "-c", program, str(folder / "a.json")]
@@ -215,7 +210,7 @@ def test_partial_files_of_only_killed_writers_are_removed(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_simultaneous_writers_do_not_remove_each_others_files(folder: Path) -> None:
+def test_simultaneous_writers_do_not_remove_each_others_files(folder):
     program = (
         "import sys\nfrom beyond_ram import files\nfor n in range(300):\n"
         "    files._swept.clear()\n    files.write(sys.argv[1], sys.argv[2] * 1000)"
@@ -227,14 +222,14 @@ def test_simultaneous_writers_do_not_remove_each_others_files(folder: Path) -> N
 
 
 @pytest.mark.parametrize("path", ["/dev/stdout", "/proc/self/fd/1"])
-def test_standard_output_is_not_replaced(path: str, folder: Path) -> None:
+def test_standard_output_is_not_replaced(path, folder):
     program = "import sys\nfrom beyond_ram import files\nfiles.check_target(sys.argv[1])"
     with (folder / "out").open("w") as out:
         done = subprocess.run([sys.executable, "-c", program, path], stdout=out, stderr=subprocess.PIPE, text=True)
     assert "FileExistsError" in done.stderr
 
 
-def test_log_is_a_new_file(folder: Path, victim: Path) -> None:
+def test_log_is_a_new_file(folder, victim):
     (folder / "log").symlink_to(victim)
     with files.log(folder / "log") as log:
         log.write("line\n")
@@ -242,27 +237,24 @@ def test_log_is_a_new_file(folder: Path, victim: Path) -> None:
     assert victim.read_text() == "precious"
 
 
-def test_mark_is_not_written_through_a_link(folder: Path, tmp_path: Path) -> None:
+def test_mark_is_not_written_through_a_link(folder, tmp_path):
     (folder / folders.MARK).symlink_to(tmp_path / "elsewhere")
     folders.mark(folder)
     assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.fixture
-def page() -> Iterator[Callable[[Path], "subprocess.CompletedProcess[bytes]"]]:
-    def run(target: Path) -> "subprocess.CompletedProcess[bytes]":
+def page():
+    def run(target):
         words = ["watch", "--html", str(target), "--", "sleep", "0.1"]
         return subprocess.run([sys.executable, "-m", "beyond_ram", *words], capture_output=True, check=False)
 
     yield run
 
 
-Page = Callable[[Path], "subprocess.CompletedProcess[bytes]"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [unix_socket, Path.mkdir, device])
-def test_impossible_page_is_refused_before_the_command_runs(make: Write, page: Page, folder: Path) -> None:
+def test_impossible_page_is_refused_before_the_command_runs(make, page, folder):
     make(folder / "page.html")
     done = page(folder / "page.html")
     assert done.returncode != 0
@@ -272,7 +264,7 @@ def test_impossible_page_is_refused_before_the_command_runs(make: Write, page: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["samples.csv", "events.jsonl", "run.json"])
-def test_fifo_in_place_of_a_runs_file_is_refused_before_the_run(name: str, folder: Path) -> None:
+def test_fifo_in_place_of_a_runs_file_is_refused_before_the_run(name, folder):
     os.mkfifo(folder / name)
     words = ["watch", "--out", str(folder), "--", "touch", str(folder / "ran")]
     done = subprocess.run([sys.executable, "-m", "beyond_ram", *words], capture_output=True, text=True, check=False)
@@ -280,6 +272,6 @@ def test_fifo_in_place_of_a_runs_file_is_refused_before_the_run(name: str, folde
     assert names(folder) == [name] and (folder / name).is_fifo()
 
 
-def test_engine_writes_json(folder: Path) -> None:
+def test_engine_writes_json(folder):
     write_by_engine(folder / "a.json")
     assert json.loads((folder / "a.json").read_text()) == {"new": 1}

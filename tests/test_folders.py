@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,19 @@ import pytest
 from beyond_ram.folders import MARK, ForeignFolderError, InUseError, anew, fresh, mark, remove, replaced
 
 
-def foreign(folder: Path) -> Path:
+def foreign(folder):
     folder.mkdir(parents=True)
     (folder / "precious.txt").write_text("here")
     return folder
 
 
-def fill(out: Path, text: str) -> None:
+def fill(out, text):
     with replaced(out) as folder:
         assert not list(folder.iterdir())
         (folder / "new.txt").write_text(text)
 
 
-def test_own_folder_is_replaced_whole(tmp_path: Path) -> None:
+def test_own_folder_is_replaced_whole(tmp_path):
     out = tmp_path / "out"
     fill(out, "first")
     (out / "more").mkdir()
@@ -35,13 +34,13 @@ def test_own_folder_is_replaced_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_empty_folder_may_be_filled(tmp_path: Path) -> None:
+def test_empty_folder_may_be_filled(tmp_path):
     (tmp_path / "out").mkdir()
     fill(tmp_path / "out", "text")
 
 
 @pytest.mark.parametrize("replace", [lambda out: fill(out, "text"), lambda out: fill_anew(out, "text"), fresh, remove])
-def test_foreign_folders_are_refused(tmp_path: Path, replace: Callable[[Path], None]) -> None:
+def test_foreign_folders_are_refused(tmp_path, replace):
     out = foreign(tmp_path / "out")
     with pytest.raises(ForeignFolderError, match="is not empty and was not made by beyond-ram"):
         replace(out)
@@ -57,9 +56,7 @@ def test_foreign_folders_are_refused(tmp_path: Path, replace: Callable[[Path], N
 
 
 @pytest.mark.parametrize("out", [".", "..", "inner/..", "/"])
-def test_working_directory_and_its_parents_are_never_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
-) -> None:
+def test_working_directory_and_its_parents_are_never_replaced(tmp_path, monkeypatch, out):
     project = foreign(tmp_path / "project")
     mark(project)
     monkeypatch.chdir(project)
@@ -69,7 +66,7 @@ def test_working_directory_and_its_parents_are_never_replaced(
     assert (project / "precious.txt").read_text() == "here"
 
 
-def test_links_inside_are_removed_and_not_followed(tmp_path: Path) -> None:
+def test_links_inside_are_removed_and_not_followed(tmp_path):
     precious = foreign(tmp_path / "precious")
     fresh(tmp_path / "made")
     (tmp_path / "made" / "link").symlink_to(precious)
@@ -78,20 +75,20 @@ def test_links_inside_are_removed_and_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-def test_folder_with_a_similar_name_stays(tmp_path: Path) -> None:
+def test_folder_with_a_similar_name_stays(tmp_path):
     alike = foreign(tmp_path / ".out.making-mine")
     fill(tmp_path / "out", "text")
     assert (alike / "precious.txt").exists()
 
 
-def make(out: Path, code: str) -> list[str]:
+def make(out, code):
     return [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", sys.executable, "-c", code]
 
 
 @pytest.mark.parametrize(
     ("code", "status"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", 143), ("1 / 0", 1)]
 )
-def test_failing_program_changes_nothing_and_its_status_is_returned(tmp_path: Path, code: str, status: int) -> None:
+def test_failing_program_changes_nothing_and_its_status_is_returned(tmp_path, code, status):
     fill(tmp_path / "out", "before")
     done = subprocess.run(make(tmp_path / "out", code), capture_output=True, check=False)
     assert done.returncode == status
@@ -99,7 +96,7 @@ def test_failing_program_changes_nothing_and_its_status_is_returned(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_foreign_folder_gets_one_line_before_the_program_runs(tmp_path: Path) -> None:
+def test_foreign_folder_gets_one_line_before_the_program_runs(tmp_path):
     out = foreign(tmp_path / "my out")
     ran = tmp_path / "ran"
     done = subprocess.run(
@@ -112,7 +109,7 @@ def test_foreign_folder_gets_one_line_before_the_program_runs(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+def test_ignored_signal_stays_ignored(tmp_path):
     started = tmp_path / "started"
     code = f"import time; open({str(started)!r}, 'w'); time.sleep(1)"
     process = subprocess.Popen(
@@ -126,20 +123,20 @@ def test_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     assert (tmp_path / "out" / MARK).exists()
 
 
-def fill_anew(out: Path, text: str) -> None:
+def fill_anew(out, text):
     with anew(out):
         assert [path.name for path in out.iterdir()] == [MARK]
         (out / "new.txt").write_text(text)
 
 
-def test_folder_made_anew_replaces_the_earlier_one(tmp_path: Path) -> None:
+def test_folder_made_anew_replaces_the_earlier_one(tmp_path):
     out = tmp_path / "made" / "out"
     fill_anew(out, "first")
     fill_anew(out, "second")
     assert (out / "new.txt").read_text() == "second" and list(out.parent.iterdir()) == [out]
 
 
-def test_earlier_folder_is_back_after_an_error(tmp_path: Path) -> None:
+def test_earlier_folder_is_back_after_an_error(tmp_path):
     out = tmp_path / "out"
     for earlier in ([], [out]):
         with pytest.raises(KeyboardInterrupt), anew(out):
@@ -154,7 +151,7 @@ FILL = "import sys; from beyond_ram.folders import anew; context = anew(sys.argv
 
 
 @pytest.fixture
-def filling(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def filling(tmp_path):
     """A process that fills `out` anew and waits for its end."""
     fill_anew(tmp_path / "out", "earlier")
     code = FILL + "print('began', flush=True); sys.stdin.read()"
@@ -165,13 +162,13 @@ def filling(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_folder_in_use_is_left_to_its_process(tmp_path: Path, filling: subprocess.Popen[str]) -> None:
+def test_folder_in_use_is_left_to_its_process(tmp_path, filling):
     with pytest.raises(InUseError), anew(tmp_path / "out"):
         raise AssertionError
     assert [path.name for path in (tmp_path / "out").iterdir()] == [MARK] and len(list(tmp_path.iterdir())) == 2
 
 
-def test_earlier_folder_of_a_killed_process_is_put_back(tmp_path: Path, filling: subprocess.Popen[str]) -> None:
+def test_earlier_folder_of_a_killed_process_is_put_back(tmp_path, filling):
     filling.kill()
     filling.wait()
     with pytest.raises(KeyboardInterrupt), anew(tmp_path / "out"):

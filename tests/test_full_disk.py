@@ -3,8 +3,6 @@
 import errno
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -24,11 +22,11 @@ MB = 1 << 20
 class Disk:
     """A small file system."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder, self._ballast = folder / "results", folder / "ballast"
         self.folder.mkdir()
 
-    def fill(self, left_bytes: int) -> None:
+    def fill(self, left_bytes):
         with self._ballast.open("wb", buffering=0) as file:
             try:
                 while True:
@@ -37,23 +35,23 @@ class Disk:
                 assert error.errno == errno.ENOSPC
             file.truncate(file.tell() - left_bytes)
 
-    def free(self) -> None:
+    def free(self):
         self._ballast.unlink()
 
-    def files(self) -> dict[Path, bytes]:
+    def files(self):
         return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
-def disk(small_disk: Path) -> Disk:
+def disk(small_disk):
     return Disk(small_disk)
 
 
-def table(folder: Path) -> None:
+def table(folder):
     tables.write(pd.DataFrame({"a": range(9000)}), folder / "t.csv", folder / "t.parquet")
 
 
-def figure(folder: Path) -> None:
+def figure(folder):
     figures.theme()
     drawing, axes = plt.subplots()
     axes.plot(range(2000))
@@ -61,19 +59,19 @@ def figure(folder: Path) -> None:
     figures.save(drawing, "A line.", svg=svg, png=png, caption_file=caption)
 
 
-def page(folder: Path) -> None:
+def page(folder):
     differences = [{"sides": "x" * 4000, "packages": ""}] * 25
     page_of.write("changes.html.jinja", folder / "page.html", summary="", differences=differences, lines=[])
 
 
-def requests(folder: Path) -> None:
+def requests(folder):
     served.write_csv([{"t_s": 1.5, "path": "/a" * 1000}] * 100, folder / "requests.csv")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left_bytes", [0, 8192])
 @pytest.mark.parametrize("write", [table, figure, page, requests])
-def test_full_disk_leaves_the_old_file_or_none(disk: Disk, write: Callable[[Path], None], left_bytes: int) -> None:
+def test_full_disk_leaves_the_old_file_or_none(disk, write, left_bytes):
     write(disk.folder)
     whole = disk.files()
     disk.fill(left_bytes)
@@ -93,7 +91,7 @@ def test_full_disk_leaves_the_old_file_or_none(disk: Disk, write: Callable[[Path
 
 
 @pytest.mark.slow
-def test_tokens_json_is_not_written_on_a_full_disk(disk: Disk, root: Path, tmp_path: Path) -> None:
+def test_tokens_json_is_not_written_on_a_full_disk(disk, root, tmp_path):
     spec, out = tmp_path / "spec.json", disk.folder / "tokens"
     spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1}')
     program = [sys.executable, str(root / "scripts/workloads/make_tokens.py"), "--spec", str(spec)]
@@ -110,13 +108,13 @@ def test_tokens_json_is_not_written_on_a_full_disk(disk: Disk, root: Path, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left_bytes", [0, pytest.param(8192, marks=pytest.mark.end_to_end)])
-def test_run_on_a_full_disk_is_not_readable(disk: Disk, tmp_path: Path, left_bytes: int) -> None:
+def test_run_on_a_full_disk_is_not_readable(disk, tmp_path, left_bytes):
     hanging.make(tmp_path)
     command = hanging.measure("measured")
     command[command.index("runs")] = str(disk.folder / "runs")
     folder = disk.folder / "runs" / hanging.cell("measured")
 
-    def measure() -> "subprocess.CompletedProcess[str]":
+    def measure():
         return subprocess.run(command, cwd=tmp_path, env=hanging.environment(tmp_path), capture_output=True, text=True)
 
     disk.fill(left_bytes)

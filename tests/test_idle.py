@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -41,7 +40,7 @@ rule all:
 """
 
 
-def run_snakemake(folder: Path, path: str, *options: str) -> str:
+def run_snakemake(folder, path, *options):
     """Run a call that makes both files, and return its log."""
     (folder / "Snakefile").write_text(SNAKEFILE)
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
@@ -50,19 +49,19 @@ def run_snakemake(folder: Path, path: str, *options: str) -> str:
 
 
 @pytest.mark.slow
-def test_scheduler_looks_for_jobs_at_the_start_and_after_each_job(tmp_path: Path, path: str) -> None:
+def test_scheduler_looks_for_jobs_at_the_start_and_after_each_job(tmp_path, path):
     assert 2 <= run_snakemake(tmp_path, path, "--cores", "1").count("Ready jobs: ") <= 4
 
 
 @pytest.mark.slow
-def test_users_rate_limit_is_kept(tmp_path: Path, path: str) -> None:
+def test_users_rate_limit_is_kept(tmp_path, path):
     run_snakemake(tmp_path, path, "--cores", "2", "--max-jobs-per-timespan", "1/2s")
     times = sorted((tmp_path / name).stat().st_mtime for name in "ab")
     assert times[1] - times[0] > 1.5
 
 
 @pytest.mark.slow
-def test_snakemake_ends_on_sigterm_while_it_holds_its_lock(tmp_path: Path, path: str) -> None:
+def test_snakemake_ends_on_sigterm_while_it_holds_its_lock(tmp_path, path):
     (tmp_path / "Snakefile").write_text(SIGNALLED)
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
     subprocess.run(["snakemake", "--cores", "1"], cwd=tmp_path, env=environment, capture_output=True, timeout=60)

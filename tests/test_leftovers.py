@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def session() -> "Iterator[tuple[subprocess.Popen[str], int]]":
+def session():
     """Start a process that is a session, and yield it with the pid of its child."""
     command = [sys.executable, "-c", SESSION, str(Path(__file__).parent)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -31,13 +30,11 @@ def session() -> "Iterator[tuple[subprocess.Popen[str], int]]":
         process.kill()
 
 
-def lives(pid: int) -> bool:
+def lives(pid):
     return bool(leftovers._began(pid))
 
 
-def test_only_processes_of_killed_sessions_are_killed(
-    session: "tuple[subprocess.Popen[str], int]",
-) -> None:
+def test_only_processes_of_killed_sessions_are_killed(session):
     process, child = session
     leftovers.remove()
     assert lives(child), "a process of a living session was killed"
@@ -49,7 +46,7 @@ def test_only_processes_of_killed_sessions_are_killed(
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts a file system, which needs root")
-def test_only_mounts_of_killed_sessions_are_removed(tmp_path: Path) -> None:
+def test_only_mounts_of_killed_sessions_are_removed(tmp_path):
     ended = subprocess.Popen(["true"])
     ended.wait()
     places = {name: tmp_path / "pytest-of-me" / name / "disk" for name in ("pytest-1", "pytest-2")}

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import time
 import urllib.parse
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +35,7 @@ MASKED = {
 
 
 @pytest.mark.parametrize("line", MASKED)
-def test_values_with_secret_names_are_masked(line: str) -> None:
+def test_values_with_secret_names_are_masked(line):
     assert mask_secrets.in_command(line.split(" ")) == MASKED[line].split(" ")
 
 
@@ -53,38 +51,38 @@ def test_values_with_secret_names_are_masked(line: str) -> None:
         ("KeyError: 'HF_TOKEN'", "KeyError: 'HF_TOKEN'"),
     ],
 )
-def test_text_is_hidden_to_the_end_of_its_line_or_of_what_is_open(text: str, shown: str) -> None:
+def test_text_is_hidden_to_the_end_of_its_line_or_of_what_is_open(text, shown):
     assert mask_secrets.in_text(text) == shown
     assert mask_secrets.in_text(shown) == shown
 
 
-def test_word_that_is_code_is_hidden_whole_behind_its_option() -> None:
+def test_word_that_is_code_is_hidden_whole_behind_its_option():
     words = ["sbatch", "--wrap=curl -u me:hunter2 x", "sh", "-c", "x --token hunter2 --rows 5", "--rows", "5"]
     assert mask_secrets.in_command(words) == ["sbatch", "--wrap=***", "sh", "-c", "***", "--rows", "5"]
 
 
-def test_long_words_are_masked_quickly() -> None:
+def test_long_words_are_masked_quickly():
     begun = time.process_time()
     for word in (
-        "a-" * 50_000,
-        "a_" * 50_000,
-        "--" * 50_000,
-        "a." * 50_000 + "token",
-        "a=" * 50_000,
-        "x" * 100_000,
-        "a:" * 50_000,
-        "$(" * 50_000,
-        "token='" * 15_000,
-        "['a', " * 20_000,
-        "http://a:" * 12_000,
-        '"$(\\' * 25_000,
-        "' " * 50_001,
-        "token=a( " * 5_000,
-        "token=('" * 5_000,
-        "token:\n " * 10_000,
+        "a-" * 25_000,
+        "a_" * 25_000,
+        "--" * 25_000,
+        "a." * 25_000 + "token",
+        "a=" * 25_000,
+        "x" * 50_000,
+        "a:" * 25_000,
+        "$(" * 25_000,
+        "token='" * 7_500,
+        "['a', " * 10_000,
+        "http://a:" * 6_000,
+        '"$(\\' * 12_500,
+        "' " * 25_000,
+        "token=a( " * 2_500,
+        "token=('" * 2_500,
+        "token:\n " * 5_000,
     ):
         mask_secrets.in_command(["x", word])
-    assert time.process_time() - begun < 10
+    assert time.process_time() - begun < 5
 
 
 NAMES = ["password", "HF_TOKEN", "HFTOKEN", "authToken", "clientSecret", "myApiKey", "MYPWD", "secret-key", "db.passwd",
@@ -223,7 +221,7 @@ FORMS += [
 ]  # fmt: skip
 
 
-def ways() -> Iterator[list[str]]:
+def ways():
     """Commands with a secret."""
     for name, value, syntax in itertools.product(NAMES, VALUES, SYNTAXES):
         yield syntax(name, value.format(PLANTED))
@@ -234,7 +232,7 @@ def ways() -> Iterator[list[str]]:
         yield [word.replace("{}", PLANTED) for word in words]
 
 
-def test_no_way_to_pass_a_secret_leaves_it() -> None:
+def test_no_way_to_pass_a_secret_leaves_it():
     commands = [*ways(), *(["sh", "-c", line.replace("{}", PLANTED)] for line in LINES)]
     assert len(commands) > 200
     leaks = [words for words in commands if PLANTED in "\n".join(mask_secrets.in_command(words))]
@@ -242,14 +240,14 @@ def test_no_way_to_pass_a_secret_leaves_it() -> None:
 
 
 @pytest.mark.parametrize("text", [*TEXTS_IN_WORDS, *ONLY_IN_WORDS])
-def test_code_that_mentions_a_secret_is_hidden_whole(text: str) -> None:
+def test_code_that_mentions_a_secret_is_hidden_whole(text):
     text = text.replace("{}", PLANTED)
     assert mask_secrets.in_command(["sh", "-c", text, "--rows", "5"]) == ["sh", "-c", "***", "--rows", "5"]
     assert mask_secrets.in_command(["sh", f"--wrap={text}"]) == ["sh", "--wrap=***"]
 
 
 @pytest.mark.parametrize("text", TEXTS_IN_WORDS)
-def test_text_with_a_secret_does_not_show_it(text: str) -> None:
+def test_text_with_a_secret_does_not_show_it(text):
     text = text.replace("{}", PLANTED)
     assert PLANTED not in mask_secrets.in_text(f"error in {text}")
     assert PLANTED not in mask_secrets.in_text(f"rows: 5\n{text}\nrows: 5")
@@ -268,12 +266,12 @@ def test_text_with_a_secret_does_not_show_it(text: str) -> None:
         "token = get(\n  'T', '{}')\n'rows: 5'",
     ],
 )
-def test_value_below_its_name_is_hidden(text: str) -> None:
+def test_value_below_its_name_is_hidden(text):
     shown = mask_secrets.in_text(f"rows: 4\n{text.replace('{}', PLANTED)}")
     assert PLANTED not in shown and shown.startswith("rows: 4\n")
 
 
-def test_messages_with_commands_hide_the_same() -> None:
+def test_messages_with_commands_hide_the_same():
     forms = ([word.replace("{}", PLANTED) for word in words] for words in FORMS)
     for words in itertools.chain(itertools.islice(ways(), 0, None, 5), forms):
         shown = mask_secrets.in_text(f"CalledProcessError: Command {words} returned non-zero exit status 1.")
@@ -303,12 +301,12 @@ def test_messages_with_commands_hide_the_same() -> None:
         "kubectl create secret generic x",
     ],
 )
-def test_ordinary_commands_stay_readable(line: str) -> None:
+def test_ordinary_commands_stay_readable(line):
     assert mask_secrets.in_command(line.split()) == line.split()
     assert mask_secrets.in_text(line) == line
 
 
-def test_quoted_text_is_kept_where_nothing_is_secret() -> None:
+def test_quoted_text_is_kept_where_nothing_is_secret():
     text = "for i in 1 2; do python x.py --prompt \"it's $i of $(nproc)\" --out '/a b'/$i; done > log 2>&1 # don't"
     assert mask_secrets.in_command(["bash", "-c", text]) == ["bash", "-c", text]
     assert mask_secrets.in_text(f"bash: {text}") == f"bash: {text}"
@@ -346,7 +344,7 @@ COMMAND = ["sh", "-c", f"exit 3 # --token {SECRETS[0]}", f"--password={SECRETS[1
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
-def test_no_secret_of_command_or_environment_is_stored(tmp_path: Path, whole: bool) -> None:
+def test_no_secret_of_command_or_environment_is_stored(tmp_path, whole):
     environment = {**os.environ, "HF_TOKEN": SECRETS[4], "MY_PASSWORD": SECRETS[5]}
     options = ["--out", str(tmp_path / "out"), *(["--whole-command"] if whole else [])]
     words = [sys.executable, "-m", "beyond_ram", "watch", *options, "--", *COMMAND]
@@ -359,7 +357,7 @@ def test_no_secret_of_command_or_environment_is_stored(tmp_path: Path, whole: bo
         assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == COMMAND
 
 
-def test_no_way_to_pass_a_secret_leaves_it_in_the_files_and_the_page(tmp_path: Path) -> None:
+def test_no_way_to_pass_a_secret_leaves_it_in_the_files_and_the_page(tmp_path):
     commands = [*itertools.islice(ways(), 0, None, 20), *FORMS]
     command = ["true", *(word.replace("{}", PLANTED) for words in commands for word in words)]
     options = ["--out", str(tmp_path / "out"), "--html", str(tmp_path / "page.html")]
@@ -373,7 +371,7 @@ def test_no_way_to_pass_a_secret_leaves_it_in_the_files_and_the_page(tmp_path: P
 
 
 @pytest.mark.slow
-def test_message_about_a_missing_command_has_no_secret(tmp_path: Path) -> None:
+def test_message_about_a_missing_command_has_no_secret(tmp_path):
     words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", "no-such-program"]
     done = subprocess.run([*words, "--token", SECRETS[0]], capture_output=True, text=True, check=False)
     assert done.returncode != 0
@@ -381,7 +379,7 @@ def test_message_about_a_missing_command_has_no_secret(tmp_path: Path) -> None:
     assert SECRETS[0] not in done.stderr
 
 
-def test_name_of_a_phase_has_no_secret_in_any_file(tmp_path: Path) -> None:
+def test_name_of_a_phase_has_no_secret_in_any_file(tmp_path):
     program = "import os, time; open(os.environ['BEYOND_RAM_EVENTS'], 'a').write(os.environ['LINE']); time.sleep(.3)"
     line = f'phase load token={PLANTED}\n{{"monotonic_s": 0, "event": "phase", "phase": "--pin {PLANTED}"}}\n'
     options = ["--out", str(tmp_path / "out"), "--html", str(tmp_path / "page.html")]
@@ -395,7 +393,7 @@ def test_name_of_a_phase_has_no_secret_in_any_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["curl", "-u", f"b:{PLANTED}", "x"], ["--interval-ms", f"--token={PLANTED}"]])
-def test_wrong_command_line_is_named_without_its_secrets(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_wrong_command_line_is_named_without_its_secrets(words, capfd):
     with pytest.raises(SystemExit):
         main(["watch", "--out", "o", *words])
     error = capfd.readouterr().err

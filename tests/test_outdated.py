@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from beyond_ram import outdated
 
 
 @pytest.fixture
-def stamps(tmp_path: Path) -> Path:
+def stamps(tmp_path):
     """Stamps of records a and b, of which a has the digest of its code."""
     for name, provenance in (("a", {"code_sha256": "1"}), ("b", {})):
         (tmp_path / name).write_text(json.dumps({"provenance": provenance}))
@@ -18,11 +17,11 @@ def stamps(tmp_path: Path) -> Path:
     return tmp_path / "stamps"
 
 
-def changed(stamps: Path) -> bool:
+def changed(stamps):
     return outdated.changed(str(stamps.parent), outdated.stamps(str(stamps)))
 
 
-def test_only_other_content_counts(stamps: Path) -> None:
+def test_only_other_content_counts(stamps):
     assert not changed(stamps)
     record = stamps.with_name("a")
     text = record.read_text()
@@ -34,11 +33,11 @@ def test_only_other_content_counts(stamps: Path) -> None:
     assert changed(stamps)
 
 
-def test_stamps_have_the_code_of_a_run(stamps: Path) -> None:
+def test_stamps_have_the_code_of_a_run(stamps):
     assert {record: stamp.code for record, stamp in outdated.stamps(str(stamps)).items()} == {"a": "1", "b": None}
 
 
 @pytest.mark.parametrize("content", ["", "[]", "1", '{"a": 1}', '{"a": [1]}'])
-def test_damaged_stamps_are_none(stamps: Path, content: str) -> None:
+def test_damaged_stamps_are_none(stamps, content):
     stamps.write_text(content)
     assert outdated.stamps(str(stamps)) == {}

@@ -2,7 +2,6 @@
 
 import contextlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +24,7 @@ SCAN = {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]
 LOAD = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["t"], "loader": ["threads"]}}
 
 
-def outputs(root: Path, **experiments: Any) -> Outputs:
+def outputs(root, **experiments):
     scripts = {"own": {"file": "cases/pandas_2_2_0.py"}}
     config = load(
         {"corpora": {}, "scripts": scripts, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root
@@ -49,14 +48,14 @@ def outputs(root: Path, **experiments: Any) -> Outputs:
     return planned
 
 
-def test_outputs_without_an_experiment_are_left_out(root: Path) -> None:
+def test_outputs_without_an_experiment_are_left_out(root):
     planned = outputs(root, scan=SCAN)
     assert planned.tables() == ["limits", "runs"]
     assert planned.figures() == {"smallest_limit": "Limits"}
     assert planned.left_out() == ["Cost"]
 
 
-def test_part_uses_its_own_experiments(root: Path) -> None:
+def test_part_uses_its_own_experiments(root):
     planned = outputs(root, scan=SCAN, load=LOAD)
     runs = planned.of("table", "runs")
     assert planned.parts() == ["limit", "load"]
@@ -66,20 +65,20 @@ def test_part_uses_its_own_experiments(root: Path) -> None:
     assert planned.tables(["load"], general=False) == ["loaders"]
 
 
-def test_table_with_a_condition_needs_a_matching_experiment(root: Path) -> None:
+def test_table_with_a_condition_needs_a_matching_experiment(root):
     planned = outputs(root, load=LOAD)
     planned.add("load", "Remedies", always, tables={"regrowth": varies("epochs"), "holders": always})
     assert planned.tables(["load"], general=False) == ["loaders", "holders"]
 
 
-def test_comparing_figure_needs_an_axis_that_varies(root: Path) -> None:
-    several = {"workload": "load", "matrix": LOAD["matrix"] | {"order": ["sequential", "shuffled"]}}  # type: ignore[operator]
+def test_comparing_figure_needs_an_axis_that_varies(root):
+    several = {"workload": "load", "matrix": LOAD["matrix"] | {"order": ["sequential", "shuffled"]}}
     assert not outputs(root, load=LOAD).figures()
     assert outputs(root, load=several).figures() == {"cost": "Cost"}
     assert has("order", "shuffled")(outputs(root, load=several).experiments["load"])
 
 
-def test_inputs_of_a_table_are_its_functions_parameters(root: Path, tmp_path: Path) -> None:
+def test_inputs_of_a_table_are_its_functions_parameters(root, tmp_path):
     assert outputs(root, scan=SCAN).needs("table", "limits") == ["records"]
     (tmp_path / "t.py").write_text("def t(records, holders=None, *, level=0.05): ...")
     assert parameters(tmp_path / "t.py", "t") == ["records", "holders"]
@@ -89,7 +88,7 @@ def test_inputs_of_a_table_are_its_functions_parameters(root: Path, tmp_path: Pa
         parameters(tmp_path / "v.py", "plot")
 
 
-def test_parameter_that_no_table_fills_is_refused(root: Path, tmp_path: Path) -> None:
+def test_parameter_that_no_table_fills_is_refused(root, tmp_path):
     (tmp_path / FIGURES).mkdir(parents=True)
     (tmp_path / FIGURES / "cost.py").write_text("def plot(loader): ...")
     planned = Outputs(tmp_path, {}, outputs(root, load=LOAD).chapters)
@@ -98,7 +97,7 @@ def test_parameter_that_no_table_fills_is_refused(root: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_parameters_of_tables_and_figures_are_known_inputs() -> None:
+def test_parameters_of_tables_and_figures_are_known_inputs():
     """Otherwise a parameter that is a setting would be None when the workflow calls the function."""
     repository = Path(__file__).parents[1]
     chapters = "".join(path.read_text() for path in (repository / "rules").glob("*.smk"))

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ subprocess.run([sys.executable, "-c", {RUN!r}], env=os.environ | dict.fromkeys({
 
 @pytest.mark.slow
 @pytest.mark.parametrize("user_threads", [{}, {"OMP_NUM_THREADS": "3"}])
-def test_run_has_the_threads_that_its_user_set(user_threads: dict[str, str], tmp_path: Path) -> None:
+def test_run_has_the_threads_that_its_user_set(user_threads, tmp_path):
     (tmp_path / "snakemake").write_text(SNAKEMAKE)
     environment = {name: value for name, value in os.environ.items() if name not in NAMES} | user_threads
     done = subprocess.run(
@@ -36,7 +35,7 @@ def test_run_has_the_threads_that_its_user_set(user_threads: dict[str, str], tmp
     assert json.loads(done.stdout) == dict.fromkeys(NAMES) | user_threads
 
 
-def test_threads_stay_unchanged_without_snakemake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_stay_unchanged_without_snakemake(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     done = subprocess.run([sys.executable, "-c", RUN], check=True, capture_output=True, text=True, cwd=ROOT)
     assert json.loads(done.stdout)["OMP_NUM_THREADS"] == "3"

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,14 +26,14 @@ time.sleep(0.1)
 """
 
 
-def event_phases(record: dict[str, Any], out: Path) -> list[tuple[str, object]]:
+def event_phases(record, out):
     events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
     return [(event["event"], event.get("phase")) for event in events]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copied", [False, True])
-def test_watcher_records_phases_also_from_a_copied_file(copied: bool, tmp_path: Path) -> None:
+def test_watcher_records_phases_also_from_a_copied_file(copied, tmp_path):
     if copied:
         shutil.copy(ROOT / "beyond_ram" / "phases.py", tmp_path / "phases.py")
     place, package = (tmp_path, "phases") if copied else (ROOT, "beyond_ram")
@@ -51,7 +50,7 @@ def test_watcher_records_phases_also_from_a_copied_file(copied: bool, tmp_path: 
     assert record["missing"] == []
 
 
-def test_phases_of_threads_may_end_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phases_of_threads_may_end_in_any_order(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path / "told"))
     first, second = beyond_ram.phase("first"), beyond_ram.phase("second")
     for step in (first.__enter__, second.__enter__):
@@ -62,7 +61,7 @@ def test_phases_of_threads_may_end_in_any_order(tmp_path: Path, monkeypatch: pyt
     assert phases == ["first", "second", "second", ""]
 
 
-def test_phases_import_little() -> None:
+def test_phases_import_little():
     program = "import sys; before = set(sys.modules); import beyond_ram; print(*set(sys.modules) - before)"
     completed = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}"],
@@ -75,7 +74,7 @@ def test_phases_import_little() -> None:
     assert not others & {"json", "subprocess", "tempfile", "beyond_ram.watched_block", "beyond_ram.watch"}
 
 
-def test_phases_cost_nothing_without_a_watcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_phases_cost_nothing_without_a_watcher(monkeypatch, tmp_path):
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
     began = time.process_time()
@@ -88,9 +87,7 @@ def test_phases_cost_nothing_without_a_watcher(monkeypatch: pytest.MonkeyPatch, 
     assert not emit("x")
 
 
-def test_failed_writes_do_not_end_the_program(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_failed_writes_do_not_end_the_program(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path / "no" / "folder"))
     with beyond_ram.phase("x"):
         pass
@@ -133,14 +130,14 @@ json.dump(seen.record, sys.stdout)
 """
 
 
-def run_program(program: str, *arguments: str) -> Any:
+def run_program(program, *arguments):
     """Run a program in a new process, because this one frees memory of other tests; return the JSON that it prints."""
     done = subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 @pytest.mark.slow
-def test_watching_measures_a_block(tmp_path: Path) -> None:
+def test_watching_measures_a_block(tmp_path):
     seen = run_program(BLOCK, str(tmp_path))
     assert seen["same_environment"]
     assert not seen["known_within"]
@@ -153,12 +150,12 @@ def test_watching_measures_a_block(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_kernel_records_a_spike_in_a_block() -> None:
+def test_kernel_records_a_spike_in_a_block():
     marks = run_program(SPIKE)["peak"]["hwm_bytes"]["processes"]
     assert 150e6 < max(entry["hwm_bytes"] for entry in marks) < 300e6
 
 
-def test_error_in_a_block_is_raised() -> None:
+def test_error_in_a_block_is_raised():
     with pytest.raises(ZeroDivisionError), beyond_ram.watching() as seen:
         _ = 1 / 0
     assert seen.record["outcome"] == "detached"

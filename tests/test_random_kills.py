@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -88,7 +87,7 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def project(clone: Path) -> Path:
+def project(clone):
     """Return a checkout with its environments."""
     for stack in STACKS:
         link_stack(stack, clone)
@@ -98,7 +97,7 @@ def project(clone: Path) -> Path:
 class Workflow:
     """The workflow of a results folder, in a process group of its own, as in a user's terminal."""
 
-    def __init__(self, project: Path, results: str) -> None:
+    def __init__(self, project, results):
         self.project, self.results = project, project / results
         (project / f"{results}.yaml").write_text(yaml.safe_dump(CONFIG | {"results": results}))
         targets = [f"{results}/tables/{name}.csv" for name in TABLES]
@@ -111,7 +110,7 @@ class Workflow:
         }
         self.log = project / f"{results}.log"
 
-    def start(self) -> "subprocess.Popen[bytes]":
+    def start(self):
         if any((self.project / ".snakemake" / "locks").glob("*")):
             subprocess.run([*self.command, "--unlock"], cwd=self.project, env=self.environment, capture_output=True)
         with self.log.open("ab") as log:
@@ -125,10 +124,10 @@ class Workflow:
                 start_new_session=True,
             )
 
-    def log_end(self) -> str:
+    def log_end(self):
         return self.log.read_text(errors="replace")[-6000:]
 
-    def living(self) -> list[str]:
+    def living(self):
         """Return the command lines of processes in the project."""
         command_lines = []
         for entry in Path("/proc").iterdir():
@@ -139,7 +138,7 @@ class Workflow:
                 continue
         return [words for words in command_lines if words]
 
-    def tables(self) -> dict[str, pd.DataFrame]:
+    def tables(self):
         """Return the counts of each line of every table, and the names of all columns."""
         tables = {}
         for path in sorted((self.results / "tables").glob("*.csv")):
@@ -150,7 +149,7 @@ class Workflow:
             tables[path.stem] = exact_table
         return tables
 
-    def left(self) -> list[str]:
+    def left(self):
         """Return partial files and private folders of jobs."""
         names = [path for path in self.results.rglob("*") if path.name.startswith((".partial-", "private"))]
         names += list(self.results.rglob(".*making-*"))
@@ -158,21 +157,21 @@ class Workflow:
 
 
 @pytest.fixture(scope="module")
-def alone(project: Path) -> tuple[Workflow, float]:
+def alone(project):
     """Run an undisturbed workflow, and return it with its duration in seconds."""
     workflow, begun = Workflow(project, "results-alone"), time.monotonic()
     assert workflow.start().wait() == 0, workflow.log_end()
     return workflow, time.monotonic() - begun
 
 
-def victims(main: int, kind: str) -> list[int]:
+def victims(main, kind):
     if kind == "workflow":
         return [main]
     word = KINDS[kind].encode()
     return [pid for pid in procfs.descendants(main) if word in (procfs.read(pid, "cmdline") or b"")]
 
 
-def kill(process: "subprocess.Popen[bytes]", kind: str, number: signal.Signals, after_s: float) -> bool:
+def kill(process, kind, number, after_s):
     """Kill a process of a workflow after some time, or as soon as it exists; return whether it existed."""
     at = time.monotonic() + after_s
     while process.poll() is None:
@@ -186,7 +185,7 @@ def kill(process: "subprocess.Popen[bytes]", kind: str, number: signal.Signals, 
     return False
 
 
-def plan(seed: int) -> Iterator[tuple[str, signal.Signals, random.Random]]:
+def plan(seed):
     """Yield every kind with every signal, in random order."""
     chance = random.Random(seed)
     while True:
@@ -195,7 +194,7 @@ def plan(seed: int) -> Iterator[tuple[str, signal.Signals, random.Random]]:
         yield from ((*one, chance) for one in every)
 
 
-def assert_equal_tables(tables: dict[str, pd.DataFrame], wanted: dict[str, pd.DataFrame]) -> None:
+def assert_equal_tables(tables, wanted):
     assert tables.keys() == wanted.keys()
     for name, table in wanted.items():
         assert tables[name].attrs["columns"] == table.attrs["columns"], name
@@ -203,9 +202,7 @@ def assert_equal_tables(tables: dict[str, pd.DataFrame], wanted: dict[str, pd.Da
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + ROUNDS))
-def test_tables_of_a_killed_workflow_equal_undisturbed_ones(
-    project: Path, alone: tuple[Workflow, float], seed: int
-) -> None:
+def test_tables_of_a_killed_workflow_equal_undisturbed_ones(project, alone, seed):
     whole, longest = alone
     workflow = Workflow(project, f"results-killed-{seed}")
     killed, finished = Counter[str](), 0

@@ -2,9 +2,7 @@
 
 import io
 import logging
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from snakemake.logging import DefaultFormatter
@@ -15,43 +13,43 @@ from beyond_ram.terminal import LogHandler, LogHandlerSettings
 
 
 class Terminal(io.StringIO):
-    def __init__(self, *, redraws: bool) -> None:
+    def __init__(self, *, redraws):
         super().__init__()
         self.redraws = redraws
 
-    def isatty(self) -> bool:
+    def isatty(self):
         return self.redraws
 
 
 class Console:
     """A handler and its output."""
 
-    def __init__(self, handler: LogHandler, stream: Terminal) -> None:
+    def __init__(self, handler, stream):
         self.handler, self.stream = handler, stream
 
-    def __call__(self, message: str, event: LogEvent | None = None, level: int = logging.INFO, **fields: Any) -> None:
+    def __call__(self, message, event=None, level=logging.INFO, **fields):
         record = logging.LogRecord("snakemake", level, "x.py", 1, message, None, None)
         vars(record).update(fields | ({"event": event} if event else {}))
         self.handler.emit(record)
 
-    def job(self, number: int, rule: str, **wildcards: str) -> None:
+    def job(self, number, rule, **wildcards):
         self("", LogEvent.JOB_INFO, jobid=number, rule_name=rule, wildcards=wildcards)
 
     @property
-    def lines(self) -> list[str]:
+    def lines(self):
         return [line.partition(" ")[2] for line in self.stream.getvalue().splitlines()]
 
 
 @pytest.fixture
-def console_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Console]:
+def console_of(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "40")
 
-    def make(*, redraws: bool = False, all_lines: bool = False, **options: Any) -> Console:
+    def make(*, redraws=False, all_lines=False, **options):
         stream = Terminal(redraws=redraws)
         monkeypatch.setattr(terminal.sys, "stderr", stream)
         common = dict.fromkeys(("dryrun", "verbose", "printshellcmds", "debug_dag", "stdout"), False)
-        settings: Any = SimpleNamespace(**(common | {"quiet": None, "nocolor": True} | options))
+        settings = SimpleNamespace(**(common | {"quiet": None, "nocolor": True} | options))
         handler = LogHandler(settings, LogHandlerSettings(all_lines=all_lines))
         handler.setFormatter(DefaultFormatter())
         console = Console(handler, stream)
@@ -62,9 +60,7 @@ def console_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Console]:
     return make
 
 
-def test_line_has_runs_experiment_and_time_left(
-    console_of: Callable[..., Console], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_line_has_runs_experiment_and_time_left(console_of, monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
     console = console_of()
@@ -83,7 +79,7 @@ def test_line_has_runs_experiment_and_time_left(
     ]
 
 
-def test_line_on_a_terminal_is_cut_and_wiped_before_a_message(console_of: Callable[..., Console]) -> None:
+def test_line_on_a_terminal_is_cut_and_wiped_before_a_message(console_of):
     console = console_of(redraws=True)
     console.job(1, "measure", run="long" * 99)
     console("Nothing to be done")
@@ -92,7 +88,7 @@ def test_line_on_a_terminal_is_cut_and_wiped_before_a_message(console_of: Callab
     assert message == "Nothing to be done\n"
 
 
-def test_errors_and_warnings_are_shown_and_other_messages_are_not(console_of: Callable[..., Console]) -> None:
+def test_errors_and_warnings_are_shown_and_other_messages_are_not(console_of):
     console = console_of()
     console("Select jobs to execute...")
     console("WorkflowError: no stack", LogEvent.ERROR, logging.ERROR, exception="WorkflowError")
@@ -101,7 +97,7 @@ def test_errors_and_warnings_are_shown_and_other_messages_are_not(console_of: Ca
 
 
 @pytest.mark.parametrize("option", ["all_lines", "dryrun", "verbose", "printshellcmds", "debug_dag"])
-def test_all_lines_of_snakemake_are_shown_on_request(console_of: Callable[..., Console], option: str) -> None:
+def test_all_lines_of_snakemake_are_shown_on_request(console_of, option):
     console = console_of(**{option: True})
     console("Building DAG of jobs...")
     console("", LogEvent.PROGRESS, done=1, total=4)

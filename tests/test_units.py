@@ -18,9 +18,9 @@ from beyond_ram.units import amount
         pytest.param(math.nan, "bytes", "", id="not known"),
     ],
 )
-def test_value_has_four_digits_and_its_unit(value: float, unit: str, written: str) -> None:
+def test_value_has_four_digits_and_its_unit(value, unit, written):
     assert amount(value, unit) == written
 
 
-def test_difference_has_its_sign() -> None:
+def test_difference_has_its_sign():
     assert [amount(value, "bytes", signed=True) for value in (2e6, -2e6, 2.3456e9)] == ["+2 MB", "-2 MB", "+2,346 MB"]

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,11 +20,11 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nkept 
 
 
 @pytest.fixture(scope="module")
-def command(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def command(root, tmp_path_factory):
     """The command `beyond-ram` of the installed wheel, with the packages of the driver's lock."""
     folder = tmp_path_factory.mktemp("wheel")
 
-    def run(*words: str | Path) -> None:
+    def run(*words):
         subprocess.run([uv(), *map(str, words)], check=True, cwd=root, capture_output=True)
 
     run("build", "--quiet", "--wheel", "--out-dir", folder)
@@ -39,7 +38,7 @@ def command(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.end_to_end
 @pytest.mark.cgroup
-def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path) -> None:
+def test_commands_work_from_the_wheel(command, root, tmp_path):
     place = tmp_path / "empty"
     (place / "text").mkdir(parents=True)
     (place / "text" / "a.jsonl").write_text('{"text": "a"}\n')
@@ -50,7 +49,7 @@ def test_commands_work_from_the_wheel(command: Path, root: Path, tmp_path: Path)
     bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "UV_CACHE_DIR": str(tmp_path / "cache")}
     with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
 
-        def call(*words: str, status: int = 0, error: bool = False) -> str:
+        def call(*words, status=0, error=False):
             """What a command prints, on standard error if `error`."""
             environment = bare | {"UV_DEFAULT_INDEX": address}
             done = subprocess.run([command, *words], cwd=place, env=environment, capture_output=True, text=True)

@@ -14,7 +14,7 @@ MACHINE = {
 }
 
 
-def record(**changes: Any) -> dict[str, Any]:
+def record(**changes):
     """The record of a run that tokenises."""
     cell = {
         "experiment": "growth",
@@ -47,13 +47,13 @@ def record(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def tree(anon: float, file: float = 50) -> dict[str, float]:
+def tree(anon, file=50):
     return {"processes": 1, "rss_bytes": anon + file, "anon_bytes": anon, "file_bytes": file, "shmem_bytes": 0}
 
 
-def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, Any]]:
+def events(end_anon, shards=2, cached=0):
     """Events of a run: a baseline of 100 bytes, shards that add 10 each, and the end."""
-    marks: list[dict[str, Any]] = [{"t_s": 0.1, "event": "baseline", "tree": tree(100) | {"cpu_s": 0.0}}]
+    marks = [{"t_s": 0.1, "event": "baseline", "tree": tree(100) | {"cpu_s": 0.0}}]
     for i in range(shards):
         done = {
             "from_cache": i < cached,
@@ -72,16 +72,7 @@ STREAMED = {
 }  # fmt: skip
 
 
-def streamed(
-    stack: str,
-    requests: dict[str, dict[str, int]] | None,
-    rep: int = 1,
-    *,
-    resolved_s: float = 0.5,
-    epoch_s: tuple[float, ...] = (2.0,),
-    outcome: str = "completed",
-    **cell: Any,
-) -> Run:
+def streamed(stack, requests, rep=1, *, resolved_s=0.5, epoch_s=(2.0,), outcome="completed", **cell):
     """A run that streams 64 rows to two workers."""
     work = {"rows": 64, "rows_per_worker": {"0": 40, "1": 24}, "bytes_in": 640, "rows_expected": 64}
     work |= {"rows_delivered": 64, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0}
@@ -93,7 +84,7 @@ def streamed(
         "work": work, "peak": {"rss_bytes": 1, "hwm_bytes": {"sum_upper_bound_bytes": 1, "processes": []}},
         "provenance": MACHINE | {"versions": {}}, "sampler": {},
     }  # fmt: skip
-    events: list[dict[str, Any]] = [
+    events = [
         {"event": "worker", "worker": 0, "anon_bytes": 100},
         {"event": "worker", "worker": 1, "anon_bytes": 100},
         {"event": "resolved", "duration_s": resolved_s},
@@ -110,7 +101,7 @@ def streamed(
     return record, events
 
 
-def scripted(side: str, rep: int = 1, **numbers: float) -> Run:
+def scripted(side, rep=1, **numbers):
     """A run of a script that reports numbers of which fewer are better."""
     cell = {"experiment": "x", "stack": "s", "script": "own", "arguments": "none", "side": side, "rep": rep}
     run = record() | {"cell": cell, "workload": "script", "started_at": 100.0 * rep}
@@ -120,15 +111,11 @@ def scripted(side: str, rep: int = 1, **numbers: float) -> Run:
     ]
 
 
-def loader(name: str, rate: float, held_bytes: float, account: str = "every row once", **more: Any) -> dict[str, Any]:
+def loader(name, rate, held_bytes, account="every row once", **more):
     """A line of table `loaders`."""
     cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": name, "order": "shuffled", "workers": 0}
     cell |= {"start": "none", "page_cache": "warm", "limit_percent": 0, "loader_kind": "ours", "shuffle": "rows"}
-    measured = {
-        "rows_per_cpu_s": rate,
-        "rows_per_cpu_s_warm": 2 * rate,
-        "held_bytes": held_bytes,
-    }
+    measured = {"rows_per_cpu_s": rate, "rows_per_cpu_s_warm": 2 * rate, "held_bytes": held_bytes}
     measured |= {
         "end_pss_bytes": 2 * held_bytes,
         "peak_cgroup_bytes": 3 * held_bytes,

@@ -12,10 +12,8 @@ import pickle
 import pkgutil
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,8 +43,8 @@ VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0
 LADDER = 8
 """Runs of each version of a ladder: a search decides after four, or after eight where one fails."""
 # Locks are not measured and have no opposite.
-NO_LOCKS: dict[str, str] = {}
-_ORDERED: dict[Any, Any] = {VERSIONS[0]: VERSIONS[1]}
+NO_LOCKS = {}
+_ORDERED = {VERSIONS[0]: VERSIONS[1]}
 _ORDERED |= {after: before for before, after in _ORDERED.items()}
 _SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
@@ -54,18 +52,8 @@ _RUNS_OF = {"streaming": "stream", "shards": "tokenize"}
 # Text columns that state no result.
 _PLAIN = {*COUNTS, "run", "reason", "source", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "loader_kind", "shuffle"}
-_PLAIN |= {
-    "from_cache",
-    "completed_work",
-    "paired",
-    "neighbours",
-    "not_run",
-    "owner",
-    "case",
-    "workload",
-    "counts_identical",
-}
-_PLAIN |= {"outcome", "conditions", "exact"}
+_PLAIN |= {"from_cache", "completed_work", "paired", "neighbours", "not_run", "owner", "case", "workload"}
+_PLAIN |= {"counts_identical", "outcome", "conditions", "exact"}
 
 
 @dataclass(frozen=True)
@@ -76,18 +64,18 @@ class Study:
     pairs: tuple[tuple[str, str], ...] = PAIRS
 
 
-def copied(run: Run) -> Run:
+def copied(run):
     """A deep copy, in a fifth of the time of `copy.deepcopy`."""
-    return pickle.loads(pickle.dumps(run))  # type: ignore[no-any-return]
+    return pickle.loads(pickle.dumps(run))
 
 
 @functools.cache
-def _recorded_runs() -> tuple[Run, ...]:
+def _recorded_runs():
     lines = lzma.decompress(RECORDS.read_bytes()).decode().splitlines()
     return tuple((record, events) for record, events in map(json.loads, lines))
 
 
-def _single_runs() -> list[Run]:
+def _single_runs():
     """Every cell once: recorded runs, and planted ones that no config of one machine makes."""
     runs = [copied(run) for run in _recorded_runs()]
     for record, events in [run for run in runs if run[0]["cell"].get("script") == "dedup"]:
@@ -103,7 +91,7 @@ def _single_runs() -> list[Run]:
 
 
 @functools.cache
-def study(repeats: int = 3, noise: float = NOISE) -> Study:
+def study(repeats=3, noise=NOISE):
     """Every cell with that many repeats; everything but counts gets noise of its own."""
     return Study(
         [
@@ -116,24 +104,24 @@ def study(repeats: int = 3, noise: float = NOISE) -> Study:
     )
 
 
-def _drowning(run: Run) -> int:
+def _drowning(run):
     """How many times wilder the noise of a run has to be: releases of a ladder differ by a factor of 70."""
     return 3 if run[0]["cell"]["stack"] in VERSIONS else 1
 
 
-def _lost_rows(run: Run) -> bool:
+def _lost_rows(run):
     return any(event.get("rows_missing") for event in run[1])
 
 
-def repeated(run: Run, rep: int, place: int, noise: float) -> Run:
+def repeated(run, rep, place, noise):
     """A repeat of a run; repeats are blocks in time."""
     record, events = copied(run)
     record["cell"]["rep"], record["started_at"] = rep, 1e9 + 1e6 * rep + 1e3 * place
     seed = zlib.crc32(json.dumps([record["cell"], noise], sort_keys=True).encode())
-    factors: dict[str, float] = {}
+    factors = {}
     rng = np.random.default_rng(seed)
 
-    def scattered(value: Any, key: str = "") -> Any:
+    def scattered(value, key=""):
         if isinstance(value, dict):
             return {name: scattered(inner, name) for name, inner in value.items()}
         if isinstance(value, list):
@@ -158,7 +146,7 @@ def repeated(run: Run, rep: int, place: int, noise: float) -> Run:
     return record, events
 
 
-def absent() -> Study:
+def absent():
     """Both sides of every comparison are the same but for noise.
 
     Candidates have the runs of their baselines. One cell stands for all cells of an input and size. Reading without a
@@ -188,10 +176,10 @@ def absent() -> Study:
     return Study(runs)
 
 
-def exchanged(data: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:
+def exchanged(data, names, *, pairs):
     """Exchange the names of both sides, and with `pairs` also which side is the baseline."""
 
-    def renamed(record: Mapping[str, Any]) -> dict[str, Any]:
+    def renamed(record):
         cell = {axis: value if axis == "rep" else names.get(value, value) for axis, value in record["cell"].items()}
         return {**record, "cell": cell}
 
@@ -199,7 +187,7 @@ def exchanged(data: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:
     return Study([(renamed(record), events) for record, events in data.runs], roles)
 
 
-def one_fails(data: Study) -> Study:
+def one_fails(data):
     """The second repeat of every cell fails late, with readings a hundred times as large."""
     runs = []
     for record, events in data.runs:
@@ -215,7 +203,7 @@ def one_fails(data: Study) -> Study:
 
 
 @functools.cache
-def _needs() -> dict[str, list[str]]:
+def _needs():
     """Tables of the chapters, with the inputs of each."""
     needs_by_table = {}
     for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
@@ -227,7 +215,7 @@ def _needs() -> dict[str, list[str]]:
     return {name: needs for name, needs in needs_by_table.items() if {*needs} <= available}
 
 
-def tables_of(data: Study) -> dict[str, pd.DataFrame]:
+def tables_of(data):
     """Every table of a report, as the workflow makes it."""
     requested = pd.DataFrame(
         [
@@ -235,7 +223,7 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
             for r, _ in data.runs
         ]
     )
-    tables: dict[str, pd.DataFrame] = {}
+    tables = {}
     pending = dict(_needs())
     while pending:
         name = next(name for name, needs in pending.items() if not {*needs} & {*pending})
@@ -251,7 +239,7 @@ def tables_of(data: Study) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _version_ladder(runs: pd.DataFrame) -> pd.DataFrame:
+def _version_ladder(runs):
     """The table of a search that reads the varied runs in turn, until there are no more."""
     varied = runs[runs["stack"].str.contains("+", regex=False)]
     parts = [parts_of(stack) for stack in varied["stack"]]
@@ -269,7 +257,7 @@ def _version_ladder(runs: pd.DataFrame) -> pd.DataFrame:
     return steps_of("tokenizers", "tokenizers", search, varied, versions)
 
 
-def finding_sources() -> dict[str, findings.finding.Source]:
+def finding_sources():
     """Every source of findings, by its module and name."""
     modules = [
         importlib.import_module(f"{findings.__name__}.{m.name}") for m in pkgutil.iter_modules(findings.__path__)
@@ -278,14 +266,14 @@ def finding_sources() -> dict[str, findings.finding.Source]:
     return {f"{module.__name__.rpartition('.')[2]}.{source.__name__.strip('_')}": source for module, source in pairs}
 
 
-def figures() -> list[Path]:
+def figures():
     """Scripts of figures that are drawn from tables and runs alone."""
     scripts, given = sorted((ROOT / outputs.FIGURES).glob("*.py")), {*_needs(), "ladders", *outputs.RUNS}
     return [script for script in scripts if {*outputs.parameters(script, "plot")} <= given]
 
 
 @functools.cache
-def sources() -> list[str]:
+def sources():
     """The names of all sources of sentences."""
     tables = report("original")
     words = [f"table {name}.{column}" for name, table in tables.items() if name != "runs" for column in _stated(table)]
@@ -293,7 +281,7 @@ def sources() -> list[str]:
     return [*(f"finding {name}" for name in finding_sources()), *words, *captions]
 
 
-def _stated(table: pd.DataFrame) -> Iterator[str]:
+def _stated(table):
     """Columns of a table that state a result in words, or by yes and no."""
     for name in table:
         listed = (
@@ -304,7 +292,7 @@ def _stated(table: pd.DataFrame) -> Iterator[str]:
             yield str(name)
 
 
-def sentences(source: str, tables: Mapping[str, pd.DataFrame], records: Sequence[Run]) -> list[str]:
+def sentences(source, tables, records):
     """Sentences of a source about the tables and runs of a report."""
     kind, _, name = source.partition(" ")
     if kind == "finding":
@@ -333,14 +321,13 @@ def sentences(source: str, tables: Mapping[str, pd.DataFrame], records: Sequence
     ]
 
 
-def exchange(sentence: str) -> str:
+def exchange(sentence):
     """A sentence with the names of both sides exchanged."""
     names = "|".join(sorted(map(re.escape, EXCHANGED), key=len, reverse=True))
     return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda match: EXCHANGED[match[0]], sentence)
 
 
-Transform = Callable[[], Study]
-TRANSFORMS: dict[str, Transform] = {
+TRANSFORMS = {
     "original": study,
     "absent": absent,
     "reversed": lambda: exchanged(study(), EXCHANGED | _ORDERED, pairs=False),
@@ -352,18 +339,18 @@ TRANSFORMS: dict[str, Transform] = {
 
 
 @functools.cache
-def report(transform: str) -> dict[str, pd.DataFrame]:
+def report(transform):
     """The tables of the study or of one of its opposites."""
     return tables_of(TRANSFORMS[transform]())
 
 
 @functools.cache
-def sentences_of(source: str, transform: str) -> tuple[str, ...]:
+def sentences_of(source, transform):
     """Sentences of a source about the study or one of its opposites."""
     return tuple(sentences(source, report(transform), TRANSFORMS[transform]().runs))
 
 
-def names_two(sentence: str, transform: str) -> bool:
+def names_two(sentence, transform):
     """Whether a sentence names two values of one axis: two stacks, two loaders, two block sizes."""
     for values in _values(transform).values():
         named = [v for v, alone in values.items() if v in sentence and alone.search(sentence)]
@@ -373,7 +360,7 @@ def names_two(sentence: str, transform: str) -> bool:
 
 
 @functools.cache
-def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
+def _values(transform):
     """The values of each axis, each with a pattern that finds it in a sentence."""
     runs = report(transform)["runs"]
     words = {

@@ -7,27 +7,23 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from beyond_ram.analysis.decide import ALPHA, LOOKS, Question, SideValues, _with_p_values, decide, differences
 from beyond_ram.analysis.growth import judged
-from beyond_ram.analysis.noise import NO_SPREAD, Noise, Spread, spreads_of
-from beyond_ram.analysis.results import Family
+from beyond_ram.analysis.noise import NO_SPREAD, Noise, spreads_of
 
 NOISE = Path(__file__).parent.parent / "data" / "noise.csv"
 SPREAD = Path(__file__).parents[2] / "beyond_ram" / "analysis" / "session_spread.csv"
 SPREADS = ("equal", "inverse chi-square", "lognormal", "two kinds")
 DIFFERENT = ("better", "worse")
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def scatter(spread: str, cells: int, rng: np.random.Generator) -> Array:
+def scatter(spread, cells, rng):
     """Standard deviations of cells with that kind of spread."""
     if spread == "inverse chi-square":
         return np.sqrt(2 / rng.chisquare(2, cells))
@@ -36,9 +32,7 @@ def scatter(spread: str, cells: int, rng: np.random.Generator) -> Array:
     return np.where(rng.random(cells) < 0.15, 10.0, 1.0) if spread == "two kinds" else np.ones(cells)
 
 
-def drawn(
-    spread: str, n: int, m: int, cells: int, rng: np.random.Generator, *, alike: bool
-) -> tuple[Noise, Array, Array, Array]:
+def drawn(spread, n, m, cells, rng, *, alike):
     """A report in which nothing differs: its noise model, effects, variances and degrees of freedom."""
     first = scatter(spread, cells, rng)
     second = first if alike else scatter(spread, cells, rng)
@@ -49,9 +43,7 @@ def drawn(
     return Noise(variance, degrees), np.array([one.mean() for one in apart]), variance, degrees
 
 
-def coverage(
-    spread: str, n: int, m: int, cells: int, reports: int, rng: np.random.Generator, *, alike: bool = True
-) -> tuple[float, float]:
+def coverage(spread, n, m, cells, reports, rng, *, alike=True):
     """The share of 95 % intervals that cover the truth, and of reports that confirm any difference."""
     covering, with_alarm = 0, 0
     for _ in range(reports):
@@ -63,18 +55,18 @@ def coverage(
 
 
 @functools.cache
-def noise() -> list[tuple[str, Array]]:
+def noise():
     """Recorded runs: each metric of each cell, with the values of all repeats in order of time."""
     table = pd.read_csv(NOISE).sort_values("rep")
     return [(str(metric), group["value"].to_numpy()) for (_, metric), group in table.groupby(["cell", "metric"])]
 
 
-def sizes() -> list[int]:
+def sizes():
     """Numbers of repeats per side for which there are enough runs."""
     return [n for n in (2, 3, 4, 6, 8) if 2 * n <= len(noise()[0][1])]
 
 
-def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[str, SideValues, SideValues]]:
+def sides(n, rng, *, blocked):
     """Two sides of n repeats for each cell and metric. Only permuted labels separate them, so nothing differs.
 
     Blocked sides pair neighbours in time and permute labels within pairs. All cells use the same pairs.
@@ -92,19 +84,19 @@ def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[
             yield metric, SideValues(tuple(chosen[:n])), SideValues(tuple(chosen[n:]))
 
 
-def corrected(questions: list[Question]) -> list[float]:
+def corrected(questions):
     """The corrected p-values of `decide`, without its intervals, which take most of its time."""
     return [one.p_corrected for one in _with_p_values(questions)[0]]
 
 
-def differ(questions: list[Question]) -> bool:
+def differ(questions):
     """Whether a report confirms any difference. Intervals are made only if a p-value is low enough."""
     if all(math.isnan(p) or p >= ALPHA for p in corrected(questions)):
         return False
     return any(one.confirmed and one.result != "same" for one in decide(questions))
 
 
-def false_alarms(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
+def false_alarms(n, reports, rng, *, blocked):
     """The share of reports from recorded runs that confirm a difference although there is none."""
     with_alarm = 0
     for _ in range(reports):
@@ -113,7 +105,7 @@ def false_alarms(n: int, reports: int, rng: np.random.Generator, *, blocked: boo
     return with_alarm / reports
 
 
-def covered(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
+def covered(n, reports, rng, *, blocked):
     """The share of 95 % intervals over recorded runs that cover the truth: no difference."""
     covering, intervals = 0, 0
     for _ in range(reports):
@@ -125,11 +117,9 @@ def covered(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) ->
     return covering / intervals
 
 
-def detected_shares(
-    n: int, effect: float, reports: int, rng: np.random.Generator, *, blocked: bool
-) -> dict[str, float]:
+def detected_shares(n, effect, reports, rng, *, blocked):
     """The share of planted effects that are found, by metric. One cell of each report has an effect."""
-    hits: dict[str, list[bool]] = {}
+    hits = {}
     for _ in range(reports):
         pairs = [(metric, pair) for metric, *pair in sides(n, rng, blocked=blocked)]
         planted = int(rng.integers(len(pairs)))
@@ -151,7 +141,7 @@ PLANNED, COMPARED = 12, 58
 EFFECTS = (0.05, 0.10, 0.15, 0.20, 0.30, 0.40, 0.50, 0.75, 1.00, 2.00)
 
 
-def null_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict[str, Spread]) -> list[Question]:
+def null_report(n, rng, *, planned, spread):
     """A report in which only the session moves ratios: one family, or with some planned questions."""
     lines = [line for _ in range(1 + COMPARED // len(noise())) for line in sides(n, rng, blocked=True)][:COMPARED]
     chosen = set(rng.permutation(COMPARED)[:PLANNED].tolist())
@@ -160,18 +150,18 @@ def null_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict
         metric_spread = spread.get(metric, NO_SPREAD)
         moved = math.exp(rng.normal(0, metric_spread.contrast_sd_log))
         second = replace(second, values=tuple(moved * value for value in second.values))
-        family: Family = "planned" if not planned or place in chosen else "exploratory"
+        family = "planned" if not planned or place in chosen else "exploratory"
         questions.append(Question(first, second, metric, family=family, spread=metric_spread if planned else NO_SPREAD))
     return questions
 
 
-def power(n: int, reports: int, rng: np.random.Generator, *, planned: bool) -> pd.DataFrame:
+def power(n, reports, rng, *, planned):
     """The share of planted effects that a planned question finds, by metric; sessions vary as known.
 
     An effect is found if it moves the ratio out of the corrected interval and beyond the threshold.
     """
     spread = spreads_of(pd.read_csv(SPREAD))
-    hits: dict[str, list[list[bool]]] = {}
+    hits = {}
     for _ in range(reports):
         questions = null_report(n, rng, planned=planned, spread=spread)
         for question, one in zip(questions, decide(questions), strict=True):
@@ -186,7 +176,7 @@ def power(n: int, reports: int, rng: np.random.Generator, *, planned: bool) -> p
     return pd.DataFrame(lines).sort_values("metric")
 
 
-def powers(reports: int, rng: np.random.Generator) -> pd.DataFrame:
+def powers(reports, rng):
     """Power before (one family, this session only) and now, and the smallest effect found in 80 %."""
     lines = []
     for n in (2, 4, 8):
@@ -200,7 +190,7 @@ def powers(reports: int, rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(lines).sort_values(["metric", "n", "planned"])
 
 
-def alarms(n: int, reports: int, rng: np.random.Generator, *, planned: bool, moved: bool) -> float:
+def alarms(n, reports, rng, *, planned, moved):
     """The share of reports that confirm a difference where only the session moves ratios, or nothing."""
     spread = spreads_of(pd.read_csv(SPREAD)) if moved else {}
     return float(np.mean([differ(null_report(n, rng, planned=planned, spread=spread)) for _ in range(reports)]))
@@ -211,9 +201,7 @@ GROWN = ("straight", "levels off", "flat", "drifting")
 RATE = {"straight": 16_000.0}
 
 
-def readings_of(
-    kind: str, n: int, rng: np.random.Generator, *, documents: float = 5.0, single: float = 5.0
-) -> tuple[Array, Array]:
+def readings_of(kind, n, rng, *, documents=5.0, single=5.0):
     """Text read (GB) and memory (MB) after each of n documents of uneven size, 33 MB in all.
 
     What a document leaves scatters by `documents` MB and adds up; single readings scatter by `single` MB."""
@@ -225,9 +213,7 @@ def readings_of(
     return x, 100 + trend + walk + rng.normal(0, single, n)
 
 
-def shapes(
-    kind: str, n: int, reports: int, rng: np.random.Generator, **scatter: float
-) -> tuple[dict[str, float], float]:
+def shapes(kind, n, reports, rng, **scatter):
     """The share of each judged shape, and of 95 % slope intervals that cover the true slope (NaN without one)."""
     judgements = [judged(*readings_of(kind, n, rng, **scatter)) for _ in range(reports)]
     counted = Counter(str(one.shape) for one in judgements)
@@ -236,7 +222,7 @@ def shapes(
     return {shape: times / reports for shape, times in counted.items()}, share if kind != "levels off" else math.nan
 
 
-def growths(reports: int, rng: np.random.Generator) -> None:
+def growths(reports, rng):
     """Print how simulated memory is judged."""
     names = ("straight", "levels off", "grows", "flat", "undecided")
     print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that cover the truth |")
@@ -252,9 +238,7 @@ def growths(reports: int, rng: np.random.Generator) -> None:
                 )
 
 
-def looks_alarm(
-    questions: int, noise: float, most: int, reports: int, rng: np.random.Generator, *, corrected: bool
-) -> float:
+def looks_alarm(questions, noise, most, reports, rng, *, corrected):
     """The share of reports with any false difference, if undecided questions are repeated at most so often."""
     alarms = 0
     for _ in range(reports):
@@ -271,7 +255,7 @@ def looks_alarm(
     return alarms / reports
 
 
-def main() -> None:
+def main():
     """Print the tables of docs/method.md."""
     rng = np.random.default_rng(1)
     print(

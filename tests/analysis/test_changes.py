@@ -10,12 +10,12 @@ from beyond_ram.metrics import METRICS
 from .test_comparisons import runs
 
 
-def changes_of(*cells: list[dict[str, object]]) -> pd.DataFrame:
+def changes_of(*cells):
     table = pd.DataFrame([line for cell in cells for line in cell])
     return changes(comparisons(table, [("old", "new")]))
 
 
-def test_worse_changes_come_first() -> None:
+def test_worse_changes_come_first():
     table = changes_of(
         runs(stack="old", grown=100, rate=1000, num_files=1),
         runs(stack="new", grown=400, rate=1000, num_files=1),
@@ -33,25 +33,25 @@ def test_worse_changes_come_first() -> None:
     assert first["effect"].endswith(" times")
 
 
-def test_one_run_per_side_is_undecided() -> None:
+def test_one_run_per_side_is_undecided():
     table = changes_of(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
     assert set(table["result"]) == {"undecided"}
     assert counts(table) == "2 undecided"
     assert {line["interval"] for line in in_words(table)} == {""}
 
 
-def test_different_work_counts_as_worse() -> None:
+def test_different_work_counts_as_worse():
     table = changes_of(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
     line = table[table["metric"] == "token_count"].iloc[0]
     assert (line["result"], line["threshold"], line["ratio"]) == ("worse", "none", pytest.approx(0.99))
 
 
-def test_comparisons_of_remedies_are_left_out() -> None:
+def test_comparisons_of_remedies_are_left_out():
     assert changes_of(runs(stack="new", remedy="none"), runs(stack="new", remedy="gc-each-batch", grown=50)).empty
     assert changes_of().empty
 
 
-def test_another_machine_is_named() -> None:
+def test_another_machine_is_named():
     table = changes_of(
         runs(stack="old", cpu_count=2, machine_memory_bytes=24e9),
         runs(stack="new", cpu_count=16, machine_memory_bytes=24e9),

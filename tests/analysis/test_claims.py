@@ -1,28 +1,26 @@
 """Published claims beside the measured factors, from hand-made runs."""
 
-from typing import Any
-
 import pytest
 
 from beyond_ram.analysis.claims import claims
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs
 
-from .by_hand import Run, streamed
+from .by_hand import streamed
 
 DATASETS = {"stream-june-2023": "2.13.1", "stream-3.6": "3.6.0", "stream-4.3": "4.3.0", "stream-current": "5.2.0"}
 
 
-def lines_of(*records: Run) -> dict[str, list[dict[str, Any]]]:
+def lines_of(*records):
     """The lines of each metric, with every stack compared with every other one."""
     pairs = [(one, other) for one in DATASETS for other in DATASETS if one != other]
-    lines: dict[str, list[dict[str, Any]]] = {}
+    lines = {}
     for line in claims(comparisons(runs(records), pairs), DATASETS):
         lines.setdefault(line["metric"], []).append(line)
     return lines
 
 
-def test_claim_stands_beside_the_measured_factor() -> None:
+def test_claim_stands_beside_the_measured_factor():
     slow = [streamed("stream-3.6", {"tree": {"main": 440}}, rep, resolved_s=10 + rep / 10) for rep in (1, 2, 3)]
     fast = [streamed("stream-current", {"tree": {"main": 4}}, rep, resolved_s=0.5 + rep / 100) for rep in (1, 2, 3)]
     lines = lines_of(*slow, *fast)
@@ -33,7 +31,7 @@ def test_claim_stands_beside_the_measured_factor() -> None:
     assert faster["low"] < faster["measured"] < faster["high"]
 
 
-def test_only_stacks_on_both_sides_of_the_post_are_compared() -> None:
+def test_only_stacks_on_both_sides_of_the_post_are_compared():
     once = [streamed(stack, {"tree": {"main": 9}}) for stack in DATASETS]
     lines = lines_of(*once)["requests_metadata"]
     assert {(line["before"], line["after"]) for line in lines} == {
@@ -41,5 +39,5 @@ def test_only_stacks_on_both_sides_of_the_post_are_compared() -> None:
     }
 
 
-def test_without_streaming_there_is_no_claim() -> None:
+def test_without_streaming_there_is_no_claim():
     assert lines_of() == {}

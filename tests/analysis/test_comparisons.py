@@ -1,7 +1,6 @@
 """Table `comparisons`: which sides are compared, and how lines are corrected together."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ MB = 1e6
 RATE_BY_WORKERS = "axis == 'workers' and metric == 'rows_per_cpu_s'"
 
 
-def runs(workload: str = "tokenize", n: int = 3, outcome: str = "completed", **line: Any) -> list[dict[str, Any]]:
+def runs(workload="tokenize", n=3, outcome="completed", **line):
     """Repeats of a cell, in blocks; `grown` and `rate` are the middle of their values."""
     rng = np.random.default_rng(sum(map(ord, str(sorted(line.items())))))
     cell = {"experiment": "e", "stack": "new", "workload": workload, "reason": ""}
@@ -30,11 +29,11 @@ def runs(workload: str = "tokenize", n: int = 3, outcome: str = "completed", **l
     ]
 
 
-def table(*cells: list[dict[str, Any]], pairs: list[tuple[str, str]] | None = None) -> pd.DataFrame:
+def table(*cells, pairs=None):
     return comparisons(pd.DataFrame([line for cell in cells for line in cell]), pairs or [("old", "new")])
 
 
-def test_only_configured_pairs_of_stacks_are_compared() -> None:
+def test_only_configured_pairs_of_stacks_are_compared():
     results = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
     assert results[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
     line = results.query("axis == 'stack' and metric == 'grown_anon_bytes'").iloc[0]
@@ -44,7 +43,7 @@ def test_only_configured_pairs_of_stacks_are_compared() -> None:
     assert line["paired"]
 
 
-def test_all_lines_are_corrected_together() -> None:
+def test_all_lines_are_corrected_together():
     remedies = [runs(remedy=f"r{i}", grown=100 + 3 * i) for i in range(6)]
     results = table(runs(remedy="none"), *remedies)
     assert len(results) == 12
@@ -52,11 +51,11 @@ def test_all_lines_are_corrected_together() -> None:
     assert set(results["before"]) == {"none"}
 
 
-def question(metric: str, axis: str = "stack", **where: Any) -> dict[str, Any]:
+def question(metric, axis="stack", **where):
     return {"experiment": "e", "metric": metric, "axis": axis, "where": where}
 
 
-def test_planned_questions_are_corrected_apart_from_others() -> None:
+def test_planned_questions_are_corrected_apart_from_others():
     lines = [line for i in range(6) for line in runs(remedy=f"r{i}", grown=100 + 3 * i)]
     both = pd.DataFrame([*runs(remedy="none"), *lines])
     questions = [question("grown_anon_bytes", "remedy", remedy=["r1", "r2"])]
@@ -74,7 +73,7 @@ def test_planned_questions_are_corrected_apart_from_others() -> None:
         assert (line["ratio"] / line["detectable"] > 1 or line["ratio"] * line["detectable"] < 1) == line["confirmed"]
 
 
-def test_unconfirmed_difference_with_one_sign_in_all_pairs_is_likely() -> None:
+def test_unconfirmed_difference_with_one_sign_in_all_pairs_is_likely():
     """datasets_map of a default run: 239 and 226 MB without workers, 778 and 799 MB with two (REVIEW.md 3.4)."""
     values = {"old": (239e6, 226e6), "new": (778e6, 799e6)}
     steady = [
@@ -93,13 +92,13 @@ def test_unconfirmed_difference_with_one_sign_in_all_pairs_is_likely() -> None:
     assert grown["reason"].to_dict() == {"e": "likely worse", "f": "too noisy"}
 
 
-def test_smallest_and_largest_batch_sizes_are_compared() -> None:
+def test_smallest_and_largest_batch_sizes_are_compared():
     cells = [runs(batch_size=b, writer_batch_size=w) for b in (1, 2, 4) for w in (1, 4)]
     results = table(*cells).query("axis == 'batch_size' and metric == 'grown_anon_bytes'")
     assert results[["before", "after", "writer_batch_size"]].to_numpy().tolist() == [["1", "4", 1], ["1", "4", 4]]
 
 
-def test_workers_are_compared_with_none_for_any_start_method() -> None:
+def test_workers_are_compared_with_none_for_any_start_method():
     cells = [
         runs("load", workers=w, start=s, loader="a", rows_per_cpu_s=r)
         for w, s, r in ((0, "none", 100.0), (4, "fork", 20.0))
@@ -108,19 +107,19 @@ def test_workers_are_compared_with_none_for_any_start_method() -> None:
     assert (line["before"], line["after"], line["start"]) == ("0", "4", "fork")
 
 
-def test_integers_stay_integers_beside_cells_without_that_axis() -> None:
+def test_integers_stay_integers_beside_cells_without_that_axis():
     others = runs(stack="old", grown=400) + runs(stack="new", grown=100)
     cells = [runs("load", workers=w, start="fork", loader="a", rows_per_cpu_s=r) for w, r in ((1, 100.0), (4, 20.0))]
     line = table(*cells, others).query(RATE_BY_WORKERS).iloc[0]
     assert (line["before"], line["after"]) == ("1", "4")
 
 
-def test_metrics_of_other_workloads_are_not_decided() -> None:
+def test_metrics_of_other_workloads_are_not_decided():
     results = table(runs(stack="old"), runs(stack="new", peak_rss_bytes=1.0))
     assert set(results["metric"]) == {"grown_anon_bytes", "tokens_per_cpu_s"}
 
 
-def test_clients_that_read_other_rows_are_not_compared() -> None:
+def test_clients_that_read_other_rows_are_not_compared():
     cells = [runs("stream", stack=s, rows=r, requests_metadata=9) for s, r in (("old", 5), ("new", 50))]
     assert table(*cells).empty
     cells = [runs("stream", stack=s, rows=5, requests_metadata=k) for s, k in (("old", 90), ("new", 9))]
@@ -128,14 +127,14 @@ def test_clients_that_read_other_rows_are_not_compared() -> None:
     assert (line["exact"], line["result"]) == (False, "better")
 
 
-def test_failing_side_is_worse() -> None:
+def test_failing_side_is_worse():
     broken = runs("stream", stack="new", rows=50, outcome="failed", run_failed=1.0)
     results = table(runs("stream", stack="old", rows=5, run_failed=0.0), broken)
     assert results[["metric", "result", "exact"]].to_numpy().tolist() == [["run_failed", "worse", True]]
     assert results["strength"].iloc[0] > 1
 
 
-def test_one_row_is_a_change_if_every_repeat_has_it() -> None:
+def test_one_row_is_a_change_if_every_repeat_has_it():
     cells = [runs("load", stack=s, rows_at_fault=k) for s, k in (("old", 0), ("new", 1))]
     line = table(*cells).iloc[0]
     assert (line["metric"], line["result"], line["exact"]) == ("rows_at_fault", "worse", True)
@@ -144,7 +143,7 @@ def test_one_row_is_a_change_if_every_repeat_has_it() -> None:
     assert (line["result"], line["reason"]) == ("worse", "not the same work")
 
 
-def test_exact_lines_take_no_part_in_the_correction() -> None:
+def test_exact_lines_take_no_part_in_the_correction():
     cells = [runs(stack=s, grown=g, token_count=9) for s, g in (("old", 400), ("new", 100))]
     results = table(*cells)
     drawn = results[~results["exact"].astype(bool)]
@@ -152,12 +151,12 @@ def test_exact_lines_take_no_part_in_the_correction() -> None:
     assert len(drawn) == len(results) - 1
 
 
-def test_runs_with_faults_or_a_warm_cache_are_not_compared() -> None:
+def test_runs_with_faults_or_a_warm_cache_are_not_compared():
     assert table(*(runs("stream", stack=s, rows=5, requests_metadata=9, fault="drop") for s in ("old", "new"))).empty
     assert table(*(runs(stack=s, cache="warm") for s in ("old", "new"))).empty
 
 
-def test_failed_run_is_counted_in_the_line() -> None:
+def test_failed_run_is_counted_in_the_line():
     broken = [line | {"rep": 4, "reason": "disk full"} for line in runs(stack="new", n=1, outcome="failed")]
     line = table(runs(stack="old"), runs(stack="new") + broken).iloc[0]
     assert (line["asked"], line["finished"], line["failed"]) == (7, 6, 1)
@@ -165,12 +164,12 @@ def test_failed_run_is_counted_in_the_line() -> None:
     assert line["n"] == 3
 
 
-def test_one_run_per_side_is_too_few() -> None:
+def test_one_run_per_side_is_too_few():
     results = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
     assert set(results["result"]) == {"undecided"}
     assert set(results["reason"]) == {"too few repeats"}
 
 
-def test_empty_table_has_the_same_columns() -> None:
+def test_empty_table_has_the_same_columns():
     assert list(table(runs())) == COLUMNS
     assert list(comparisons(pd.DataFrame(), [])) == COLUMNS

@@ -38,16 +38,16 @@ SIDES = st.integers(2, 6).flatmap(lambda n: st.tuples(*[st.lists(SIZE, min_size=
 OPPOSITE = {"better": "worse", "worse": "better"}
 
 
-def plain(*values: float) -> SideValues:
+def plain(*values):
     return SideValues(tuple(map(float, values)))
 
 
-def at(values: list[float], starts: list[float], took: float = 1.0) -> SideValues:
+def at(values, starts, took=1.0):
     """Repeats 1, 2, … that began at these times."""
     return SideValues(tuple(values), tuple(range(1, len(values) + 1)), tuple(starts), tuple(t + took for t in starts))
 
 
-def test_single_comparison_is_the_paired_t_test_on_logarithms() -> None:
+def test_single_comparison_is_the_paired_t_test_on_logarithms():
     """Without other comparisons to share noise with, scipy's own test gives the same."""
     first, second = [100.0, 104.0, 99.0, 101.0], [150.0, 149.0, 155.0, 160.0]
     comparison = compare(plain(*first), plain(*second), direction="lower")
@@ -62,7 +62,7 @@ def test_single_comparison_is_the_paired_t_test_on_logarithms() -> None:
     assert comparison.strength == pytest.approx(interval.low)
 
 
-def test_two_pairs_by_hand() -> None:
+def test_two_pairs_by_hand():
     """Differences 2 and 4: mean 3, standard error 1, t(1) at 97.5 % 12.706."""
     comparison = compare(plain(10, 20), plain(12, 24), threshold=Threshold(floor=1e9))
     assert comparison.difference == 3
@@ -71,13 +71,13 @@ def test_two_pairs_by_hand() -> None:
     assert comparison.detectable == pytest.approx(12.706, abs=1e-3)
 
 
-def test_unequal_numbers_of_repeats_all_count() -> None:
+def test_unequal_numbers_of_repeats_all_count():
     apart = differences(np.array([1.0, 2.0, 6.0]), np.array([10.0, 14.0]))
     assert apart.mean() == pytest.approx(12 - 3)
     assert differences(np.array([10.0, 14.0]), np.array([1.0, 2.0, 6.0])).mean() == pytest.approx(3 - 12)
 
 
-def test_only_alternating_runs_are_paired() -> None:
+def test_only_alternating_runs_are_paired():
     side = at([1, 2, 3], [0, 10, 20])
     assert interleaved(side, at([1, 2, 3], [2, 12, 22])) == [1, 2, 3]
     assert interleaved(side, at([1, 2, 3], [100, 110, 120])) == [], "one side after the other"
@@ -87,14 +87,14 @@ def test_only_alternating_runs_are_paired() -> None:
     assert interleaved(at([1, 2, 3], [20, 10, 0]), at([1, 2, 3], [22, 12, 2])) == [1, 2, 3], "backwards in time"
 
 
-def test_runs_a_night_apart_are_two_sessions() -> None:
+def test_runs_a_night_apart_are_two_sessions():
     hour, first = 3600.0, SideValues((1.0,), (1,), (0.0,), (3600.0,))
     for gap, same in ((5.5 * hour, True), (7 * hour, False)):
         start = hour + gap
         assert one_session(first, SideValues((1.0,), (1,), (start,), (start + hour,))) is same
 
 
-def test_pairing_removes_what_a_block_shares() -> None:
+def test_pairing_removes_what_a_block_shares():
     first, second = [100.0, 200.0, 400.0], [110.0, 221.0, 439.0]
     together = compare(
         at(first, [0, 10, 20]), at(second, [2, 12, 22]), direction="lower", threshold=Threshold(share=0.01)
@@ -106,7 +106,7 @@ def test_pairing_removes_what_a_block_shares() -> None:
     assert apart.result == "undecided"
 
 
-def test_equal_counts_are_exact_unless_others_of_the_metric_vary() -> None:
+def test_equal_counts_are_exact_unless_others_of_the_metric_vary():
     alone = compare(plain(65, 65), plain(129, 129), metric="rows_at_fault")
     assert (alone.exact, alone.result, alone.low, alone.high) == (True, "worse", alone.ratio, alone.ratio)
     racing = Question(plain(65, 70), plain(69, 66), "rows_at_fault")
@@ -122,21 +122,21 @@ def test_equal_counts_are_exact_unless_others_of_the_metric_vary() -> None:
     assert raced.low < raced.ratio < raced.high
 
 
-def test_counts_from_zero_have_a_difference_and_no_ratio() -> None:
+def test_counts_from_zero_have_a_difference_and_no_ratio():
     comparison = compare(plain(0, 0), plain(8, 8), metric="rows_at_fault")
     assert math.isnan(comparison.ratio)
     assert (comparison.difference, comparison.low, comparison.result) == (8, 8, "worse")
     assert comparison.strength == pytest.approx(math.log(8))
 
 
-def test_growth_around_zero_has_a_difference_and_no_ratio() -> None:
+def test_growth_around_zero_has_a_difference_and_no_ratio():
     comparison = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
     assert math.isnan(comparison.ratio)
     assert comparison.result == "worse"
     assert comparison.difference == pytest.approx(400.83e6, rel=1e-3)
 
 
-def test_same_needs_the_whole_interval_within_the_threshold() -> None:
+def test_same_needs_the_whole_interval_within_the_threshold():
     inside = compare(plain(100e6, 101e6, 100e6), plain(101e6, 101e6, 102e6), metric="peak_grown_anon_bytes")
     assert inside.result == "same"
     wild = compare(plain(100e6, 150e6, 100e6), plain(101e6, 101e6, 152e6), metric="peak_grown_anon_bytes")
@@ -145,7 +145,7 @@ def test_same_needs_the_whole_interval_within_the_threshold() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_corrected_interval_excludes_one_exactly_if_confirmed(seed: int) -> None:
+def test_corrected_interval_excludes_one_exactly_if_confirmed(seed):
     chance = np.random.default_rng(seed)
     questions = [
         Question(
@@ -164,7 +164,7 @@ def test_corrected_interval_excludes_one_exactly_if_confirmed(seed: int) -> None
         assert (low > 1 or high < 1) == is_confirmed == (max(decision.ratio, 1 / decision.ratio) > decision.detectable)
 
 
-def test_real_difference_below_the_threshold_is_same() -> None:
+def test_real_difference_below_the_threshold_is_same():
     close = [plain(*(100e6 + d for d in (0, 1e5, 2e5, 1e5, 0))), plain(*(106e6 + d for d in (1e5, 0, 1e5, 2e5, 0)))]
     comparison = compare(*close, metric="peak_grown_anon_bytes")
     assert comparison.result == "same", "within 8 MB"
@@ -173,7 +173,7 @@ def test_real_difference_below_the_threshold_is_same() -> None:
     assert compare(*speed, metric="tokens_per_cpu_s").result == "worse"
 
 
-def test_difference_that_may_be_below_the_threshold_is_undecided() -> None:
+def test_difference_that_may_be_below_the_threshold_is_undecided():
     """The interval of 4.4 %, from 3.3 % to 5.4 %, excludes zero and includes the threshold of 5 %."""
     effects = (0.036, 0.039, 0.047, 0.050)
     decision = compare(plain(*[100.0] * 4), plain(*(100 * math.exp(one) for one in effects)), direction="lower")
@@ -182,17 +182,17 @@ def test_difference_that_may_be_below_the_threshold_is_undecided() -> None:
     assert decision.high > 1.05
 
 
-def test_difference_without_a_direction_is_other_work() -> None:
+def test_difference_without_a_direction_is_other_work():
     other = compare(plain(10, 10.1), plain(20, 20.1), direction="neither")
     assert (other.result, other.reason) == ("worse", OTHER_WORK)
 
 
-def test_holm_by_hand() -> None:
+def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
 
 
-def test_more_comparisons_make_each_harder_to_confirm() -> None:
+def test_more_comparisons_make_each_harder_to_confirm():
     strong = Question(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
     idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i}") for i in range(40)]
     alone, among = decide([strong])[0], decide([strong, *idle])[0]
@@ -202,7 +202,7 @@ def test_more_comparisons_make_each_harder_to_confirm() -> None:
     assert among.detectable > alone.detectable
 
 
-def test_cells_of_one_metric_share_their_noise() -> None:
+def test_cells_of_one_metric_share_their_noise():
     """Two repeats are too few alone, and enough among cells that are as quiet."""
     rng = np.random.default_rng(1)
     pair = Question(plain(100, 100.1), plain(102, 102.3), "tokens_per_cpu_s")
@@ -217,7 +217,7 @@ def test_cells_of_one_metric_share_their_noise() -> None:
 
 @given(SIDES, st.floats(0.01, 100))
 @settings(max_examples=60, deadline=None)
-def test_units_do_not_matter(sides: tuple[list[float], list[float]], factor: float) -> None:
+def test_units_do_not_matter(sides, factor):
     first, second = sides
     unscaled, scaled = (
         compare(plain(*(f * v for v in first)), plain(*(f * v for v in second)), direction="lower")
@@ -229,7 +229,7 @@ def test_units_do_not_matter(sides: tuple[list[float], list[float]], factor: flo
 
 @given(SIDES)
 @settings(max_examples=60, deadline=None)
-def test_swapped_sides_reverse_the_result(sides: tuple[list[float], list[float]]) -> None:
+def test_swapped_sides_reverse_the_result(sides):
     forward, back = (compare(plain(*a), plain(*b), direction="lower") for a, b in (sides, sides[::-1]))
     assert back.p == pytest.approx(forward.p, rel=1e-6, abs=1e-12)
     assert 1 / back.ratio == pytest.approx(forward.ratio, rel=1e-9)
@@ -239,7 +239,7 @@ def test_swapped_sides_reverse_the_result(sides: tuple[list[float], list[float]]
 
 @given(st.lists(SIZE, min_size=1, max_size=8), SIZE)
 @settings(max_examples=40, deadline=None)
-def test_one_run_never_decides(values: list[float], other: float) -> None:
+def test_one_run_never_decides(values, other):
     for pair in ((plain(*values), plain(other)), (plain(other), plain(*values))):
         comparison = compare(*pair, direction="lower")
         assert (comparison.result, comparison.reason) == ("undecided", FEW)
@@ -250,7 +250,7 @@ def test_one_run_never_decides(values: list[float], other: float) -> None:
 
 @given(st.floats(1.01, 3), st.lists(st.floats(-0.2, 0.2), min_size=3, max_size=6), st.floats(1.1, 20))
 @settings(max_examples=60, deadline=None)
-def test_wider_noise_never_adds_certainty(effect: float, noise: list[float], wider: float) -> None:
+def test_wider_noise_never_adds_certainty(effect, noise, wider):
     """The middle stays, and every repeat moves away from it."""
     away = np.array(noise) - np.mean(noise)
     if np.ptp(away) < 1e-3:
@@ -265,7 +265,7 @@ def test_wider_noise_never_adds_certainty(effect: float, noise: list[float], wid
     assert comparisons[0].low >= comparisons[1].low * (1 - 1e-9)
 
 
-def test_a_mean_has_an_interval_from_two_repeats_on() -> None:
+def test_a_mean_has_an_interval_from_two_repeats_on():
     estimate = middle([1, 2, 3])
     assert (estimate.mean, estimate.low, estimate.high) == pytest.approx(
         (2, 2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-3
@@ -274,14 +274,14 @@ def test_a_mean_has_an_interval_from_two_repeats_on() -> None:
     assert middle([2.0, 2.0]).low == pytest.approx(2 - 12.706 * 0.002 / 2**0.5, abs=1e-5), "they may agree by chance"
 
 
-def test_strength_is_the_interval_end_nearest_to_no_difference() -> None:
+def test_strength_is_the_interval_end_nearest_to_no_difference():
     assert strength(math.log(2), math.log(8), 0) == pytest.approx(math.log(2))
     assert strength(-math.log(8), -math.log(2), 0) == pytest.approx(math.log(2))
     assert strength(-0.1, 3, 0) == 0
     assert strength(1e8, 2e8, 0, floor=1e7, as_ratio=False) == pytest.approx(math.log(10))
 
 
-def test_threshold_is_a_share_or_an_amount() -> None:
+def test_threshold_is_a_share_or_an_amount():
     assert threshold_of("grown_anon_bytes") == Threshold(least=8e6, floor=8e6)
     assert threshold_of("tokens_per_cpu_s") == Threshold()
     with_least = Threshold(share=0.05, least=8)
@@ -293,7 +293,7 @@ def test_threshold_is_a_share_or_an_amount() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", simulated.SPREADS)
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
-def test_intervals_cover_the_truth_at_their_stated_rate(spread: str, n: int, m: int, alike: bool) -> None:
+def test_intervals_cover_the_truth_at_their_stated_rate(spread, n, m, alike):
     """30 cells; docs/method.md has the full table, with more reports and fewer cells."""
     covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 120, np.random.default_rng(1), alike=alike)
     assert 0.93 <= covered_share <= 0.975
@@ -302,29 +302,29 @@ def test_intervals_cover_the_truth_at_their_stated_rate(spread: str, n: int, m: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("blocked", [True, False])
-def test_at_most_one_in_twenty_null_reports_confirms_a_difference(blocked: bool) -> None:
+def test_at_most_one_in_twenty_null_reports_confirms_a_difference(blocked):
     alarm_shares = [simulated.false_alarms(n, 60, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
     assert np.mean(alarm_shares) <= 0.05
 
 
 @pytest.mark.slow
-def test_planted_growth_by_half_is_found() -> None:
+def test_planted_growth_by_half_is_found():
     shares = simulated.detected_shares(simulated.sizes()[-1], 0.5, 80, np.random.default_rng(1), blocked=True)
     assert shares["peak_grown_anon_bytes"] > 0.8
 
 
-def test_noise_without_scatter_is_unknown() -> None:
+def test_noise_without_scatter_is_unknown():
     noise = Noise(np.zeros(5), np.ones(5))
     assert not noise.pooled
     assert math.isnan(noise.p(np.ones(1), np.zeros(1), np.ones(1), np.full(1, 2.0))[0])
 
 
-def test_corrected_equals_the_p_values_of_decide() -> None:
+def test_corrected_equals_the_p_values_of_decide():
     questions = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
     assert simulated.corrected(questions) == [one.p_corrected for one in decide(questions)]
 
 
-def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:
+def test_the_interval_of_a_geometric_mean_covers_other_sessions():
     rng = np.random.default_rng(1)
     between, within, covered = 0.1, 0.02, 0
     spread = Spread(mean_sd_log=between)
@@ -336,7 +336,7 @@ def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:
     assert 0.78 < covered / 500 < 0.9
 
 
-def test_geometric_mean_interval_is_students_on_logarithms() -> None:
+def test_geometric_mean_interval_is_students_on_logarithms():
     estimate = geometric([1.0, 2.0, 4.0])
     assert estimate.mean == pytest.approx(2)
     assert estimate.low * estimate.high == pytest.approx(4)
@@ -346,7 +346,7 @@ def test_geometric_mean_interval_is_students_on_logarithms() -> None:
 
 
 @pytest.mark.parametrize("lines", range(3, 40, 3))
-def test_no_p_is_above_one(lines: int) -> None:
+def test_no_p_is_above_one(lines):
     """Rounding may push the sum of weights above 1, and the false discovery rate refuses a p above 1."""
     rng = np.random.default_rng(lines)
     variance, one = rng.chisquare(2, lines), np.ones(lines)

@@ -17,18 +17,18 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_axes_of_a_table_are_those_with_values() -> None:
+def test_axes_of_a_table_are_those_with_values():
     assert frame.axes(TABLE) == ["experiment", "stack", "workers"]
     assert frame.varied(TABLE) == ["stack", "workers"]
 
 
-def test_repeats_of_a_cell_stay_together() -> None:
+def test_repeats_of_a_cell_stay_together():
     cells = list(frame.cells(TABLE))
     assert [len(lines) for _, lines in cells] == [2, 2, 2, 2]
     assert cells[0][0] == {"experiment": "e", "stack": "old", "workers": 0}
 
 
-def test_same_but_for_an_axis_differs_in_that_axis_only() -> None:
+def test_same_but_for_an_axis_differs_in_that_axis_only():
     for cell, lines in frame.same_but_for(TABLE, "stack"):
         assert set(lines["stack"]) == {"old", "new"}
         assert set(lines["workers"]) == {cell["workers"]}
@@ -37,18 +37,18 @@ def test_same_but_for_an_axis_differs_in_that_axis_only() -> None:
     assert not list(frame.same_but_for(TABLE.head(0), "stack"))
 
 
-def test_missing_value_on_an_axis_is_a_value_of_its_own() -> None:
+def test_missing_value_on_an_axis_is_a_value_of_its_own():
     table = TABLE.assign(remedy=["none", None, *["none"] * 6])
     assert len(list(frame.cells(table))) == 5
 
 
-def test_only_configured_pairs_are_compared() -> None:
+def test_only_configured_pairs_are_compared():
     pairs = [(pair, len(before), len(after)) for _, pair, (before, after) in frame.against(TABLE, [("old", "new")])]
     assert pairs == [(("old", "new"), 2, 2)] * 2
     assert not list(frame.against(TABLE, [("old", "newer")]))
 
 
-def test_axis_values_in_words() -> None:
+def test_axis_values_in_words():
     words = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
     assert sorted(words) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
     assert frame.describe({"workers": 0, "start": "none"}, AXES) == ["no workers"]
@@ -58,6 +58,6 @@ def test_axis_values_in_words() -> None:
     assert frame.describe({"limit_percent": 0}, AXES) == ["no memory limit"]
 
 
-def test_no_metric_has_the_name_of_an_axis() -> None:
+def test_no_metric_has_the_name_of_an_axis():
     """One would hide the other in a table that has both."""
     assert not set(METRICS) & set(AXES)

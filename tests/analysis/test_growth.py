@@ -1,31 +1,22 @@
 """Table `growth` from runs whose memory is known."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.frame import key
-from beyond_ram.analysis.growth import (
-    Trace,
-    difference,
-    growth,
-    judged,
-    missing_mb,
-    read_closely,
-    traces,
-)
+from beyond_ram.analysis.growth import Trace, difference, growth, judged, missing_mb, read_closely, traces
 
-from .by_hand import MB, Run, events, record
-from .simulated import Array, readings_of, shapes
+from .by_hand import MB, events, record
+from .simulated import readings_of, shapes
 
 PAIRS = [("old", "new")]
 SIZES = np.arange(1, 17) * 2e6
 
 
-def run(memory: Array, **cell: Any) -> Run:
+def run(memory, **cell):
     """A run that reads its memory, in MB, before each 2 MB of text; the first reading is before any text."""
     work = [event | {"pid": 1} for event in events(float(memory[-1]) * MB)]
     progress = [
@@ -35,20 +26,19 @@ def run(memory: Array, **cell: Any) -> Run:
     return record(bytes_in=2e6 * len(memory), **cell), [*work, *progress]
 
 
-def cell(memory: Array, stack: str = "new", rep: int = 1) -> list[Run]:
+def cell(memory, stack="new", rep=1):
     """A cell with two sizes; the larger one has these readings."""
     return [run(memory[:5], stack=stack, num_files=5, rep=rep), run(memory, stack=stack, num_files=17, rep=rep)]
 
 
-def readings(rate: float, level: float = 0.0, seed: int = 1) -> Array:
+def readings(rate, level=0.0, seed=1):
     rng = np.random.default_rng(seed)
     x = np.arange(17) * 2.0
-    memory: Array = 100 + rate * x + level * (1 - np.exp(-x / 3)) + rng.normal(0, 2, 17)
-    return memory
+    return 100 + rate * x + level * (1 - np.exp(-x / 3)) + rng.normal(0, 2, 17)
 
 
 @pytest.mark.parametrize(("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "flat")])
-def test_growth_is_judged_by_readings_within_a_run(rate: float, level: float, shape: str) -> None:
+def test_growth_is_judged_by_readings_within_a_run(rate, level, shape):
     line = growth(cell(readings(rate, level)), []).iloc[0]
     assert line["anon_shape"] == shape
     assert line["readings_of"] == "documents"
@@ -65,7 +55,7 @@ def test_growth_is_judged_by_readings_within_a_run(rate: float, level: float, sh
 FALSE_LEVEL = (30, 36, 195, 205, 215, 275, 281, 279, 275, 289, 277, 272, 278, 277, 280, 276, 278)
 
 
-def test_size_of_a_word_is_that_of_the_text_or_unknown() -> None:
+def test_size_of_a_word_is_that_of_the_text_or_unknown():
     runs = cell(readings(16))
     assert math.isnan(growth(runs, []).iloc[0]["word_bytes"])
     for _, marks in runs:
@@ -73,7 +63,7 @@ def test_size_of_a_word_is_that_of_the_text_or_unknown() -> None:
     assert growth(runs, []).iloc[0]["word_bytes"] == 2e6
 
 
-def test_a_level_lies_within_its_own_readings() -> None:
+def test_a_level_lies_within_its_own_readings():
     """The fit once said 210 MB, because of the first reading and the rise after it."""
     line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]
     assert line["anon_shape"] == "levels off"
@@ -83,7 +73,7 @@ def test_a_level_lies_within_its_own_readings() -> None:
 class Sampled:
     """Samples every 0.1 s of memory that rises to a level, and is higher for a while within each batch."""
 
-    def of(self, place: int) -> pd.DataFrame:
+    def of(self, place):
         t = np.arange(0, 40, 0.1)
         held_mb = 100 + 840 * (1 - np.exp(-t / 6)) + np.random.default_rng(place).normal(0, 2, len(t))
         batch = np.where(np.arange(len(t)) % 4 == 0, 0, 300.0)
@@ -93,11 +83,11 @@ class Sampled:
 
 
 class Forked(Sampled):
-    def of(self, place: int) -> pd.DataFrame:
+    def of(self, place):
         return super().of(place).assign(processes=2)
 
 
-def batches(number: int, rep: int = 1) -> Run:
+def batches(number, rep=1):
     """A run of a few batches of 10 s and 8 MB each."""
     held_mb = 100 + 840 * (1 - np.exp(-np.arange(5) * 10 / 6))
     progress = [
@@ -111,7 +101,7 @@ def batches(number: int, rep: int = 1) -> Run:
     return record(bytes_in=8e6 * number, num_files=number, rep=rep), [*progress, *end]
 
 
-def test_samples_between_few_batches_show_the_plateau() -> None:
+def test_samples_between_few_batches_show_the_plateau():
     """REVIEW.md 3.11: four batches per run, and readings that clearly level off."""
     runs = [batches(number, rep) for number in (1, 2, 4) for rep in (1, 2)]
     without_samples = growth(runs, []).iloc[0]
@@ -126,7 +116,7 @@ def test_samples_between_few_batches_show_the_plateau() -> None:
     assert read_closely(many, Sampled(), [0, 1]) == many, "enough readings between documents"
 
 
-def test_rate_from_little_text_is_not_stated() -> None:
+def test_rate_from_little_text_is_not_stated():
     """REVIEW.md 4.3: 30.78 MB per MB of text, from 1.2 to 4 MB, read as "1 GB needs 30 GB"."""
     little = [(record(bytes_in=s, num_files=n), e) for n, (s, e) in enumerate(_ends(1.2, 2.2, 3.1, 4.0), 1)]
     line = growth(little, []).iloc[0].to_dict()
@@ -135,17 +125,17 @@ def test_rate_from_little_text_is_not_stated() -> None:
     assert missing_mb(growth(cell(readings(16)), []).iloc[0].to_dict()) == 0
 
 
-def _ends(*sizes_mb: float) -> list[tuple[float, list[dict[str, Any]]]]:
+def _ends(*sizes_mb):
     return [(size * 1e6, events(100e6 + 30.78e6 * size + 1e5 * (i % 2))) for i, size in enumerate(sizes_mb)]
 
 
-def test_bent_growth_is_not_called_straight() -> None:
+def test_bent_growth_is_not_called_straight():
     x = np.arange(17) * 2.0
     bent = 100 + 300 * (1 - np.exp(-x / 30)) + np.random.default_rng(1).normal(0, 1, 17)
     assert growth(cell(bent), [])["anon_shape"].item() == "grows"
 
 
-def test_slope_that_readings_do_not_show_is_undecided() -> None:
+def test_slope_that_readings_do_not_show_is_undecided():
     wild = 100 + np.random.default_rng(1).normal(0, 60, 17)
     assert growth(cell(wild), [])["anon_shape"].item() == "undecided"
     two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
@@ -154,7 +144,7 @@ def test_slope_that_readings_do_not_show_is_undecided() -> None:
     assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
 
 
-def test_runs_without_readings_are_judged_by_their_ends() -> None:
+def test_runs_without_readings_are_judged_by_their_ends():
     ends = [
         (record(bytes_in=1e8 * n, num_files=n, rep=rep), events(2e8 + 16e8 * n + 1e6 * (n % 3) + rep))
         for n in range(1, 5)
@@ -166,7 +156,7 @@ def test_runs_without_readings_are_judged_by_their_ends() -> None:
     assert line["anon_slope_mb_per_gb"] == pytest.approx(16_000, rel=0.01)
 
 
-def test_one_size_has_no_line_and_failed_runs_do_not_count() -> None:
+def test_one_size_has_no_line_and_failed_runs_do_not_count():
     one_size = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)], PAIRS)
     assert one_size.empty
     assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_result"} <= set(one_size.columns)
@@ -174,7 +164,7 @@ def test_one_size_has_no_line_and_failed_runs_do_not_count() -> None:
     assert growth([*cell(readings(16)), broken], [])["n"].item() == 16
 
 
-def test_two_stacks_are_compared_by_document() -> None:
+def test_two_stacks_are_compared_by_document():
     # Growth that both stacks share adds no noise to their difference.
     common = np.cumsum(np.random.default_rng(3).normal(0, 30, 17))
     old, new = readings(16, seed=1) + common, readings(0, seed=2) + common
@@ -187,13 +177,13 @@ def test_two_stacks_are_compared_by_document() -> None:
     assert pd.isna(table.loc["old", "difference_result"])
 
 
-def test_equal_stacks_show_no_difference() -> None:
+def test_equal_stacks_show_no_difference():
     table = growth([*cell(readings(16, seed=1), "old"), *cell(readings(16, seed=2))], PAIRS).set_index("stack")
     assert table.loc["new", "difference_result"] in ("undecided", "same")
     assert difference(*(Trace(SIZES[:2], {"anon": SIZES[:2]}, "sizes", 2, 4e6),) * 2).n == 2
 
 
-def test_the_points_of_some_cells_are_read() -> None:
+def test_the_points_of_some_cells_are_read():
     runs = [*cell(readings(16), "old"), *cell(readings(0))]
     first, second = (key(line) for line in growth(runs, []).to_dict("records"))
     assert [key(one) for one, _ in traces(runs, None, {second})] == [second] != [first]
@@ -202,19 +192,15 @@ def test_the_points_of_some_cells_are_read() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "right", "at_least"),
-    [
-        ("straight", {"straight"}, 0.85),
-        ("levels off", {"levels off"}, 0.8),
-        ("flat", {"flat", "undecided"}, 0.9),
-    ],
+    [("straight", {"straight"}, 0.85), ("levels off", {"levels off"}, 0.8), ("flat", {"flat", "undecided"}, 0.9)],
 )
-def test_simulated_memory_is_judged_right(kind: str, right: set[str], at_least: float) -> None:
+def test_simulated_memory_is_judged_right(kind, right, at_least):
     counted, covered_share = shapes(kind, 16, 40, np.random.default_rng(5))
     assert sum(counted.get(shape, 0) for shape in right) >= at_least
     assert counted.get("straight", 0) <= (1 if kind == "straight" else 0.05)
     assert math.isnan(covered_share) or covered_share >= 0.85
 
 
-def test_earlier_memory_does_not_change_the_slope() -> None:
+def test_earlier_memory_does_not_change_the_slope():
     x, y = readings_of("straight", 16, np.random.default_rng(1))
     assert judged(x, y).slope.low == pytest.approx(judged(x + 1, y + 500).slope.low, rel=1e-6)

@@ -1,16 +1,14 @@
 """Table `holders`: the rules of causes, on hand-made evidence."""
 
-from typing import Any
-
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.holders import cause_in_words, cause_of, holders
 
-from .by_hand import MB, Event, tree
+from .by_hand import MB, tree
 
 
-def why(*steps: tuple[str, str, float], stayed_mb: float = 0, **counts_mb: float) -> dict[str, Any]:
+def why(*steps, stayed_mb=0, **counts_mb):
     """A heap that began with 10 MB, took 20 MB for imports, and gave back in steps of a kind, name and size."""
     released = [{"kind": kind, "holder": holder, "released_bytes": size * MB} for kind, holder, size in steps]
     stayed = (20 + stayed_mb) * MB
@@ -42,11 +40,11 @@ IN_USE = {"malloc": 90.0, "python": 10.0, "arrow": 0.0}
         (why(stayed_mb=100, python=10, arrow=0), "undecided", ""),
     ],
 )
-def test_each_rule(evidence: dict[str, Any], cause: str, owner: str) -> None:
+def test_each_rule(evidence, cause, owner):
     assert cause_of(evidence) == (cause, owner)
 
 
-def test_files_and_repeated_work_decide_what_releasing_cannot() -> None:
+def test_files_and_repeated_work_decide_what_releasing_cannot():
     assert cause_of(why(("name", "rows", 10)), file_bytes=60 * MB) == ("page-cache", "mapped files")
     stayed = why(stayed_mb=100, **IN_USE)
     assert cause_of(stayed, repeated="grows") == ("leak", "what no step gave back")
@@ -54,14 +52,14 @@ def test_files_and_repeated_work_decide_what_releasing_cannot() -> None:
     assert cause_of(why(("name", "rows", 60)), repeated="grows") == ("held", "rows")
 
 
-def repeated(rep: int, sizes_mb: list[float], **more: Any) -> tuple[dict[str, Any], list[Event]]:
+def repeated(rep, sizes_mb, **more):
     cell = {"experiment": "e", "stack": "s", "epochs": 6, "rep": rep}
-    marks: list[Event] = [{"t_s": 0, "event": "imported", "tree": tree(10 * MB)}]
+    marks = [{"t_s": 0, "event": "imported", "tree": tree(10 * MB)}]
     marks += [{"t_s": n, "event": "epoch", "tree": tree(size * MB)} for n, size in enumerate(sizes_mb)]
     return {"cell": cell, "completed_work": True, "work": {"bytes_in": 60 * MB}, **more}, marks
 
 
-def test_leak_needs_every_run_of_its_cell() -> None:
+def test_leak_needs_every_run_of_its_cell():
     explained = {"why": why(stayed_mb=100, **IN_USE)}
     runs = [repeated(1, [10, 20, 30, 40, 50, 60], **explained), repeated(2, [10, 20, 30, 40, 50.2, 60])]
     assert set(holders(runs)["cause"]) == {"leak"}
@@ -70,7 +68,7 @@ def test_leak_needs_every_run_of_its_cell() -> None:
     assert holders(runs[1:]).empty
 
 
-def test_cause_is_that_of_the_largest_input_of_the_same_setting() -> None:
+def test_cause_is_that_of_the_largest_input_of_the_same_setting():
     columns = {"experiment": "e", "stack": "s", "corpus": "c"}
     table = pd.DataFrame([
         columns | {"num_files": 2, "cause": "retained", "owner": "allocator"},

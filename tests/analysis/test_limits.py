@@ -1,7 +1,5 @@
 """Table `limits`."""
 
-from typing import Any
-
 import pandas as pd
 import pytest
 
@@ -12,12 +10,12 @@ PEAK = {"rss_bytes": 300, "pss_bytes": 220, "anon_bytes": 160, "anon_upper_bound
 PEAK = {name: size * MIB for name, size in PEAK.items()} | {"cgroup_bytes": None}
 
 
-def run(**limit: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def run(**limit):
     cell = {"experiment": "e", "stack": "s", "rep": 1}
     return {"cell": cell, "completed_work": True, "peak": PEAK, "duration_s": 2.0, "limit": limit}, []
 
 
-def test_predictor_nearest_to_the_smallest_limit_is_named() -> None:
+def test_predictor_nearest_to_the_smallest_limit_is_named():
     probes = [
         {
             "limit_bytes": 400 * MIB,
@@ -48,7 +46,7 @@ def test_predictor_nearest_to_the_smallest_limit_is_named() -> None:
     assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
 
 
-def test_equally_near_predictors_are_all_named() -> None:
+def test_equally_near_predictors_are_all_named():
     record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
     peak = PEAK | {"anon_bytes": 190 * MIB}
     line = limits([(record | {"peak": peak}, events)]).iloc[0]
@@ -63,18 +61,18 @@ def test_equally_near_predictors_are_all_named() -> None:
         ({"killed_at_bytes": 100 * MIB, "failed_at_bytes": 180 * MIB}, "failed"),
     ],
 )
-def test_largest_limit_that_did_not_suffice_says_how_the_run_ended(ends: dict[str, Any], ended: str) -> None:
+def test_largest_limit_that_did_not_suffice_says_how_the_run_ended(ends, ended):
     line = limits([run(completed_at_bytes=200 * MIB, **ends)]).iloc[0]
     assert (line["ended_at_bytes"], line["ended"]) == (180 * MIB, ended)
 
 
-def test_line_without_limits_has_only_the_reason() -> None:
+def test_line_without_limits_has_only_the_reason():
     line = limits([run(not_run="no memory controller")]).iloc[0]
     assert line["not_run"] == "no memory controller"
     assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "time_ratio"]].isna().all()
 
 
-def test_failed_run_has_no_smallest_limit() -> None:
+def test_failed_run_has_no_smallest_limit():
     record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
     record |= {"completed_work": False, "outcome": "failed", "reason": "disk full"}
     line = limits([(record, events)]).iloc[0]
@@ -82,7 +80,7 @@ def test_failed_run_has_no_smallest_limit() -> None:
     assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "error_ask"]].isna().all()
 
 
-def test_runs_without_a_limit_search_have_no_line() -> None:
+def test_runs_without_a_limit_search_have_no_line():
     without = {"cell": {"experiment": "e", "stack": "s"}, "peak": PEAK, "duration_s": 1.0}
     assert limits([(without, [])]).empty
     assert "completed_at_bytes" in limits([])

@@ -1,14 +1,13 @@
 """Table `loaders`."""
 
 import math
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.loaders import account, by_way, loaders, whole
 
-from .by_hand import Run, loader
+from .by_hand import loader
 
 
 @pytest.mark.parametrize(
@@ -21,25 +20,25 @@ from .by_hand import Run, loader
         ({"rows_expected": None}, "rows not numbered"),
     ],
 )
-def test_account_of_rows_with_and_without_numbers(fields: dict[str, object], expected: str) -> None:
+def test_account_of_rows_with_and_without_numbers(fields, expected):
     assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **fields}) == expected
 
 
 def run(
-    rate: float,
-    rep: int = 1,
-    workload: str = "load",
-    outcome: str = "completed",
+    rate,
+    rep=1,
+    workload="load",
+    outcome="completed",
     *,
-    warm: float = 50.0,
-    workers: int = 2,
-    startup_cpu_s: float | None = 2.0,
-    lends: bool | None = False,
-    kind: str = "ours",
-    order: str = "sequential",
-    shuffle: str = "rows",
-    **account: int,
-) -> Run:
+    warm=50.0,
+    workers=2,
+    startup_cpu_s=2.0,
+    lends=False,
+    kind="ours",
+    order="sequential",
+    shuffle="rows",
+    **account,
+):
     """A run of a first and two warm epochs, each with a hundred rows at some rate per CPU-second."""
     cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": order, "workers": workers, "rep": rep}
     rows = {"rows_expected": 100, "rows_delivered": 100, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
@@ -68,12 +67,12 @@ def run(
     ]
 
 
-def line_of(*runs: Run) -> dict[Any, Any]:
+def line_of(*runs):
     (line,) = loaders(runs).to_dict("records")
     return line
 
 
-def test_repeats_are_one_line_with_mean_rates_and_the_worst_account() -> None:
+def test_repeats_are_one_line_with_mean_rates_and_the_worst_account():
     line = line_of(run(25.0), run(40.0, 2, rows_missing=30, rows_delivered=70))
     assert line["n"] == 2
     assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "without the start of workers"
@@ -86,7 +85,7 @@ def test_repeats_are_one_line_with_mean_rates_and_the_worst_account() -> None:
     assert line["rows_per_worker"] == "[5, 5]"
 
 
-def test_a_short_epoch_has_no_rate() -> None:
+def test_a_short_epoch_has_no_rate():
     line = line_of(run(5000.0, warm=5000.0))
     assert math.isnan(line["rows_per_cpu_s"])
     assert math.isnan(line["rows_per_cpu_s_warm"])
@@ -99,13 +98,13 @@ def test_a_short_epoch_has_no_rate() -> None:
     )
 
 
-def test_first_epoch_has_no_rate_if_the_worker_start_is_unknown() -> None:
+def test_first_epoch_has_no_rate_if_the_worker_start_is_unknown():
     line = line_of(run(25.0, startup_cpu_s=None))
     assert math.isnan(line["rows_per_cpu_s"])
     assert line["no_rate"] == "first epoch: the time to start the workers is unknown"
 
 
-def test_held_memory_is_the_larger_of_two_readings() -> None:
+def test_held_memory_is_the_larger_of_two_readings():
     record, events = run(25.0)
     assert line_of((record, events))["held_bytes"] == 93
     at_first = {"pss_bytes": 600, "pss_anon_bytes": 500, "pss_shmem_bytes": 7}
@@ -115,13 +114,13 @@ def test_held_memory_is_the_larger_of_two_readings() -> None:
     assert summed["held_bytes"] is None, "a sum over processes counts pages twice"
 
 
-def test_batches_lent_in_one_repeat_count_as_lent() -> None:
+def test_batches_lent_in_one_repeat_count_as_lent():
     assert line_of(run(25.0, lends=True), run(25.0, 2))["lends"] == "yes"
     assert line_of(run(25.0), run(25.0, 2, lends=None))["lends"] == "no"
     assert line_of(run(25.0, lends=None))["lends"] is None
 
 
-def test_unfinished_repeat_sets_the_outcome_and_no_number() -> None:
+def test_unfinished_repeat_sets_the_outcome_and_no_number():
     line = line_of(run(25.0), run(9.0, 2, outcome="killed_at_limit"), run(9.0, 3, outcome="killed_at_limit"))
     assert (line["outcome"], line["n"]) == ("killed_at_limit", 1)
     assert line["reason"] == "killed at its limit of 9 MB"
@@ -132,20 +131,15 @@ def test_unfinished_repeat_sets_the_outcome_and_no_number() -> None:
     assert (both["account"], both["n"]) == ("not done in time (2 of 2 runs)", 0)
 
 
-def test_way_of_loading_is_a_loader_with_its_settings() -> None:
+def test_way_of_loading_is_a_loader_with_its_settings():
     axes = ("advice", "option", "torch_threads")
     settings = [("none", "none", 0), ("none", "ahead-0", 0), ("random", "none", 0), ("none", "none", 1)]
     table = pd.DataFrame([loader("scan", 9, 9) | dict(zip(axes, values, strict=True)) for values in settings])
-    assert list(whole(table)["loader"]) == [
-        "scan",
-        "scan, ahead-0",
-        "scan, madvise random",
-        "scan, 1 PyTorch thread",
-    ]
+    assert list(whole(table)["loader"]) == ["scan", "scan, ahead-0", "scan, madvise random", "scan, 1 PyTorch thread"]
     assert len(whole(table.assign(limit_percent=25))) == 0
     assert list(by_way(table.drop(columns=list(axes)))["loader"]) == ["scan"] * 4
 
 
-def test_other_workloads_have_no_line() -> None:
+def test_other_workloads_have_no_line():
     assert loaders([run(25.0, workload="write")]).empty
     assert "account" in loaders([])

@@ -32,12 +32,12 @@ CAPABLE = re.compile(r"serves custom pipelines|Spark data source")
 ORDERED = re.compile(r"0\.13\.3|5,120 KiB")
 
 
-def compares(sentence: str, transform: str) -> bool:
+def compares(sentence, transform):
     """Whether a sentence states that one thing is more than another."""
     return not SILENT.search(sentence) and bool(WORDS.search(sentence) or names_two(sentence, transform))
 
 
-def comparing(source: str, transform: str) -> list[str]:
+def comparing(source, transform):
     """The comparing sentences of a source. Lines of tables always name their sides, so only their words count."""
     sentences = sentences_of(source, transform)
     sentences = tuple(sentence for sentence in sentences if not CAPABLE.search(sentence))
@@ -48,7 +48,7 @@ def comparing(source: str, transform: str) -> list[str]:
     ]
 
 
-def test_original_study_has_comparing_sentences() -> None:
+def test_original_study_has_comparing_sentences():
     """Otherwise no test here could fail."""
     comparing_sources = {source for source in sources() if comparing(source, "original")}
     assert len(comparing_sources) >= 7
@@ -59,25 +59,25 @@ def test_original_study_has_comparing_sentences() -> None:
 @pytest.mark.parametrize(
     "transform", ["wild", *(pytest.param(name, marks=pytest.mark.end_to_end) for name in ("absent", "one run"))]
 )
-def test_no_sentence_compares_where_nothing_differs(transform: str) -> None:
+def test_no_sentence_compares_where_nothing_differs(transform):
     assert not [(source, sentence) for source in sources() for sentence in comparing(source, transform)]
 
 
-def test_growth_is_stated_where_shown_and_not_for_wild_noise() -> None:
+def test_growth_is_stated_where_shown_and_not_for_wild_noise():
     assert any("grew by" in sentence for sentence in sentences_of("figure growth_by_input", "absent"))
     wild = sentences_of("figure growth_by_input", "wild")
     assert any("undecided" in sentence for sentence in wild)
     assert not [sentence for sentence in wild if "grew by" in sentence]
 
 
-def test_reversed_data_keeps_no_comparing_sentence() -> None:
+def test_reversed_data_keeps_no_comparing_sentence():
     for source in sources():
         before = [sentence for sentence in comparing(source, "original") if not sentence.endswith(": True")]
         named = [sentence for sentence in before if exchange(sentence) != sentence or ORDERED.search(sentence)]
         assert not {*named} & {*sentences_of(source, "reversed")}, source
 
 
-def test_exchanged_names_change_nothing_else() -> None:
+def test_exchanged_names_change_nothing_else():
     for source in sources():
         before, after = (
             Counter(map(exchange, sentences_of(source, "original"))),

@@ -1,8 +1,5 @@
 """Outcomes of runs, counted in every line of every table."""
 
-from pathlib import Path
-from typing import Any
-
 import pandas as pd
 import pytest
 
@@ -15,7 +12,7 @@ from ..experiment.test_records import CELL, run_once
 from ..metrics.test_registry import KEPT
 
 
-def runs(*outcomes: str) -> pd.DataFrame:
+def runs(*outcomes):
     return pd.DataFrame(
         {
             "outcome": outcomes,
@@ -27,7 +24,7 @@ def runs(*outcomes: str) -> pd.DataFrame:
     )
 
 
-def test_failed_repeat_is_counted_and_not_averaged() -> None:
+def test_failed_repeat_is_counted_and_not_averaged():
     outcome_counts = tally(runs("completed", "failed", "failed", "killed_at_limit"))
     assert outcome_counts == {
         "asked": 4,
@@ -41,7 +38,7 @@ def test_failed_repeat_is_counted_and_not_averaged() -> None:
     assert side(runs("completed", "failed", "completed"), "rows_per_s").values == (10, 12)
 
 
-def test_run_that_fails_after_its_work_counts_as_finished() -> None:
+def test_run_that_fails_after_its_work_counts_as_finished():
     broken = runs("completed", "failed").assign(completed_work=True)
     outcome_counts = tally(broken)
     assert (outcome_counts["finished"], outcome_counts["failed"], outcome_counts["why"]) == (
@@ -62,16 +59,16 @@ def test_run_that_fails_after_its_work_counts_as_finished() -> None:
         (["failed", "timed_out", "timed_out", "completed"], "timed_out"),
     ],
 )
-def test_cell_is_completed_only_if_all_possible_runs_are(outcomes: list[str], expected: str) -> None:
+def test_cell_is_completed_only_if_all_possible_runs_are(outcomes, expected):
     assert outcome(pd.Series(outcomes)) == expected
 
 
-def test_number_of_runs_is_stated_if_not_all_finished() -> None:
+def test_number_of_runs_is_stated_if_not_all_finished():
     assert of_how_many(3, 3) == ""
     assert of_how_many(1, 3) == " in 1 of 3 runs"
 
 
-def requested(**cells: str) -> pd.DataFrame:
+def requested(**cells):
     """Two repeats of each cell of two stacks, with their outcomes."""
     return pd.DataFrame(
         [
@@ -83,17 +80,14 @@ def requested(**cells: str) -> pd.DataFrame:
     )
 
 
-def counts(table: pd.DataFrame, runs: pd.DataFrame) -> list[tuple[Any, ...]]:
+def counts(table, runs):
     return list(counted(table, runs)[list(COUNTS)].itertuples(index=False, name=None))
 
 
-def test_line_counts_the_runs_that_match_its_axes() -> None:
+def test_line_counts_the_runs_that_match_its_axes():
     runs = requested(new2="failed no_record", old1="completed timed_out")
     cells = pd.DataFrame([{"experiment": "e", "stack": "new", "num_files": 2.0}, {"experiment": "e", "stack": "old"}])
-    assert counts(cells, runs) == [
-        (2, 0, 2, "failed (1 of 2); no record (1 of 2)"),
-        (2, 1, 1, "timed out (1 of 2)"),
-    ]
+    assert counts(cells, runs) == [(2, 0, 2, "failed (1 of 2); no record (1 of 2)"), (2, 1, 1, "timed out (1 of 2)")]
     pooled = pd.DataFrame([{"experiment": "e", "stack": "new", "slope": 1.0}])
     assert counts(pooled, runs)[0][:3] == (4, 2, 2)
     one_run = pd.DataFrame([{"experiment": "e", "stack": "old", "num_files": 1, "rep": 1}])
@@ -101,7 +95,7 @@ def test_line_counts_the_runs_that_match_its_axes() -> None:
     assert counts(cells.assign(stack="other"), runs)[0] == (0, 0, 0, "")
 
 
-def test_cell_with_a_failed_repeat_is_not_completed() -> None:
+def test_cell_with_a_failed_repeat_is_not_completed():
     line = pd.DataFrame([{"experiment": "e", "stack": "old", "num_files": 1, "outcome": "completed"}])
     assert counted(line, requested(old1="completed failed"))["outcome"].tolist() == ["failed"]
     assert counted(line, requested())["outcome"].tolist() == ["completed"]
@@ -110,7 +104,7 @@ def test_cell_with_a_failed_repeat_is_not_completed() -> None:
     )
 
 
-def test_lines_without_a_cell_or_with_own_counts_stay_as_they_are() -> None:
+def test_lines_without_a_cell_or_with_own_counts_stay_as_they_are():
     releases = pd.DataFrame({"version": ["1", "2"]})
     assert counted(releases, requested()) is releases
     both_sides = pd.DataFrame([{"experiment": "e", "stack": "new", **dict.fromkeys(COUNTS, 9)}])
@@ -121,7 +115,7 @@ def test_lines_without_a_cell_or_with_own_counts_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_no_line_has_more_runs_than_finished(path: Path) -> None:
+def test_no_line_has_more_runs_than_finished(path):
     table = pd.read_csv(path)
     if "experiment" not in table:
         pytest.skip("its lines are not about runs")
@@ -132,7 +126,7 @@ def test_no_line_has_more_runs_than_finished(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_new_table_counts_runs_without_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_table_counts_runs_without_a_record(tmp_path, monkeypatch):
     run_once(tmp_path)
     absent = type(CELL)(CELL.experiment, CELL.axes, 2)
     paths = [tmp_path / cell.path / "run.json" for cell in (CELL, absent)]

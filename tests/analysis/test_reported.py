@@ -8,7 +8,7 @@ from beyond_ram.analysis.runs import runs
 from .by_hand import scripted
 
 
-def test_numbers_have_a_line_per_cell_with_their_interval() -> None:
+def test_numbers_have_a_line_per_cell_with_their_interval():
     table = reported(
         runs([scripted("plain", 1, share=50.0), scripted("plain", 2, share=54.0), scripted("on", share=10.0)])
     )
@@ -22,12 +22,12 @@ def test_numbers_have_a_line_per_cell_with_their_interval() -> None:
     assert reported(runs([])).empty
 
 
-def test_failed_runs_and_other_workloads_report_nothing() -> None:
+def test_failed_runs_and_other_workloads_report_nothing():
     record, events = scripted("plain", share=50.0)
     assert reported(runs([(record | {"completed_work": False}, events)])).empty
 
 
-def test_each_side_is_compared_with_the_first_by_the_direction_of_a_number() -> None:
+def test_each_side_is_compared_with_the_first_by_the_direction_of_a_number():
     measured = [
         scripted(side, rep, share=share, flat=9.0) for rep in (1, 2) for side, share in (("plain", 50.0), ("on", 10.0))
     ]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.frame import key
-from beyond_ram.analysis.sequential import Open, open_questions
+from beyond_ram.analysis.sequential import open_questions
 
 from .simulated import looks_alarm
 from .test_comparisons import runs
@@ -15,7 +15,7 @@ from .test_comparisons import runs
 PAIRS = [("old", "new")]
 
 
-def open_for(rates: dict[str, tuple[float, ...]]) -> list[Open]:
+def open_for(rates):
     lines = [
         line | {"tokens_per_cpu_s": rate}
         for stack, values in rates.items()
@@ -25,7 +25,7 @@ def open_for(rates: dict[str, tuple[float, ...]]) -> list[Open]:
     return open_questions(pd.DataFrame(lines), PAIRS, [question])
 
 
-def test_noisier_questions_need_more_repeats() -> None:
+def test_noisier_questions_need_more_repeats():
     new, old = (key({"experiment": "e", "stack": stack}) for stack in ("new", "old"))
     (noisy,) = open_for({"old": (100, 101), "new": (130, 150)})
     assert noisy.cells == (old, new)
@@ -39,7 +39,7 @@ def test_noisier_questions_need_more_repeats() -> None:
 
 
 @pytest.mark.slow
-def test_looks_together_are_wrong_no_more_often_than_one_report() -> None:
+def test_looks_together_are_wrong_no_more_often_than_one_report():
     """Noise of 10 % and up to 32 repeats. Without a correction, a fifth of the reports would name a difference."""
     shares = [
         looks_alarm(1, 0.1, 32, 150, np.random.default_rng(8), corrected=corrected) for corrected in (False, True)

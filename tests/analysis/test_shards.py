@@ -7,21 +7,21 @@ from beyond_ram.analysis.shards import shards, steps
 from .by_hand import events, record
 
 
-def test_steps_are_between_neighbouring_shards_of_one_run() -> None:
+def test_steps_are_between_neighbouring_shards_of_one_run():
     table = shards([(record(rep=rep), events(5, shards=4)) for rep in (1, 2)])
     assert steps(table).tolist() == [10.0] * 6
     assert steps(table[table["shard"] != 1]).tolist() == [10.0] * 2
     assert steps(table.head(0)).empty
 
 
-def test_step_has_the_kind_of_the_later_shard() -> None:
+def test_step_has_the_kind_of_the_later_shard():
     table = shards([(record(cache="rerun", stop_after=2), events(5, shards=4, cached=2))])
     assert table["from_cache"].tolist() == [True, True, False, False]
     assert len(steps(table, from_cache=True)) == 1
     assert len(steps(table, from_cache=False)) == 2  # including the step from a cached to a computed shard
 
 
-def test_one_line_per_shard_with_its_cache_use() -> None:
+def test_one_line_per_shard_with_its_cache_use():
     table = shards([(record(cache="rerun", stop_after=1), events(5, shards=3, cached=1)), (record(), events(5))])
     assert len(table) == 5
     rerun = table[table["cache"] == "rerun"]

@@ -8,7 +8,7 @@ from beyond_ram.analysis.streaming import streaming
 from .by_hand import streamed
 
 
-def test_one_line_per_cell_with_counts_and_rows() -> None:
+def test_one_line_per_cell_with_counts_and_rows():
     requests = {"tree": {"main": 2, "worker": 4}, "data": {"worker": 10}}
     line = streaming([streamed("s", requests, 1), streamed("s", requests, 2, resolved_s=0.7)]).iloc[0]
     assert line["n"] == 2
@@ -22,20 +22,20 @@ def test_one_line_per_cell_with_counts_and_rows() -> None:
     assert line["rows_per_worker"] == '{"0": 40, "1": 24}'
 
 
-def test_counts_that_differ_between_repeats_are_flagged() -> None:
+def test_counts_that_differ_between_repeats_are_flagged():
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 3}}, 2)]).iloc[0]
     assert not line["counts_identical"]
     assert (line["requests_min"], line["requests_max"]) == (2, 3)
 
 
-def test_client_that_gave_up_before_its_first_row_has_a_line() -> None:
+def test_client_that_gave_up_before_its_first_row_has_a_line():
     record, events = streamed("s", {"info": {"main": 1}}, outcome="failed")
     record["work"]["rows_per_worker"] = {}
     line = streaming([(record, events)]).iloc[0]
     assert (line["outcome"], line["n"], line["requests"]) == ("failed", 0, 1)
 
 
-def test_failed_repeat_is_not_averaged_and_fails_the_cell() -> None:
+def test_failed_repeat_is_not_averaged_and_fails_the_cell():
     lost = streamed("s", {"tree": {"main": 900}}, 3, outcome="failed", resolved_s=99)
     lost[0]["reason"] = "TypeError: crossed"
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 2}}, 2), lost]).iloc[0]
@@ -44,7 +44,7 @@ def test_failed_repeat_is_not_averaged_and_fails_the_cell() -> None:
     assert line["counts_identical"]
 
 
-def test_uncounted_values_are_empty_not_zero() -> None:
+def test_uncounted_values_are_empty_not_zero():
     line = streaming([streamed("s", None)]).iloc[0]
     assert pd.isna(line["requests"])
     assert pd.isna(line["requests_tree_main"])

@@ -86,8 +86,7 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [(["--library", "stair"], "did you mean 'stairs'"), (["--case", "none"], "no case has it")],
+    ("words", "message"), [(["--library", "stair"], "did you mean 'stairs'"), (["--case", "none"], "no case has it")]
 )
 def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):
     assert atlas(*words) == 2

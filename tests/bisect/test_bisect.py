@@ -13,8 +13,8 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Create a folder with the script, and an index with eight releases: one is yanked and one a prerelease."""
-    sizes = {"1.0": 10, "1.1": 10, "1.2": 10, "1.3rc1": 60, "1.3": 60, "1.4": 60, "1.5": 60, "1.6": 10}
+    """Create a folder with the script, and an index with seven releases: one is yanked and one a prerelease."""
+    sizes = {"1.0": 10, "1.1": 10, "1.2": 10, "1.3rc1": 60, "1.3": 60, "1.4": 60, "1.5": 10}
     releases = {one: BODY.format(mb=size, answer="b" if one >= "1.5" else "a") for one, size in sizes.items()}
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text(SCRIPT)
@@ -29,14 +29,10 @@ def bisect(place, *more, out="out"):
 
 @pytest.mark.slow
 def test_steps_up_and_down_are_found(place, capfd):
-    status, result = bisect(place, "--good", "1.2", "--bad", "1.6", "--metric", "end", "answer")
+    status, result = bisect(place, "--good", "1.2", "--bad", "1.5", "--metric", "end", "answer")
     assert status == 0
     steps = [(step["from_version"], step["to_version"], step["metric"]) for step in result["steps"]]
-    assert steps == [
-        ("1.2", "1.3", "end_kept_bytes"),
-        ("1.4", "1.5", "answer"),
-        ("1.5", "1.6", "end_kept_bytes"),
-    ]
+    assert steps == [("1.2", "1.3", "end_kept_bytes"), ("1.4", "1.5", "end_kept_bytes"), ("1.4", "1.5", "answer")]
     first = result["steps"][0]
     assert first["to_yanked"]
     assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]
@@ -60,12 +56,12 @@ def test_step_of_the_outcome_and_no_step_are_found(place):
 
 @pytest.mark.slow
 def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypatch, capfd):
-    releases = {one: BODY.format(mb=mb, answer="a") for one, mb in (("1.0", 10), ("1.1", 60), ("1.2", 60))}
+    releases = {one: BODY.format(mb=mb, answer="a") for one, mb in (("1.0", 10), ("1.1", 60))}
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("import stairs, beside\n")
-    (tmp_path / "mine.txt").write_text("beside==1.0\nstairs==1.2\n")
+    (tmp_path / "mine.txt").write_text("beside==1.0\nstairs==1.1\n")
     with served.for_uv(monkeypatch, tmp_path, {"stairs": releases, "beside": releases}):
-        status, result = bisect(tmp_path, "--good", "1.0", "--bad", "1.2", "--metric", "end", "--stack", "mine.txt")
+        status, result = bisect(tmp_path, "--good", "1.0", "--bad", "1.1", "--metric", "end", "--stack", "mine.txt")
     assert status == 0
     assert [(step["from_version"], step["to_version"]) for step in result["steps"]] == [("1.0", "1.1")]
     locks = [path.read_text() for path in (tmp_path / "out/locks").iterdir()]
@@ -109,7 +105,7 @@ def test_same_command_goes_on_and_another_is_refused(place, capfd):
 @pytest.mark.slow
 def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
     (place / "case.py").write_text(SCRIPT + "open(__file__, 'a').write('# more')\n")
-    assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.6", "--out", "steps"]) == 2
+    assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.5", "--out", "steps"]) == 2
     assert "case.py has changed" in capfd.readouterr().err.splitlines()[-1]
     assert not (place / "steps/bisect.json").exists()
 
@@ -121,7 +117,6 @@ def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
         (["--good", "1.0", "--bad", "9.9"], "has no release 9.9"),
         (["--good", "1.0", "--bad", "1.0"], "two different releases"),
         (["--good", "new", "--bad", "1.0"], "no version of stairs"),
-        (["--good", "1.0", "--bad", "1.1", "--metric", "paek"], "did you mean 'peak'"),
     ],
 )
 def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):

@@ -1,9 +1,7 @@
 """The text of a search's result."""
 
 import math
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from beyond_ram.bisect.result import SearchResult
 from beyond_ram.cli.script_options import question_of
@@ -15,16 +13,16 @@ from beyond_ram.measure.search import Search
 from beyond_ram.stacks.inline import Inline
 from tests.test_mask_secrets import PLANTED
 
-RELEASES: Any = SimpleNamespace(
+RELEASES = SimpleNamespace(
     package="p", versions=["1", "2"], releases=[], skipped=[],
     release=lambda version: SimpleNamespace(date="2026-01-01", yanked=False),
 )  # fmt: skip
 
 
-def result(folder: Path, runs: list[Run], **more: Any) -> SearchResult:
+def result(folder, runs, **more):
     """The result of a search over two releases, whose runs are these."""
     campaign = Campaign(folder, 1, runs=runs)
-    ladder: Any = SimpleNamespace(releases=RELEASES, notes=[], budget_s=60, campaign=campaign, locks={},
+    ladder = SimpleNamespace(releases=RELEASES, notes=[], budget_s=60, campaign=campaign, locks={},
                                   never_imported=False, **more)  # fmt: skip
     metrics = {"end_kept_bytes": MetricRule(), "peak_kept_bytes": MetricRule()}
     search = Search("mem.py", ["1", "2"], metrics, frozenset(), 1, (OUTCOME,))
@@ -32,14 +30,14 @@ def result(folder: Path, runs: list[Run], **more: Any) -> SearchResult:
     return SearchResult(search, ladder, tuple(metrics))
 
 
-def runs_of(**values: tuple[float, float]) -> list[Run]:
+def runs_of(**values):
     """Four runs of both releases: a value of each."""
     return [Run(Member("mem.py", side), n, "ends 1 2", "completed", started_at=n, ended_at=n + 1,
                 values={name: both[int(side) - 1] for name, both in values.items()})
             for n in (1, 2, 3, 4) for side in "12"]  # fmt: skip
 
 
-def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> None:
+def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path):
     script = tmp_path / "mem.py"
     script.write_text(f"import sys\nlogin(token='{PLANTED}')\nrows = 5\n")
     made = result(
@@ -55,14 +53,14 @@ def test_no_secret_of_the_script_or_its_arguments_is_written(tmp_path: Path) -> 
     assert text.count("python mem.py --token '***' --rows 5") == 2 and "\nrows = 5\n" in text
 
 
-def test_question_of_a_campaign_has_no_secret(tmp_path: Path) -> None:
+def test_question_of_a_campaign_has_no_secret(tmp_path):
     (tmp_path / "mem.py").touch()
     inline = Inline((f"p @ https://me:{PLANTED}@host/p-1-py3-none-any.whl",))
     question = question_of("bisect", tmp_path / "mem.py", ["--token", PLANTED], inline)
     assert PLANTED not in str(question)
 
 
-def test_step_of_a_release_that_fails_in_half_of_its_runs_says_so(tmp_path: Path) -> None:
+def test_step_of_a_release_that_fails_in_half_of_its_runs_says_so(tmp_path):
     ends = ["completed"] * 31 + ["completed", "failed: ValueError"] * 15
     runs = [Run(Member("mem.py", side), n, "ends 1 2", ends[n + 30 * (side == "2")])
             for n in range(1, 31) for side in "12"]  # fmt: skip
@@ -73,7 +71,7 @@ def test_step_of_a_release_that_fails_in_half_of_its_runs_says_so(tmp_path: Path
     assert made.sentence(answer) == f"answer: {'a' * 12} → {'a' * 12} (3) or {'b' * 12} (1), n = 4"
 
 
-def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path: Path) -> None:
+def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path):
     same = {"end_kept_bytes": (1e8, 1e8)}
     without, whole = (result(tmp_path, runs_of(**same, **more)) for more in ({}, {"peak_kept_bytes": (2e8, 2e8)}))
     assert (without.status, whole.status) == (2, 0)

@@ -1,7 +1,5 @@
 """Records that a dataset keeps in memory: each comes once from every kind of storage, and a torn one fails the run."""
 
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.metrics.reported import reported
@@ -23,7 +21,7 @@ print(copy_on_write.checked([dataset[at] for at in (0, 1, 3)]))
 """
 
 
-def test_every_record_comes_once_and_whole(tmp_path: Path) -> None:
+def test_every_record_comes_once_and_whole(tmp_path):
     words = ["--records", "1003", "--workers", "2", "--epochs", "2"]
     assert run_together([(tmp_path / name, CASE, "--holding", name, *words) for name in HOLDINGS]) == [0] * len(
         HOLDINGS
@@ -36,5 +34,5 @@ def test_every_record_comes_once_and_whole(tmp_path: Path) -> None:
         )
 
 
-def test_torn_record_is_left_out() -> None:
+def test_torn_record_is_left_out():
     assert run("loaders", "-c", TORN, CASE.parent).strip() == "[0, 1]"

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ CASE = Path(__file__).parents[2] / "cases" / "workflow" / "dedup.py"
 EDITS = ["append", "delete", "insert", "add-column", "update"]
 
 
-def events_of(folder: Path, *flags: str, **environment: str) -> list[dict[str, Any]]:
+def events_of(folder, *flags, **environment):
     """Run the case with the driver's interpreter, and return its events."""
     folder.mkdir(exist_ok=True)
     variables = {**os.environ, "BEYOND_RAM_EVENTS": str(folder / "events"), **environment}
@@ -27,7 +26,7 @@ def events_of(folder: Path, *flags: str, **environment: str) -> list[dict[str, A
 
 
 @pytest.mark.slow
-def test_chunking_saves_most_after_a_delete_in_the_middle(tmp_path: Path) -> None:
+def test_chunking_saves_most_after_a_delete_in_the_middle(tmp_path):
     plain, chunked, again = (
         reported(events_of(tmp_path / name, "--rows", "20000", *flags))
         for name, flags in (("plain", ()), ("chunked", ("--chunking",)), ("again", ("--chunking",)))
@@ -44,7 +43,7 @@ def test_chunking_saves_most_after_a_delete_in_the_middle(tmp_path: Path) -> Non
     }
 
 
-def test_release_without_chunking_is_not_applicable(tmp_path: Path) -> None:
+def test_release_without_chunking_is_not_applicable(tmp_path):
     """The stub of pyarrow lacks the option."""
     stub = tmp_path / "stubs" / "pyarrow"
     stub.mkdir(parents=True)

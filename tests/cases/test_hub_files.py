@@ -1,12 +1,9 @@
 """Samples through HfFileSystem, by the real libraries and the endpoint."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +18,7 @@ CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
 VIDEO = {"source": "video", "seconds": 8}
 
 
-def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: str) -> tuple[list[Any], list[Any]]:
+def run(root, work, manifest, stack, *options):
     """Run the workload, and return its events and requests."""
     work.mkdir(parents=True)
     with Hub(root) as hub:
@@ -37,47 +34,22 @@ def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
-def test_samples_of_tars_are_read_by_file_or_block(stack: str, tmp_path: Path) -> None:
+def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     manifest = repository(TARS, tmp_path / "root")
-    events, requests = run(
-        tmp_path / "root",
-        tmp_path / "0",
-        manifest,
-        stack,
-        "--opener",
-        "filesystem",
-        "--block-kb",
-        "0",
-        "--samples",
-        "30",
-    )
+    words = ["--opener", "filesystem", "--samples", "30", "--block-kb"]
+    events, requests = run(tmp_path / "root", tmp_path / "0", manifest, stack, *words, "0")
     assert reported(events)["Payload [bytes, neither, exact]"] == 30 * 20_000
     data = [request for request in requests if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
     assert len(data) == 2, "one request per file"
     assert sum(request.bytes_sent for request in data) == manifest["bytes"]
-    _, requests_by_block = run(
-        tmp_path / "root",
-        tmp_path / "64",
-        manifest,
-        stack,
-        "--opener",
-        "filesystem",
-        "--block-kb",
-        "64",
-        "--samples",
-        "30",
-    )
-    blocks = [
-        request
-        for request in requests_by_block
-        if request.path.split("?")[0].endswith(".tar") and request.method == "GET"
-    ]
+    _, requests = run(tmp_path / "root", tmp_path / "64", manifest, stack, *words, "64")
+    blocks = [one for one in requests if one.path.split("?")[0].endswith(".tar") and one.method == "GET"]
     assert len(blocks) > 6, "one request per block"
     assert all(request.status == 206 for request in blocks)
 
 
 @pytest.mark.slow
-def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
+def test_frames_of_a_video_are_read_by_block(tmp_path):
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
     assert manifest["samples"] == 200
@@ -97,7 +69,7 @@ def test_frames_of_a_video_are_read_by_block(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_wrong_sample_fails_the_run(tmp_path: Path) -> None:
+def test_wrong_sample_fails_the_run(tmp_path):
     manifest = repository(TARS, tmp_path / "root")
     tar = tmp_path / "root" / "datasets/local/mine" / manifest["files"][0]["path"]
     content = bytearray(tar.read_bytes())

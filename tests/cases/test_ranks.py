@@ -1,7 +1,5 @@
 """Two ranks over one dataset."""
 
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.metrics.reported import reported
@@ -14,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.end_to_end
-def test_two_ranks_get_every_row_once(dataset: Path, tmp_path: Path) -> None:
+def test_two_ranks_get_every_row_once(dataset, tmp_path):
     events = tmp_path / "events.jsonl"
     words = ["--tokens-dir", dataset, "--loader", "memmap_batched", "--workers", "2"]
     assert run_together([(events, ROOT / "cases/workflow/ranks.py", *words)]) == [0]

@@ -3,12 +3,11 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from ..conftest import ROOT
 
 
-def test_without_java_spark_is_not_applicable(tmp_path: Path) -> None:
+def test_without_java_spark_is_not_applicable(tmp_path):
     program = ROOT / "cases" / "workflow" / "spark_source.py"
     manifest = json.dumps({"id": "local/mine", "rows": 1, "bytes": 1})
     environment = {"PATH": str(tmp_path), "BEYOND_RAM_EVENTS": str(tmp_path / "events")}

@@ -10,15 +10,15 @@ Check = Callable[[str, str], None]
 
 
 @pytest.fixture(scope="session")
-def _booted() -> dict[str, dict[str, guest.Result]]:
+def _booted():
     return {}
 
 
 @pytest.fixture
-def check(request: pytest.FixtureRequest, _booted: dict[str, dict[str, guest.Result]]) -> Check:
+def check(request, _booted):
     """Return a function that checks the result of a case, which ran in the guest of its place."""
 
-    def check_case(place: str, case: str) -> None:
+    def check_case(place, case):
         if reason := guest.missing():
             pytest.skip(reason)
         if place not in _booted:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +40,7 @@ _DISK_BYTES = 8 << 30  # a sparse file: for page cache of files on a disk
 _BOOT_S = 1500
 
 
-def missing() -> str | None:
+def missing():
     """Return the reason why this machine cannot boot a guest, or None."""
     if os.getuid():
         return "the guest needs root: its file system is served by virtiofsd, its Debian made by debootstrap"
@@ -51,7 +50,7 @@ def missing() -> str | None:
     return next((f"the guest needs {name}" for name in programs if not shutil.which(name)), None)
 
 
-def cases(place: str) -> list[str]:
+def cases(place):
     """Return the cases of a place as `module.name`, in the order of their modules."""
     case_names = []
     for file in sorted((HERE / "cases").glob("*.py")):
@@ -62,7 +61,7 @@ def cases(place: str) -> list[str]:
     return case_names
 
 
-def _place(tree: ast.Module) -> str:
+def _place(tree):
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PLACE":
             return str(ast.literal_eval(node.value))
@@ -80,7 +79,7 @@ class Result:
     duration_s: float
 
 
-def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
+def boot(place, names):
     """Boot the place, run these cases in it, and return their results.
 
     Raises RuntimeError, with the guest's output, if it does not boot or does not run all cases.
@@ -116,7 +115,7 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
             os.close(descriptor)
 
 
-def _job(place: str, names: Sequence[str]) -> str:
+def _job(place, names):
     """Return the shell script that the guest runs as root."""
     python, project = ("/usr/bin/python3", "/project") if place == "systemd" else (sys.executable, str(PROJECT))
     lines = [f"export PATH={os.environ['PATH']}:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8"]
@@ -142,7 +141,7 @@ def _job(place: str, names: Sequence[str]) -> str:
 
 
 @contextmanager
-def _served(work: Path) -> Iterator[Path]:
+def _served(work):
     """Serve this machine's file system to the guest, and yield the server's socket."""
     socket = work / "socket"
     server = next(path for path in _VIRTIOFSD if Path(path).exists())
@@ -161,7 +160,7 @@ def _served(work: Path) -> Iterator[Path]:
         process.wait()
 
 
-def _run_qemu(kernel: Path, socket: Path, words: str, work: Path) -> int | str:
+def _run_qemu(kernel, socket, words, work):
     console, results = work / "console", work / "results"
     # A processor with fewer features is emulated with 10 % less CPU time than `max`.
     command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "Nehalem"]
@@ -197,7 +196,7 @@ def _run_qemu(kernel: Path, socket: Path, words: str, work: Path) -> int | str:
         process.wait()
 
 
-def _cached(name: str, make: Callable[[Path], None], recipe: object) -> Path:
+def _cached(name, make, recipe):
     """Return a folder of the cache, built once, and again if its recipe or this machine's release changed. A failed
     build leaves nothing."""
     cache = CACHE
@@ -221,7 +220,7 @@ def _cached(name: str, make: Callable[[Path], None], recipe: object) -> Path:
     return folder
 
 
-def _make_kernel(folder: Path) -> None:
+def _make_kernel(folder):
     """Download Debian's kernel for virtual machines, and build a first root with its modules."""
     depends = _output_of(["apt-cache", "depends", "linux-image-cloud-amd64"])
     package = depends.split("Depends: ")[1].split()[0]
@@ -245,7 +244,7 @@ def _make_kernel(folder: Path) -> None:
     _output_of(["sh", "-c", "cd first && find . | cpio -o -H newc | gzip -1 > ../first.gz"], cwd=folder)
 
 
-def _make_root(folder: Path) -> None:
+def _make_root(folder):
     """Build a small Debian of this machine's release, from this machine's source of packages."""
     release = {key: value.strip('"') for key, _, value in (
         line.partition("=") for line in Path("/etc/os-release").read_text().splitlines()
@@ -259,7 +258,7 @@ def _make_root(folder: Path) -> None:
         file.unlink()
 
 
-def _output_of(command: Sequence[str], cwd: Path | None = None) -> str:
+def _output_of(command, cwd=None):
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")

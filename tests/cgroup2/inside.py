@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.cgroup2.cases import Skip
 
 
-def main(names: list[str]) -> None:
+def main(names):
     for full_name in names:
         module, _, name = full_name.partition(".")
-        numbers: dict[str, object] = {}
+        numbers = {}
         printed = io.StringIO()
         began_s = time.monotonic()
         with contextlib.redirect_stdout(printed):

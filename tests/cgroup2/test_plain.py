@@ -3,7 +3,6 @@
 import pytest
 
 from . import guest
-from .conftest import Check
 
 
 @pytest.mark.slow
@@ -11,5 +10,5 @@ from .conftest import Check
 @pytest.mark.timeout(1800)  # the first one builds and boots the guest
 @pytest.mark.parametrize("case", guest.cases("plain"))
 @pytest.mark.parametrize("place", ["plain"])
-def test_case(place: str, case: str, check: Check) -> None:
+def test_case(place, case, check):
     check(place, case)

@@ -3,7 +3,6 @@
 import pytest
 
 from . import guest
-from .conftest import Check
 
 
 @pytest.mark.slow
@@ -12,5 +11,5 @@ from .conftest import Check
 @pytest.mark.timeout(1800)  # the first one builds and boots the guest
 @pytest.mark.parametrize("case", guest.cases("systemd"))
 @pytest.mark.parametrize("place", ["systemd"])
-def test_case(place: str, case: str, check: Check) -> None:
+def test_case(place, case, check):
     check(place, case)

@@ -5,7 +5,7 @@ import re
 from . import guest
 
 
-def test_table_of_places_names_existing_cases_and_tests() -> None:
+def test_table_of_places_names_existing_cases_and_tests():
     text = (guest.PROJECT / "docs" / "watch.md").read_text()
     tables = text.partition("<!-- tested places -->")[2].partition("<!-- end of tested places -->")[0]
     named = set(re.findall(r"`([\w./]+)`", tables))

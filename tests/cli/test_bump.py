@@ -3,7 +3,6 @@
 A stand-in for the workflow writes runs of the stacks, as Snakemake would.
 """
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ RESULTS = Path("results")
 
 
 @pytest.fixture
-def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lock(tmp_path, monkeypatch):
     """Create a project with a stack `mine` for which there is a newer release."""
     project = tmp_path / "project"
     (project / "envs").mkdir(parents=True)
@@ -28,7 +27,7 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project / "envs/mine.txt"
 
 
-def test_mistyped_config_leaves_the_lock(lock: Path) -> None:
+def test_mistyped_config_leaves_the_lock(lock):
     old = lock.read_bytes()
     assert main(["bump", "mine", "--configfile", "none.yaml"]) == 2
     assert lock.read_bytes() == old
@@ -36,11 +35,11 @@ def test_mistyped_config_leaves_the_lock(lock: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bump_upgrades_runs_both_locks_compares_and_continues(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    locks: list[tuple[bytes, bytes]] = []
+def test_bump_upgrades_runs_both_locks_compares_and_continues(lock, monkeypatch):
+    locks = []
     old = lock.read_bytes()
 
-    def run_workflow(arguments: argparse.Namespace, *options: str) -> None:
+    def run_workflow(arguments, *options):
         if "--dry-run" in options:
             return
         locks.append((lock.with_name("mine-before.txt").read_bytes(), lock.read_bytes()))

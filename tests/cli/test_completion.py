@@ -9,7 +9,7 @@ from beyond_ram import cli
 
 
 @pytest.fixture
-def script(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> str:
+def script(capsys, request):
     assert cli.main(["completion", request.param]) == 0
     return capsys.readouterr().out
 
@@ -26,7 +26,7 @@ def script(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -
         ("beyond-ram watch -- python --memory", set()),
     ],
 )
-def test_bash_completes(script: str, line: str, expected: set[str]) -> None:
+def test_bash_completes(script, line, expected):
     words = line.split()
     call = f'{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _beyond_ram; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "--norc", "-c", call], capture_output=True, text=True, check=True)
@@ -34,7 +34,7 @@ def test_bash_completes(script: str, line: str, expected: set[str]) -> None:
 
 
 @pytest.mark.parametrize("script", ["zsh", "fish"], indirect=True)
-def test_script_is_one_that_its_shell_reads(script: str, request: pytest.FixtureRequest) -> None:
+def test_script_is_one_that_its_shell_reads(script, request):
     shell = request.node.callspec.params["script"]
     assert "watch" in script and "--memory-limit" in script
     if shutil.which(shell):

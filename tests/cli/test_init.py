@@ -16,18 +16,18 @@ from ..conftest import ROOT
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     return tmp_path / "data"
 
 
-def init(*words: str) -> Config:
+def init(*words):
     assert main(["init", "data", *words]) == 0
     return Config.model_validate(yaml.safe_load(Path("beyond-ram.yaml").read_text()))
 
 
-def test_rows_are_counted_and_the_longest_column_is_the_text(folder: Path) -> None:
+def test_rows_are_counted_and_the_longest_column_is_the_text(folder):
     rows = [{"id": str(n), "body": "a long text " * 9} for n in range(40)]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "a.jsonl.zst").write_bytes(pa.compress(lines.encode(), codec="zstd", asbytes=True))
@@ -43,7 +43,7 @@ def test_rows_are_counted_and_the_longest_column_is_the_text(folder: Path) -> No
 
 
 @pytest.mark.parametrize(("tokenizer", "attribute"), [("tok", "path"), ("org/name", "hub")])
-def test_tokenizer_is_a_folder_or_a_name(tokenizer: str, attribute: str, folder: Path) -> None:
+def test_tokenizer_is_a_folder_or_a_name(tokenizer, attribute, folder):
     (folder / "a.txt").write_text("one text")
     (folder.parent / "tok").mkdir()
     (folder.parent / "tok" / "tokenizer.json").write_text("{}")
@@ -53,7 +53,7 @@ def test_tokenizer_is_a_folder_or_a_name(tokenizer: str, attribute: str, folder:
     assert list(experiment.matrix.num_files) == [1]
 
 
-def test_mistakes_get_one_line_and_write_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_get_one_line_and_write_nothing(folder, capsys):
     (folder / "a.pdf").write_text("x")
     assert main(["init", "data"]) == 2
     (folder / "a.jsonl").write_text("{")
@@ -67,7 +67,7 @@ def test_mistakes_get_one_line_and_write_nothing(folder: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("file", ["scripts/corpora/files.py", "beyond_ram/tokenize/engine/inventory.py"])
-def test_corpora_tokenize_and_init_read_the_same_files(file: str) -> None:
+def test_corpora_tokenize_and_init_read_the_same_files(file):
     text = (ROOT / file).read_text()
     endings = text[text.index("\nENDS = {") :].partition("}")[0]
     assert {*FORMATS} == {part.split('"')[1] for part in endings.splitlines() if '": "' in part}

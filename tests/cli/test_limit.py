@@ -112,21 +112,7 @@ def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, cap
     assert message in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "found").exists()
 
 
-def test_absent_input_gets_one_line(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "case.py").touch()
-    assert main(["limit", "case.py", "--input", "none.bin"]) == 2
-    assert "no input" in capfd.readouterr().err and len(list(tmp_path.iterdir())) == 1
-
-
-def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    assert main(["limit", "none.py"]) == 2
-    assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
-    assert not list(tmp_path.iterdir())
-
-
-def test_request_is_not_below_a_limit_that_completed() -> None:
+def test_request_is_not_below_a_limit_that_completed():
     probes = [{"limit_bytes": 500e6, "read_bytes": None, "from_cache_bytes": None, "duration_s": 1.0}]
     limits = {"completed_at_bytes": 500e6, "ask_bytes": 400e6, "probes": probes, "speed_share": None}
     assert _lines(limits, {"duration_s": 1.0})[-1].endswith("for 500 MB")

@@ -10,11 +10,9 @@ from beyond_ram.report import changes
 
 from .test_compare import write_run
 
-Capture = pytest.CaptureFixture[str]
-
 
 @pytest.fixture(scope="module")
-def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def resolved(tmp_path_factory):
     """Create a project with two stacks."""
     folder = tmp_path_factory.mktemp("resolved")
     (folder / "envs").mkdir()
@@ -27,7 +25,7 @@ def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(resolved, tmp_path, monkeypatch):
     """Copy the project for one test, which works beside it."""
     monkeypatch.setattr(stack, "project", lambda: tmp_path / "project")
     monkeypatch.chdir(tmp_path)
@@ -35,7 +33,7 @@ def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_upgrade_lists_changes_and_keeps_the_lock_before(project: Path, capsys: Capture) -> None:
+def test_upgrade_lists_changes_and_keeps_the_lock_before(project, capsys):
     envs = project / "envs"
     lock, requirements = (envs / "mine.txt").read_bytes(), "click==8.1.7\npackaging==24.0\n"
     capsys.readouterr()
@@ -50,9 +48,7 @@ def test_upgrade_lists_changes_and_keeps_the_lock_before(project: Path, capsys: 
 
 
 @pytest.mark.slow
-def test_compare_lists_differences_of_the_locks(
-    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compare_lists_differences_of_the_locks(project, capsys, monkeypatch):
     monkeypatch.setattr(changes, "FILES", project)
     for stack_name in ("mine", "early"):
         for rep in (1, 2):

@@ -5,7 +5,6 @@ import resource
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ TOO_MUCH = {"asyncio", "concurrent", "email", "http", "multiprocessing", "sqlite
 STARTS = 3
 
 
-def imported(*words: str) -> set[str]:
+def imported(*words):
     """Return the modules that a command of beyond-ram imports."""
     command = "from beyond_ram.cli import main; main(sys.argv[1:])"
     modules = []
@@ -37,7 +36,7 @@ def imported(*words: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_watch_imports_little() -> None:
+def test_watch_imports_little():
     names = imported("watch", "--", "true")
     assert "beyond_ram.watch.sampler" in names, "imports were not seen"
     standard = {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
@@ -45,7 +44,7 @@ def test_watch_imports_little() -> None:
     assert {name for name in names - standard if not name.startswith(WATCH_ROOM)} <= MAY_IMPORT
 
 
-def cpu_s(command: list[str]) -> float:
+def cpu_s(command):
     """Return the CPU time of a command with its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True)
@@ -54,7 +53,7 @@ def cpu_s(command: list[str]) -> float:
 
 
 @pytest.mark.slow
-def test_watch_starts_quickly() -> None:
+def test_watch_starts_quickly():
     """Compare the CPU time of a watched run with that of a Python that imports asyncio.
 
     Take the minimum of five, because other programs share the caches, in turns, because machines change in speed.
@@ -66,14 +65,14 @@ def test_watch_starts_quickly() -> None:
     assert watching < STARTS * asyncio
 
 
-def test_interrupted_command_gets_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_command_gets_one_line(monkeypatch, capsys):
     monkeypatch.setattr(show, "run", lambda arguments: signal.raise_signal(signal.SIGINT))
     assert cli.main(["show", "x"]) == 130
     assert capsys.readouterr().err == "beyond-ram: interrupted\n"
 
 
 @pytest.fixture(scope="module")
-def bare_install(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bare_install(root, tmp_path_factory):
     """Create an environment with beyond-ram installed without an extra."""
     folder = tmp_path_factory.mktemp("small") / "venv"
     subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, str(folder)], check=True)
@@ -83,7 +82,7 @@ def bare_install(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_install_without_extras_can_watch(bare_install: Path) -> None:
+def test_install_without_extras_can_watch(bare_install):
     distributions = {path.name.partition("-")[0] for path in bare_install.rglob("*.dist-info")}
     assert distributions == {"beyond_ram"}
     done = subprocess.run(
@@ -95,7 +94,7 @@ def test_install_without_extras_can_watch(bare_install: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["--version", "--help"])
-def test_version_and_help_work_without_extras(bare_install: Path, option: str) -> None:
+def test_version_and_help_work_without_extras(bare_install, option):
     subprocess.run([bare_install / "bin" / "beyond-ram", option], capture_output=True, check=True)
 
 
@@ -109,9 +108,7 @@ def test_version_and_help_work_without_extras(bare_install: Path, option: str) -
         (["fit", "--memory", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
     ],
 )
-def test_missing_extra_is_named_in_the_message(
-    bare_install: Path, words: list[str], extra: str, tmp_path: Path
-) -> None:
+def test_missing_extra_is_named_in_the_message(bare_install, words, extra, tmp_path):
     done = subprocess.run([bare_install / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(
@@ -121,7 +118,7 @@ def test_missing_extra_is_named_in_the_message(
     assert not list(tmp_path.iterdir())
 
 
-def test_every_command_is_listed() -> None:
+def test_every_command_is_listed():
     from beyond_ram.cli import COMMANDS
 
     listing = subprocess.run([sys.executable, "-m", "beyond_ram", "--help"], capture_output=True, text=True, check=True)

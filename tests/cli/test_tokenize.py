@@ -6,7 +6,6 @@ import random
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ IDS = "import sys, json, tokenizers; t = tokenizers.Tokenizer.from_file(sys.argv
 IDS += "print(json.dumps([t.encode(x).ids for x in json.loads(sys.argv[2])]))"
 
 
-def beyond_ram(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
+def beyond_ram(*arguments, cwd):
     command = [sys.executable, "-m", "beyond_ram", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}
@@ -29,7 +28,7 @@ def beyond_ram(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[st
 
 
 @pytest.fixture(scope="module")
-def tokenizer(families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tokenizer(families, tmp_path_factory):
     """Create a folder with a byte-level tokenizer, as in a model's folder."""
     folder = tmp_path_factory.mktemp("tokenizer")
     shutil.copyfile(families["gpt2"], folder / "tokenizer.json")
@@ -37,23 +36,11 @@ def tokenizer(families: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.slow
-def test_datasets_opens_the_output(tokenizer: Path, tmp_path: Path) -> None:
+def test_datasets_opens_the_output(tokenizer, tmp_path):
     lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
     (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
-    flags = (
-        "--tokenizer",
-        tokenizer,
-        "--out",
-        "out",
-        "--text-column",
-        "body",
-        "--workers",
-        1,
-        "--memory-limit",
-        "1G",
-        "--json",
-    )
-    done = beyond_ram("tokenize", "data.jsonl", *flags, cwd=tmp_path)
+    flags = ["--tokenizer", tokenizer, "--out", "out", "--text-column", "body", "--workers", 1, "--memory-limit", "1G"]
+    done = beyond_ram("tokenize", "data.jsonl", *flags, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("ids of tokenizers 0.23") and "large documents are cut: ByteLevel" in done.stderr
     summary = json.loads(done.stdout)
@@ -67,7 +54,7 @@ def test_datasets_opens_the_output(tokenizer: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_older_encoder_can_be_chosen(tokenizer: Path, tmp_path: Path) -> None:
+def test_older_encoder_can_be_chosen(tokenizer, tmp_path):
     (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
     flags = ("--tokenizer", tokenizer, "--out", "out", "--json", "--stack", "encoder-0.23", "--format", "bin")
     done = beyond_ram("tokenize", "a.txt", *flags, cwd=tmp_path)
@@ -80,7 +67,7 @@ def test_older_encoder_can_be_chosen(tokenizer: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "tokens.bin").stat().st_size == 2 * json.loads(done.stdout)["tokens"]
 
 
-def test_too_few_addresses_are_refused_before_the_libraries_crash(tmp_path: Path) -> None:
+def test_too_few_addresses_are_refused_before_the_libraries_crash(tmp_path):
     for name in ("a.txt", "tokenizer.json"):
         (tmp_path / name).touch()
     command = [sys.executable, "-m", "beyond_ram", "tokenize", "a.txt", "--tokenizer", ".", "--out", "o"]
@@ -91,7 +78,7 @@ def test_too_few_addresses_are_refused_before_the_libraries_crash(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_empty_and_skipped_files_are_counted(tokenizer: Path, tmp_path: Path) -> None:
+def test_empty_and_skipped_files_are_counted(tokenizer, tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     (data / "a.txt").write_text("one two", encoding="utf-8")
@@ -110,7 +97,7 @@ def test_empty_and_skipped_files_are_counted(tokenizer: Path, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("form", ["datasets", "bin", "parquet"])
-def test_full_disk_gets_one_line_with_the_needed_size(form: str, tokenizer: Path, tmp_path: Path) -> None:
+def test_full_disk_gets_one_line_with_the_needed_size(form, tokenizer, tmp_path):
     random_bits = random.Random(1)  # random, so that no format compresses it
     lines = "".join(json.dumps({"text": f"{random_bits.getrandbits(2000):x}"}) + "\n" for _ in range(6_000))
     (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")

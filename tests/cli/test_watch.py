@@ -11,14 +11,14 @@ WHERE = ["python", "-c", "import sys; print(sys.prefix)"]
 
 
 @pytest.fixture(scope="module")
-def caller_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def caller_venv(tmp_path_factory):
     """Create an environment for the caller."""
     folder = tmp_path_factory.mktemp("own") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     return folder
 
 
-def prefix(caller_venv: Path, root: Path, cwd: Path) -> str:
+def prefix(caller_venv, root, cwd):
     """Return the prefix of the Python that runs a command under the checkout's watch, in this folder."""
     environment = {**os.environ, "PATH": f"{caller_venv / 'bin'}:{os.environ['PATH']}"}
     environment.pop("VIRTUAL_ENV", None)
@@ -29,16 +29,14 @@ def prefix(caller_venv: Path, root: Path, cwd: Path) -> str:
 
 
 @pytest.mark.slow
-def test_command_runs_with_the_callers_python(caller_venv: Path, root: Path, tmp_path: Path) -> None:
+def test_command_runs_with_the_callers_python(caller_venv, root, tmp_path):
     assert prefix(caller_venv, root, tmp_path) == str(caller_venv)
     assert not list(tmp_path.iterdir()), "files were written without --out"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["watch", "--"], ["fit", "--memory=1G", "--vary=n=1,2", "--out=fit", "--"]])
-def test_command_below_uvx_runs_with_the_callers_python(
-    caller_venv: Path, root: Path, tmp_path: Path, words: list[str]
-) -> None:
+def test_command_below_uvx_runs_with_the_callers_python(caller_venv, root, tmp_path, words):
     environment = {**os.environ, "PATH": f"{caller_venv / 'bin'}:{os.environ['PATH']}"}
     wrote = "import sys, time; held = b'x' * 10**7; open('where', 'w').write(sys.prefix); time.sleep(0.1); '{n}'"
     command = ["uv", "tool", "run", "--quiet", "--python", sys.executable, "--from", f"{root}[fit]", "beyond-ram"]
@@ -49,5 +47,5 @@ def test_command_below_uvx_runs_with_the_callers_python(
 
 @pytest.mark.slow
 @pytest.mark.skipif(Path(sys.prefix).parent != Path(__file__).parents[2], reason="not run from the checkout's .venv")
-def test_command_in_the_checkout_runs_with_its_python(caller_venv: Path, root: Path) -> None:
+def test_command_in_the_checkout_runs_with_its_python(caller_venv, root):
     assert prefix(caller_venv, root, root / "docs") == sys.prefix

@@ -36,13 +36,6 @@ def test_script_that_aborts_gets_one_line(tmp_path, monkeypatch, capfd):
     assert "SIGABRT" in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "results").exists()
 
 
-def test_missing_script_gets_one_line(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    assert main(["why", "none.py"]) == 2
-    assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.slow
 def test_message_of_a_failed_script_is_one_line_without_secrets(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

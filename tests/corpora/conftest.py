@@ -8,15 +8,12 @@ import shutil
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..conftest import ROOT, forking, interpreter
-from ..forks.stacks import Stack
 
 PROGRAMS = ROOT / "scripts" / "corpora"
 # Slow imports of the programs.
@@ -24,7 +21,7 @@ MODULES = ("pyarrow.csv", "pyarrow.parquet", "tokenizers")
 
 
 @pytest.fixture(scope="session")
-def python() -> Path:
+def python():
     """Return the interpreter that prepares corpora."""
     return interpreter("corpora")
 
@@ -37,17 +34,17 @@ class Prepared:
     stderr: str
 
     @property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self):
         return dict(json.loads((self.folder / "manifest.json").read_text(encoding="utf-8")))
 
-    def rows(self) -> list[dict[str, str]]:
+    def rows(self):
         rows = []
         for file in self.manifest["files"]:
             with (self.folder / file["path"]).open(encoding="utf-8") as lines:
                 rows += [json.loads(line) for line in lines]
         return rows
 
-    def digests(self) -> list[str]:
+    def digests(self):
         return [file["sha256"] for file in self.manifest["files"]]
 
 
@@ -56,21 +53,21 @@ class Programs:
 
     folder = PROGRAMS
 
-    def __init__(self, python: Path, work: Path, stack: Stack | None = None) -> None:
+    def __init__(self, python, work, stack=None):
         self.python, self.work, self.stack = python, work, stack
         self._refused = 0
 
     @staticmethod
-    def leftovers(out: Path) -> list[str]:
+    def leftovers(out):
         """Return temporary names beside `out`."""
         return [path.name for path in out.parent.glob(f".{out.name}.*")]
 
-    def program(self, spec: dict[str, Any], name: str) -> list[str]:
+    def program(self, spec, name):
         """Return the command of a source's program, without its output folder."""
         program = str(PROGRAMS / f"{spec['source']}.py")
         return [str(self.python), "-B", program, "--name", name, "--spec", str(self.spec_file(spec))]
 
-    def spec_file(self, spec: dict[str, Any]) -> Path:
+    def spec_file(self, spec):
         """Write a spec into a file, as its rule does."""
         text = json.dumps(spec)
         path = self.work / f"spec-{zlib.crc32(text.encode())}.json"
@@ -78,19 +75,19 @@ class Programs:
         return path
 
     @staticmethod
-    def made(out: Path, program: list[str]) -> list[str]:
+    def made(out, program):
         """Return the command by which a rule runs a program: it fills an empty folder, which then replaces `out`."""
         return [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", *program]
 
-    def command(self, spec: dict[str, Any], out: Path) -> list[str]:
+    def command(self, spec, out):
         return self.made(out, self.program(spec, out.name))
 
-    def run(self, command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, command, **env):
         environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", "PYTHONPATH": str(ROOT), **env}
         environment.pop("HF_HUB_OFFLINE", None)
         return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
 
-    def by_rule(self, spec: dict[str, Any], name: str = "corpus") -> Prepared:
+    def by_rule(self, spec, name="corpus"):
         """Make a corpus as its rule does, or fail the test."""
         out = self.work / name
         done = self.run(self.command(spec, out))
@@ -98,14 +95,14 @@ class Programs:
         assert not self.leftovers(out), "temporary folders are left"
         return Prepared(out, done.stderr)
 
-    def forked(self, program: str, *words: object, **env: str) -> subprocess.CompletedProcess[str]:
+    def forked(self, program, *words, **env):
         """Run a program alone, as a fork of an interpreter that has imported its libraries."""
         environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", **env}
         environment.pop("HF_HUB_OFFLINE", None)
         stack = self.stack or forking(self.python, *MODULES)
         return stack.run(PROGRAMS / program, *words, cwd=self.work, env=environment)
 
-    def prepare(self, spec: dict[str, Any], name: str = "corpus", **env: str) -> Prepared:
+    def prepare(self, spec, name="corpus", **env):
         """Make a corpus with its program alone, or fail the test."""
         out = self.work / name
         words = ("--name", name, "--spec", self.spec_file(spec), "--out", out)
@@ -113,7 +110,7 @@ class Programs:
         assert done.returncode == 0, done.stderr
         return Prepared(out, done.stderr)
 
-    def high_water_mark(self, spec: dict[str, Any]) -> int:
+    def high_water_mark(self, spec):
         """Return VmHWM of preparing a corpus, in bytes. A child would inherit ru_maxrss."""
         command = [*self.program(spec, "measured"), "--out", str(self.work / "measured")]
         code = (
@@ -128,7 +125,7 @@ class Programs:
         shutil.rmtree(self.work / "measured")
         return int(done.stdout) * 1024
 
-    def refused(self, spec: dict[str, Any], **env: str) -> str:
+    def refused(self, spec, **env):
         """Return the one line that a bad spec gets."""
         self._refused += 1
         words = ("--name", "refused", "--spec", self.spec_file(spec), "--out", self.work / f"refused-{self._refused}")
@@ -137,18 +134,18 @@ class Programs:
         assert done.returncode == 2, (done.returncode, line)
         return line
 
-    def tokenizer(self, spec: dict[str, Any], corpus: Path, out: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    def tokenizer(self, spec, corpus, out, **env):
         """Run `tokenizer.py` alone, or fail the test."""
         done = self.forked("tokenizer.py", "--spec", self.spec_file(spec), "--corpus", corpus, "--out", out, **env)
         assert done.returncode == 0, done.stderr
         return done
 
-    def tokenizer_command(self, spec: dict[str, Any], corpus: Path, out: Path) -> list[str]:
+    def tokenizer_command(self, spec, corpus, out):
         program = str(PROGRAMS / "tokenizer.py")
         words = ["--spec", str(self.spec_file(spec)), "--corpus", str(corpus)]
         return self.made(out, [str(self.python), "-B", program, *words])
 
-    def one_line(self, done: subprocess.CompletedProcess[str], out: Path) -> str:
+    def one_line(self, done, out):
         assert done.returncode == 2, f"status {done.returncode}: {done.stderr}"
         assert not out.exists()
         assert not self.leftovers(out)
@@ -158,12 +155,12 @@ class Programs:
 
 
 @pytest.fixture(scope="session")
-def programs_in(python: Path) -> Callable[[Path], Programs]:
+def programs_in(python):
     """Return a function that gives the programs for a working folder."""
     return lambda work: Programs(python, work)
 
 
 @pytest.fixture
-def programs(python: Path, tmp_path: Path) -> Programs:
+def programs(python, tmp_path):
     """Return the programs in the test's folder."""
     return Programs(python, tmp_path)

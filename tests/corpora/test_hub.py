@@ -1,11 +1,7 @@
 """The source `hub` with the real clients and the local endpoint."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -33,7 +29,7 @@ SECRET = "hf_" + "s" * 34
 
 
 @pytest.fixture(scope="module")
-def hub(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+def hub(python, tmp_path_factory):
     root = tmp_path_factory.mktemp("hub")
     lines = root / "datasets" / "org" / "lines" / "data"
     tables = root / "datasets" / "org" / "tables"
@@ -49,23 +45,23 @@ def hub(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]
 
 
 @pytest.fixture(scope="module")
-def stack(python: Path, hub: Hub) -> Stack:
+def stack(python, hub):
     """Start an interpreter with the clients, which read the Hub's address when they are imported."""
     environment = {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
     return Stack(python, "datasets", environment=environment)
 
 
 @pytest.fixture
-def programs(python: Path, stack: Stack, tmp_path: Path) -> Programs:
+def programs(python, stack, tmp_path):
     return Programs(python, tmp_path, stack)
 
 
 @pytest.fixture
-def env(hub: Hub, tmp_path: Path) -> dict[str, str]:
+def env(hub, tmp_path):
     return {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": SECRET}
 
 
-def test_rows_of_a_streamed_dataset_become_documents(programs: Programs, env: dict[str, str]) -> None:
+def test_rows_of_a_streamed_dataset_become_documents(programs, env):
     spec = {"source": "hub", "id": "org/lines", "documents": 7, "documents_per_file": 3}
     corpus = programs.prepare(spec, **env)
     assert [row["text"] for row in corpus.rows()] == [f"line {i // 5} {i % 5} ä" for i in range(7)]
@@ -76,7 +72,7 @@ def test_rows_of_a_streamed_dataset_become_documents(programs: Programs, env: di
         assert SECRET not in path.read_text(encoding="utf-8")
 
 
-def test_config_column_and_revision_are_used(programs: Programs, hub: Hub, env: dict[str, str]) -> None:
+def test_config_column_and_revision_are_used(programs, hub, env):
     spec = {"source": "hub", "id": "org/tables", "config": "en", "text_column": "body"}
     with urlopen(f"{hub.url}/api/datasets/org/tables") as answer:
         commit = json.load(answer)["sha"]
@@ -85,7 +81,7 @@ def test_config_column_and_revision_are_used(programs: Programs, hub: Hub, env: 
     assert corpus.manifest["notes"]["commit"] == commit
 
 
-MISTAKES: dict[str, dict[str, object]] = {
+MISTAKES = {
     "dataset 'org/nothing' is not on http://127.0.0.1": {"id": "org/nothing"},
     "it has to look like org/name": {"id": "a/b/c"},
     "has no revision 'v2'": {"revision": "v2"},
@@ -95,14 +91,14 @@ MISTAKES: dict[str, dict[str, object]] = {
 }
 
 
-def test_mistakes_get_one_line(programs: Programs, env: dict[str, str]) -> None:
+def test_mistakes_get_one_line(programs, env):
     for message, change in MISTAKES.items():
         line = programs.refused({"source": "hub", "id": "org/lines", **change}, **env)
         assert message in line
         assert SECRET not in line
 
 
-def test_unreachable_hub_gets_one_line(programs: Programs, env: dict[str, str]) -> None:
+def test_unreachable_hub_gets_one_line(programs, env):
     # Port 9 (discard): nothing listens there.
     out = programs.work / "refused"
     command = programs.command({"source": "hub", "id": "org/lines"}, out)

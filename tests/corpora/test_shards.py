@@ -1,7 +1,5 @@
 """Rules for every corpus: its manifest is right, and it appears whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -11,16 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from .conftest import PROGRAMS
-
-if TYPE_CHECKING:
-    from .conftest import Programs
 
 SMALL = {"source": "synthetic", "documents": 7, "document_characters": [50, 500], "documents_per_file": 3, "seed": 1}
 # Hours of work: a test must end it.
@@ -28,7 +20,7 @@ ENDLESS = {"source": "synthetic", "documents": 10**9, "document_characters": 10*
 
 
 @pytest.mark.slow
-def test_manifest_counts_the_content_of_the_files(programs: Programs) -> None:
+def test_manifest_counts_the_content_of_the_files(programs):
     corpus = programs.by_rule(SMALL)
     manifest = corpus.manifest
     assert (manifest["name"], manifest["source"], manifest["spec"]) == ("corpus", "synthetic", SMALL)
@@ -57,7 +49,7 @@ def test_manifest_counts_the_content_of_the_files(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_second_run_replaces_the_first(programs: Programs) -> None:
+def test_second_run_replaces_the_first(programs):
     first = programs.by_rule(SMALL).manifest
     second = programs.by_rule({**SMALL, "documents": 2}).manifest
     assert len(first["files"]) == 3
@@ -66,7 +58,7 @@ def test_second_run_replaces_the_first(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_refused_run_keeps_the_old_corpus(programs: Programs) -> None:
+def test_refused_run_keeps_the_old_corpus(programs):
     before = programs.by_rule(SMALL).manifest
     nothing = {"source": "files", "glob": "nothing/*"}
     done = programs.run(programs.command(nothing, programs.work / "corpus"))
@@ -74,20 +66,20 @@ def test_refused_run_keeps_the_old_corpus(programs: Programs) -> None:
     assert json.loads((programs.work / "corpus" / "manifest.json").read_text()) == before
 
 
-def wait_for_output(process: subprocess.Popen[str], work: Path) -> None:
+def wait_for_output(process, work):
     """Wait until the program has written a file of its corpus."""
     while not list(work.glob(".corpus.making-*/corpus/files/*.jsonl")):
         assert process.poll() is None
 
 
-def wait_until(true: Callable[[], bool]) -> None:
+def wait_until(true):
     end = time.monotonic() + 30
     while not true():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def alive(group: int) -> bool:
+def alive(group):
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -100,7 +92,7 @@ def alive(group: int) -> bool:
     "number",
     [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.end_to_end) for one in (signal.SIGTERM, signal.SIGINT))],
 )
-def test_killed_run_leaves_no_corpus(programs: Programs, number: signal.Signals) -> None:
+def test_killed_run_leaves_no_corpus(programs, number):
     out = programs.work / "corpus"
     # If a shell starts pytest in the background, pytest and its children ignore SIGINT.
     reset_sigint = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -122,7 +114,7 @@ def test_killed_run_leaves_no_corpus(programs: Programs, number: signal.Signals)
 
 
 @pytest.mark.slow
-def test_other_mistakes_on_the_command_line_get_one_line(programs: Programs) -> None:
+def test_other_mistakes_on_the_command_line_get_one_line(programs):
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
     command[command.index("--spec") + 1] = str(programs.work / "none.json")
@@ -135,7 +127,7 @@ def test_other_mistakes_on_the_command_line_get_one_line(programs: Programs) -> 
 
 
 @pytest.mark.slow
-def test_program_alone_writes_only_into_an_empty_folder(programs: Programs) -> None:
+def test_program_alone_writes_only_into_an_empty_folder(programs):
     folder = programs.work / "mine"
     folder.mkdir()
     (folder / "precious.txt").write_text("here")
@@ -160,6 +152,6 @@ shards.exit_with(work, "corpus")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("end", "status", "line"), [("whole", 0, ""), ("refused", 2, "corpus: two words\n")])
-def test_library_that_aborts_at_exit_does_not_fail_the_corpus(end: str, status: int, line: str) -> None:
+def test_library_that_aborts_at_exit_does_not_fail_the_corpus(end, status, line):
     done = subprocess.run([sys.executable, "-c", LATE, str(PROGRAMS), end], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, line)

@@ -1,30 +1,24 @@
 """The sources that need no server: binaries, python, synthetic, files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess
 from collections import Counter
 from pathlib import Path
 from statistics import quantiles
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
-if TYPE_CHECKING:
-    from .conftest import Programs
-
 BINARIES = {"source": "binaries", "documents": 20, "seed": 0}
 
 
-def sizes_mb(manifest: dict[str, Any]) -> list[float]:
+def sizes_mb(manifest):
     return [file["text_bytes"] / 1e6 for file in manifest["files"]]
 
 
 @pytest.mark.slow
-def test_first_20_binaries_have_the_recorded_profile(programs: Programs) -> None:
+def test_first_20_binaries_have_the_recorded_profile(programs):
     corpus = programs.prepare(BINARIES)
     sizes = sizes_mb(corpus.manifest)
     assert quantiles(sizes, n=4) == pytest.approx([0.35, 0.85, 2.55], rel=0.15)
@@ -40,7 +34,7 @@ def test_first_20_binaries_have_the_recorded_profile(programs: Programs) -> None
 
 
 @pytest.mark.slow
-def test_label_names_the_library_of_a_document(programs: Programs) -> None:
+def test_label_names_the_library_of_a_document(programs):
     row = programs.prepare({**BINARIES, "documents": 1}).rows()[0]
     content = bytes(ord(character) - 0x2A00 for character in row["text"])
     site_packages = next((programs.python.parent.parent / "lib").glob("python3*/site-packages"))
@@ -48,7 +42,7 @@ def test_label_names_the_library_of_a_document(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_binaries_depend_on_the_seed_and_more_are_appended(programs: Programs) -> None:
+def test_binaries_depend_on_the_seed_and_more_are_appended(programs):
     few = programs.prepare({**BINARIES, "documents": 3}, "few").digests()
     more = programs.prepare({**BINARIES, "documents": 5}, "more").digests()
     other = programs.prepare({**BINARIES, "documents": 3, "seed": 1}, "other").digests()
@@ -57,7 +51,7 @@ def test_binaries_depend_on_the_seed_and_more_are_appended(programs: Programs) -
 
 
 @pytest.mark.slow
-def test_673_binaries_are_available_and_more_are_refused(programs: Programs) -> None:
+def test_673_binaries_are_available_and_more_are_refused(programs):
     line = programs.refused({**BINARIES, "documents": 100_000})
     assert '"documents" is 100000' in line
     assert int(line.rsplit(" ", 1)[1]) >= 673
@@ -74,7 +68,7 @@ def test_673_binaries_are_available_and_more_are_refused(programs: Programs) -> 
 
 
 @pytest.mark.slow
-def test_binaries_are_only_files_listed_in_wheels(programs: Programs) -> None:
+def test_binaries_are_only_files_listed_in_wheels(programs):
     """A library in the folder that belongs to no wheel must not change the corpus."""
     site_packages = programs.work / "site-packages"
     (site_packages / "wheel").mkdir(parents=True)
@@ -103,7 +97,7 @@ def test_binaries_are_only_files_listed_in_wheels(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_python_sources_are_sorted_modules(programs: Programs) -> None:
+def test_python_sources_are_sorted_modules(programs):
     corpus = programs.prepare({"source": "python", "documents": 45})
     assert [file["documents"] for file in corpus.manifest["files"]] == [20, 20, 5]
     rows = corpus.rows()
@@ -119,7 +113,7 @@ def test_python_sources_are_sorted_modules(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs: Programs) -> None:
+def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs):
     spec = {"source": "synthetic", "documents": 100, "document_characters": 20_000, "vocabulary": 5000, "seed": 3}
     corpus = programs.prepare(spec)
     assert corpus.digests() == programs.prepare(spec, "again").digests()
@@ -134,21 +128,21 @@ def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs: Programs) -
 
 
 @pytest.mark.slow
-def test_synthetic_text_without_white_space(programs: Programs) -> None:
+def test_synthetic_text_without_white_space(programs):
     spec = {"source": "synthetic", "documents": 3, "document_characters": [100, 2000], "white_space": False}
     texts = [row["text"] for row in programs.prepare(spec).rows()]
     assert all(100 <= len(text) <= 2000 and text.isalpha() for text in texts)
 
 
 @pytest.mark.slow
-def test_ten_times_the_text_needs_no_more_memory(programs: Programs) -> None:
+def test_ten_times_the_text_needs_no_more_memory(programs):
     spec = {"source": "synthetic", "document_characters": 20_000, "documents_per_file": 100}
     small, large = (programs.high_water_mark({**spec, "documents": documents}) for documents in (200, 2000))
     assert large == pytest.approx(small, rel=0.03)
 
 
 @pytest.mark.slow
-def test_parquet_file_with_one_row_group_is_read_by_page(programs: Programs) -> None:
+def test_parquet_file_with_one_row_group_is_read_by_page(programs):
     code = (
         "import os, sys, pyarrow as pa, pyarrow.parquet as pq\n"
         "table = pa.table({'text': [os.urandom(12_500).hex() for _ in range(int(sys.argv[1]))]})\n"
@@ -178,7 +172,7 @@ datasets.Dataset.from_list(rows).save_to_disk(f"{folder}/saved")
 
 
 @pytest.fixture(scope="module")
-def tables(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tables(python, tmp_path_factory):
     """Write the same three rows in every format."""
     folder = tmp_path_factory.mktemp("tables")
     subprocess.run([str(python), "-c", WRITE_TABLES, json.dumps(TABLE), str(folder)], check=True, capture_output=True)
@@ -194,21 +188,11 @@ def tables(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "t.jsonl",
-        "t.jsonl.gz",
-        "u.ndjson.zst",
-        "t.tsv.zst",
-        "t.csv",
-        "t.parquet",
-        "file.arrow",
-        "stream.arrow",
-        "saved/*.arrow",
-    ],
-)
-def test_every_format_gives_the_same_documents(programs: Programs, tables: Path, name: str) -> None:
+@pytest.mark.parametrize("name", [
+    "t.jsonl", "t.jsonl.gz", "u.ndjson.zst", "t.tsv.zst", "t.csv", "t.parquet", "file.arrow", "stream.arrow",
+    "saved/*.arrow",
+])  # fmt: skip
+def test_every_format_gives_the_same_documents(programs, tables, name):
     spec = {"source": "files", "glob": str(tables / name), "documents_per_file": 9}
     corpus = programs.prepare(spec)
     assert [row["text"] for row in corpus.rows()] == [row["text"] for row in TABLE[:2]]
@@ -217,7 +201,7 @@ def test_every_format_gives_the_same_documents(programs: Programs, tables: Path,
 
 
 @pytest.mark.slow
-def test_each_text_file_is_a_document_in_order_of_paths(programs: Programs) -> None:
+def test_each_text_file_is_a_document_in_order_of_paths(programs):
     for name in ("b/2.txt", "a.txt", "b/10.txt"):
         path = programs.work / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,10 +216,10 @@ def test_each_text_file_is_a_document_in_order_of_paths(programs: Programs) -> N
 
 
 @pytest.mark.slow
-def test_mistakes_in_files_get_one_line_with_their_place(programs: Programs, tables: Path) -> None:
+def test_mistakes_in_files_get_one_line_with_their_place(programs, tables):
     """Others are in hostile/test_corpora.py."""
 
-    def refusal(**spec: object) -> str:
+    def refusal(**spec):
         return programs.refused({"source": "files", **spec})
 
     for name in ("t.csv", "t.jsonl", "t.parquet", "file.arrow"):

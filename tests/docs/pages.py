@@ -11,7 +11,6 @@ A comment above a block, `<!-- KEY: VALUE -->`, is invisible to readers:
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -36,16 +35,16 @@ class Block:
     text: str
     notes: tuple[tuple[str, str], ...] = ()
 
-    def note(self, key: str) -> str | None:
+    def note(self, key):
         return dict(self.notes).get(key)
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
-def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
+def blocks(page, text=None):
     """The blocks of a page, in its order."""
-    notes: tuple[tuple[str, str], ...] = ()
+    notes = ()
     for token in MarkdownIt().parse(page.read_text() if text is None else text):
         if token.type in ("code_block", "fence") and token.map:
             language = "sh" if token.type == "code_block" else token.info.strip()
@@ -53,13 +52,13 @@ def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
         notes = (*notes, *_NOTE.findall(token.content)) if token.type == "html_block" else ()
 
 
-def spans(page: Path) -> Iterator[str]:
+def spans(page):
     """Inline code in the text of a page."""
     for token in MarkdownIt().enable("table").parse(page.read_text()):
         yield from (child.content for child in token.children or () if child.type == "code_inline")
 
 
-def links(page: Path) -> Iterator[str]:
+def links(page):
     """The targets of the links of a page."""
     for token in MarkdownIt().enable("table").parse(page.read_text()):
         for child in token.children or ():
@@ -67,7 +66,7 @@ def links(page: Path) -> Iterator[str]:
                 yield str(child.attrs["href"])
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """The anchors of the headings of a page, as GitHub and MyST name them."""
     tokens = MarkdownIt().parse(page.read_text())
     titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]

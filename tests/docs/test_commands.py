@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,7 @@ from beyond_ram import experiment
 from beyond_ram.cli import COMMANDS
 
 from ..conftest import ROOT, interpreter, project_files
-from .pages import NOTES, PAGES, Block, blocks, spans
+from .pages import NOTES, PAGES, blocks, spans
 
 SHELL, KNOWN = ("sh", "bash"), ("sh", "bash", "yaml", "python", "text")
 # test_tutorial.py runs its commands and compares their output with the page.
@@ -48,33 +47,35 @@ SECONDS = 120
 COMMAND_LINE = re.compile(r"(?<![/\w])beyond-ram (?!beyond-ram)([a-z]+)((?:(?! -- |[;|&]|\n\S).)*)", re.DOTALL)
 
 
-def blocks_in(*languages: str) -> list[pytest.ParameterSet]:
+def blocks_in(*languages):
     """The blocks in these languages, as parameters with their marks."""
     return [pytest.param(block, id=str(block), marks=marks(block)) for block in BLOCKS if block.language in languages]
 
 
-def marks(block: Block) -> list[pytest.MarkDecorator]:
-    """A block that is noted as slow takes seconds: those beyond README's, and what needs them, are run end to end."""
+def marks(block):
+    """Plans and blocks that are noted as slow take seconds: those beyond README's, and what needs slow ones, are run
+    end to end."""
     before = [one for one in BLOCKS if one.page == block.page != ROOT / "README.md" and one.line <= block.line]
     late = is_slow(block) and any(one.note("slow") is not None and not one.note("not run") for one in before)
+    late |= block.note("planned") is not None and block.page != ROOT / "README.md"
     return [*[pytest.mark.slow] * is_slow(block), *[pytest.mark.end_to_end] * late]
 
 
-def is_plan(block: Block) -> bool:
+def is_plan(block):
     """Whether a block only calls Snakemake, as a dry run: no later block needs it."""
     return block.note("planned") is not None and all("snakemake " in line for line in block.text.splitlines())
 
 
-def is_run(block: Block) -> bool:
+def is_run(block):
     """Whether a block is run at its place: plans take seconds, and those of README stand for all."""
     return not is_plan(block) or block.page == ROOT / "README.md"
 
 
-def is_slow(block: Block) -> bool:
+def is_slow(block):
     return any(block.note(key) is not None for key in ("slow", "planned", "stack"))
 
 
-def skip_if_not_run(block: Block) -> None:
+def skip_if_not_run(block):
     if reason := block.note("not run"):
         pytest.skip(f"{block}: {reason}")
 
@@ -85,17 +86,9 @@ class Place:
     plans: dict[str, "subprocess.CompletedProcess[str]"]
     """Dry runs in an untouched checkout, by their commands; they are the same for every page."""
 
-    def __init__(
-        self,
-        folder: Path,
-        page: Path,
-        places: "Callable[[Path], Place]",
-        checkout: Path,
-        plans: dict[str, "subprocess.CompletedProcess[str]"],
-        path: str,
-    ) -> None:
+    def __init__(self, folder, page, places, checkout, plans, path):
         self.folder, self.places, self.plans, self.path = folder, places, plans, path
-        self.done: dict[Block, subprocess.CompletedProcess[str]] = {}
+        self.done = {}
         shutil.copytree(checkout, folder, symlinks=True)
         for block in BLOCKS:
             if block.page == page and block.language == "yaml" and block.text.count("defaults: none"):
@@ -111,12 +104,12 @@ class Place:
         (self.stand_ins / "planned").mkdir()
         (self.stand_ins / "planned" / "config.yaml").write_text("dry-run: true\n")
 
-    def environment(self, block: Block) -> dict[str, str]:
+    def environment(self, block):
         planned = {"SNAKEMAKE_PROFILE": str(self.stand_ins / "planned")} if block.note("planned") else {}
         environment = os.environ | {"PATH": f"{self.stand_ins}:{self.path}", "PYTHONPATH": str(self.folder)}
         return environment | planned | {"PYTEST_ADDOPTS": "-n 0"}  # the checkout's own settings start several processes
 
-    def run_up_to(self, block: Block) -> "subprocess.CompletedProcess[str]":
+    def run_up_to(self, block):
         """Run the blocks of the page up to this one; slow ones only if it is slow too."""
         for other in BLOCKS:
             before = other.page == block.page and other.line < block.line and other.language in (*SHELL, "python")
@@ -129,13 +122,13 @@ class Place:
                     self.plans[other.text] = self.done[other]
         return self.done[block]
 
-    def binaries(self) -> Path:
+    def binaries(self):
         """The corpus that docs/corpora.md makes by hand."""
         (block,) = (block for block in BLOCKS if "--out my-binaries" in block.text)
         self.run_up_to(block)
         return self.folder / "my-binaries"
 
-    def run(self, block: Block) -> "subprocess.CompletedProcess[str]":
+    def run(self, block):
         for stack in {*re.findall(r"\.stacks/([\w.-]+)/", block.text), *needed_stacks(block)}:
             link = self.folder / ".stacks" / stack
             link.parent.mkdir(exist_ok=True)
@@ -158,7 +151,7 @@ class Place:
             capture_output=True, text=True, check=False,
         )  # fmt: skip
 
-    def until(self, command: list[str], ready: str, block: Block) -> "subprocess.CompletedProcess[str]":
+    def until(self, command, ready, block):
         """Run a command that does not end, and interrupt it once it is ready."""
         command = [*command[:-1], f"exec {command[-1].removeprefix('uv run ')}"]
         with subprocess.Popen(
@@ -174,12 +167,12 @@ class Place:
         return subprocess.CompletedProcess(command, process.returncode if ready in output else 1, output, "")
 
 
-def needed_stacks(block: Block) -> list[str]:
+def needed_stacks(block):
     """Stacks that a command would build if missing; tests make them once."""
     return ["encoder", "encoder-0.23"] if "beyond-ram tokenize " in block.text else []
 
 
-def write_readers_files(folder: Path) -> None:
+def write_readers_files(folder):
     """Write the files that pages assume: a program, tests, text, a tokenizer, token ids, a loader, earlier runs."""
     (folder / "train.py").write_text("import time\nheld = bytearray(30_000_000)\ntime.sleep(0.2)\n")
     (folder / "tests").mkdir()
@@ -215,7 +208,7 @@ def write_readers_files(folder: Path) -> None:
     (folder / "DIR").mkdir()
 
 
-def byte_characters() -> list[str]:
+def byte_characters():
     """The character of a byte-level tokenizer for each byte."""
     printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
     others = iter(range(256, 512))
@@ -223,10 +216,10 @@ def byte_characters() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Callable[[Path], Place]]:
+def places(tmp_path_factory, path):
     """The place of a page: a copy of one checkout with the files of a reader."""
-    copies: dict[Path, Place] = {}
-    plans: dict[str, subprocess.CompletedProcess[str]] = {}
+    copies = {}
+    plans = {}
     checkout = tmp_path_factory.mktemp("checkout")
     for name in project_files():
         if not name.startswith("tests/"):
@@ -234,7 +227,7 @@ def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Call
             shutil.copy2(ROOT / name, checkout / name)
     write_readers_files(checkout)
 
-    def place(page: Path) -> Place:
+    def place(page):
         if page not in copies:
             copies[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans, path)
         return copies[page]
@@ -244,7 +237,7 @@ def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Call
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [one for one in blocks_in(*SHELL) if is_run(one.values[0])])
-def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None:
+def test_a_command_is_run(block, places):
     skip_if_not_run(block)
     done = places(block.page).run_up_to(block)
     assert done.returncode == 0, f"{block}\n{block.text}{done.stdout[-2000:]}{done.stderr[-3000:]}"
@@ -253,7 +246,7 @@ def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None
 
 
 @pytest.mark.slow
-def test_calls_of_snakemake_name_existing_targets_options_and_files(places: Callable[[Path], Place]) -> None:
+def test_calls_of_snakemake_name_existing_targets_options_and_files(places):
     """The plan of each shipped config is made in rules/test_plan.py, those of README's calls above."""
     place = places(ROOT / "README.md")
     listed = subprocess.run(
@@ -271,7 +264,7 @@ def test_calls_of_snakemake_name_existing_targets_options_and_files(places: Call
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", blocks_in("python"))
-def test_python_is_run(block: Block, places: Callable[[Path], Place]) -> None:
+def test_python_is_run(block, places):
     compile(block.text, str(block), "exec")
     skip_if_not_run(block)
     done = places(block.page).run_up_to(block)
@@ -280,7 +273,7 @@ def test_python_is_run(block: Block, places: Callable[[Path], Place]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", blocks_in("yaml"))
-def test_a_config_is_accepted(block: Block, readers: Place) -> None:
+def test_a_config_is_accepted(block, readers):
     """By the workflow, over config.yaml; a workflow of GitHub by the inputs of the action."""
     skip_if_not_run(block)
     content = yaml.safe_load(block.text)
@@ -299,7 +292,7 @@ def test_a_config_is_accepted(block: Block, readers: Place) -> None:
 
 
 @pytest.fixture(scope="module")
-def readers(places: Callable[[Path], Place]) -> Place:
+def readers(places):
     """The place where configs are checked, with stack `mine`, which some of them name."""
     place = places(Path("configs"))
     for end in ("in", "txt", "yaml"):
@@ -308,7 +301,7 @@ def readers(places: Callable[[Path], Place]) -> Place:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_name_a_known_language(page: Path) -> None:
+def test_blocks_name_a_known_language(page):
     page_blocks = list(blocks(page))
     unknown = [block for block in page_blocks if block.language not in KNOWN and not block.language.startswith("{")]
     assert not unknown, f"{unknown[0]}: one of {', '.join(KNOWN)}"
@@ -316,7 +309,7 @@ def test_blocks_name_a_known_language(page: Path) -> None:
 
 
 @functools.cache
-def flags_of(command: str) -> set[str]:
+def flags_of(command):
     """The options of `beyond-ram COMMAND` and of its subcommands."""
     parser = argparse.ArgumentParser()
     importlib.import_module(f"beyond_ram.cli.{command}").add_to(parser.add_subparsers())
@@ -330,7 +323,7 @@ def flags_of(command: str) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_and_options_on_a_page_exist(page: Path) -> None:
+def test_commands_and_options_on_a_page_exist(page):
     """Also in text, and in blocks that are not run."""
     wrong = []
     for text in (*spans(page), *(block.text for block in blocks(page))):

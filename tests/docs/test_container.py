@@ -1,7 +1,5 @@
 """The manifests on Kubernetes of the page on containers."""
 
-from typing import Any
-
 import yaml
 
 from ..conftest import ROOT
@@ -10,11 +8,11 @@ from .pages import blocks
 _RESERVED = {"requests", "limits"}
 
 
-def manifests() -> list[dict[str, Any]]:
+def manifests():
     return [yaml.safe_load(block.text) for block in blocks(ROOT / "docs" / "container.md") if block.language == "yaml"]
 
 
-def test_page_has_a_sidecar_and_an_ephemeral_container() -> None:
+def test_page_has_a_sidecar_and_an_ephemeral_container():
     sidecar, ephemeral = (manifest["spec"] for manifest in manifests())
     assert sidecar["shareProcessNamespace"] is True
     assert len(sidecar["containers"]) == 2

@@ -3,9 +3,6 @@
 import importlib
 import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 
 import jsonschema
 import pytest
@@ -18,20 +15,20 @@ SHIPPED = [ROOT / "config.yaml", *sorted((ROOT / "config").glob("*.yaml"))]
 
 
 @pytest.fixture
-def described(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def described(monkeypatch):
     """docs/described.py."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     yield importlib.import_module("described")
     sys.modules.pop("described")
 
 
-def test_schema_is_up_to_date(described: ModuleType) -> None:
+def test_schema_is_up_to_date(described):
     assert SCHEMA.read_text() == described.schema(), "run `uv run python docs/renew.py`"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
-def test_shipped_configs_follow_the_schema_and_name_it(path: Path) -> None:
+def test_shipped_configs_follow_the_schema_and_name_it(path):
     text = path.read_text()
     header = text.splitlines()[0]
     assert header.startswith("# yaml-language-server: $schema=")
@@ -39,7 +36,7 @@ def test_shipped_configs_follow_the_schema_and_name_it(path: Path) -> None:
     jsonschema.validate(yaml.safe_load(text), json.loads(schema.read_text()))
 
 
-def test_every_key_has_a_description() -> None:
+def test_every_key_has_a_description():
     described = json.loads(SCHEMA.read_text())
     undescribed = [
         f"{name}.{key}"
@@ -50,9 +47,9 @@ def test_every_key_has_a_description() -> None:
     assert not undescribed
 
 
-def sections(page: str) -> dict[str, dict[str, str]]:
+def sections(page):
     """The lines of the tables below each heading, by key."""
-    by_heading: dict[str, dict[str, str]] = {}
+    by_heading = {}
     for part in page.split("\n### ")[1:]:
         heading, _, rest = part.partition("\n")
         by_heading[heading] = {line.split("`")[1]: line for line in rest.splitlines() if line.startswith("| `")}
@@ -67,9 +64,7 @@ def sections(page: str) -> dict[str, dict[str, str]]:
         ("Every experiment", "Workload", "workload", "Experiment"),
     ],
 )
-def test_common_keys_are_described_once_and_others_with_their_kind(
-    every: str, heading: str, kind: str, ending: str, described: ModuleType
-) -> None:
+def test_common_keys_are_described_once_and_others_with_their_kind(every, heading, kind, ending, described):
     tables, parts = sections("\n" + described.keys()), json.loads(SCHEMA.read_text())["$defs"]
     members = [part for name, part in parts.items() if name.endswith(ending)]
     assert len(members) > 2
@@ -87,7 +82,7 @@ def test_common_keys_are_described_once_and_others_with_their_kind(
             assert f"| `{json.dumps(fields[key].get('default'))}` |" in line or "| required |" in line
 
 
-def test_default_of_one_workload_is_described_there(described: ModuleType) -> None:
+def test_default_of_one_workload_is_described_there(described):
     tables = sections("\n" + described.keys())
     assert "| `null` |" in tables["Every experiment"]["timeout_s"]
     assert "| `600` |" in tables["Workload `stream`"]["timeout_s"]

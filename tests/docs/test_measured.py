@@ -6,9 +6,6 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -31,7 +28,7 @@ RUN |= {"commit": "abc", "lock_sha256": "ab23456789", "started_at": 0.0, "durati
 
 
 @pytest.fixture
-def renew(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def renew(monkeypatch):
     """Module docs/renew.py."""
     monkeypatch.syspath_prepend(str(DOCS))
     yield importlib.import_module("renew")
@@ -39,25 +36,25 @@ def renew(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         sys.modules.pop(name, None)
 
 
-def stale(renew: ModuleType, *pages: Path) -> bool:
+def stale(renew, *pages):
     """Whether a page differs from its tables."""
     return bool(renew.pages("--check", files=pages))
 
 
 @pytest.mark.slow
-def test_pages_match_their_tables(renew: ModuleType) -> None:
+def test_pages_match_their_tables(renew):
     assert not stale(renew, *PAGES), "uv run python docs/renew.py"
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_line_of_a_table_has_a_field_for_each_column(path: Path) -> None:
+def test_every_line_of_a_table_has_a_field_for_each_column(path):
     """A longer line would silently move all columns."""
     head, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
     assert lines
     assert {len(line) for line in lines} == {len(head)}
 
 
-def test_sets_have_provenance_and_are_small() -> None:
+def test_sets_have_provenance_and_are_small():
     for folder in {path.parent for path in TABLES}:
         provenance = yaml.safe_load((folder / "provenance.yaml").read_text())
         assert {"command", "commit", "date", "machine"} <= {*provenance}, folder.name
@@ -65,11 +62,11 @@ def test_sets_have_provenance_and_are_small() -> None:
 
 
 @pytest.mark.parametrize("path", [*TABLES, *(DOCS / "measured").glob("*/*.html")], ids=lambda path: path.name)
-def test_shipped_files_name_no_folder_of_the_machine(path: Path) -> None:
+def test_shipped_files_name_no_folder_of_the_machine(path):
     assert re.findall(r"(?<![\w.~…-])/(?:tmp|root|home|work)/[^\s,]*", path.read_text()) == []
 
 
-def changed(table: pd.DataFrame) -> pd.DataFrame:
+def changed(table):
     """Another measurement: other numbers in the same cells."""
     axes = {"experiment", "rep", *AXES}
     numbers = [name for name in table.select_dtypes("number") if name not in axes]
@@ -80,9 +77,7 @@ def changed(table: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_changed_table_is_noticed(
-    path: Path, renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_table_is_noticed(path, renew, tmp_path, monkeypatch):
     folder, name = path.parent.name, f"{path.parent.name}/{path.stem}"
     shutil.copytree(DOCS / "measured" / folder, tmp_path / folder)
     monkeypatch.setattr(renew.measured, "FOLDER", tmp_path)
@@ -92,16 +87,14 @@ def test_a_changed_table_is_noticed(
     assert any(not renders_as(renew, blocks, tmp_path) for blocks in (naming, quoting))
 
 
-def renders_as(renew: ModuleType, blocks: list[str], folder: Path) -> bool:
+def renders_as(renew, blocks, folder):
     """Whether some blocks are as their tables give them."""
     page = folder / "blocks.md"
     page.write_text("\n\n".join(blocks))
     return not renew.pages("--check", files=[page])
 
 
-def test_tables_are_taken_from_a_results_folder(
-    renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_are_taken_from_a_results_folder(renew, tmp_path, monkeypatch):
     results, taken = tmp_path / "results", tmp_path / "taken"
     (results / "tables").mkdir(parents=True)
     taken.mkdir()
@@ -120,7 +113,7 @@ def test_tables_are_taken_from_a_results_folder(
     }
 
 
-def test_results_of_gates_are_taken(renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_gates_are_taken(renew, tmp_path, monkeypatch):
     gate, taken = tmp_path / "gates" / "one", tmp_path / "taken"
     gate.mkdir(parents=True)
     taken.mkdir()
@@ -136,7 +129,7 @@ def test_results_of_gates_are_taken(renew: ModuleType, tmp_path: Path, monkeypat
     assert (line["ratio"], line["ratio_low"], line["ratio_high"]) == (2.0, 1.5, 2.5)
 
 
-def test_missing_results_get_one_line(renew: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_missing_results_get_one_line(renew, tmp_path, capsys):
     assert renew.main(["default", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
     assert renew.main(["nonesuch", str(tmp_path)]) == 2

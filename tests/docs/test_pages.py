@@ -1,14 +1,12 @@
 """Links of the pages."""
 
-from pathlib import Path
-
 import pytest
 
 from .pages import PAGES, anchors, links
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files_and_headings(page: Path) -> None:
+def test_links_lead_to_files_and_headings(page):
     """Within the project. The site, whose links Sphinx checks, is built end to end."""
     wrong = []
     for link in links(page):

@@ -2,7 +2,6 @@
 
 import math
 import runpy
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ DAY_S = 86_400.0
 CELLS = 6
 
 
-def session(rng: np.random.Generator, sd: float, number: int = 0, n: int = 3, **line: Any) -> pd.DataFrame:
+def session(rng, sd, number=0, n=3, **line):
     """Both stacks over some cells: the session moves each contrast by `sd`, and all cells together by 0.3."""
     lines = []
     shared = rng.normal(0, 0.3)
@@ -40,7 +39,7 @@ def session(rng: np.random.Generator, sd: float, number: int = 0, n: int = 3, **
 
 
 @pytest.mark.slow
-def test_spread_of_contrasts_and_means_is_recovered() -> None:
+def test_spread_of_contrasts_and_means_is_recovered():
     rng = np.random.default_rng(3)
     (line,) = measured([session(rng, 0.1, number) for number in range(8)], PAIRS).to_dict("records")
     assert line["metric"] == "tokens_per_cpu_s"
@@ -53,7 +52,7 @@ def test_spread_of_contrasts_and_means_is_recovered() -> None:
     assert measured([session(rng, 0.1)], PAIRS).empty, "one session has no spread"
 
 
-def test_the_duration_of_a_script_is_a_metric_too() -> None:
+def test_the_duration_of_a_script_is_a_metric_too():
     rng = np.random.default_rng(4)
     sessions = [
         session(rng, 0.0, number, workload="script", script="s", duration_s=math.exp(rng.normal(0, 0.2)))
@@ -63,7 +62,7 @@ def test_the_duration_of_a_script_is_a_metric_too() -> None:
     assert table.loc["duration_s", "mean_sd_log"] == pytest.approx(0.2, rel=0.5)
 
 
-def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float:
+def covered(sd, spread, sessions=12):
     """The share of one session's intervals that cover the ratio over all sessions, 1."""
     rng = np.random.default_rng(5)
     covering = []
@@ -74,20 +73,20 @@ def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float
 
 
 @pytest.mark.slow
-def test_intervals_cover_other_sessions_once_the_spread_is_known() -> None:
+def test_intervals_cover_other_sessions_once_the_spread_is_known():
     rng = np.random.default_rng(4)
     learned = measured([session(rng, 0.1, number) for number in range(8)], PAIRS)
     assert covered(0.1, None) < 0.4, "repeats of one session do not show the spread between sessions"
     assert covered(0.1, learned) > 0.9
 
 
-def sides(gap_s: float) -> tuple[SideValues, SideValues]:
+def sides(gap_s):
     first = SideValues((1.00, 1.01, 1.02), (1, 2, 3), (0.0, 10.0, 20.0), (1.0, 11.0, 21.0))
     at = tuple(gap_s + 5.0 + 10 * i for i in range(3))
     return first, SideValues((1.2, 1.21, 1.22), (1, 2, 3), at, tuple(one + 1 for one in at))
 
 
-def test_sides_of_two_sessions_have_the_spread_of_two_means() -> None:
+def test_sides_of_two_sessions_have_the_spread_of_two_means():
     spread = Spread(0.01, 10, 0.2, 10)
     same, apart = (decide([Question(*sides(gap), "rows_per_s", spread=spread)])[0] for gap in (0.0, DAY_S))
     assert same.low > 1.1
@@ -95,7 +94,7 @@ def test_sides_of_two_sessions_have_the_spread_of_two_means() -> None:
     assert apart.detectable > math.exp(2 * 0.2 * math.sqrt(2))
 
 
-def test_larger_noise_within_a_session_hardly_changes() -> None:
+def test_larger_noise_within_a_session_hardly_changes():
     noisy = (SideValues((1.0, 2.0, 1.5, 1.2)), SideValues((1.1, 1.9, 1.4, 1.3)))
     plain, wider = (
         decide([Question(*noisy, "rows_per_s", spread=one)])[0] for one in (Spread(), Spread(0.02, 8, 0.1, 8))
@@ -103,7 +102,7 @@ def test_larger_noise_within_a_session_hardly_changes() -> None:
     assert wider.high / plain.high == pytest.approx(1, rel=0.02)
 
 
-def test_a_difference_of_small_values_has_the_spread_of_its_level() -> None:
+def test_a_difference_of_small_values_has_the_spread_of_its_level():
     sides_of = (SideValues((3e6, 3.1e6)), SideValues((2e6, 2.1e6)))
     plain, wider = (
         decide([Question(*sides_of, "held_bytes", spread=one)])[0] for one in (Spread(), Spread(0.5, 50, 0.5, 50))
@@ -112,11 +111,11 @@ def test_a_difference_of_small_values_has_the_spread_of_its_level() -> None:
     assert wider.high - wider.low > 3e6
 
 
-def shipped() -> pd.DataFrame:
+def shipped():
     return pd.read_csv(ROOT / "beyond_ram/analysis/session_spread.csv")
 
 
-def test_report_names_the_metrics_with_a_spread_and_without() -> None:
+def test_report_names_the_metrics_with_a_spread_and_without():
     lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
     words = sessions(shipped()[shipped()["metric"] != "rows_per_s"], lines)
     known, alone = words.split(". ")
@@ -125,7 +124,7 @@ def test_report_names_the_metrics_with_a_spread_and_without() -> None:
     assert sessions(shipped(), None) == ""
 
 
-def test_shipped_spread_has_only_decided_metrics() -> None:
+def test_shipped_spread_has_only_decided_metrics():
     from beyond_ram.metrics import METRICS
 
     table = shipped()

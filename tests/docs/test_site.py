@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from ..conftest import ROOT
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
+def test_site_is_built_without_a_warning(tmp_path):
     """A wrong link is a warning."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "read"]
     done = subprocess.run([*command, ROOT / "docs", tmp_path / "site"], capture_output=True, text=True)
@@ -21,5 +20,5 @@ def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert (tmp_path / "site" / "searchindex.js").stat().st_size > 0
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) < 120

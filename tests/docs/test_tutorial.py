@@ -2,20 +2,19 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, Run
+from ..conftest import ROOT
 from ..watch.conftest import needs_group
 
 PAGE = ROOT / "docs" / "tutorial.md"
 NUMBER = r"\d[\d,.]*"
 
 
-def steps() -> list[tuple[str, list[str]]]:
+def steps():
     """Each command of the page, and the quoted lines of its output."""
-    blocks: list[tuple[str, list[str]]] = []
+    blocks = []
     for line in PAGE.read_text().splitlines():
         if line.startswith("    $ "):
             blocks.append((line.removeprefix("    $ uv run "), []))
@@ -24,11 +23,11 @@ def steps() -> list[tuple[str, list[str]]]:
     return blocks
 
 
-def without_numbers(line: str) -> str:
+def without_numbers(line):
     return re.sub(NUMBER, "N", line).rstrip()
 
 
-def missing(quoted: list[str], printed: list[str]) -> list[str]:
+def missing(quoted, printed):
     """Quoted lines that are not printed in this order."""
     remaining, absent = iter(printed), []
     for line in quoted:
@@ -42,7 +41,7 @@ def missing(quoted: list[str], printed: list[str]) -> list[str]:
 @pytest.mark.release
 @pytest.mark.end_to_end  # its commands run for seconds each; tests/watch tests what they do
 @needs_group
-def test_every_command_prints_what_the_page_quotes(clone: Path, run_in: Run) -> None:
+def test_every_command_prints_what_the_page_quotes(clone, run_in):
     requested = []
     for command, quoted in steps():
         done = run_in(*shlex.split(command))

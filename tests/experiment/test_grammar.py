@@ -1,8 +1,6 @@
 """Every path of a run is read back as its cell, and made by one rule."""
 
 import copy
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -11,11 +9,11 @@ from beyond_ram.experiment import interrupted_pattern, load, parse, run_pattern
 
 
 @pytest.fixture
-def config(root: Path) -> dict[str, Any]:
+def config(root):
     return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
-def test_every_path_is_read_back_as_its_cell(config: dict[str, Any], root: Path) -> None:
+def test_every_path_is_read_back_as_its_cell(config, root):
     import re
 
     checked = load(config, root=root)
@@ -35,6 +33,6 @@ def test_every_path_is_read_back_as_its_cell(config: dict[str, Any], root: Path)
     "path",
     ["", "growth", "growth/rep", "growth/stack~a~b/rep~1", "growth/stack~a", "growth/rep~x", "growth/stack~a/epochs~1"],
 )
-def test_a_path_outside_the_grammar_is_refused(path: str) -> None:
+def test_a_path_outside_the_grammar_is_refused(path):
     with pytest.raises(ValueError, match="not a run's folder"):
         parse(path)

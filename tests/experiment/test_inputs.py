@@ -1,8 +1,5 @@
 """Files that a config names are checked before anything runs; a fault gives the config's file and key."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy
 import pyarrow as pa
 import pytest
@@ -15,7 +12,7 @@ from ..conftest import ROOT
 MODULE = "SHUFFLE = 'rows'\ndef make(folder, how): ...\n"
 
 
-def message_of(tmp_path: Path, **config: Any) -> str:
+def message_of(tmp_path, **config):
     """The fault of a config, or nothing if it can run."""
     mine = tmp_path / "mine.yaml"
     mine.write_text(yaml.safe_dump(config))
@@ -26,12 +23,12 @@ def message_of(tmp_path: Path, **config: Any) -> str:
     return ""
 
 
-def tokens(tmp_path: Path, **dataset: Any) -> str:
+def tokens(tmp_path, **dataset):
     experiment = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["mine"], "loader": ["threads"]}}
     return message_of(tmp_path, tokens={"mine": dataset}, experiments={"x": experiment})
 
 
-def own(tmp_path: Path, tokens: list[str] | None = None, **loader: Any) -> str:
+def own(tmp_path, tokens=None, **loader):
     matrix = {"stack": ["loaders"], "loader": ["mine"], "tokens": tokens or ["none"]}
     return message_of(
         tmp_path,
@@ -41,13 +38,13 @@ def own(tmp_path: Path, tokens: list[str] | None = None, **loader: Any) -> str:
     )
 
 
-def corpus(tmp_path: Path, num_files: int = 1, **keys: Any) -> str:
+def corpus(tmp_path, num_files=1, **keys):
     spec = {"source": "files", "tokenizer": {"train": "byte-level"}, **keys}
     matrix = {"stack": ["current"], "corpus": ["mine"], "num_files": [num_files]}
     return message_of(tmp_path, corpora={"mine": spec}, experiments={"x": {"workload": "tokenize", "matrix": matrix}})
 
 
-def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
+def test_a_token_file_has_rows_of_whole_numbers(tmp_path):
     ids = numpy.arange(120, dtype="i4").reshape(10, 12)
     for name, array in {
         "good": ids, "flat": ids.ravel(), "floats": ids.astype("f4"), "columns": numpy.asfortranarray(ids),
@@ -87,7 +84,7 @@ def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
         assert "\n" not in message
 
 
-def test_own_loader_must_be_readable(tmp_path: Path) -> None:
+def test_own_loader_must_be_readable(tmp_path):
     numpy.save(tmp_path / "good.npy", numpy.zeros((10, 12)))
     (tmp_path / "bad.npy").write_text("text")
     (tmp_path / "good.py").write_text(MODULE)
@@ -111,7 +108,7 @@ def test_own_loader_must_be_readable(tmp_path: Path) -> None:
         assert words in own(tmp_path, tokens, **keys), (keys, own(tmp_path, tokens, **keys))
 
 
-def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path: Path) -> None:
+def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path):
     numpy.save(tmp_path / "mine.npy", numpy.zeros((10, 12)))
     (tmp_path / "mine.py").write_text(MODULE)
     matrix = {"stack": ["loaders"], "loader": ["mine", "other", "threads"], "tokens": ["few", "more"]}
@@ -127,8 +124,8 @@ def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path: Path) -> None:
-    def message(options: str, value: str, loaders: tuple[str, ...] = ("mine", "threads")) -> str:
+def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path):
+    def message(options, value, loaders=("mine", "threads")):
         (tmp_path / "mine.py").write_text(MODULE + options)
         return message_of(
             tmp_path,
@@ -158,7 +155,7 @@ def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path: Path) -> Non
     assert f"{where}.1: " in message(names, "ahead-many")
 
 
-def test_loader_has_cells_only_with_its_own_options(tmp_path: Path) -> None:
+def test_loader_has_cells_only_with_its_own_options(tmp_path):
     (tmp_path / "mine.py").write_text(MODULE + "OPTIONS = ('ahead', 'block_rows')")
     matrix = {"stack": ["loaders"], "loader": ["mine", "threads"], "tokens": ["few"]}
     config = {
@@ -171,7 +168,7 @@ def test_loader_has_cells_only_with_its_own_options(tmp_path: Path) -> None:
     assert cells == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
 
 
-def test_corpus_must_have_readable_files(tmp_path: Path) -> None:
+def test_corpus_must_have_readable_files(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n\n' * 3)
     (tmp_path / "b.csv").write_text("text\na\nb\n")
     (tmp_path / "c.txt").write_text("a")
@@ -194,7 +191,7 @@ def test_corpus_must_have_readable_files(tmp_path: Path) -> None:
         assert words in corpus(tmp_path, num_files, **keys), (keys, corpus(tmp_path, num_files, **keys))
 
 
-def test_inputs_that_no_run_needs_are_not_checked(tmp_path: Path) -> None:
+def test_inputs_that_no_run_needs_are_not_checked(tmp_path):
     matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": ["threads"]}
     assert not message_of(
         tmp_path,
@@ -206,7 +203,7 @@ def test_inputs_that_no_run_needs_are_not_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("role", ["baselines", "candidates"])
-def test_comparison_must_name_existing_stacks(tmp_path: Path, role: str) -> None:
+def test_comparison_must_name_existing_stacks(tmp_path, role):
     comparison = {"baselines": ["current"], "candidates": ["current"], role: ["curent"]}
     message = message_of(tmp_path, comparisons={"mine": comparison}, experiments={"x": None})
     assert message.startswith(f"comparisons.mine.{role}: no stack 'curent' in envs/; did you mean 'current'?")

@@ -2,9 +2,6 @@
 
 import copy
 import tracemalloc
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,17 +12,17 @@ from ..conftest import ROOT
 
 
 @pytest.fixture
-def config() -> dict[str, Any]:
+def config():
     return copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
-def faults(config: dict[str, Any], files: list[Path] | None = None, overrides: dict[str, Any] | None = None) -> str:
+def faults(config, files=None, overrides=None):
     with pytest.raises(ConfigError) as error:
         load(config, files or [], ROOT, **({"overrides": overrides} if overrides else {}))
     return str(error.value)
 
 
-def test_last_file_wins_and_option_config_wins_over_files(config: dict[str, Any], tmp_path: Path) -> None:
+def test_last_file_wins_and_option_config_wins_over_files(config, tmp_path):
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: 1\nonly: 1\n")
     second.write_text("results: 2\n")
@@ -39,7 +36,7 @@ def test_last_file_wins_and_option_config_wins_over_files(config: dict[str, Any]
     assert "--config: unknown key 'unknown'" in message
 
 
-def test_too_many_runs_are_refused_before_they_are_listed(config: dict[str, Any]) -> None:
+def test_too_many_runs_are_refused_before_they_are_listed(config):
     config["experiments"]["growth"]["repeats"] = 10**8
     tracemalloc.start()
     message = faults(config)
@@ -55,7 +52,7 @@ def test_too_many_runs_are_refused_before_they_are_listed(config: dict[str, Any]
     assert "experiments.growth: " in faults(config)
 
 
-def test_versions_of_a_ladder_count_as_runs(config: dict[str, Any]) -> None:
+def test_versions_of_a_ladder_count_as_runs(config):
     planned = load(config, [], ROOT).planned()
     assert planned["alone"] == 2 * (1 + 2), "repeats, times the base and two versions"
     config["ladders"]["tokenizers"]["versions"] = [f"0.{number}" for number in range(60_000)]
@@ -68,7 +65,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 
 @pytest.mark.parametrize("where", ["results", "corpora", "only"])
-def test_aliases_for_too_many_values_are_refused(config: dict[str, Any], where: str) -> None:
+def test_aliases_for_too_many_values_are_refused(config, where):
     config[where] = yaml.safe_load(BOMB)["i"]
     assert (
         faults(config)
@@ -84,16 +81,9 @@ def test_aliases_for_too_many_values_are_refused(config: dict[str, Any], where: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "value",
-    [
-        yaml.safe_load(BOMB)["e"],
-        "x" * 10**6,
-        10**4000,
-        {"key" * 10**5: 1},
-        [[["deep"] * 100] * 100] * 50,
-    ],
+    "value", [yaml.safe_load(BOMB)["e"], "x" * 10**6, 10**4000, {"key" * 10**5: 1}, [[["deep"] * 100] * 100] * 50]
 )
-def test_echoed_values_are_bounded(config: dict[str, Any], value: Any) -> None:
+def test_echoed_values_are_bounded(config, value):
     for key in ("results", "corpora", "only", "experiments"):
         message = faults(config | {key: value})
         assert len(message) < 25_000
@@ -101,7 +91,7 @@ def test_echoed_values_are_bounded(config: dict[str, Any], value: Any) -> None:
     assert len(faults(config | {f"key{'y' * 10**6}": value})) < 2500
 
 
-def test_many_faults_take_few_lines(config: dict[str, Any]) -> None:
+def test_many_faults_take_few_lines(config):
     config |= {f"wrong{number}\n": 1 for number in range(1000)}
     lines = faults(config).splitlines()
     assert len(lines) == 21
@@ -113,25 +103,22 @@ def test_many_faults_take_few_lines(config: dict[str, Any]) -> None:
     assert "and 982 more" in faults(config)
 
 
-def test_lengths_of_documents_start_with_the_lowest(config: dict[str, Any]) -> None:
+def test_lengths_of_documents_start_with_the_lowest(config):
     tokenizer = config["corpora"]["binaries"]["tokenizer"]
     corpus = {"source": "synthetic", "documents": 3, "document_characters": [9, 3], "tokenizer": tokenizer}
     config["corpora"]["words"] = corpus
     assert "document_characters: the lowest comes before the highest" in faults(config)
 
 
-def test_ladder_must_name_an_existing_experiment_and_metric(config: dict[str, Any], root: Path) -> None:
+def test_ladder_must_name_an_existing_experiment_and_metric(config, root):
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
     message = faults(config, [ROOT / "config.yaml"])
     assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in message
     assert "ladders.tokenizers.metrics: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in message
 
 
-Change = Callable[[dict[str, Any]], Any]
-
-
 # ruff: noqa: E501
-FAULTS: list[tuple[Change, str]] = [
+FAULTS = [
     (lambda c: c.update(experiment={}), "config.yaml: unknown key 'experiment'; did you mean 'experiments'?"),
     (lambda c: c.update(experimnts={}), "config.yaml: unknown key 'experimnts'; did you mean 'experiments'?"),
     (lambda c: c["corpora"]["binaries"].update(documnts=1), "corpora.binaries: unknown key 'documnts'; did you mean 'documents'?"),
@@ -155,16 +142,14 @@ FAULTS: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "words"), FAULTS, ids=[words for _, words in FAULTS])
-def test_a_fault_is_one_line_that_names_file_and_key(
-    config: dict[str, Any], root: Path, change: Change, words: str
-) -> None:
+def test_a_fault_is_one_line_that_names_file_and_key(config, root, change, words):
     change(config)
     message = faults(config, [ROOT / "config.yaml"])
     assert words in message
     assert all("config.yaml" in line for line in message.splitlines())
 
 
-def test_fault_names_the_file_that_has_the_key(tmp_path: Path, config: dict[str, Any], root: Path) -> None:
+def test_fault_names_the_file_that_has_the_key(tmp_path, config, root):
     mine = tmp_path / "mine.yaml"
     mine.write_text("experiments: {growth: {matrix: {stack: [curent]}}}")
     config["experiments"]["growth"]["matrix"]["stack"] = ["curent"]
@@ -183,9 +168,7 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
         ({"workload": "stream"}, {"source": "video", "seconds": 9999}, "less than or equal to 2600"),
     ],
 )
-def test_repository_that_cannot_be_read_is_refused(
-    experiment: dict[str, Any], repository_: dict[str, Any], fault: str, root: Path
-) -> None:
+def test_repository_that_cannot_be_read_is_refused(experiment, repository_, fault, root):
     if repository_["source"] == "parquet":
         repository_ |= {"files": 1, "rows_per_file": 1, "row_group_rows": 1, "row_bytes": 1}
     named = {**experiment, "matrix": {"stack": ["current"], "repository": ["mine"]}}
@@ -205,16 +188,14 @@ def test_repository_that_cannot_be_read_is_refused(
         ({"where": {"num_files": [44, 7]}}, "where.num_files", ["'7'", "44"]),
     ],
 )
-def test_unanswerable_question_gets_one_line(
-    config: dict[str, Any], question: dict[str, Any], key: str, words: list[str]
-) -> None:
+def test_unanswerable_question_gets_one_line(config, question, key, words):
     config["experiments"]["growth"]["questions"] = [{"metric": "tokens_per_cpu_s", **question}]
     (line,) = faults(config).splitlines()
     assert f"experiments.growth.questions.0.{key}: " in line
     assert all(word in line for word in words)
 
 
-def test_question_may_name_a_number_of_a_script(config: dict[str, Any]) -> None:
+def test_question_may_name_a_number_of_a_script(config):
     config["experiments"]["growth"]["questions"] = [{"metric": "seconds a row [s, lower]"}]
     assert load(config, [], ROOT).experiments["growth"].questions[0].metric == "seconds a row [s, lower]"
     config["experiments"]["growth"]["questions"] = [{"metric": "seconds a row [s, neither]"}]

@@ -1,8 +1,6 @@
 """Which experiments and version ladders of a config are run."""
 
 import copy
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -11,11 +9,11 @@ from beyond_ram.experiment import ConfigError, load
 
 
 @pytest.fixture
-def config(root: Path) -> dict[str, Any]:
+def config(root):
     return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
-def test_only_the_chosen_experiments_run_and_their_ladders(config: dict[str, Any], root: Path) -> None:
+def test_only_the_chosen_experiments_run_and_their_ladders(config, root):
     config["only"] = ["growth"]
     checked = load(config, [root / "config.yaml"], root)
     assert list(checked.run()) == ["growth"]

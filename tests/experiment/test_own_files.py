@@ -3,8 +3,6 @@
 import argparse
 import copy
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,24 +12,24 @@ from beyond_ram.experiment.own_files import Tokenise
 
 from ..conftest import ROOT
 
-SECTION: dict[str, Any] = {"inputs": ["data"], "out": "ids", "shards": 2}
+SECTION = {"inputs": ["data"], "out": "ids", "shards": 2}
 EVERY = {"format": "bin", "text_column": "body", "append": "<s>", "no_special_tokens": True, "stack": "encoder"}
 
 
 @pytest.fixture
-def section(tmp_path: Path) -> dict[str, Any]:
+def section(tmp_path):
     (tmp_path / "tokenizer.json").touch()
     return {**copy.deepcopy(SECTION), "tokenizer": str(tmp_path)}
 
 
-def parsed(words: list[str]) -> dict[str, Any]:
+def parsed(words):
     """What `beyond-ram tokenize` understands."""
     parser = argparse.ArgumentParser()
     tokenize.add_to(parser.add_subparsers())
     return vars(parser.parse_args(["tokenize", *words, "--", "data"]))
 
 
-def test_options_are_those_of_the_command(section: dict[str, Any]) -> None:
+def test_options_are_those_of_the_command(section):
     given = Tokenise.model_validate(section | EVERY | {"verify_share": 0, "sha256": True})
     of_shard, joining = parsed(given.options()), parsed(given.options(joining=True))
     assert EVERY.items() <= of_shard.items()
@@ -43,7 +41,7 @@ def test_options_are_those_of_the_command(section: dict[str, Any]) -> None:
     assert alone | {"tokenizer": "t", "out": "o"} == default
 
 
-def test_config_needs_no_experiments_beside_the_section(section: dict[str, Any]) -> None:
+def test_config_needs_no_experiments_beside_the_section(section):
     config = load({"tokenise": section}, [], ROOT)
     assert config.run() == {}
     assert config.tokenise
@@ -63,22 +61,22 @@ def test_config_needs_no_experiments_beside_the_section(section: dict[str, Any])
         ({"append": "a\0b"}, "tokenise.append: "),
     ],
 )
-def test_a_fault_is_a_line(section: dict[str, Any], changed: dict[str, Any], fault: str) -> None:
+def test_a_fault_is_a_line(section, changed, fault):
     with pytest.raises(ConfigError) as error:
         load({"tokenise": section | changed}, [], ROOT)
     (line,) = str(error.value).splitlines()
     assert line.startswith(fault)
 
 
-def test_copy_is_as_recorded_while_all_files_have_their_sizes(section: dict[str, Any], tmp_path: Path) -> None:
+def test_copy_is_as_recorded_while_all_files_have_their_sizes(section, tmp_path):
     own = Tokenise.model_validate(section | {"out": str(tmp_path / "ids")})
     record, other, file = tmp_path / "record", tmp_path / "copy", tmp_path / "ids" / "tokens.bin"
 
-    def write(text: str, question: str = "question") -> None:
+    def write(text, question="question"):
         record.write_text(text)
         other.write_text(f"{question}\n{text}")
 
-    def is_recorded() -> bool:
+    def is_recorded():
         return own.is_recorded(str(record), str(other), "question")
 
     file.parent.mkdir()

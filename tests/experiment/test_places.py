@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -44,12 +43,12 @@ REFUSED = [
 ]
 
 
-def load(folder: Path, **change: Any) -> experiment.Config:
+def load(folder, **change):
     with contextlib.chdir(folder):
         return experiment.load(DEFAULT | change, [], ROOT)
 
 
-def refusal(folder: Path, **change: Any) -> str:
+def refusal(folder, **change):
     with pytest.raises(experiment.ConfigError) as error:
         load(folder, **change)
     message = str(error.value)
@@ -59,31 +58,31 @@ def refusal(folder: Path, **change: Any) -> str:
 
 
 @pytest.mark.parametrize("results", ACCEPTED)
-def test_any_valid_file_name_is_accepted(tmp_path: Path, results: str) -> None:
+def test_any_valid_file_name_is_accepted(tmp_path, results):
     assert load(tmp_path, results=results).results == os.path.normpath(results)
     outside = str(tmp_path / results)
     assert load(ROOT, results=outside).results == os.path.normpath(outside), "as an absolute path too"
 
 
 @pytest.mark.parametrize(("results", "pattern"), REFUSED)
-def test_invalid_results_folder_gets_one_line(results: str, pattern: str) -> None:
+def test_invalid_results_folder_gets_one_line(results, pattern):
     assert re.search(f"^results: .*({pattern.replace('+', '.')})", refusal(ROOT, results=results))
 
 
 @pytest.mark.parametrize("name", ["home", "root", "holder"])
-def test_project_and_folders_above_it_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_project_and_folders_above_it_are_refused(name, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "a" / "home"))
     (tmp_path / "a" / "home").mkdir(parents=True)
     place = {"home": tmp_path / "a", "root": ROOT, "holder": ROOT.parent}[name]
     assert "or holds it" in refusal(tmp_path, results=str(place))
 
 
-def test_list_of_the_projects_own_folders_is_complete() -> None:
+def test_list_of_the_projects_own_folders_is_complete():
     folders = {name.partition("/")[0] for name in project_files() if "/" in name}
     assert folders <= OWN
 
 
-def test_a_folder_that_is_not_empty_needs_the_mark(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_needs_the_mark(tmp_path):
     mine = tmp_path / "mine"
     (mine / "corpora").mkdir(parents=True)
     assert "is not empty and no results folder" in refusal(tmp_path, results="mine")
@@ -91,7 +90,7 @@ def test_a_folder_that_is_not_empty_needs_the_mark(tmp_path: Path) -> None:
     assert load(tmp_path, results="mine")
 
 
-def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path: Path) -> None:
+def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path):
     far = tmp_path / "far"
     far.mkdir()
     (tmp_path / "results").symlink_to(far)
@@ -111,11 +110,11 @@ def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path: Path) ->
     assert "lies in 'envs'" in refusal(tmp_path, results="project/envs/x")
 
 
-def own(**loader: str) -> dict[str, Any]:
+def own(**loader):
     return {"loaders": {"mine": {"module": "examples/own_loader.py", "data": "x"} | loader}}
 
 
-def stream(**keys: str) -> dict[str, Any]:
+def stream(**keys):
     matrix = {"stack": ["stream-current"], "repository": ["far"]}
     return {
         "repositories": {"far": {"source": "hub", "id": "a/b"}},
@@ -144,7 +143,7 @@ def stream(**keys: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_every_other_path_is_checked(change: dict[str, Any], beginning: str) -> None:
+def test_every_other_path_is_checked(change, beginning):
     assert refusal(ROOT, **change).startswith(beginning)
 
 
@@ -162,7 +161,7 @@ def test_every_other_path_is_checked(change: dict[str, Any], beginning: str) -> 
         "s3cret:x",
     ],
 )
-def test_secret_in_a_hub_address_is_refused_and_not_repeated(endpoint: str) -> None:
+def test_secret_in_a_hub_address_is_refused_and_not_repeated(endpoint):
     message = refusal(ROOT, **stream(endpoint=endpoint))
     assert message.startswith("experiments.mine.endpoint: ")
     assert "s3cret" not in message
@@ -180,7 +179,7 @@ PARTS = st.sampled_from([*" '\";&$~\n/.-a`()|*\\{}<>#%é\x00", "..", "envs", ".g
 @given(st.one_of(st.lists(PARTS, max_size=6).map("".join), st.text(max_size=30)))
 @example("R&D")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path: Path, text: str) -> None:
+def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path, text):
     (tmp_path / "work").mkdir(exist_ok=True)
     with contextlib.chdir(tmp_path / "work"):
         try:
@@ -207,14 +206,14 @@ HOLD = (
 
 
 @pytest.mark.slow
-def test_results_are_made_by_one_workflow_at_a_time(tmp_path: Path) -> None:
-    def holder() -> "subprocess.Popen[str]":
+def test_results_are_made_by_one_workflow_at_a_time(tmp_path):
+    def holder():
         command = [sys.executable, "-c", HOLD, str(tmp_path / "results")]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         pipe = subprocess.PIPE
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
 
-    def kill(process: "subprocess.Popen[str]") -> None:
+    def kill(process):
         process.kill()
         process.communicate()
 

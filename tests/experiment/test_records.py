@@ -3,7 +3,6 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ LOCK_SHA256 = hashlib.sha256(LOCK).hexdigest()
 CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
 
 
-def run_once(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str, int] | None = None) -> Path:
+def run_once(runs, cell=CELL, seconds=0.15, work=None):
     """The folder of a real run of a real command."""
     folder = runs / cell.path
     record = watch([sys.executable, "-c", f"import time; time.sleep({seconds})"], folder)
@@ -30,39 +29,39 @@ def run_once(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[st
     return folder
 
 
-def cut(path: Path) -> None:
+def cut(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def cut_at_a_line(path: Path) -> None:
+def cut_at_a_line(path):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[: len(lines) // 2]))
 
 
-def text(content: str) -> Callable[[Path], None]:
+def text(content):
     return lambda path: path.write_text(content) and None
 
 
-def edited(**what: object) -> Callable[[Path], None]:
+def edited(**what):
     return lambda path: path.write_text(json.dumps(json.loads(path.read_text()) | what)) and None
 
 
-def without(key: str) -> Callable[[Path], None]:
-    def edit(path: Path) -> None:
+def without(key):
+    def edit(path):
         path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != key}))
 
     return edit
 
 
-def more(content: str) -> Callable[[Path], None]:
+def more(content):
     return lambda path: path.write_text(path.read_text() + content) and None
 
 
-def misquoted(path: Path) -> None:
+def misquoted(path):
     path.write_text(path.read_text().replace(",,", ',"a"b,', 1))
 
 
-DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
+DAMAGE = {
     "record cut": ("run.json", cut, "no JSON, or cut"),
     "record empty": ("run.json", text(""), "empty"),
     "record a list": ("run.json", text("[]"), "no JSON object, but a list"),
@@ -102,13 +101,13 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def sound(tmp_path_factory):
     folder = run_once(tmp_path_factory.mktemp("runs"))
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, sound: dict[str, bytes]) -> Path:
+def folder(tmp_path, sound):
     folder = tmp_path / "runs" / CELL.path
     folder.mkdir(parents=True)
     for name, content in sound.items():
@@ -117,7 +116,7 @@ def folder(tmp_path: Path, sound: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.slow
-def test_a_whole_run_is_read(folder: Path) -> None:
+def test_a_whole_run_is_read(folder):
     ((record, events),) = tables.read_runs([folder / "run.json"])
     samples = records.samples(folder)
     assert (record["outcome"], events[-1]["event"]) == ("completed", "end")
@@ -126,7 +125,7 @@ def test_a_whole_run_is_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, damage: str) -> None:
+def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder, damage):
     name, spoil, message = DAMAGE[damage]
     spoil(folder / name)
     with pytest.raises(DamagedError) as refused:
@@ -147,7 +146,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"peak": []}', "{"])
-def test_damaged_record_gives_no_memory_request(folder: Path, content: str) -> None:
+def test_damaged_record_gives_no_memory_request(folder, content):
     runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
     advised_mb = advise(records.record(folder)).ask_bytes / 1e6
     assert memory.request_mb(runs, cell, 4000) == int(advised_mb + memory.DRIVER_MB)
@@ -158,13 +157,13 @@ def test_damaged_record_gives_no_memory_request(folder: Path, content: str) -> N
     assert memory.request_mb(runs, cell, 4000) == 4000
 
 
-def test_a_line_separator_in_an_event_ends_no_line(folder: Path) -> None:
+def test_a_line_separator_in_an_event_ends_no_line(folder):
     events = folder / "events.jsonl"
     events.write_text('{"t_s": 0.0, "event": "note", "text": "a\u2028b\u0085c"}\n' + events.read_text())
     assert records.events(folder)[0]["text"] == "a\u2028b\u0085c"
 
 
-def test_a_phase_may_hold_a_comma_and_quotes(folder: Path) -> None:
+def test_a_phase_may_hold_a_comma_and_quotes(folder):
     samples = folder / "samples.csv"
     samples.write_text(samples.read_text().replace(",,", ',"read, ""all""",', 1))
     assert records.samples(folder)["phase"][0] == 'read, "all"'

@@ -7,7 +7,6 @@ import math
 import os
 import runpy
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -17,11 +16,11 @@ GOLDEN = Path(__file__).with_name("answers.md")
 MB = 1e6
 
 
-def module(name: str) -> dict[str, Any]:
+def module(name):
     return runpy.run_path(str(ROOT / "scripts/figures" / f"{name}.py"))
 
 
-def loaded(loader: str, limit: int, rate: float, outcome: str = "completed", **line: Any) -> dict[str, Any]:
+def loaded(loader, limit, rate, outcome="completed", **line):
     return {
         "loader": loader, "order": "shuffled", "workers": 0, "start": "none", "tokens": "t", "page_cache": "cold",
         "batch_size": 256, "limit_percent": limit, "rows_per_s_reached": rate, "read_per_byte": 1.5, "n": 2, "asked": 2,
@@ -30,7 +29,7 @@ def loaded(loader: str, limit: int, rate: float, outcome: str = "completed", **l
     }  # fmt: skip
 
 
-def cut(rate: float, outcome: str = "timed_out", loader: str = "map", n: int = 0, **line: Any) -> dict[str, Any]:
+def cut(rate, outcome="timed_out", loader="map", n=0, **line):
     """A loader that a limit ends."""
     return loaded(loader, 20, rate, outcome, n=n, **line)
 
@@ -60,14 +59,14 @@ LOADERS = {
 }  # fmt: skip
 
 
-def of_loaders(*lines: dict[str, Any]) -> str:
+def of_loaders(*lines):
     drawn = module("loading_limit")["plot"](pd.DataFrame(lines))
     assert not isinstance(drawn, str)
     plt.close(drawn[0])
     return str(drawn[1].partition("\n\n")[0])
 
 
-def of_growth(shape: str, result: str | None = None, cause: str = "", **line: Any) -> str:
+def of_growth(shape, result=None, cause="", **line):
     """What the answer says about one line."""
     slope = zip(("", "_low", "_high"), (17000.0, 11000.0, 23000.0), strict=True)
     line = {"named": "june", "anon_shape": shape, "anon_rise_mb": 920.0, "runs": 2, "bytes_in_max": 60 * MB} | line
@@ -76,7 +75,7 @@ def of_growth(shape: str, result: str | None = None, cause: str = "", **line: An
     return str(module("growth_by_input")["kept"](line, (140.0, 1060.0), cause))
 
 
-def started(*ends: str, cached: int = 0) -> dict[str, Any]:
+def started(*ends, cached=0):
     shards = [{"t_s": n, "from_cache": n < cached, "rss_bytes": (90 if n < cached else 400) * MB} for n in range(4)]
     attempts = [{"outcome": end, "shards": shards} for end in ends]
     return {"attempts": attempts, "memory_limit_bytes": 700 * MB, "cell": {"stack": "june"}}
@@ -93,7 +92,7 @@ STEP = {"stack": "s", "metric": "grown_anon_bytes", "factor": "tokenizers", "fro
 STEP |= {"to_value": 3 * MB, "from_version": "0.20.3", "to_version": "0.21.0"}
 
 
-def answers() -> dict[str, str]:
+def answers():
     texts = {f"loading_limit: {name}": of_loaders(*lines) for name, lines in LOADERS.items()}
     for shape in ("straight", "levels off", "undecided", "flat"):
         texts[f"growth_by_input: {shape}"] = of_growth(shape)
@@ -112,14 +111,14 @@ def answers() -> dict[str, str]:
     return texts
 
 
-def test_answers_read_as_on_their_golden_page() -> None:
+def test_answers_read_as_on_their_golden_page():
     page = "\n".join(f"## {name}\n\n{text}\n" for name, text in answers().items())
     if os.environ.get("BEYOND_RAM_GOLDEN"):
         GOLDEN.write_text(page)
     assert page == GOLDEN.read_text()
 
 
-def test_starts_that_never_complete_are_drawn() -> None:
+def test_starts_that_never_complete_are_drawn():
     figures = module("attempts")
     record = started(KILLED, KILLED) | {"work": {}}
     record["cell"] |= {"corpus": "c", "shards": 4, "rep": 1}

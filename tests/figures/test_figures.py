@@ -3,7 +3,6 @@
 import itertools
 import re
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -16,11 +15,11 @@ from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.streaming import streaming
 
 from ..analysis import opposite
-from ..analysis.by_hand import Run, streamed, tree
+from ..analysis.by_hand import streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
 # Cells of hand-made runs.
-RUNS: dict[str, dict[str, Any]] = {
+RUNS = {
     "tokenised": {
         "experiment": "growth", "stack": "current", "corpus": "c", "mode": "basic", "shards": 1, "num_files": 2,
         "batch_size": 1000, "writer_batch_size": 1000, "num_proc": 0, "cache": "cold", "rep": 1,
@@ -29,13 +28,13 @@ RUNS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def stored_table(root: Path, name: str) -> pd.DataFrame:
+def stored_table(root, name):
     """The stored table of that name, or else the table that recorded runs make."""
     file = root / "tests/data/tables" / f"{name}.csv"
     return pd.read_csv(file) if file.exists() else opposite.report("original")[name]
 
 
-def tables_for(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
+def tables_for(root, script, *, lines):
     """The tables that a figure needs, from test data, whole or without a line."""
     needs = outputs.parameters(script, "plot")
     names = [name for name in needs if name not in outputs.RUNS]
@@ -46,20 +45,20 @@ def tables_for(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
     }
 
 
-def plotted(script: Path, arguments: dict[str, Any]) -> figures.Drawn:
+def plotted(script, arguments):
     needs = outputs.parameters(script, "plot")
     return making.figure(script, {name: arguments[name] for name in needs})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_figure_without_data_is_a_reason(root: Path, script: Path) -> None:
+def test_figure_without_data_is_a_reason(root, script):
     reason = plotted(script, tables_for(root, script, lines=False))
     assert isinstance(reason, str)
     assert reason
 
 
-def with_missing_data(arguments: dict[str, Any]) -> dict[str, Any]:
+def with_missing_data(arguments):
     """Add what test data lack: loads from a cold page cache, records and samples."""
     if "loaders" in arguments:
         cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
@@ -68,14 +67,14 @@ def with_missing_data(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments | {"records": records, "samples": Sampled()}
 
 
-def attempt(outcome: str, shards: int, cached: int) -> dict[str, Any]:
+def attempt(outcome, shards, cached):
     """A start of a command under a limit, with its first shards from the cache."""
     done = [{"t_s": n + 0.5, "from_cache": n < cached, **tree(n * 1e6)} for n in range(shards)]
     course = [{"t_s": n, **tree(n * 1e6)} for n in range(4)]
     return {"outcome": outcome, "duration_s": 3.0, "peak_bytes": 4e6, "shards": done, "course": course}
 
 
-def run(name: str) -> Run:
+def run(name):
     record = {
         "cell": RUNS[name],
         "work": {"bytes_in": 9e6},
@@ -93,7 +92,7 @@ def run(name: str) -> Run:
 class Sampled:
     """Hand-made samples."""
 
-    def of(self, _: int) -> pd.DataFrame:
+    def of(self, _):
         return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
 
 
@@ -106,7 +105,7 @@ OURS = re.compile(r"\b(?:cells?|stacks?|ladders?)\b", re.IGNORECASE)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path: Path, script: Path) -> None:
+def test_figure_has_a_caption_and_is_legible_in_one_column(root, tmp_path, script):
     before = plt.get_fignums()
     drawn = plotted(script, with_missing_data(tables_for(root, script, lines=True)))
     assert not isinstance(drawn, str), drawn
@@ -130,12 +129,12 @@ def test_figure_has_a_caption_and_is_legible_in_one_column(root: Path, tmp_path:
 
 
 @pytest.mark.parametrize("inches", [1, 2, 3, 3.6])
-def test_a_percent_sign_stays_with_its_number(inches: float) -> None:
+def test_a_percent_sign_stays_with_its_number(inches):
     text = "june-2023: grows, 16.98 MB per MB of text (95 % 12.15 to 21.80); 16 readings in each of 2 runs"
     assert not any(line.startswith("%") for line in figures.fill(text, inches).split("\n"))
 
 
-def test_dots_have_a_median_and_do_not_hide_each_other() -> None:
+def test_dots_have_a_median_and_do_not_hide_each_other():
     figure, axes = plt.subplots()
     figures.dots(axes, 1, [5.0, 5.0, 9.0], "k", "{:.0f}")
     median, marks = axes.lines
@@ -147,7 +146,7 @@ def test_dots_have_a_median_and_do_not_hide_each_other() -> None:
     assert (figures.counts([2, 2]), figures.counts([3, 1])) == ("n = 2", "n = 1 to 3")
 
 
-def caption_of(root: Path, name: str, *records: Run) -> str:
+def caption_of(root, name, *records):
     """The caption of a drawn figure."""
     tables = {"streaming": streaming(records), "comparisons": comparisons(runs(records), [])}
     drawing = plotted(root / "scripts" / "figures" / f"{name}.py", tables)
@@ -156,8 +155,8 @@ def caption_of(root: Path, name: str, *records: Run) -> str:
     return " ".join(drawing[1].split())
 
 
-def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -> None:
-    fields: dict[str, Any] = {
+def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root):
+    fields = {
         "experiment": "s",
         "stack": "june-2023",
         "corpus": "c",
@@ -178,7 +177,7 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
 
 
 @pytest.mark.slow
-def test_caption_states_how_often_cells_were_run(root: Path) -> None:
+def test_caption_states_how_often_cells_were_run(root):
     caption = caption_of(
         root,
         "requests_by_workers",
@@ -192,14 +191,14 @@ def test_caption_states_how_often_cells_were_run(root: Path) -> None:
     assert "(n = 1). Each cell was run once, and is hollow" in caption
 
 
-def test_two_points_are_no_plot(root: Path) -> None:
+def test_two_points_are_no_plot(root):
     streams = [streamed(stack, {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0,)) for stack in ("a", "b", "c")]
     with pytest.raises(AssertionError, match=figures.FEW):
         caption_of(root, "requests_by_workers", *streams[:2])
     assert caption_of(root, "requests_by_workers", *streams)
 
 
-def test_a_download_stands_beside_streaming(root: Path) -> None:
+def test_a_download_stands_beside_streaming(root):
     streams = [streamed(stack, {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0,)) for stack in ("a", "b")]
     download = streamed("b", {"tree": {"main": 6}}, resolved_s=8.0, epoch_s=(0.5,), mode="download")
     beside = caption_of(root, "streaming_cost", *streams, download)
@@ -208,7 +207,7 @@ def test_a_download_stands_beside_streaming(root: Path) -> None:
     assert "downloaded" not in caption_of(root, "streaming_cost", *streams)
 
 
-def test_labels_of_large_axes_are_numbers_that_do_not_overlap(tmp_path: Path) -> None:
+def test_labels_of_large_axes_are_numbers_that_do_not_overlap(tmp_path):
     figures.theme()
     figure, (rates, counts) = plt.subplots(1, 2, figsize=(figures.WIDE, 2), layout="constrained")
     rates.plot([50, 2e7], [0, 1])

@@ -7,12 +7,11 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from beyond_ram.fit.answer import Answer, answer
+from beyond_ram.fit.answer import answer
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.runs import FitRun, FitRuns
@@ -30,17 +29,17 @@ Kept = Callable[..., float]
 """Memory by rows and the setting."""
 
 
-def _even(random: Random, low: float, high: float) -> float:
+def _even(random, low, high):
     """A number drawn evenly in the logarithm."""
     return math.exp(random.uniform(math.log(low), math.log(high)))
 
 
-def _noise(random: Random) -> float:
+def _noise(random):
     middle, low, high = NOISE
     return float(np.clip(middle * math.exp(random.standard_normal()), low, high))
 
 
-def _grown(shape: Callable[[float], float], random: Random, per_worker: float = 0.3) -> Kept:
+def _grown(shape, random, per_worker=0.3):
     """A constant part, one per worker, and growth of a shape, which adds 20 to 300 MB up to the largest run.
 
     In a share of the programs the growth is per worker too.
@@ -52,77 +51,77 @@ def _grown(shape: Callable[[float], float], random: Random, per_worker: float = 
     )
 
 
-def _power(exponent: float) -> Callable[[Random], Kept]:
+def _power(exponent):
     return lambda random: _grown(lambda x: x**exponent, random)
 
 
-def _tables(factor: float) -> Callable[[Random], Kept]:
+def _tables(factor):
     """A table that grows by a factor when it is full."""
 
-    def program(random: Random) -> Kept:
+    def program(random):
         first = random.uniform(0, 1)
         return _grown(lambda x: factor ** math.ceil(math.log(x, factor) + first), random)
 
     return program
 
 
-def _knee(low: float, high: float, slope: tuple[float, float]) -> Callable[[Random], Kept]:
+def _knee(low, high, slope):
     """Growth whose slope is multiplied at a size; 1 is the largest run."""
 
-    def program(random: Random) -> Kept:
+    def program(random):
         at, times = _even(random, low, high), random.uniform(*slope)
         return _grown(lambda x: min(x, at) + times * max(0.0, x - at), random)
 
     return program
 
 
-def _step(random: Random) -> Kept:
+def _step(random):
     at, share = _even(random, 0.06, 1), random.uniform(0.3, 1)
     return _grown(lambda x: x + share * (x > at), random)
 
 
-def _max_of_rows_and_workers(random: Random) -> Kept:
+def _max_of_rows_and_workers(random):
     per_row, each = _even(random, 200, 2000), _even(random, 20, 100) * MB
     return lambda rows, workers: 60 * MB + max(per_row * rows, each * workers)
 
 
-def _rows_per_worker(random: Random) -> Kept:
+def _rows_per_worker(random):
     start, per_row = _even(random, 30, 300) * MB, _even(random, 200, 2000)
     return lambda rows, workers: start + 20 * MB * workers + per_row * rows / max(1, workers)
 
 
-def _attack(random: Random) -> Kept:
+def _attack(random):
     return lambda rows, workers: 60 * MB + 10 * MB * workers + 500 * rows + 0.0004 * rows**2
 
 
-def _quadratic(random: Random) -> Kept:
+def _quadratic(random):
     share = _even(random, 0.02, 1)
     return _grown(lambda x: x + share * x**2, random)
 
 
-def _of_one_part(random: Random) -> Kept:
+def _of_one_part(random):
     """Linear growth, and a part per worker that bends."""
     start, per_row, full = _even(random, 30, 300) * MB, _even(random, 200, 2000), _even(random, 20, 100) * MB
     return lambda rows, workers: start + per_row * rows + full * workers * (rows / LARGEST) ** 1.3
 
 
-def _largest_of_two_phases(random: Random) -> Kept:
+def _largest_of_two_phases(random):
     """A phase with a large constant part hides one that grows."""
     hidden = _even(random, 0.1, 0.9)
     return _grown(lambda x: max(x, hidden), random)
 
 
-def _mapped(random: Random) -> Kept:
+def _mapped(random):
     start, each = _even(random, 30, 300) * MB, _even(random, 5, 60) * MB
     return lambda rows, workers: start + each * workers
 
 
-def _workers_only(random: Random) -> Kept:
+def _workers_only(random):
     each, per_row = _even(random, 5, 60) * MB, _even(random, 200, 2000)
     return lambda rows, workers: 30 * MB + (each + per_row * rows) * max(1, workers)
 
 
-def _copied(random: Random) -> Kept:
+def _copied(random):
     """Objects that workers copy from their parent, and batches on their way."""
     start, each, share = _even(random, 30, 300) * MB, _even(random, 5, 60) * MB, random.uniform(0.1, 0.5)
     per_row, per_item = _even(random, 200, 2000), _even(random, 1e3, 2e4)
@@ -131,7 +130,7 @@ def _copied(random: Random) -> Kept:
     )
 
 
-def _saturating(random: Random) -> Kept:
+def _saturating(random):
     at = _even(random, 0.3, 10)
     return _grown(lambda x: x / (1 + x / at), random)
 
@@ -191,15 +190,15 @@ class Drawn(FitRuns):
     noise: float = 0.0
     random: Random = field(default_factory=np.random.default_rng)
 
-    def make(self, point: Point, about: str, limit_bytes: int | None = None) -> FitRun:
+    def make(self, point, about, limit_bytes=None):
         return FitRun(point, round(self.reading(point)), 0, 1 + (point.size or 0) / LARGEST * 10)
 
-    def reading(self, point: Point) -> float:
+    def reading(self, point):
         outlier = 1 + OUTLIER * (self.random.random() < OUTLIERS)
         return self.kept(point.size or 0, *point.setting) * outlier * (1 + self.noise * self.random.standard_normal())
 
 
-def fitted(family: Family, seed: int) -> tuple[Answer, list[float]]:
+def fitted(family, seed):
     """The answer for a program of a family, and what its settings keep at full size."""
     random = np.random.default_rng([seed, FAMILIES.index(family)])
     target = TIMES * LARGEST
@@ -209,7 +208,7 @@ def fitted(family: Family, seed: int) -> tuple[Answer, list[float]]:
     return result, [runs.reading(Point(line.setting, target)) for line in result.lines]
 
 
-def judged(family: Family, programs: int) -> dict[str, Any]:
+def judged(family, programs):
     """The line of a family: its settings, those with a number, and what they keep at full size."""
     lines = []
     for seed in range(programs):
@@ -231,8 +230,8 @@ def judged(family: Family, programs: int) -> dict[str, Any]:
     }
 
 
-def main(programs: str = "100", out: str = "") -> None:
-    lines: list[dict[str, Any]] = []
+def main(programs="100", out=""):
+    lines = []
     for family in FAMILIES:
         lines.append(judged(family, int(programs)))
         print(*lines[-1].values(), sep="\t", flush=True)

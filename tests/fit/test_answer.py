@@ -1,21 +1,20 @@
 """The answer from a prediction: the memory to request, and whether a setting fits."""
 
 import random
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 
 from beyond_ram.advice import MIB
 from beyond_ram.fit import answer, design
-from beyond_ram.fit.answer import Answer, AnswerLine, _lines
+from beyond_ram.fit.answer import _lines
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.model import Prediction
 from beyond_ram.fit.runs import FitRun, FitRuns, RunError, name_of
 
 
-def line(budget_mib: int, mapped_mib: int) -> AnswerLine:
+def line(budget_mib, mapped_mib):
     """Return the line of a setting that keeps 99 to 101 MiB."""
     kept = Prediction(100 * MIB, 99 * MIB, 101 * MIB)
     model = SimpleNamespace(predict=lambda setting, size: kept, number=lambda setting, size: kept)
@@ -23,25 +22,25 @@ def line(budget_mib: int, mapped_mib: int) -> AnswerLine:
         FactorPlan(("true", "{n}"), {"n": (1,)}, None),
         FitRun(Point((1,), None), 100 * MIB, mapped_mib * MIB, 1.0),
     )
-    (only,) = _lines(plan, budget_mib * MIB, model, model, None, [run])  # type: ignore[arg-type]
+    (only,) = _lines(plan, budget_mib * MIB, model, model, None, [run])
     return only
 
 
-def test_request_adds_mapped_files_to_the_upper_bound() -> None:
+def test_request_adds_mapped_files_to_the_upper_bound():
     without = line(1000, 0).ask_bytes
     assert without is not None and without >= 101 * MIB
     assert line(1000, 40).ask_bytes == without + 40 * MIB
 
 
-def test_fits_compares_request_and_lower_bound_with_the_budget() -> None:
+def test_fits_compares_request_and_lower_bound_with_the_budget():
     request = (line(1000, 40).ask_bytes or 0) // MIB
     assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
 
 
-def fit(kept_mb: Callable[[int, int, int], float], monkeypatch: pytest.MonkeyPatch) -> Answer:
+def fit(kept_mb, monkeypatch):
     """Return the answer from 100 to 800 rows for 6,400, of a program that keeps this much by rows, width and repeat."""
 
-    def made(self: FitRuns, point: Point, about: str) -> FitRun:
+    def made(self, point, about):
         kept = kept_mb(point.size or 0, *point.setting, point.repeat)
         if not kept:
             raise RunError(f"{name_of(self.plan, point)}: the program ended with exit status 1")
@@ -52,11 +51,11 @@ def fit(kept_mb: Callable[[int, int, int], float], monkeypatch: pytest.MonkeyPat
     return answer.answer(FitRuns(plan), 10**12, 600, 800)
 
 
-def linear(rows: int, width: int, repeat: int) -> float:
+def linear(rows, width, repeat):
     return 20 + rows * width / 10
 
 
-def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch):
     monkeypatch.setattr(FitRuns, "make", lambda self, point, about: FitRun(point, 10**7, 0, 1.0))
     runs = FitRuns(FactorPlan(("true", "{n}"), {"n": tuple(range(3000))}, None))
     with pytest.raises(RunError, match=r"3,001 runs would take 50 min, not 60 s: .* --budget 51"):
@@ -64,21 +63,21 @@ def test_more_settings_than_the_time_allows_end_after_one_run(monkeypatch: pytes
     assert len(runs.done) == 1
 
 
-def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_predictions_only_one_run_has_the_largest_size(monkeypatch):
     result = fit(linear, monkeypatch)
     assert all(line.memory for line in result.lines)
     assert sum(run.point.size == 800 for run in result.runs) == 1
 
 
-def test_runs_follow_until_the_interval_is_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_follow_until_the_interval_is_narrow(monkeypatch):
     noise = random.Random(0)
     result = fit(lambda *run: linear(*run) * noise.gauss(1, 0.012), monkeypatch)
     assert {*design.points({"width": (1, 2)}, [100, 200, 400, 800])} < {run.point for run in result.runs}
     assert all(line.memory for line in result.lines)
 
 
-def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    def kept_mb(rows: int, width: int, repeat: int = 1) -> float:
+def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch):
+    def kept_mb(rows, width, repeat=1):
         return 20 + width * (rows / 20 + rows**2 / 1e5)
 
     result = fit(kept_mb, monkeypatch)
@@ -89,15 +88,15 @@ def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch: pytest.Monkey
     assert "53, 56, 62 kB at width=1" in (result.unsure_because or "")
 
 
-def test_run_outside_its_interval_ends_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_outside_its_interval_ends_the_numbers(monkeypatch):
     result = fit(lambda rows, *more: linear(rows, *more) + 100 * (rows == 800), monkeypatch)
     assert result.confirmation
     assert not result.confirmation.holds
     assert not any(line.memory for line in result.lines)
 
 
-def test_lone_run_outside_its_interval_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    def kept_mb(rows: int, width: int, repeat: int) -> float:
+def test_lone_run_outside_its_interval_is_repeated(monkeypatch):
+    def kept_mb(rows, width, repeat):
         return linear(rows, width, repeat) + 100 * (rows == 800 and repeat == 1)
 
     result = fit(kept_mb, monkeypatch)
@@ -106,7 +105,7 @@ def test_lone_run_outside_its_interval_is_repeated(monkeypatch: pytest.MonkeyPat
     assert all(line.memory and line.memory.holds(20e6 + 640e6 * line.setting[0]) for line in result.lines)
 
 
-def test_failed_largest_run_ends_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_largest_run_ends_the_numbers(monkeypatch):
     result = fit(lambda rows, *more: linear(rows, *more) if rows < 800 else 0, monkeypatch)
     assert result.status == 2
     assert not any(line.memory or line.ask_bytes for line in result.lines)

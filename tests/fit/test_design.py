@@ -8,7 +8,7 @@ VARIED = {"workers": (0, 2, 4, 8, 16), "batch": (16, 64, 256), "depth": (1, 2)}
 SIZES = [100, 200, 400, 800]
 
 
-def test_every_value_and_pair_of_largest_values_is_run() -> None:
+def test_every_value_and_pair_of_largest_values_is_run():
     chosen = points(VARIED, SIZES)
     settings = {point.setting for point in chosen}
     assert {setting[0] for setting in settings} == {*VARIED["workers"]}
@@ -17,11 +17,11 @@ def test_every_value_and_pair_of_largest_values_is_run() -> None:
     assert len(chosen) < len(SIZES) * len(list(itertools.product(*VARIED.values()))) / 3
 
 
-def test_base_setting_has_every_size_and_a_repeat() -> None:
+def test_base_setting_has_every_size_and_a_repeat():
     at_base = [point for point in points(VARIED, SIZES) if point.setting == base(VARIED)]
     assert at_base == [*(Point(base(VARIED), size) for size in SIZES), Point(base(VARIED), 800, repeat=2)]
 
 
-def test_without_a_growing_size_each_setting_is_run() -> None:
+def test_without_a_growing_size_each_setting_is_run():
     chosen = points({"workers": (0, 4)}, [])
     assert chosen == [Point((0,), None), Point((0,), None, repeat=2), Point((4,), None)]

@@ -7,7 +7,7 @@ from beyond_ram.fit.factors import plan
 COMMAND = ["python", "train.py", "--workers", "{workers}", "--rows={rows}"]
 
 
-def test_values_are_put_into_the_command() -> None:
+def test_values_are_put_into_the_command():
     parsed = plan(COMMAND, ["workers=4,0,2"], ["rows=100k..2.5M"])
     assert parsed.varied == {"workers": (0, 2, 4)}
     assert parsed.growth
@@ -15,7 +15,7 @@ def test_values_are_put_into_the_command() -> None:
     assert parsed.words((2,), 200_000) == ["python", "train.py", "--workers", "2", "--rows=200000"]
 
 
-def test_other_braces_stay_unchanged() -> None:
+def test_other_braces_stay_unchanged():
     script = ["sh", "-c", "for n in 1; do echo ${HOME} {other} {rows}; done"]
     assert plan(script, [], ["rows=1..2"]).words((), 1)[-1] == "for n in 1; do echo ${HOME} {other} 1; done"
 
@@ -37,7 +37,7 @@ def test_other_braces_stay_unchanged() -> None:
         ([], ["workers=1"], [], "program"),
     ],
 )
-def test_bad_factors_get_one_line(command: list[str], vary: list[str], grow: list[str], phrase: str) -> None:
+def test_bad_factors_get_one_line(command, vary, grow, phrase):
     with pytest.raises(ValueError, match=phrase) as error:
         plan(command, vary, grow)
     assert "\n" not in str(error.value)

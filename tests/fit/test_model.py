@@ -1,45 +1,42 @@
 """The model on memory with known parts: its predictions hold, and it makes none where memory bends."""
 
 import itertools
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from beyond_ram.fit.design import points
-from beyond_ram.fit.factors import Setting
-from beyond_ram.fit.model import LEVEL, FitReading, Model, Prediction
+from beyond_ram.fit.model import LEVEL, FitReading, Model
 
 VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
 NAMES = list(VARIED)
 TARGET, TIMES = 1_600_000, 8
 SMALL = [12_500, 25_000, 50_000, 100_000]
 NOISE = 0.003
-Kept = Callable[[int, int, float], float]
 
 
-def copied(workers: int, batch: int, rows: float) -> float:
+def copied(workers, batch, rows):
     """Return the memory of objects that workers copy from their parent, and of batches in flight."""
     return 150e6 + 60e6 * workers + 500 * rows + 120 * rows * workers + 1e4 * batch * max(1, 2 * workers)
 
 
-def mapped(workers: int, batch: int, rows: float) -> float:
+def mapped(workers, batch, rows):
     return 150e6 + 60e6 * workers + 1e4 * batch * (1 + workers)
 
 
-def level(workers: int, batch: int, rows: float) -> float:
+def level(workers, batch, rows):
     """Return the memory of a buffer that is full within the small runs, at another size for each setting."""
     return 80e6 + 40e6 * (workers > 0) + min(rows, 100 * batch + 20_000) * 2_000
 
 
-def squared(workers: int, batch: int, rows: float) -> float:
+def squared(workers, batch, rows):
     return 100e6 + 0.004 * rows**2 + 10e6 * workers
 
 
-def readings(kept: Kept, seed: int) -> list[FitReading]:
+def readings(kept, seed):
     noise = np.random.default_rng(seed)
 
-    def reading(setting: Setting, size: int | None) -> FitReading:
+    def reading(setting, size):
         assert size
         return FitReading(setting, size, kept(*setting, size) * (1 + NOISE * noise.standard_normal()))
 
@@ -47,44 +44,44 @@ def readings(kept: Kept, seed: int) -> list[FitReading]:
     return [*small, reading((2, 64), TARGET // TIMES)]
 
 
-def predictions(kept: Kept, seed: int) -> list[tuple[Prediction | None, float]]:
+def predictions(kept, seed):
     model = Model(NAMES, readings(kept, seed))
     settings = itertools.product(*VARIED.values())
     return [(model.number(setting, TARGET), kept(*setting, TARGET)) for setting in settings]
 
 
 @pytest.mark.parametrize("kept", [copied, mapped])
-def test_predictions_at_eight_times_the_size_hold(kept: Kept) -> None:
+def test_predictions_at_eight_times_the_size_hold(kept):
     pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
     numbers = [(predicted, truth) for predicted, truth in pairs if predicted]
     assert len(numbers) > len(pairs) / 3  # the policy repeats runs until the others have one
     assert np.mean([predicted.holds(truth) for predicted, truth in numbers]) >= LEVEL
 
 
-def hidden(workers: int, batch: int, rows: float) -> float:
+def hidden(workers, batch, rows):
     """Return the memory of a program whose workers keep more than its rows do, in small runs."""
     return 50e6 + max(1_000 * rows, 110e6 * workers)
 
 
 @pytest.mark.parametrize("kept", [level, squared, hidden])
-def test_memory_that_bends_is_predicted_rightly_or_not_at_all(kept: Kept) -> None:
+def test_memory_that_bends_is_predicted_rightly_or_not_at_all(kept):
     pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
     assert all(predicted.holds(truth) for predicted, truth in pairs if predicted)
 
 
-def test_squared_growth_is_not_predicted() -> None:
+def test_squared_growth_is_not_predicted():
     assert not any(predicted for predicted, _ in predictions(squared, 0))
 
 
-def test_growth_up_to_a_level_is_not_extrapolated() -> None:
-    def full(workers: int, batch: int, rows: float) -> float:
+def test_growth_up_to_a_level_is_not_extrapolated():
+    def full(workers, batch, rows):
         return 100e6 + 20e6 * workers + min(rows, 20_000) * 2_000
 
     every = [predicted for predicted, _ in predictions(full, 0)]
     assert all(prediction and prediction.high < 1.5 * full(4, 256, TARGET) for prediction in every)
 
 
-def test_interval_widens_with_the_distance() -> None:
+def test_interval_widens_with_the_distance():
     model = Model(NAMES, readings(copied, 0))
     predictions_by_size = [model.predict((2, 64), size) for size in (TARGET / TIMES, TARGET, 4 * TARGET)]
     widths = [(prediction.high - prediction.low) / prediction.value for prediction in predictions_by_size]
@@ -93,8 +90,8 @@ def test_interval_widens_with_the_distance() -> None:
 
 
 @pytest.mark.parametrize(("exponent", "upwards"), [(1.2, True), (0.7, False)])
-def test_bent_growth_is_not_predicted(exponent: float, upwards: bool) -> None:
-    def bent(workers: int, batch: int, rows: float) -> float:
+def test_bent_growth_is_not_predicted(exponent, upwards):
+    def bent(workers, batch, rows):
         return 60e6 * (1 + workers) + 1e8 * (rows / SMALL[-1]) ** exponent
 
     model = Model(NAMES, readings(bent, 0))
@@ -102,28 +99,28 @@ def test_bent_growth_is_not_predicted(exponent: float, upwards: bool) -> None:
     assert "more" if upwards else "less" in str(model.doubt("rows"))
 
 
-def test_step_is_no_bend() -> None:
+def test_step_is_no_bend():
     steps = {1e5: 1e8, 2e5: 2e8, 4e5: 8e8, 8e5: 12e8}
     model = Model([], [FitReading((), size, value) for size, value in steps.items() for _ in range(3)])
     assert model.doubt()
     assert not model.bends_upwards
 
 
-def test_shares_name_the_growing_parts() -> None:
+def test_shares_name_the_growing_parts():
     shares = Model(NAMES, readings(copied, 0)).shares((4, 256), TARGET, "rows")
     growing = sum(value for name, value in shares.items() if "rows" in name)
     assert growing == pytest.approx((500 + 120 * 4) * TARGET, rel=0.15)
     assert sum(shares.values()) == pytest.approx(Model(NAMES, readings(copied, 0)).predict((4, 256), TARGET).value)
 
 
-def test_falling_memory_is_a_doubt() -> None:
+def test_falling_memory_is_a_doubt():
     rising = [FitReading((0,), size, 1e8 + 100 * size) for size in (1e5, 2e5, 4e5)]
     assert Model(["n"], rising).doubt() is None
     assert "400,000" in str(Model(["n"], [*rising[:2], FitReading((0,), 4e5, 6e7)]).doubt())
 
 
-def test_time_may_fall_with_workers() -> None:
-    def seconds(setting: Setting, size: float) -> float:
+def test_time_may_fall_with_workers():
+    def seconds(setting, size):
         return 2 + 0.2 * setting[0] + size * 1e-5 / max(1, setting[0])
 
     varied = {"workers": (1, 2, 4, 8)}
@@ -136,11 +133,11 @@ def test_time_may_fall_with_workers() -> None:
     assert times == pytest.approx([seconds((workers,), 6_400_000) for workers in (1, 2, 4, 8)], rel=0.2)
 
 
-def test_model_accepts_one_reading() -> None:
+def test_model_accepts_one_reading():
     model = Model(["workers"], [FitReading((0,), 1, 1e8)])
     assert model.predict((0,), 1).holds(1e8)
 
 
-def test_three_sizes_are_enough_without_factors(sizes: Sequence[float] = (1e4, 2e4, 4e4)) -> None:
+def test_three_sizes_are_enough_without_factors(sizes=(1e4, 2e4, 4e4)):
     model = Model([], [FitReading((), size, 5e7 + 1_000 * size) for size in sizes])
     assert model.predict((), 3.2e5).holds(5e7 + 1_000 * 3.2e5)

@@ -36,7 +36,7 @@ os._exit(int(status) if status else 1)
 """
 
 
-def start(folder: Path, owner: int) -> None:
+def start(folder, owner):
     """Put the commands into a folder, and start their server, which ends with the process `owner`."""
     for name in ("snakemake", "python"):
         (folder / name).write_text(CLIENT)

@@ -7,27 +7,26 @@ import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 SERVER = Path(__file__).with_name("stack")
-_STARTED: "list[Stack]" = []
+_STARTED = []
 
 
 class Fork:
     """A running program, with the interface of `subprocess.Popen`."""
 
-    def __init__(self, stack: "Stack", pid: int, words: list[str], files: tuple[Path, Path]) -> None:
+    def __init__(self, stack, pid, words, files):
         self.stack, self.pid, self.args, self.files = stack, pid, words, files
-        self.returncode: int | None = None
+        self.returncode = None
         self._ended = os.pidfd_open(pid)
 
-    def poll(self) -> int | None:
+    def poll(self):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.wait(0)
         return self.returncode
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout=None):
         if self.returncode is None:
             if not select.select([self._ended], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(self.args, timeout or 0)
@@ -35,22 +34,22 @@ class Fork:
             self.returncode = self.stack.ask(self.pid)
         return self.returncode
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, number):
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def kill(self) -> None:
+    def kill(self):
         self.send_signal(signal.SIGKILL)
 
     @property
-    def stdout(self) -> str:
+    def stdout(self):
         return self.files[0].read_text(encoding="utf-8", errors="replace")
 
     @property
-    def stderr(self) -> str:
+    def stderr(self):
         return self.files[1].read_text(encoding="utf-8", errors="replace")
 
-    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+    def communicate(self, timeout=None):
         self.wait(timeout)
         return self.stdout, self.stderr
 
@@ -58,7 +57,7 @@ class Fork:
 class Stack:
     """An interpreter that has imported some modules, with the variables of `environment` and without a Hub."""
 
-    def __init__(self, python: Path, *modules: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, python, *modules, environment=None):
         self._folder = tempfile.TemporaryDirectory(prefix="beyond-ram-forks-")
         self._count, self._running = 0, set[int]()
         self._server = subprocess.Popen(
@@ -70,7 +69,7 @@ class Stack:
         )
         _STARTED.append(self)
 
-    def ask(self, request: object) -> int:
+    def ask(self, request):
         assert self._server.stdin and self._server.stdout
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()
@@ -79,9 +78,7 @@ class Stack:
             self._running.discard(request)
         return answer
 
-    def start(
-        self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None, session: bool = False
-    ) -> Fork:
+    def start(self, *words, cwd=None, env=None, session=False):
         """Start a program, or code after `-c`, with its arguments."""
         self._count += 1
         files = tuple(Path(self._folder.name) / f"{self._count}.{name}" for name in ("out", "err"))
@@ -91,9 +88,7 @@ class Stack:
         self._running.add(pid)
         return Fork(self, pid, arguments, (files[0], files[1]))
 
-    def run(
-        self, *words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
-    ) -> "subprocess.CompletedProcess[str]":
+    def run(self, *words, cwd=None, env=None):
         """Run a program to its end."""
         fork = self.start(*words, cwd=cwd, env=env)
         status = fork.wait()
@@ -102,7 +97,7 @@ class Stack:
             file.unlink()
         return done
 
-    def close(self) -> None:
+    def close(self):
         for pid in list(self._running):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -114,7 +109,7 @@ class Stack:
         self._folder.cleanup()
 
 
-def close_all() -> None:
+def close_all():
     """End the processes of this session."""
     while _STARTED:
         _STARTED.pop().close()

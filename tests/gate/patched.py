@@ -95,7 +95,7 @@ FAULTS = {
 }
 
 
-def patched(name: str, version: str, out: Path) -> Path:
+def patched(name, version, out):
     """Return the wheel of a release with a fault in it, under its own name."""
     fault = FAULTS[name]
     out.mkdir(parents=True, exist_ok=True)

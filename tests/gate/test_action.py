@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -22,12 +21,11 @@ scripts:
 
 
 @pytest.fixture(scope="module")
-def action(root: Path) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((root / "action.yml").read_text())
-    return content
+def action(root):
+    return yaml.safe_load((root / "action.yml").read_text())
 
 
-def test_inputs_are_used_and_steps_name_their_shell(action: dict[str, Any]) -> None:
+def test_inputs_are_used_and_steps_name_their_shell(action):
     assert action["runs"]["using"] == "composite"
     text = json.dumps(action["runs"])
     assert set(re.findall(r"inputs\.(\w+)", text)) == set(action["inputs"]) == set(NAMES)
@@ -38,7 +36,7 @@ def test_inputs_are_used_and_steps_name_their_shell(action: dict[str, Any]) -> N
         assert "${{" not in step.get("run", "")
 
 
-def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str, str]) -> "list[tuple[str, int, str]]":
+def run_steps(action, place, clone, inputs):
     """Return the name, exit status and output of each `run:` step, up to one that fails."""
     values = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
     context = {"github.action_path": str(clone), "runner.temp": str(place)}
@@ -88,9 +86,7 @@ if names != ["MY_TOKEN"]:
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_measured_program_sees_no_secret_that_is_not_passed(
-    action: dict[str, Any], clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measured_program_sees_no_secret_that_is_not_passed(action, clone, tmp_path, monkeypatch):
     (tmp_path / "case.py").write_text(SEES)
     monkeypatch.setenv("HF_TOKEN", "secret")
     monkeypatch.setenv("MY_TOKEN", "passed")
@@ -109,7 +105,7 @@ def test_measured_program_sees_no_secret_that_is_not_passed(
 @pytest.mark.slow
 @pytest.mark.release
 @pytest.mark.end_to_end
-def test_steps_measure_and_write_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
+def test_steps_measure_and_write_a_summary(action, clone, tmp_path):
     (tmp_path / "cells.yaml").write_text(CELLS)
     (tmp_path / "own.py").touch()
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}

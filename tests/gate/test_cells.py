@@ -1,18 +1,16 @@
 """The cells of a gate: shipped sets are valid, and chosen cells have the package."""
 
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.gate.cells import choose, shipped
 
 
-def experiments(root: Path, out: Path, wanted: list[str], *packages: str, folder: Path | None = None) -> list[str]:
+def experiments(root, out, wanted, *packages, folder=None):
     return [cell.experiment for cell in choose(wanted, packages, out, root, folder or root).cells]
 
 
 @pytest.mark.parametrize("name", ["tokenize", "load", "stream", "read", "files"])
-def test_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: str) -> None:
+def test_shipped_set_is_a_config_with_cells(root, tmp_path, name):
     assert name in shipped(root)
     choice = choose([name], ["datasets", "tokenizers", "huggingface-hub"], tmp_path, root, root)
     assert choice.cells
@@ -24,7 +22,7 @@ def test_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: st
 
 
 @pytest.mark.slow
-def test_default_is_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:
+def test_default_is_every_cell_whose_stack_has_the_package(root, tmp_path):
     assert experiments(root, tmp_path, [], "datasets") == [
         "gate-load",
         "gate-read",
@@ -39,7 +37,7 @@ def test_default_is_every_cell_whose_stack_has_the_package(root: Path, tmp_path:
         choose([], ["no-such-package"], tmp_path, root, root)
 
 
-def test_all_cells_of_an_own_file_are_chosen(root: Path, tmp_path: Path) -> None:
+def test_all_cells_of_an_own_file_are_chosen(root, tmp_path):
     (tmp_path / "own.py").touch()
     (tmp_path / "mine.yaml").write_text(
         "defaults: none\nexperiments:\n  mine: {workload: script, matrix: {stack: [current], script: [own]}}\n"

@@ -1,7 +1,6 @@
 """Comparisons of a gate, look by look: decisions stay, intervals agree with them, and equal sides are rarely worse."""
 
 import functools
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,17 +16,17 @@ PAIRS = [("old", "new")]
 CELL = key({"experiment": "e", "stack": "new"})
 
 
-def both(n: int, **values: Any) -> pd.DataFrame:
+def both(n, **values):
     """Repeats 1 to n of both sides; `values` are the candidate's, the baseline has 100 MB. Rates scatter widely."""
     table = pd.DataFrame([*runs(stack="old", n=n), *runs(stack="new", n=n, **values)])
     return table.assign(tokens_per_cpu_s=[100.0 * (1 + 7 * place % 5) for place in range(2 * n)])
 
 
-def results(comparisons: Comparisons) -> dict[str, str]:
+def results(comparisons):
     return {metric: one.decision.result for (_, metric), one in comparisons.decided.items()}
 
 
-def test_change_stays_with_its_numbers_and_same_is_decided_anew() -> None:
+def test_change_stays_with_its_numbers_and_same_is_decided_anew():
     comparisons = Comparisons(PAIRS)
     assert comparisons.look(both(4, grown=200), 4) == {CELL}, "the rate is open"
     assert results(comparisons) == {"grown_anon_bytes": "worse", "tokens_per_cpu_s": "undecided"}
@@ -42,14 +41,14 @@ def test_change_stays_with_its_numbers_and_same_is_decided_anew() -> None:
     assert results(comparisons)["grown_anon_bytes"] != "same"
 
 
-def test_nothing_is_decided_before_the_first_look() -> None:
+def test_nothing_is_decided_before_the_first_look():
     comparisons = Comparisons(PAIRS)
     assert comparisons.look(both(3, grown=200), 3) == {CELL}
     assert set(results(comparisons).values()) == {"undecided"}
     assert set(comparisons.table()["reason"]) == {"too few repeats"}
 
 
-def test_fewest_runs_hold_back_same_and_no_change() -> None:
+def test_fewest_runs_hold_back_same_and_no_change():
     comparisons = Comparisons(PAIRS)
     comparisons.look(both(4).drop(columns="tokens_per_cpu_s"), 4, fewest=8)
     assert results(comparisons) == {"grown_anon_bytes": "undecided"}
@@ -58,7 +57,7 @@ def test_fewest_runs_hold_back_same_and_no_change() -> None:
 
 
 @pytest.mark.parametrize(("grown", "result"), [(115, "same"), (107, "same"), (130, "worse"), (70, "better")])
-def test_interval_agrees_with_the_result(grown: float, result: str) -> None:
+def test_interval_agrees_with_the_result(grown, result):
     baseline = runs(stack="old", n=4, grown=110)
     table = pd.DataFrame([*baseline, *runs(stack="new", n=4, grown=grown)]).drop(columns="tokens_per_cpu_s")
     comparisons = Comparisons(PAIRS)
@@ -69,7 +68,7 @@ def test_interval_agrees_with_the_result(grown: float, result: str) -> None:
     assert {"worse": line["low"] > 1, "better": line["high"] < 1, "same": line["high"] < 1.1}[result]
 
 
-def test_clocks_keep_no_cell_open() -> None:
+def test_clocks_keep_no_cell_open():
     lines = [
         line | {"duration_s": 5.0, "rows": 5, "rows_at_fault": 0.0, "rows_per_s": rate}
         for stack in ("old", "new")
@@ -80,7 +79,7 @@ def test_clocks_keep_no_cell_open() -> None:
     assert results(comparisons) == {"rows_at_fault": "same", "rows_per_s": "undecided"}
 
 
-def test_cell_that_fails_on_both_sides_is_closed() -> None:
+def test_cell_that_fails_on_both_sides_is_closed():
     comparisons = Comparisons(PAIRS)
     lines = both(4).assign(run_failed=1.0, outcome="failed", completed_work=False).drop(columns="grown_anon_bytes")
     lines = lines.drop(columns="tokens_per_cpu_s")
@@ -89,12 +88,12 @@ def test_cell_that_fails_on_both_sides_is_closed() -> None:
 
 
 @functools.cache
-def measured() -> pd.DataFrame:
+def measured():
     """Recorded runs: one line per run, one column per metric."""
     return pd.read_csv(NOISE).pivot_table(index=["cell", "workload", "rep"], columns="metric", values="value")
 
 
-def gate(seed: int) -> pd.DataFrame:
+def gate(seed):
     """Sixteen recorded runs of many cells, from both sides in a drawn order."""
     turn = [one for repeat in range(1, 9) for one in turns(2, repeat, seed)]
     lines = []
@@ -105,7 +104,7 @@ def gate(seed: int) -> pd.DataFrame:
     return pd.concat(lines, ignore_index=True)
 
 
-def worse(gates: int) -> float:
+def worse(gates):
     """The share of gates between equal sides that say worse at any look."""
     alarms = 0
     for seed in range(gates):
@@ -117,7 +116,7 @@ def worse(gates: int) -> float:
 
 
 @pytest.mark.slow
-def test_few_gates_over_recorded_noise_say_worse() -> None:
+def test_few_gates_over_recorded_noise_say_worse():
     assert worse(20) <= 0.05
 
 

@@ -5,7 +5,6 @@ import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -36,26 +35,26 @@ LINES = {
 
 
 class _Config(SimpleNamespace):
-    def job(self, _: Cell) -> Any:
+    def job(self, _):
         job = SimpleNamespace(path="cell", workload="script", timeout_s=None, model_dump_json=lambda **_: "{}")
         job.but = lambda **_: job
         return job
 
 
 @pytest.fixture(params=LINES)
-def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Gate]:
+def written(request, tmp_path, monkeypatch):
     """The files of a gate whose script fails with one of the lines on both sides, and not at all in another cell."""
 
-    def failing(words: list[str]) -> tuple[int, str]:
+    def failing(words):
         log = Path(shlex.split(words[-1])[-1])
         log.write_text(f"first\n{LINES[request.param]}\n\x1b[0m\n")
         return 1, ""
 
     monkeypatch.setattr("beyond_ram.measure.processes.run", failing)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    sides: Any = {("base", side): SimpleNamespace(stack=f"base.{side}", python="x", lock="y") for side in SIDES}
+    sides = {("base", side): SimpleNamespace(stack=f"base.{side}", python="x", lock="y") for side in SIDES}
     cells, campaign = [Cell("cell", (("stack", "base"),), 1)], Campaign(tmp_path, 1)
-    config: Any = _Config(results=str(tmp_path / "results"))
+    config = _Config(results=str(tmp_path / "results"))
     runs = GateRuns(config, cells, sides, campaign, 60.0)
     made = [runs.once(Member("cell", side), repeat, "round") for repeat in (1, 2, 3) for side in SIDES]
     table = runs.table(made)
@@ -71,7 +70,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return tmp_path, result
 
 
-def test_files_and_terminal_show_it_as_text(written: tuple[Path, Gate]) -> None:
+def test_files_and_terminal_show_it_as_text(written):
     folder, result = written
     files = {name: (folder / name).read_text() for name in ("gate.md", "gate.xml", "gate.json")}
     shown = "\n".join(result.lines())
@@ -84,7 +83,7 @@ def test_files_and_terminal_show_it_as_text(written: tuple[Path, Gate]) -> None:
     assert why and why in shown
 
 
-def test_markdown_does_nothing(written: tuple[Path, Gate]) -> None:
+def test_markdown_does_nothing(written):
     folder, _ = written
     text = (folder / "gate.md").read_text()
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
@@ -97,13 +96,13 @@ def test_markdown_does_nothing(written: tuple[Path, Gate]) -> None:
     assert re.sub(r"</?(details|summary)>", "", "".join(html)).split() == ["Every", "metric"]
 
 
-def test_last_line_is_the_last_that_shows_something() -> None:
+def test_last_line_is_the_last_that_shows_something():
     assert last_line("a\nb \x1b[1mc\x1b[0m\r\n\x1b[0m\x07\n \u200b\n", "nothing") == "b c"
     assert last_line("\x1b[0m\n", "nothing") == "nothing"
     assert len(last_line("x" * 1000, "")) == 300
 
 
-def test_last_line_has_no_secret() -> None:
+def test_last_line_has_no_secret():
     for words in itertools.islice(ways(), 0, None, 20):
         assert PLANTED not in last_line(f"Error: Command {words} failed", "")
         if "\n" not in "".join(words):

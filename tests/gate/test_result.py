@@ -1,7 +1,6 @@
 """The result of a gate: ten lines, worst first; JSON, Markdown and JUnit agree with each other."""
 
 import json
-from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -17,14 +16,14 @@ from ..analysis.test_comparisons import runs
 PAIRS = [("base.baseline", "base.candidate")]
 
 
-def decided(table: pd.DataFrame) -> pd.DataFrame:
+def decided(table):
     """Table `comparisons` at one look at all runs."""
     comparisons = Comparisons(PAIRS)
     comparisons.look(table, int(table["rep"].max()))
     return comparisons.table()
 
 
-def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 4, **about: Any) -> Gate:
+def gate(*cells, n=4, **about):
     """Build a gate from cells with values for both sides."""
     lines = []
     for number, (before, after) in enumerate(cells):
@@ -47,10 +46,10 @@ def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 4, **about: Any
     )
 
 
-SAME: dict[str, Any] = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
+SAME = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
 
 
-def test_same_needs_every_metric_decided() -> None:
+def test_same_needs_every_metric_decided():
     assert gate((SAME, SAME)).result == "same"
     assert gate((SAME, SAME), n=1).result == "undecided"
 
@@ -65,7 +64,7 @@ KEPT = {
 @pytest.mark.parametrize("unseen", [("baseline",), ("candidate",), ("baseline", "candidate")])
 @pytest.mark.parametrize("of_runs", [1, 4])
 @pytest.mark.parametrize("metric", KEPT)
-def test_memory_that_was_not_seen_is_undecided(metric: str, unseen: tuple[str, ...], of_runs: int) -> None:
+def test_memory_that_was_not_seen_is_undecided(metric, unseen, of_runs):
     seen = SAME | KEPT[metric] | {metric: 2e8}
     whole = gate((seen, seen))
     assert whole.result == "same"
@@ -79,14 +78,14 @@ def test_memory_that_was_not_seen_is_undecided(metric: str, unseen: tuple[str, .
     assert f"not seen in {of_runs * len(unseen)} of 8 runs" in result.lines()[1]
 
 
-def test_run_that_failed_has_no_peak_to_see() -> None:
+def test_run_that_failed_has_no_peak_to_see():
     script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8, "peak_kept_bytes": 2e8}
     failed = script | {"outcome": "failed", "run_failed": 1.0, "peak_kept_bytes": float("nan"), "reason": "boom"}
     result = gate((script, failed))
     assert "peak_kept_bytes" not in set(result.changes["metric"]) and result.result == "worse"
 
 
-def test_worse_peak_stays_worse_where_a_run_was_not_seen() -> None:
+def test_worse_peak_stays_worse_where_a_run_was_not_seen():
     script = {"workload": "script", "run_failed": 0.0, "end_kept_bytes": 1e8}
     result = gate((script | {"peak_kept_bytes": 2e8}, script | {"peak_kept_bytes": 6e8}), n=8)
     lines = result.runs
@@ -94,7 +93,7 @@ def test_worse_peak_stays_worse_where_a_run_was_not_seen() -> None:
     assert Gate(result.requested, lines, decided(lines), 1.0, 60.0).result == "worse"
 
 
-def test_worst_change_comes_first_in_every_format() -> None:
+def test_worst_change_comes_first_in_every_format():
     result = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
     assert result.result == "worse"
     lines = result.lines()
@@ -122,7 +121,7 @@ def test_worst_change_comes_first_in_every_format() -> None:
 
 
 @pytest.mark.slow
-def test_output_has_at_most_ten_lines() -> None:
+def test_output_has_at_most_ten_lines():
     result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
     assert len(result.lines()) == 10
     assert result.lines()[-4] == "and 10 more"
@@ -131,7 +130,7 @@ def test_output_has_at_most_ten_lines() -> None:
     assert result.markdown().count("other 1 to 2") == len(result.changes) + 2, "once a change, and twice for all"
 
 
-def test_cells_that_fail_on_a_side_are_listed_and_undecided() -> None:
+def test_cells_that_fail_on_a_side_are_listed_and_undecided():
     gone = {"outcome": "not_applicable", "run_failed": None, "grown": float("nan"), "reason": "no such axis"}
     result = gate((SAME, SAME), (SAME, SAME | gone))
     assert result.result == "undecided"
@@ -141,7 +140,7 @@ def test_cells_that_fail_on_a_side_are_listed_and_undecided() -> None:
     assert (result.result, result.lines()[1]) == ("undecided", "cell-0: fails on both sides: boom")
 
 
-def test_wall_clock_alone_does_not_make_it_undecided() -> None:
+def test_wall_clock_alone_does_not_make_it_undecided():
     clock = {"workload": "stream", "requests_data": 7.0, "run_failed": 0.0, "rows": 5}
     result = gate((clock, clock))
     lines = result.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0, 5.0, 70.0])
@@ -150,6 +149,6 @@ def test_wall_clock_alone_does_not_make_it_undecided() -> None:
     assert result.result == "same"
 
 
-def test_failed_runs_are_a_share_of_the_runs() -> None:
+def test_failed_runs_are_a_share_of_the_runs():
     before, after = SAME | {"grown_anon_bytes": float("nan")}, SAME | {"run_failed": 1.0}
     assert any("Failed runs, cell-0: 0 % to 100 %, +100 % (" in line for line in gate((before, after), n=6).lines())

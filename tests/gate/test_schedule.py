@@ -1,10 +1,8 @@
 """The order and the end of a gate's runs, which are simulated."""
 
 import tempfile
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,7 @@ from beyond_ram.analysis.changes import changes
 from beyond_ram.experiment import Cell
 from beyond_ram.gate.schedule import GatePolicy
 from beyond_ram.measure.campaign import Campaign
-from beyond_ram.measure.plan import Member, Run
+from beyond_ram.measure.plan import Run
 
 FIRST = Cell("first", (("stack", "base"), ("num_files", 1)), 1)
 SECOND = Cell("second", (("stack", "base"), ("num_files", 2)), 1)
@@ -23,12 +21,12 @@ SECOND = Cell("second", (("stack", "base"), ("num_files", 2)), 1)
 class Simulated:
     """Runs of some seconds each, whose values come from a function of cell, side and repeat."""
 
-    def __init__(self, value: Callable[[str, str, int], dict[str, Any]], run_s: float) -> None:
+    def __init__(self, value, run_s):
         self.value, self.now, self.run_s = value, 0.0, run_s
-        self.done: list[tuple[str, str, int]] = []
-        self.lines: list[dict[str, Any]] = []
+        self.done = []
+        self.lines = []
 
-    def once(self, member: Member, number: int, block: str) -> Run:
+    def once(self, member, number, block):
         cell, (side, *unmeasured) = {"first": FIRST, "second": SECOND}[member.case], member.side.split(", ")
         repeat = 0 if unmeasured else number
         self.done.append((cell.experiment, side, repeat))
@@ -40,7 +38,7 @@ class Simulated:
             self.lines.append(fields | self.value(cell.experiment, side, repeat))
         return Run(member, number, block, "completed", started_at=self.now - self.run_s, ended_at=self.now)
 
-    def table(self, runs: Iterable[Run]) -> pd.DataFrame:
+    def table(self, runs):
         return pd.DataFrame(self.lines)
 
 
@@ -50,12 +48,7 @@ class Answer:
     used_s: float
 
 
-def gate(
-    value: Callable[[str, str, int], dict[str, Any]],
-    budget_s: float = 1000.0,
-    run_s: float = 1.0,
-    rare: float | None = None,
-) -> tuple[Answer, Simulated]:
+def gate(value, budget_s=1000.0, run_s=1.0, rare=None):
     runs = Simulated(value, run_s)
     with tempfile.TemporaryDirectory() as folder:
         campaign = Campaign(Path(folder), 1, runs.once, clock=lambda: runs.now)
@@ -65,15 +58,13 @@ def gate(
 
 
 @pytest.mark.parametrize(("run_s", "rare", "n"), [(1.0, None, 8), (2.0, None, 4), (2.0, 0.3, 10), (1.0, 0.5, 6)])
-def test_same_takes_eight_short_runs_four_long_ones_and_as_many_as_asked_for(
-    run_s: float, rare: float | None, n: int
-) -> None:
+def test_same_takes_eight_short_runs_four_long_ones_and_as_many_as_asked_for(run_s, rare, n):
     result, runs = gate(lambda *_: {"grown_anon_bytes": 1e8}, run_s=run_s, rare=rare)
     assert {repeat for _, _, repeat in runs.done} == {*range(n + 1)}
     assert {*changes(result.comparisons)["result"]} == {"same"}
 
 
-def test_sides_are_in_one_drawn_order_in_all_cells() -> None:
+def test_sides_are_in_one_drawn_order_in_all_cells():
     rng = np.random.default_rng(1)
     _, runs = gate(lambda *_: {"grown_anon_bytes": 1e8 * (1 + 0.001 * rng.normal())})
     measured = [run for run in runs.done if run[2]]
@@ -85,7 +76,7 @@ def test_sides_are_in_one_drawn_order_in_all_cells() -> None:
     assert sorted(first[:8]) == [(side, repeat) for side in ("baseline", "candidate") for repeat in (1, 2, 3, 4)]
 
 
-def test_each_side_of_a_stack_has_one_unmeasured_run() -> None:
+def test_each_side_of_a_stack_has_one_unmeasured_run():
     _, runs = gate(lambda *_: {"token_count": 5.0})
     unmeasured = [(cell, side) for cell, side, repeat in runs.done if not repeat]
     assert len({cell for cell, _ in unmeasured}) == 1
@@ -93,10 +84,10 @@ def test_each_side_of_a_stack_has_one_unmeasured_run() -> None:
 
 
 @pytest.mark.slow
-def test_decided_cell_is_not_measured_again() -> None:
+def test_decided_cell_is_not_measured_again():
     rng = np.random.default_rng(1)
 
-    def value(cell: str, side: str, _: int) -> dict[str, Any]:
+    def value(cell, side, _):
         noise = 0.05 if cell == "second" else 0.0
         return {"tokens_per_cpu_s": 1000 * (1 + noise * rng.normal()), "token_count": 5 + (side == "candidate")}
 
@@ -107,7 +98,7 @@ def test_decided_cell_is_not_measured_again() -> None:
     assert table.loc[("first", "token_count"), "result"] == "worse"
 
 
-def test_gate_ends_before_a_repeat_that_exceeds_the_budget() -> None:
+def test_gate_ends_before_a_repeat_that_exceeds_the_budget():
     rng = np.random.default_rng(1)
     result, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=19)
     assert max(repeat for _, _, repeat in runs.done) == 4
@@ -115,8 +106,8 @@ def test_gate_ends_before_a_repeat_that_exceeds_the_budget() -> None:
     assert "undecided" in set(changes(result.comparisons)["result"])
 
 
-def test_failing_candidate_is_decided_with_four_repeats() -> None:
-    def value(_: str, side: str, __: int) -> dict[str, Any]:
+def test_failing_candidate_is_decided_with_four_repeats():
+    def value(_, side, __):
         if side == "baseline":
             return {"grown_anon_bytes": 1e8}
         return {"outcome": "failed", "completed_work": False, "run_failed": 1.0, "reason": "no such attribute"}
@@ -129,8 +120,8 @@ def test_failing_candidate_is_decided_with_four_repeats() -> None:
 
 
 @pytest.mark.parametrize("budget_s", [0.5, 1000])
-def test_gate_ends_if_a_side_is_not_applicable(budget_s: float) -> None:
-    def value(_: str, side: str, __: int) -> dict[str, Any]:
+def test_gate_ends_if_a_side_is_not_applicable(budget_s):
+    def value(_, side, __):
         if side == "baseline":
             return {"grown_anon_bytes": 1e8}
         return {"outcome": "not_applicable", "completed_work": False, "run_failed": None, "reason": "gone"}
@@ -140,7 +131,7 @@ def test_gate_ends_if_a_side_is_not_applicable(budget_s: float) -> None:
     assert result.comparisons.empty
 
 
-def test_first_runs_that_an_earlier_call_did_not_make_come_first() -> None:
+def test_first_runs_that_an_earlier_call_did_not_make_come_first():
     cells = [FIRST, SECOND.replace(stack="other")]
     blocks = GatePolicy(cells, lambda runs: pd.DataFrame(), 1).next([])
     assert len(blocks) == 2

@@ -62,6 +62,7 @@ def test_run_that_imports_a_copy_from_elsewhere_is_no_run(index, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.end_to_end  # tests/gate/test_schedule.py has the budget, tests/watch/test_limit.py the timeout
 def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
     releases = {"1.0": "", "1.1": "import time\ntime.sleep(3600)\n"}
     monkeypatch.chdir(tmp_path)

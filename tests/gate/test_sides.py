@@ -1,7 +1,5 @@
 """The two sides of a base stack, by real resolutions: a wheel replaces a release, and all other pins stay."""
 
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.gate.sides import BuiltSide, apart, both, locked
@@ -15,7 +13,7 @@ __all__ = ["checkout"]
 
 
 @pytest.fixture
-def envs(tmp_path: Path) -> Path:
+def envs(tmp_path):
     """Create a base stack of two packages."""
     folder = tmp_path / "envs"
     folder.mkdir()
@@ -25,7 +23,7 @@ def envs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_wheel_replaces_a_release_and_other_pins_stay(checkout: Path, envs: Path, tmp_path: Path) -> None:
+def test_wheel_replaces_a_release_and_other_pins_stay(checkout, envs, tmp_path):
     my_library = requirement(str(checkout), tmp_path / "wheels")
     sides = both(["small"], {"baseline": [my_library], "candidate": [my_library]}, tmp_path / "out", envs)
     side = sides["small", "candidate"]
@@ -45,7 +43,7 @@ def test_wheel_replaces_a_release_and_other_pins_stay(checkout: Path, envs: Path
 
 
 @pytest.mark.slow
-def test_candidate_is_resolved_from_the_baselines_lock(root: Path, tmp_path: Path) -> None:
+def test_candidate_is_resolved_from_the_baselines_lock(root, tmp_path):
     """pyarrow 20 makes datasets and others move. 21 allows newer ones, but they stay, and only pyarrow differs."""
     requirements = {
         side: [requirement(f"pyarrow=={version}", tmp_path)]
@@ -63,7 +61,7 @@ def test_candidate_is_resolved_from_the_baselines_lock(root: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_pins_of_only_the_baseline_do_not_change_the_candidate(tmp_path: Path) -> None:
+def test_pins_of_only_the_baseline_do_not_change_the_candidate(tmp_path):
     (tmp_path / "small.in").write_text("click\nxxhash\n")
     (tmp_path / "small.txt").write_text("click==8.1.7\nxxhash==3.5.0\n")
     requirements = {
@@ -75,7 +73,7 @@ def test_pins_of_only_the_baseline_do_not_change_the_candidate(tmp_path: Path) -
     assert pins(after.lock.read_text()) == {"click": "8.1.8", "xxhash": "3.5.0"}
 
 
-def test_other_differences_of_the_sides_are_listed(tmp_path: Path) -> None:
+def test_other_differences_of_the_sides_are_listed(tmp_path):
     sides = []
     for name, text in (("a", "one==1\ntwo==1\nthree==1\n"), ("b", "one==2\ntwo==2\nfour==1\n")):
         (tmp_path / name).write_text(text)

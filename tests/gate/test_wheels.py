@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.gate.wheels import Requirement, requirement, requirements
+from beyond_ram.gate.wheels import requirement, requirements
 from beyond_ram.stacks.locks import StackError
 from tests.bisect import served
 
@@ -28,7 +28,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path):
     """Create a library's checkout that can be built."""
     folder = tmp_path / "checkout"
     folder.mkdir()
@@ -39,12 +39,12 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def wheel_of(requirement: Requirement) -> Path:
+def wheel_of(requirement):
     """Return the wheel of a requirement, from its line in the lock."""
     return Path(requirement.line.removeprefix("my-library @ file://"))
 
 
-def test_release_stays_a_line(tmp_path: Path) -> None:
+def test_release_stays_a_line(tmp_path):
     release = requirement("Ruamel.yaml==0.18", tmp_path)
     assert (release.package, release.line, release.sha256) == ("ruamel-yaml", "Ruamel.yaml==0.18", None)
     assert requirement("datasets", tmp_path).package == "datasets"
@@ -65,7 +65,7 @@ def test_release_stays_a_line(tmp_path: Path) -> None:
         "tokenizers=0.21",
     ],
 )
-def test_options_and_second_words_are_refused(text: str, tmp_path: Path) -> None:
+def test_options_and_second_words_are_refused(text, tmp_path):
     with pytest.raises(ValueError, match="is no requirement"):
         requirement(text, tmp_path)
 
@@ -73,18 +73,18 @@ def test_options_and_second_words_are_refused(text: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text", ["datasets >= 4, != 4.1.*", "datasets [audio,vision] ~=4.0", "datasets==4.0; python_version > '3.9'"]
 )
-def test_versions_extras_and_markers_are_accepted(text: str, tmp_path: Path) -> None:
+def test_versions_extras_and_markers_are_accepted(text, tmp_path):
     assert requirement(text, tmp_path).line == text
 
 
-def test_command_as_a_side_is_no_requirement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_as_a_side_is_no_requirement(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").write_bytes(b"\x7fELF")
     with pytest.raises(ValueError, match="/old is no requirement"):
         requirement("./old", tmp_path)
 
 
-def test_wheel_is_copied_under_its_hash(tmp_path: Path) -> None:
+def test_wheel_is_copied_under_its_hash(tmp_path):
     wheel = tmp_path / "my_library-1.2-py3-none-any.whl"
     wheel.write_bytes(b"first")
     first = requirement(str(wheel), tmp_path / "wheels")
@@ -96,7 +96,7 @@ def test_wheel_is_copied_under_its_hash(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_checkout_and_git_address_are_built(checkout: Path, tmp_path: Path) -> None:
+def test_checkout_and_git_address_are_built(checkout, tmp_path):
     git = ["git", "-C", str(checkout), "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "one"]):
         subprocess.run([*git, *words], check=True)
@@ -108,7 +108,7 @@ def test_checkout_and_git_address_are_built(checkout: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_wheel_of_an_address_is_taken(tmp_path: Path) -> None:
+def test_wheel_of_an_address_is_taken(tmp_path):
     wheel = served.wheel(tmp_path, "stairs", "1.0", "")
     with served.index({}, tmp_path) as address:
         taken = requirement(f"{address.removesuffix('/simple')}/files/{wheel.name}", tmp_path / "wheels")
@@ -117,9 +117,7 @@ def test_wheel_of_an_address_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bad_wheels_and_failed_builds_get_one_line(
-    checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_wheels_and_failed_builds_get_one_line(checkout, tmp_path, capsys):
     (checkout / "backend.py").write_text("def build_wheel(*_):\n    raise SystemExit('no compiler here')\n")
     with pytest.raises(StackError, match="cannot be built"):
         requirement(str(checkout), tmp_path / "wheels")

@@ -2,7 +2,6 @@
 
 import copy
 import json
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -11,15 +10,13 @@ NUMBERS = [0, -1, 2**63, 10**400, 0.5, float("nan"), float("inf"), -1e308]
 ODD_TEXT = st.sampled_from(PLANTED) | st.text(max_size=20)
 ODD_LEAF = st.none() | st.booleans() | st.sampled_from(NUMBERS) | st.integers() | st.floats() | ODD_TEXT
 ODD = st.recursive(
-    ODD_LEAF,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD_TEXT, inner, max_size=3),
-    max_leaves=8,
+    ODD_LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD_TEXT, inner, max_size=3), max_leaves=8
 )
 BETWEEN = [b"\x00", b"\xff", b"\n", b",", b'"', b"\xed\xa0\x80", b"[" * 3000, b"9" * 5000, b"NaN", b": "]
 
 
 @st.composite
-def bytes_of(draw: st.DrawFn, sound: bytes) -> bytes:
+def bytes_of(draw, sound):
     """A file that is cut, or has bytes changed, left out, doubled, inserted or shifted."""
     content = bytearray(sound)
     for _ in range(draw(st.integers(1, 4))):
@@ -42,12 +39,12 @@ def bytes_of(draw: st.DrawFn, sound: bytes) -> bytes:
 
 
 @st.composite
-def value_of(draw: st.DrawFn, sound: Any) -> Any:
+def value_of(draw, sound):
     """A sound value of JSON with some of its parts replaced, left out or added."""
     whole = [copy.deepcopy(sound)]
     for _ in range(draw(st.integers(1, 3))):
-        parent: Any = whole
-        key: Any = 0
+        parent = whole
+        key = 0
         while isinstance(parent[key], dict | list) and parent[key] and draw(st.integers(0, 3)):
             parent = parent[key]
             key = draw(st.sampled_from(list(parent) if isinstance(parent, dict) else range(len(parent))))
@@ -64,7 +61,7 @@ def value_of(draw: st.DrawFn, sound: Any) -> Any:
 
 
 @st.composite
-def json_of(draw: st.DrawFn, sound: Any) -> bytes:
+def json_of(draw, sound):
     """A JSON file with a spoiled value or spoiled bytes."""
     if draw(st.integers(0, 3)):
         return json.dumps(draw(value_of(sound))).encode()
@@ -72,7 +69,7 @@ def json_of(draw: st.DrawFn, sound: Any) -> bytes:
 
 
 @st.composite
-def json_lines_of(draw: st.DrawFn, sound: list[Any]) -> bytes:
+def json_lines_of(draw, sound):
     """The same for a file with a value on each line."""
     if draw(st.integers(0, 3)):
         lines = list(sound)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,31 +22,31 @@ ROW = b'{"text": "words"}\n'
 Content = bytes | Callable[[Path], object]
 
 
-def parquet(table: pa.Table, cut: int | None = None) -> Callable[[Path], object]:
-    def write(path: Path) -> None:
+def parquet(table, cut=None):
+    def write(path):
         pq.write_table(table, path)
         path.write_bytes(path.read_bytes()[:cut])
 
     return write
 
 
-def sparse(size: int) -> Callable[[Path], object]:
+def sparse(size):
     """A file of one long line that takes no disk space."""
 
-    def write(path: Path) -> None:
+    def write(path):
         path.touch()
         os.truncate(path, size)
 
     return write
 
 
-def link(to: str) -> Callable[[Path], object]:
+def link(to):
     return lambda path: path.symlink_to(to)
 
 
 WORDS = pa.table({"text": ["words"]})
 # File, content, changes of the spec, and expected message.
-REFUSED: dict[str, tuple[str, Content, dict[str, Any], str]] = {
+REFUSED = {
     "empty text": ("a.txt", b"", {}, "the source holds no document"),
     "empty lines": ("a.jsonl", b"\n \n\n", {}, "the source holds no document"),
     "only rows without text": ("a.jsonl", b'{"text": ""}\n{"text": null}\n', {}, "the source holds no document"),
@@ -101,28 +100,26 @@ REFUSED: dict[str, tuple[str, Content, dict[str, Any], str]] = {
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Programs:
+def programs(tmp_path):
     """Programs run by this interpreter: reading files needs no library but pyarrow."""
     return Programs(Path(sys.executable), tmp_path)
 
 
-def write(folder: Path, name: str, content: Content) -> None:
+def write(folder, name, content):
     path = folder / name
     path.write_bytes(content) if isinstance(content, bytes) else content(path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
-def test_invalid_corpus_gets_one_line(programs: Programs, case: str) -> None:
+def test_invalid_corpus_gets_one_line(programs, case):
     name, content, change, message = REFUSED[case]
     write(programs.work, name, content)
     assert message in programs.refused({"source": "files", "glob": name, **change})
 
 
 @pytest.mark.slow
-def test_invalid_corpus_leaves_no_folder(
-    programs: Programs, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_corpus_leaves_no_folder(programs, monkeypatch, capfd):
     write(programs.work, "a.txt", b"abc\xff")
     monkeypatch.chdir(programs.work)
     out = programs.work / "refused"
@@ -135,7 +132,7 @@ def test_invalid_corpus_leaves_no_folder(
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_line_that_does_not_fit_into_memory_is_reported(programs: Programs) -> None:
+def test_line_that_does_not_fit_into_memory_is_reported(programs):
     """A line of a gigabyte, under a smaller limit."""
     for name in ("a.jsonl", "a.txt", "a.csv"):
         write(programs.work, name, sparse(1 << 30))
@@ -163,7 +160,7 @@ NAMES = [
 
 
 @pytest.mark.slow
-def test_file_with_any_name_is_read(programs: Programs) -> None:
+def test_file_with_any_name_is_read(programs):
     for name in NAMES:
         (programs.work / f"{name}.jsonl").write_bytes(ROW)
     corpus = programs.prepare({"source": "files", "glob": "*.jsonl", "documents_per_file": 99})
@@ -171,7 +168,7 @@ def test_file_with_any_name_is_read(programs: Programs) -> None:
     assert not (programs.work / "PWNED").exists()
 
 
-def test_odd_text_is_kept_as_it_is(programs: Programs) -> None:
+def test_odd_text_is_kept_as_it_is(programs):
     texts = ["\0", "\u2028", "\ufeffx", "</script>", "\U0010ffff", " ", "\r\n", '"' * 9]
     lines = [json.dumps({"text": text, "other": 1}) + "\n" for text in texts]
     lines += ['{"text": 1, "text": "the last of two counts"}\n']
@@ -180,13 +177,13 @@ def test_odd_text_is_kept_as_it_is(programs: Programs) -> None:
     assert [row["text"] for row in corpus.rows()] == [*texts, "the last of two counts"]
 
 
-def spec(**change: Any) -> FilesCorpus:
+def spec(**change):
     return FilesCorpus.model_validate(
         {"source": "files", "glob": "**/*.txt", "tokenizer": {"train": "byte-level", "entries": 600}} | change
     )
 
 
-def test_circular_links_are_reported_before_they_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_circular_links_are_reported_before_they_are_followed(tmp_path, monkeypatch):
     """Following two of them would give 2^40 paths."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a" / "b").mkdir(parents=True)

@@ -9,9 +9,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -45,7 +42,7 @@ OURS = (DamagedError, ConfigError, StackError)
 
 
 @contextlib.contextmanager
-def allow_one_line_error(names: Path | str = "") -> Iterator[None]:
+def allow_one_line_error(names=""):
     """Check that the block works, or raises one of our errors whose first line names the file."""
     start = time.monotonic()
     try:
@@ -77,7 +74,7 @@ mark("samples", samples=9, samples_twice=0, samples_wrong=0, payload_bytes=9, du
 mark("work", rows=9, bytes_in=99, tokens=9, duration_s=0.1, cpu_s=0.1)
 """
 CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
-REQUEST: dict[str, Any] = {
+REQUEST = {
     "t_s": 0.1, "monotonic_s": 100.1, "duration_s": 0.2, "injected_s": 0.0, "method": "GET", "endpoint": "resolve",
     "repo": "datasets/a/b", "path": "/datasets/a/b/resolve/main/a.parquet", "range": "", "status": 200,
     "bytes_sent": 9, "in_flight": 1, "client": "127.0.0.1:9", "pid": 7, "fault": "", "user_agent": "x",
@@ -95,7 +92,7 @@ TIED = [{"event": "provenance", "t_s": 0.0, "clock_s": 100.0}, {"event": "first_
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(tmp_path_factory):
     """The folder of a real run of a program with many kinds of events."""
     folder = tmp_path_factory.mktemp("fuzz") / "runs" / CELL.path
     record = watch([sys.executable, "-S", "-c", PROGRAM], folder)
@@ -107,7 +104,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sound(run: Path) -> Iterator[Path]:
+def sound(run):
     """The run, restored afterwards."""
     before = {path: path.read_bytes() for path in run.iterdir()}
     yield run
@@ -115,7 +112,7 @@ def sound(run: Path) -> Iterator[Path]:
         path.write_bytes(content)
 
 
-def read_all(folder: Path) -> pd.DataFrame:
+def read_all(folder):
     """Read all that tables and figures read from a run."""
     records.samples(folder)
     files = [folder.parent / name for name in ("runs.parquet", "samples.parquet")]
@@ -127,13 +124,13 @@ def read_all(folder: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_run_is_sound_before_it_is_spoiled(run: Path) -> None:
+def test_run_is_sound_before_it_is_spoiled(run):
     assert read_all(run)["outcome"].tolist() == ["completed"]
     assert len(records.events(run)) > 12
 
 
 @contextlib.contextmanager
-def holding(path: Path, content: bytes) -> Iterator[None]:
+def holding(path, content):
     """Give a file other content and restore it, so that each example starts with the sound run."""
     before = path.read_bytes()
     path.write_bytes(content)
@@ -146,7 +143,7 @@ def holding(path: Path, content: bytes) -> Iterator[None]:
 @pytest.mark.slow
 @FUZZED
 @given(data=st.data())
-def test_run_json(sound: Path, data: st.DataObject) -> None:
+def test_run_json(sound, data):
     path = sound / "run.json"
     with holding(path, data.draw(spoiled.json_of(json.loads(path.read_bytes())))):
         with allow_one_line_error(sound):  # if run.json and samples.csv differ, either may be damaged
@@ -157,7 +154,7 @@ def test_run_json(sound: Path, data: st.DataObject) -> None:
 @pytest.mark.slow
 @FUZZED
 @given(data=st.data())
-def test_events(sound: Path, data: st.DataObject) -> None:
+def test_events(sound, data):
     path = sound / "events.jsonl"
     events = [json.loads(line) for line in path.read_bytes().splitlines()]
     with holding(path, data.draw(spoiled.json_lines_of(events))), allow_one_line_error(path):
@@ -166,7 +163,7 @@ def test_events(sound: Path, data: st.DataObject) -> None:
 
 @FUZZED
 @given(data=st.data())
-def test_samples(sound: Path, data: st.DataObject) -> None:
+def test_samples(sound, data):
     path = sound / "samples.csv"
     with holding(path, data.draw(spoiled.bytes_of(path.read_bytes()))), allow_one_line_error(path):
         read_all(sound)
@@ -174,7 +171,7 @@ def test_samples(sound: Path, data: st.DataObject) -> None:
 
 @FUZZED
 @given(data=st.data())
-def test_the_path_of_a_run(data: st.DataObject) -> None:
+def test_the_path_of_a_run(data):
     path = data.draw(spoiled.bytes_of(CELL.path.encode())).decode(errors="replace")
     with contextlib.suppress(ValueError):
         cell = experiment.parse(path)
@@ -184,7 +181,7 @@ def test_the_path_of_a_run(data: st.DataObject) -> None:
 
 @FUZZED
 @given(data=st.data())
-def test_the_parquet_file_of_a_table(tmp_path: Path, data: st.DataObject) -> None:
+def test_the_parquet_file_of_a_table(tmp_path, data):
     path = tmp_path / "growth.parquet"
     if not (tmp_path / "sound").exists():
         tables.write(pd.DataFrame({"a": [1, 2], "b": ["x", None]}), tmp_path / "growth.csv", path)
@@ -200,7 +197,7 @@ TOKENS = {"rows": 9, "width": 4, "bytes": 144}
 
 @FUZZED
 @given(data=st.data())
-def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
+def test_manifests(tmp_path, data):
     path = tmp_path / data.draw(st.sampled_from(["manifest.json", "tokens.json"]))
     path.write_bytes(data.draw(spoiled.json_of(MANIFEST if path.name == "manifest.json" else TOKENS)))
     folder = str(tmp_path)
@@ -214,7 +211,7 @@ def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
 
 @FUZZED
 @given(data=st.data())
-def test_the_log_of_requests(tmp_path: Path, data: st.DataObject) -> None:
+def test_the_log_of_requests(tmp_path, data):
     path = tmp_path / "requests.jsonl"
     path.write_bytes(data.draw(spoiled.json_lines_of([REQUEST, REQUEST | {"monotonic_s": 100.3}])))
     with allow_one_line_error(path):
@@ -223,7 +220,7 @@ def test_the_log_of_requests(tmp_path: Path, data: st.DataObject) -> None:
         served.write_csv(served.joined(requests, 7, TIED), tmp_path / "requests.csv")
 
 
-STACK_FILES: dict[str, Callable[[Path, str], object]] = {
+STACK_FILES = {
     "pins": lambda folder, name: locks.has_package(locks.lock_of(name, folder), "numpy"),
     "reason": lambda folder, name: variants.reason(locks.lock_of(name, folder)),
     "moved": lambda folder, name: scripts.moved(locks.lock_of(name, folder)),
@@ -235,7 +232,7 @@ LOCK = f"# moved: numpy 1 to 2\nnumpy==2.0 \\\n    --hash=sha256:{'0' * 64}\ntor
 
 @FUZZED
 @given(data=st.data())
-def test_files_of_stacks(tmp_path: Path, data: st.DataObject) -> None:
+def test_files_of_stacks(tmp_path, data):
     envs = tmp_path / "envs"
     envs.mkdir(exist_ok=True)
     (envs / "other.txt").write_text("numpy==1.0\n")
@@ -248,7 +245,7 @@ def test_files_of_stacks(tmp_path: Path, data: st.DataObject) -> None:
             read(envs, "mine")
 
 
-def use_config(config: experiment.Config) -> None:
+def use_config(config):
     """Ask an accepted config for all that the rules need."""
     for name in config.run():
         for cell in config.cells(name)[:3]:
@@ -277,7 +274,7 @@ SMALL = {
 @pytest.mark.slow
 @FUZZED
 @given(data=st.data())
-def test_a_config(tmp_path: Path, data: st.DataObject) -> None:
+def test_a_config(tmp_path, data):
     """Spoiled as values; merged over the default config or alone, as by the rules."""
     file = tmp_path / "mine.yaml"
     content = data.draw(spoiled.value_of(data.draw(st.sampled_from([SMALL, DEFAULT]))))
@@ -290,7 +287,7 @@ def test_a_config(tmp_path: Path, data: st.DataObject) -> None:
 @pytest.mark.slow
 @FUZZED
 @given(data=st.data())
-def test_the_cells_of_a_gate(tmp_path: Path, data: st.DataObject) -> None:
+def test_the_cells_of_a_gate(tmp_path, data):
     """Spoiled as YAML text."""
     file = tmp_path / "cells.yaml"
     file.write_bytes(data.draw(spoiled.bytes_of(yaml.safe_dump(SMALL).encode())))

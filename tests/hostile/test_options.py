@@ -5,9 +5,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,9 +16,9 @@ from ..conftest import ROOT
 from ..experiment.test_records import LOCK, run_once
 
 
-def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
+def listing(folder):
     """Everything below a folder, with the size and time of files and where links lead."""
-    states: dict[str, tuple[Any, ...]] = {}
+    states = {}
     for place, names, files in os.walk(folder):
         for path in (Path(place, name) for name in (*names, *files)):
             state = path.lstat()
@@ -30,7 +28,7 @@ def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory):
     """A project with its stacks, and beside it a working folder with faulty files."""
     folder = tmp_path_factory.mktemp("options")
     project, here = folder / "project", folder / "here"
@@ -77,13 +75,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def before(workspace: Path) -> dict[str, tuple[Any, ...]]:
+def before(workspace):
     """The listing that no command may change."""
     return listing(workspace)
 
 
 @pytest.fixture
-def here(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(workspace, monkeypatch):
     monkeypatch.setattr(projects, "CHECKOUT", workspace / "project")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     with contextlib.chdir(workspace / "here"):
@@ -131,7 +129,7 @@ NO_CONFIGS = {
     "two": "two.yaml, line 2, column 1: no YAML",
 }
 # Arguments, and a pattern of the expected line.
-CASES: dict[str, str] = {
+CASES = {
     "": "the following arguments are required: COMMAND",
     "wach -- ls": "no command 'wach'; did you mean 'watch'",
     "watch": "no command",
@@ -175,18 +173,23 @@ CASES: dict[str, str] = {
     "limit train.py --share 90": "'90': a share is from 0 to below 1",
     "limit train.py --out train.py": "train.py is a file, and has to be a folder; name another",
     "limit /dev/stdin": "/dev/stdin can be read once",
+    "limit trian.py": "there is no file trian.py",
+    "limit train.py --input none.bin": "no input",
     "why trian.py": "there is no file trian.py; did you mean 'train.py'",
     "why data": "data is a folder, and has to be a Python file",
     "why train.py --with idna==": "'idna==' is no requirement",
     'why train.py --args "it\'s"': "--args cannot be split into words",
     "why train.py --stack nothing": "nothing.txt: no such stack",
     f"{BISECT} --metric memory": "'memory' is no metric",
+    f"{BISECT} --metric paek": "did you mean 'peak'",
     f"{BISECT} --budget 0": "'0' is no number of minutes above 0",
     "bisect train.py --package idna": "required: --good, --bad",
     "fit -- train.py": "required: --memory",
     f"{FIT} -- slep {{a}}": "slep: no such command on PATH; did you mean 'sleep'",
     f"{FIT} -- train.py {{a}}": "needs its interpreter: beyond-ram fit … -- python train.py",
     f"{FIT} -- sleep": "the command does not use {a}",
+    f"{FIT} --largest 5 -- sleep {{a}}": "--largest",
+    "fit --memory 1G --grow a=10..99 --largest 15 -- sleep {a}": "--largest",
     f"{FIT} --vary a=3 -- sleep {{a}}": "a is named twice",
     "fit --memory 1G -- sleep": "what may vary",
     "fit --memory 1G --vary method=fork,spawn -- sleep {method}": "for words, run fit once with each",
@@ -233,6 +236,8 @@ CASES: dict[str, str] = {
     "stack ad x y": "'ad'",
     "stack add ../x numpy": "'../x' cannot name a stack",
     "stack add -- -x numpy": "'-x' cannot name a stack",
+    "stack add '' numpy": "'' cannot name a stack",
+    "stack add driver numpy": "driver.txt exists, and was not made from",
     "stack add locks numpy": "'locks' cannot name a stack",
     "stack add current numpy": "current.in exists",
     "stack add -- mine --index-url=http://x": "'--index-url=http://x' is no requirement",
@@ -270,7 +275,7 @@ CASES: dict[str, str] = {
 }  # fmt: skip
 
 
-def words_of(line: str) -> list[str]:
+def words_of(line):
     import shlex
 
     return shlex.split(line.replace("{lock}", "lock.txt"))
@@ -278,13 +283,11 @@ def words_of(line: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", CASES, ids=[line.replace("\n", "␤")[:70] for line in CASES])
-def test_meaningless_arguments_get_one_line(
-    here: Path, workspace: Path, before: dict[str, tuple[Any, ...]], capfd: pytest.CaptureFixture[str], line: str
-) -> None:
+def test_meaningless_arguments_get_one_line(here, workspace, before, capfd, line):
     import re
 
     try:
-        status: Any = cli.main(words_of(line))
+        status = cli.main(words_of(line))
     except SystemExit as ended:
         status = ended.code
     output = capfd.readouterr()

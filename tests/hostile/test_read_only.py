@@ -1,7 +1,6 @@
 """A read-only results folder: every command that would write gets one line, and nothing is lost."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from .test_options import listing
 
 
 @pytest.fixture
-def sealed(small_disk: Path) -> Path:
+def sealed(small_disk):
     """Results with a run, on a read-only file system."""
     folder = small_disk / "results"
     (folder / "runs").mkdir(parents=True)
@@ -32,9 +31,7 @@ def sealed(small_disk: Path) -> Path:
     ],
     ids=lambda words: words[0],
 )
-def test_command_gets_one_line_and_changes_nothing(
-    sealed: Path, words: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_command_gets_one_line_and_changes_nothing(sealed, words, capfd):
     before = listing(sealed)
     assert cli.main([word.format(results=sealed) for word in words]) == 2
     lines = capfd.readouterr().err.strip().splitlines()

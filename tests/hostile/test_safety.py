@@ -6,7 +6,6 @@ import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
@@ -29,22 +28,22 @@ SOURCES = [
 
 
 @functools.cache
-def parsed(name: str) -> list[ast.AST]:
+def parsed(name):
     return list(ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))))
 
 
 @functools.cache
-def calls() -> list[tuple[str, str, ast.Call]]:
+def calls():
     """Every call: its source, the dotted name of its function, and the call."""
     nodes = ((name, node) for name in SOURCES for node in parsed(name))
     return [(name, ast.unparse(node.func), node) for name, node in nodes if isinstance(node, ast.Call)]
 
 
-def keyword_value(call: ast.Call, keyword: str) -> str | None:
+def keyword_value(call, keyword):
     return next((ast.unparse(one.value) for one in call.keywords if one.arg == keyword), None)
 
 
-def test_the_sources_are_found() -> None:
+def test_the_sources_are_found():
     assert len(SOURCES) > 200
     assert {"beyond_ram/hub/app.py", "scripts/workloads/load.py", "examples/own_loader.py"} <= {*SOURCES}
 
@@ -58,7 +57,7 @@ UNSAFE = (*UNPICKLES, "yaml.load", "yaml.unsafe_load", "yaml.full_load", "eval",
 
 
 @pytest.mark.slow
-def test_no_data_is_unpickled_or_run() -> None:
+def test_no_data_is_unpickled_or_run():
     for name, called, call in calls():
         assert called not in UNSAFE or (name, called) in ALLOWED, f"{name}:{call.lineno}"
         if called in ("torch.load",):
@@ -70,7 +69,7 @@ UNPACKS = ("extractall", "extract", "unpack_archive", "_extract_member")
 
 
 @pytest.mark.slow
-def test_no_archive_is_unpacked() -> None:
+def test_no_archive_is_unpacked():
     """An archive could write outside of a folder. Only uv and pip install wheels."""
     for name, called, call in calls():
         assert called.rpartition(".")[2] not in UNPACKS, f"{name}:{call.lineno}"
@@ -81,7 +80,7 @@ SHELLS = {"beyond_ram/measure/processes.py", "beyond_ram/measure/cells.py", "bey
 
 
 @pytest.mark.slow
-def test_no_shell_runs_a_users_text() -> None:
+def test_no_shell_runs_a_users_text():
     for name, called, call in calls():
         assert called not in ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
         assert keyword_value(call, "shell") in (None, "False"), f"{name}:{call.lineno}"
@@ -90,7 +89,7 @@ def test_no_shell_runs_a_users_text() -> None:
             assert name in SHELLS, f"{name}:{call.lineno}"
 
 
-def test_scripts_of_the_shells_are_constant_or_quoted() -> None:
+def test_scripts_of_the_shells_are_constant_or_quoted():
     for name in SHELLS:
         tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
         for node in ast.walk(tree):
@@ -109,7 +108,7 @@ NETLINK = {"beyond_ram/watch/exits.py"}
 
 
 @pytest.mark.slow
-def test_every_server_listens_on_the_loopback_alone() -> None:
+def test_every_server_listens_on_the_loopback_alone():
     listening = 0
     for name, called, call in calls():
         if called.rpartition(".")[2] in LISTENS and name not in NETLINK:
@@ -127,15 +126,15 @@ def test_every_server_listens_on_the_loopback_alone() -> None:
 class Trap:
     """Makes a file when it is unpickled."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.path = path
 
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+    def __reduce__(self):
         return Path.touch, (self.path,)
 
 
 @pytest.mark.parametrize("how", ["an array of objects", "a pickle", "an archive"])
-def test_pickle_in_a_token_file_is_not_run(tmp_path: Path, how: str) -> None:
+def test_pickle_in_a_token_file_is_not_run(tmp_path, how):
     """Neither by the check of the config nor by the program that reads the rows."""
     import pickle
 
@@ -160,13 +159,13 @@ def test_pickle_in_a_token_file_is_not_run(tmp_path: Path, how: str) -> None:
     assert sprung.exists(), "the trap works"
 
 
-def test_yaml_makes_no_objects() -> None:
+def test_yaml_makes_no_objects():
     with pytest.raises(yaml.YAMLError):
         yaml.safe_load("!!python/object/apply:os.system ['touch PWNED']")
 
 
 @pytest.mark.slow
-def test_password_in_an_address_is_not_shown(tmp_path: Path) -> None:
+def test_password_in_an_address_is_not_shown(tmp_path):
     """Neither by us nor in the output of pip."""
     with pytest.raises(StackError) as error:
         requirement("git+file://me:planted-secret@localhost/nothing-here", tmp_path)
@@ -183,7 +182,7 @@ PARTS = st.sampled_from([*PLACES.split(), *UPWARDS.split()])
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def host(tmp_path_factory):
     """The address of an endpoint with forbidden files in and beside its folder."""
     folder = tmp_path_factory.mktemp("served")
     dataset = folder / "root" / "datasets" / "org" / "name"
@@ -203,7 +202,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     parts=st.lists(st.one_of(PARTS, st.text(max_size=4)), max_size=9),
     between=st.sampled_from(["/", "", "%2f"]),
 )
-def test_no_path_leads_out_of_the_served_folder(host: str, begins: str, parts: list[str], between: str) -> None:
+def test_no_path_leads_out_of_the_served_folder(host, begins, parts, between):
     path = (begins + between.join(parts)).encode("utf-8", "replace")
     safe = b"".join(bytes([byte]) if 32 < byte < 127 else b"%%%02x" % byte for byte in path)
     connection = http.client.HTTPConnection(host, timeout=10)
@@ -220,7 +219,7 @@ def test_no_path_leads_out_of_the_served_folder(host: str, begins: str, parts: l
     assert answer.status < 500
 
 
-def test_file_of_the_served_folder_is_served(host: str) -> None:
+def test_file_of_the_served_folder_is_served(host):
     connection = http.client.HTTPConnection(host, timeout=10)
     connection.request("GET", "/datasets/org/name/resolve/main/a.bin")
     assert connection.getresponse().read() == b"for all"

@@ -13,11 +13,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -34,12 +31,12 @@ class Answer:
     headers: http.client.HTTPMessage
     body: bytes
 
-    def json(self) -> Any:
+    def json(self):
         return json.loads(self.body)
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     dataset = tmp_path / "root" / "datasets" / "org" / "name"
     (dataset / "data" / "deep").mkdir(parents=True)
     (dataset / "README.md").write_text("hello")
@@ -54,12 +51,12 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hub(root: Path) -> Iterator[Hub]:
+def hub(root):
     with Hub(root, page_size=2) as running:
         yield running
 
 
-def ask(hub: Hub, path: str, method: str = "GET", body: str | None = None, **headers: str) -> Answer:
+def ask(hub, path, method="GET", body=None, **headers):
     """Send a request without a client that would tidy the path."""
     connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
     connection.request(method, path, body, headers)
@@ -69,11 +66,11 @@ def ask(hub: Hub, path: str, method: str = "GET", body: str | None = None, **hea
     return answer
 
 
-def sha_of(hub: Hub) -> str:
+def sha_of(hub):
     return str(ask(hub, "/api/datasets/org/name").json()["sha"])
 
 
-def test_files_and_their_headers(hub: Hub) -> None:
+def test_files_and_their_headers(hub):
     sha = sha_of(hub)
     git = hashlib.sha1(b"blob 5\0hello").hexdigest()
     for method, body in (("GET", b"hello"), ("HEAD", b"")):
@@ -96,14 +93,14 @@ def test_files_and_their_headers(hub: Hub) -> None:
     ("range_text", "start", "stop"),
     [("0-9", 0, 10), ("100-", 100, 2560), ("-10", 2550, 2560), ("2000-9999", 2000, 2560)],
 )
-def test_ranges(hub: Hub, range_text: str, start: int, stop: int) -> None:
+def test_ranges(hub, range_text, start, stop):
     answer = ask(hub, f"{DATASET}/data/a.parquet", Range=f"bytes={range_text}")
     assert (answer.status, answer.body) == (206, CONTENT[start:stop])
     assert answer.headers["Content-Range"] == f"bytes {start}-{stop - 1}/2560"
 
 
 @pytest.mark.parametrize("header", ["bytes=2560-", "bytes=9-3", "lines=1-2"])
-def test_impossible_ranges_are_refused(hub: Hub, header: str) -> None:
+def test_impossible_ranges_are_refused(hub, header):
     answer = ask(hub, f"{DATASET}/data/a.parquet", Range=header)
     assert answer.status == 416
     assert answer.headers["Content-Range"] == "bytes */2560"
@@ -120,7 +117,7 @@ def test_impossible_ranges_are_refused(hub: Hub, header: str) -> None:
         ("/api/models/org/name", "RepoNotFound"),
     ],
 )
-def test_missing_paths_get_a_status_404(hub: Hub, path: str, code: str) -> None:
+def test_missing_paths_get_a_status_404(hub, path, code):
     answer = ask(hub, path)
     assert (answer.status, answer.headers["X-Error-Code"]) == (404, code)
 
@@ -141,13 +138,13 @@ def test_missing_paths_get_a_status_404(hub: Hub, path: str, code: str) -> None:
         "/api/datasets/org/name/tree/main/..%2F..",
     ],
 )
-def test_paths_outside_the_folder_are_refused(hub: Hub, path: str) -> None:
+def test_paths_outside_the_folder_are_refused(hub, path):
     answer = ask(hub, path)
     assert answer.status == 404
     assert b"outside" not in answer.body
 
 
-def test_tree_is_listed_in_pages(hub: Hub) -> None:
+def test_tree_is_listed_in_pages(hub):
     address = "/api/datasets/org/name/tree/main?recursive=True&expand=False"
     pages = []
     while address:
@@ -171,7 +168,7 @@ def test_tree_is_listed_in_pages(hub: Hub) -> None:
     assert ask(hub, "/api/datasets/org/name/tree/main?cursor=x").status == 400
 
 
-def test_paths_info_by_form_and_by_json(hub: Hub) -> None:
+def test_paths_info_by_form_and_by_json(hub):
     paths = ["data/a.parquet", "none", "data"]
     bodies = {
         "application/x-www-form-urlencoded": urlencode({"paths": paths, "expand": "False"}, doseq=True),
@@ -185,7 +182,7 @@ def test_paths_info_by_form_and_by_json(hub: Hub) -> None:
         ]
 
 
-def test_file_that_is_cut_while_it_is_sent_ends_the_connection(hub: Hub, root: Path) -> None:
+def test_file_that_is_cut_while_it_is_sent_ends_the_connection(hub, root):
     """Otherwise the next answer would count as the rest of the file."""
     path = root / "datasets/org/name/data/a.parquet"
     path.write_bytes(bytes(30_000_000))
@@ -199,7 +196,7 @@ def test_file_that_is_cut_while_it_is_sent_ends_the_connection(hub: Hub, root: P
     connection.close()
 
 
-def test_change_that_keeps_size_and_time_changes_the_etag(hub: Hub, root: Path) -> None:
+def test_change_that_keeps_size_and_time_changes_the_etag(hub, root):
     path = root / "datasets/org/name/README.md"
     before, times = ask(hub, f"{DATASET}/README.md"), path.stat()
     path.write_text("olleh")
@@ -209,7 +206,7 @@ def test_change_that_keeps_size_and_time_changes_the_etag(hub: Hub, root: Path) 
     assert before.headers["ETag"] != after.headers["ETag"]
 
 
-def test_endpoint_without_descriptors_writes_little_and_recovers(root: Path, tmp_path: Path) -> None:
+def test_endpoint_without_descriptors_writes_little_and_recovers(root, tmp_path):
     words = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
     limited = f"ulimit -n 40; exec {shlex.join(words)} 2> {shlex.quote(str(tmp_path / 'errors'))}"
     with subprocess.Popen(["sh", "-c", limited], stdout=subprocess.PIPE, text=True) as running:
@@ -232,7 +229,7 @@ def test_endpoint_without_descriptors_writes_little_and_recovers(root: Path, tmp
 
 
 @pytest.mark.slow
-def test_commit_changes_only_with_content(hub: Hub, root: Path) -> None:
+def test_commit_changes_only_with_content(hub, root):
     before = sha_of(hub)
     assert sha_of(hub) == before
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 200
@@ -243,7 +240,7 @@ def test_commit_changes_only_with_content(hub: Hub, root: Path) -> None:
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 404
 
 
-def test_requests_are_logged(root: Path, tmp_path: Path) -> None:
+def test_requests_are_logged(root, tmp_path):
     with Hub(root, log=tmp_path / "log.jsonl") as hub:
         ask(hub, f"{DATASET}/data/a.parquet", Range="bytes=0-99", **{"User-Agent": "me"})
         ask(hub, f"{DATASET}/name.py", "HEAD")
@@ -260,7 +257,7 @@ def test_requests_are_logged(root: Path, tmp_path: Path) -> None:
     assert [line["path"] for line in lines] == [request.path for request in requests]
 
 
-def test_endpoint_listens_on_loopback_only_and_stops(root: Path) -> None:
+def test_endpoint_listens_on_loopback_only_and_stops(root):
     with Hub(root) as hub:
         assert hub.url.startswith("http://127.0.0.1:")
         port = int(hub.url.rsplit(":", 1)[1])
@@ -273,7 +270,7 @@ def test_endpoint_listens_on_loopback_only_and_stops(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_command_serves_and_ends(root: Path, tmp_path: Path) -> None:
+def test_command_serves_and_ends(root, tmp_path):
     command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -289,7 +286,7 @@ def test_command_serves_and_ends(root: Path, tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_files_are_hashed_before_the_address_is_printed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_hashed_before_the_address_is_printed(root, monkeypatch):
     """A client must not measure the time of hashing."""
     with Hub(root) as hub:
         monkeypatch.setattr("beyond_ram.hub.repos._hashes_of", lambda *_: pytest.fail("hashed while a client waits"))
@@ -298,7 +295,7 @@ def test_files_are_hashed_before_the_address_is_printed(root: Path, monkeypatch:
         assert ask(hub, "/single/resolve/main/tokenizer.json").status == 200
 
 
-def test_simultaneous_requests_read_the_folder_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_requests_read_the_folder_once(root, monkeypatch):
     folders_read = []
     walk = os.walk
     monkeypatch.setattr("beyond_ram.hub.repos.os.walk", lambda top: folders_read.append(top) or walk(top))

@@ -1,7 +1,5 @@
 """Latency, bandwidth, redirects and faults; and which process sent a request."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -11,7 +9,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -24,7 +21,7 @@ FILE = "/datasets/org/name/resolve/main/a b.parquet".replace(" ", "%20")
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     dataset = tmp_path / "datasets" / "org" / "name"
     dataset.mkdir(parents=True)
     (dataset / "a b.parquet").write_bytes(CONTENT)
@@ -32,11 +29,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def get(hub: Hub, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+def get(hub, path, method="GET", **headers):
     return get_from(hub.url.removeprefix("http://"), path, method, **headers)
 
 
-def get_from(host: str, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+def get_from(host, path, method="GET", **headers):
     connection = http.client.HTTPConnection(host, timeout=10)
     try:
         connection.request(method, path, headers=headers)
@@ -47,7 +44,7 @@ def get_from(host: str, path: str, method: str = "GET", **headers: str) -> tuple
 
 
 @pytest.mark.slow
-def test_latency_comes_before_each_answer(root: Path) -> None:
+def test_latency_comes_before_each_answer(root):
     with Hub(root, conditions=Conditions(latency_ms=150)) as hub:
         started = time.monotonic()
         for _ in range(2):
@@ -56,7 +53,7 @@ def test_latency_comes_before_each_answer(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bandwidth_is_shared_by_all_connections(root: Path) -> None:
+def test_bandwidth_is_shared_by_all_connections(root):
     with Hub(root, conditions=Conditions(bandwidth_mb_per_s=2)) as hub, ThreadPoolExecutor(4) as pool:
         started = time.monotonic()
         answers = list(pool.map(lambda _: get(hub, FILE), range(4)))
@@ -66,7 +63,7 @@ def test_bandwidth_is_shared_by_all_connections(root: Path) -> None:
     assert took < 3
 
 
-def test_only_lfs_files_are_redirected(root: Path) -> None:
+def test_only_lfs_files_are_redirected(root):
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for method in ("HEAD", "GET"):
             status, headers, _ = get(hub, FILE, method)
@@ -85,7 +82,7 @@ def test_only_lfs_files_are_redirected(root: Path) -> None:
 
 
 @pytest.mark.parametrize("outside", ["..%2F..%2F..%2Fsecret", "%2e%2e/%2e%2e/%2e%2e/secret", "%2Fetc%2Fpasswd"])
-def test_redirects_stay_inside_the_folder(root: Path, outside: str) -> None:
+def test_redirects_stay_inside_the_folder(root, outside):
     (root / "secret").write_text("outside")
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for path in (f"/cdn/datasets/org/name/main/{outside}", f"/datasets/org/name/resolve/main/{outside}"):
@@ -94,7 +91,7 @@ def test_redirects_stay_inside_the_folder(root: Path, outside: str) -> None:
             assert b"outside" not in body
 
 
-def test_every_nth_read_fails_once(root: Path) -> None:
+def test_every_nth_read_fails_once(root):
     ranges = [f"bytes={start}-{start + 9}" for start in range(0, 60, 10)]
     with Hub(root, conditions=Conditions(faults=(Fault("error-500", 2), Fault("too-many-429", 3)))) as hub:
         get(hub, FILE, "HEAD")
@@ -107,7 +104,7 @@ def test_every_nth_read_fails_once(root: Path) -> None:
     assert logged_faults == ["", "", "error-500", "too-many-429", "error-500", "", "error-500", *[""] * 6]
 
 
-def test_a_dropped_connection_leaves_half_the_body(root: Path) -> None:
+def test_a_dropped_connection_leaves_half_the_body(root):
     with Hub(root, conditions=Conditions(faults=(Fault("drop", 1),))) as hub:
         with pytest.raises(http.client.IncompleteRead) as broken:
             get(hub, FILE)
@@ -117,7 +114,7 @@ def test_a_dropped_connection_leaves_half_the_body(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_slow_body_is_whole(root: Path) -> None:
+def test_a_slow_body_is_whole(root):
     with Hub(root, conditions=Conditions(faults=(Fault("slow", 1),))) as hub:
         started = time.monotonic()
         assert get(hub, FILE)[2] == CONTENT
@@ -127,7 +124,7 @@ def test_a_slow_body_is_whole(root: Path) -> None:
         assert time.monotonic() - started < 1.5
 
 
-def test_requests_have_the_process_of_the_client(root: Path) -> None:
+def test_requests_have_the_process_of_the_client(root):
     """This process and a child are found, also when a connection is reused."""
     ask = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
     with Hub(root) as hub:
@@ -144,7 +141,7 @@ def test_requests_have_the_process_of_the_client(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_client_that_hung_up_does_not_stop_the_endpoint(root: Path) -> None:
+def test_client_that_hung_up_does_not_stop_the_endpoint(root):
     with Hub(root, conditions=Conditions(latency_ms=100)) as hub:
         with socket.create_connection(("127.0.0.1", int(hub.url.rsplit(":", 1)[1]))) as client:
             client.sendall(b"GET /api/datasets/org/name HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -165,9 +162,7 @@ def test_client_that_hung_up_does_not_stop_the_endpoint(root: Path) -> None:
         (["--bandwidth-mb-s", "0"], "must be above 0"),
     ],
 )
-def test_impossible_conditions_get_one_line(
-    root: Path, arguments: list[str], phrase: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_impossible_conditions_get_one_line(root, arguments, phrase, monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["hub", "--root", str(root), *arguments])
     for name in ("signal", "set_wakeup_fd"):  # this process goes on
         monkeypatch.setattr(signal, name, lambda *_: None)
@@ -178,7 +173,7 @@ def test_impossible_conditions_get_one_line(
 
 
 @pytest.mark.slow
-def test_flags_set_conditions(root: Path, tmp_path: Path) -> None:
+def test_flags_set_conditions(root, tmp_path):
     flags = ["--redirect", "--latency-ms", "1", "--bandwidth-mb-s", "50", "--fault", "drop:9", "--fault", "slow:8"]
     log = tmp_path / "log.jsonl"
     command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), "--log", str(log), *flags]

@@ -56,12 +56,12 @@ class Client:
 
 
 @functools.cache
-def texts() -> list[str]:
+def texts():
     """Return texts that are hard to compress, so that files have some size."""
     return [hashlib.sha512(str(number).encode()).hexdigest() * 4 for number in range(ROWS_IN_A_FILE * FILES)]
 
 
-def fill(repository: Path) -> None:
+def fill(repository):
     (repository / "data").mkdir(parents=True)
     (repository / "README.md").write_text("# A table\n")
     for number in range(FILES):
@@ -72,7 +72,7 @@ def fill(repository: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def clients(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Client]:
+def clients(request, tmp_path_factory):
     """Run the clients of all stacks at the same time: most of their time is waiting before they retry."""
     tests = [item for item in request.session.items if item.path == request.path]
     end_to_end = any(item.get_closest_marker("end_to_end") for item in tests)
@@ -88,16 +88,16 @@ def clients(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(
     params=[pytest.param(name, marks=[pytest.mark.end_to_end] if name in SKIPPED else []) for name in STACKS]
 )
-def client(request: pytest.FixtureRequest, clients: dict[str, Client]) -> Client:
+def client(request, clients):
     return clients[request.param]
 
 
-def conditions_of(stack: str) -> list[str]:
+def conditions_of(stack):
     """Return the conditions under which a stack's clients run."""
     return [name for name in CONDITIONS if name not in SKIPPED.get(stack, ())]
 
 
-def run_client(stack: str, work: Path) -> Client:
+def run_client(stack, work):
     """Run every step of one stack's clients in one process."""
     for name in conditions_of(stack):
         fill(work / "root" / "datasets" / "org" / name)
@@ -131,7 +131,7 @@ def run_client(stack: str, work: Path) -> Client:
         return client
 
 
-def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]:
+def environment_of(url, home, token="local"):
     """Return the environment in which a client asks only the endpoint at `url`."""
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
     environment.pop("HF_HUB_OFFLINE", None)
@@ -147,14 +147,14 @@ def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]
     }
 
 
-def repository(name: str, under: Path) -> dict[str, str]:
+def repository(name, under):
     """Return the files of a repository and their hashes."""
     folder = under / "datasets" / "org" / name
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def expected(step: str, condition: str, root: Path) -> Any:
+def expected(step, condition, root):
     """Return what a client must get."""
     if step == "stream":
         return [[number, hashlib.sha256(text.encode()).hexdigest()] for number, text in enumerate(texts())]
@@ -168,7 +168,7 @@ def expected(step: str, condition: str, root: Path) -> Any:
     }
 
 
-def test_every_client_reads_correctly_or_raises(client: Client) -> None:
+def test_every_client_reads_correctly_or_raises(client):
     """A client may give up after as many failing answers as it likes, but then it must raise."""
     wrong = []
     for condition in conditions_of(client.stack):
@@ -181,19 +181,19 @@ def test_every_client_reads_correctly_or_raises(client: Client) -> None:
 
 
 @pytest.mark.parametrize("condition", FAILING)
-def test_some_client_gets_through_a_fault(clients: dict[str, Client], condition: str) -> None:
+def test_some_client_gets_through_a_fault(clients, condition):
     """The endpoint answers each request at most once with a fault."""
     results = [client.results.get(f"{step}:org/{condition}", {}) for client in clients.values() for step in READING]
     assert any("result" in answer for answer in results), results
 
 
-def test_every_client_met_the_faults(client: Client) -> None:
+def test_every_client_met_the_faults(client):
     for condition in [name for name in conditions_of(client.stack) if CONDITIONS[name].faults]:
         faults = {r.fault for step in READING for r in client.requests[f"{step}:org/{condition}"]}
         assert CONDITIONS[condition].faults[0].kind in faults, condition
 
 
-def test_pushed_rows_are_in_the_folder_and_read_back(client: Client) -> None:
+def test_pushed_rows_are_in_the_folder_and_read_back(client):
     answer = client.results["push:org/pushed"]
     assert answer.get("result") == [[number, f"pushed {number}"] for number in range(50)], answer
     files = repository("pushed", client.root)
@@ -204,7 +204,7 @@ def test_pushed_rows_are_in_the_folder_and_read_back(client: Client) -> None:
     assert not list((client.root / ".objects").iterdir()), "uploads were not moved into the commit"
 
 
-def test_downloads_use_xet_and_streams_do_not(client: Client) -> None:
+def test_downloads_use_xet_and_streams_do_not(client):
     """The Hub offers Xet to both."""
     if "xet" not in conditions_of(client.stack):
         return
@@ -216,12 +216,12 @@ def test_downloads_use_xet_and_streams_do_not(client: Client) -> None:
         assert not read[step] & by_xet
 
 
-def test_no_client_asks_for_an_unknown_endpoint(client: Client) -> None:
+def test_no_client_asks_for_an_unknown_endpoint(client):
     unknown = [r for requests in client.requests.values() for r in requests if r.endpoint == "unknown"]
     assert not {f"{request.method} {request.path}" for request in unknown}
 
 
-def test_every_request_has_a_process(client: Client) -> None:
+def test_every_request_has_a_process(client):
     """A client that hangs up at once may be missed."""
     pids = [request.pid for requests in client.requests.values() for request in requests]
     assert sum(pid is None for pid in pids) <= 0.02 * len(pids)

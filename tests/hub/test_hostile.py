@@ -1,7 +1,5 @@
 """Requests that no client sends: the endpoint refuses them, touches nothing outside its folder, and goes on serving."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import http.client
@@ -11,9 +9,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -27,7 +22,7 @@ COMMIT = b'{"key": "file", "value": {"path": "new.txt", "content": "new"}}'
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     dataset = tmp_path / "root" / "datasets" / "org" / "name"
     (dataset / ".git").mkdir(parents=True)
     (dataset / ".git" / "config").write_bytes(CANARY)
@@ -44,14 +39,12 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hub(root: Path) -> Iterator[Hub]:
+def hub(root):
     with Hub(root) as running:
         yield running
 
 
-def ask(
-    host: str, method: str, path: str, body: bytes | None = None, headers: dict[str, Any] | None = None
-) -> tuple[int, bytes]:
+def ask(host, method, path, body=None, headers=None):
     """Send a request unchanged."""
     connection = http.client.HTTPConnection(host, timeout=10)
     try:
@@ -62,11 +55,11 @@ def ask(
         connection.close()
 
 
-def host_of(hub: Hub) -> str:
+def host_of(hub):
     return hub.url.removeprefix("http://")
 
 
-def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
+def everything(folder):
     """Return the content and the time of the last change of all files in a folder."""
     return {
         str(path.relative_to(folder)): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
@@ -88,7 +81,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
         ({}, 200),
     ],
 )
-def test_pages_of_other_origins_are_refused(hub: Hub, root: Path, headers: dict[str, str], status: int) -> None:
+def test_pages_of_other_origins_are_refused(hub, root, headers, status):
     """A form that a browser posts without asking first, and a host name that leads to this machine."""
     host, before = host_of(hub), everything(root)
     headers = {key: value.replace("{port}", host.partition(":")[2]) for key, value in headers.items()}
@@ -97,7 +90,7 @@ def test_pages_of_other_origins_are_refused(hub: Hub, root: Path, headers: dict[
     assert (everything(root) == before) == (status != 200)
 
 
-def test_empty_ranges_are_not_the_whole_file(hub: Hub) -> None:
+def test_empty_ranges_are_not_the_whole_file(hub):
     assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-0"})[0] == 416
     assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-200"}) == (206, bytes(range(100)))
     assert ask(host_of(hub), "GET", FILE, headers={"Range": f"bytes=0-{'9' * 5000}"})[0] == 416
@@ -108,7 +101,7 @@ DEEP = b"[" * 100_000
 
 
 JSON = {"Content-Type": "application/json"}
-MALFORMED: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
+MALFORMED = {
     "deep paths": ("POST", f"{API}/paths-info/main", DEEP, JSON),
     "deep commit": ("POST", f"{API}/commit/main", DEEP, {}),
     "infinite size": ("POST", f"{API}/preupload/main", b'{"files": [{"path": "x", "size": Infinity}]}', {}),
@@ -129,14 +122,12 @@ MALFORMED: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path", "body", "headers"), MALFORMED.values(), ids=list(MALFORMED))
-def test_malformed_requests_get_a_status_4xx(
-    hub: Hub, method: str, path: str, body: bytes | None, headers: dict[str, Any]
-) -> None:
+def test_malformed_requests_get_a_status_4xx(hub, method, path, body, headers):
     assert 400 <= ask(host_of(hub), method, path, body, headers)[0] < 500
     assert ask(host_of(hub), "GET", API)[0] == 200
 
 
-def test_undecodable_file_names_are_skipped_with_a_message(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_undecodable_file_names_are_skipped_with_a_message(root, capfd):
     """All other files are served."""
     dataset = root / "datasets" / "org" / "name"
     for name in ("\udcff.txt", "folder\udcfe/a.txt", "d/" * 80 + "a.txt"):
@@ -177,7 +168,7 @@ HEADERS = {
 }
 
 
-def path_of(chance: random.Random) -> str:
+def path_of(chance):
     """Return a random path of some endpoint, escaped in some way."""
     name, path = chance.choice(NAMES), chance.choice(PATHS)
     revision = chance.choice(["main"] * 20 + ["HEAD", "..", "v1", "0" * 40, "\udcff"])
@@ -208,10 +199,10 @@ def path_of(chance: random.Random) -> str:
     return address.replace("%2F", "/", 4) + query
 
 
-def body_of(chance: random.Random, path: str) -> bytes | None:
+def body_of(chance, path):
     """Return no body, something other than JSON, or JSON that is nearly right."""
 
-    def some(right: Any, others: list[Any] = VALUES) -> Any:
+    def some(right, others=VALUES):
         return chance.choice([*[right] * 2 * len(others), *others])
 
     value = {"path": chance.choice(PATHS), "content": some("new"), "encoding": some("utf-8"), "oid": some("0" * 64)}
@@ -226,12 +217,12 @@ def body_of(chance: random.Random, path: str) -> bytes | None:
 
 
 @contextlib.contextmanager
-def running(log: Path, *arguments: str) -> Iterator[dict[str, str]]:
+def running(log, *arguments):
     """Run the endpoint in a process of its own, and yield the variables it prints. It must end without an error."""
     command = [sys.executable, "-m", "beyond_ram.hub", *arguments]
     with log.open("w") as errors:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-    variables: dict[str, str] = {}
+    variables = {}
     try:
         while "HF_ENDPOINT" not in variables:
             assert server.stdout
@@ -243,7 +234,7 @@ def running(log: Path, *arguments: str) -> Iterator[dict[str, str]]:
     assert "Traceback" not in log.read_text()
 
 
-def ask_at_random(variables: dict[str, str], seed: int) -> Counter[int]:
+def ask_at_random(variables, seed):
     """Count the statuses of random requests. None is the server's fault, and no answer has content of other files."""
     chance, host, statuses = random.Random(seed), variables["HF_ENDPOINT"].removeprefix("http://"), Counter[int]()
     for number in range(REQUESTS):
@@ -265,7 +256,7 @@ def ask_at_random(variables: dict[str, str], seed: int) -> Counter[int]:
 
 
 @pytest.mark.slow
-def test_random_requests_change_nothing_outside(root: Path, tmp_path: Path) -> None:
+def test_random_requests_change_nothing_outside(root, tmp_path):
     outside = everything(tmp_path / "outside")
     with running(tmp_path / "said", "--root", str(root), "--xet") as variables:
         statuses = ask_at_random(variables, seed=1)
@@ -277,7 +268,7 @@ def test_random_requests_change_nothing_outside(root: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_random_requests_through_the_relay_change_nothing(root: Path, tmp_path: Path) -> None:
+def test_random_requests_through_the_relay_change_nothing(root, tmp_path):
     before = everything(tmp_path / "root")
     with (
         running(tmp_path / "said", "--root", str(root)) as hub,

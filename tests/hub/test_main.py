@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +30,7 @@ sys.exit(hub.main())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_just_before_waiting_ends_the_endpoint(tmp_path: Path, number: signal.Signals) -> None:
+def test_signal_just_before_waiting_ends_the_endpoint(tmp_path, number):
     command = [sys.executable, "-c", PROGRAM, str(int(number))]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
     assert "HF_ENDPOINT=http://127.0.0.1:" in done.stdout

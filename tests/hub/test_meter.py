@@ -1,9 +1,5 @@
 """Time of the endpoint's own work, and of injected delays."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.hub import Conditions, Hub
@@ -20,14 +16,14 @@ class Clock:
 
     now = 100.0
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return self.now
 
-    def process_time(self) -> float:
+    def process_time(self):
         return self.now / 10
 
 
-def test_time_of_simultaneous_answers_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_of_simultaneous_answers_counts_once(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(meters, "time", clock)
     meter = AnswerMeter()
@@ -48,7 +44,7 @@ def test_time_of_simultaneous_answers_counts_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_injected_delays_are_not_the_endpoints_work(root: Path) -> None:
+def test_injected_delays_are_not_the_endpoints_work(root):
     conditions = Conditions(latency_ms=150, bandwidth_mb_per_s=4)
     with Hub(root, conditions=conditions) as delayed, Hub(root) as free:
         get(delayed, FILE)

@@ -1,15 +1,10 @@
 """Pushing to the local Hub endpoint: the files in its folder, and refusals."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import http.client
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,7 +18,7 @@ GIT = "/datasets/org/name.git/info/lfs/objects"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     dataset = tmp_path / "root" / "datasets" / "org" / "name"
     dataset.mkdir(parents=True)
     (dataset / "README.md").write_text("hello")
@@ -33,12 +28,12 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hub(root: Path) -> Iterator[Hub]:
+def hub(root):
     with Hub(root) as running:
         yield running
 
 
-def ask(hub: Hub, path: str, body: Any = None, method: str = "POST") -> tuple[int, Any]:
+def ask(hub, path, body=None, method="POST"):
     connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
     try:
         connection.request(method, path, body if isinstance(body, bytes) else json.dumps(body))
@@ -49,22 +44,22 @@ def ask(hub: Hub, path: str, body: Any = None, method: str = "POST") -> tuple[in
         connection.close()
 
 
-def file(path: str, content: bytes) -> dict[str, Any]:
+def file(path, content):
     value = {"path": path, "content": base64.b64encode(content).decode(), "encoding": "base64"}
     return {"key": "file", "value": value}
 
 
-def commit(hub: Hub, *operations: dict[str, Any]) -> tuple[int, Any]:
+def commit(hub, *operations):
     header = {"key": "header", "value": {"summary": "a commit", "description": ""}}
     return ask(hub, f"{API}/commit/main", "\n".join(map(json.dumps, (header, *operations))).encode())
 
 
-def everything(root: Path) -> dict[str, bytes]:
+def everything(root):
     """Return all files in the folder and beside it."""
     return {str(p.relative_to(root.parent)): p.read_bytes() for p in root.parent.rglob("*") if p.is_file()}
 
 
-def test_repository_is_created_once(hub: Hub, root: Path) -> None:
+def test_repository_is_created_once(hub, root):
     wanted = {"name": "new", "organization": "org", "type": "dataset", "private": True}
     assert ask(hub, "/api/repos/create", wanted) == (
         200,
@@ -79,14 +74,14 @@ def test_repository_is_created_once(hub: Hub, root: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../escape", "org/..", "a/b/c", "/etc/x", "org/.git", "", "org/a..b", ".hidden/x", f"org/{'x' * 97}"]
 )
-def test_bad_repository_names_are_refused(hub: Hub, root: Path, name: str) -> None:
+def test_bad_repository_names_are_refused(hub, root, name):
     before = sorted(root.parent.rglob("*"))
     status, answer = ask(hub, "/api/repos/create", {"name": name, "type": "dataset"})
     assert (status, "cannot name" in answer["error"]) == (422, True)
     assert sorted(root.parent.rglob("*")) == before
 
 
-def test_commit_writes_into_the_folder(hub: Hub, root: Path) -> None:
+def test_commit_writes_into_the_folder(hub, root):
     content = bytes(range(256)) * 9
     oid = hashlib.sha256(content).hexdigest()
     batch = {"operation": "upload", "transfers": ["basic"], "objects": [{"oid": oid, "size": len(content)}]}
@@ -119,10 +114,9 @@ def test_commit_writes_into_the_folder(hub: Hub, root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["../x", "a/../../x", "/etc/x", "..", "", ".", "link/x", ".git/config", "a/.git/config", "x\0y"],
+    "path", ["../x", "a/../../x", "/etc/x", "..", "", ".", "link/x", ".git/config", "a/.git/config", "x\0y"]
 )
-def test_paths_outside_the_folder_are_refused(hub: Hub, root: Path, path: str) -> None:
+def test_paths_outside_the_folder_are_refused(hub, root, path):
     """Such a commit changes nothing."""
     before = everything(root)
     for bad in (file(path, b"bad"), {"key": "deletedFolder", "value": {"path": path}}):
@@ -152,7 +146,7 @@ OBJECT = {"key": "lfsFile", "value": {"path": "x.bin", "algo": "sha256", "oid": 
     ],
     ids=lambda bad: str(bad["key"]),
 )
-def test_commit_with_one_bad_operation_changes_nothing(hub: Hub, root: Path, bad: dict[str, Any]) -> None:
+def test_commit_with_one_bad_operation_changes_nothing(hub, root, bad):
     (root / "datasets/org/name/folder").mkdir()
     (root / "datasets/org/name/folder/file").write_text("in a folder")
     before = everything(root)
@@ -167,7 +161,7 @@ def test_commit_with_one_bad_operation_changes_nothing(hub: Hub, root: Path, bad
     assert ask(hub, API, method="GET")[0] == 200
 
 
-def test_simultaneous_commits_are_all_applied(hub: Hub, root: Path) -> None:
+def test_simultaneous_commits_are_all_applied(hub, root):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: commit(hub, file(f"{n}.txt", b"x"))[0], range(24)))
     assert answers == [200] * 24
@@ -175,12 +169,12 @@ def test_simultaneous_commits_are_all_applied(hub: Hub, root: Path) -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
+def small(tmp_path):
     with mounted(tmp_path / "small", "2m") as place:
         yield place
 
 
-def test_full_disk_leaves_the_repository_unchanged(small: Path) -> None:
+def test_full_disk_leaves_the_repository_unchanged(small):
     root = small / "root"
     (root / "datasets/org/name").mkdir(parents=True)
     (root / "datasets/org/name/README.md").write_text("hello")
@@ -198,7 +192,7 @@ def test_full_disk_leaves_the_repository_unchanged(small: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["org", "org/alias"])
-def test_pushes_to_organisations_and_links_are_refused(hub: Hub, root: Path, name: str) -> None:
+def test_pushes_to_organisations_and_links_are_refused(hub, root, name):
     (root / "datasets/org/alias").symlink_to(root / "datasets/org/name")
     before = everything(root)
     assert ask(hub, f"/api/datasets/{name}/commit/main", json.dumps(file("x", b"x")).encode())[0] == 422
@@ -216,13 +210,13 @@ def test_pushes_to_organisations_and_links_are_refused(hub: Hub, root: Path, nam
         ("/api/datasets/org/name/commit/main?create_pr=1", 422),
     ],
 )
-def test_commits_elsewhere_are_refused(hub: Hub, root: Path, path: str, status: int) -> None:
+def test_commits_elsewhere_are_refused(hub, root, path, status):
     before = everything(root)
     assert ask(hub, path, json.dumps(file("x", b"x")).encode())[0] == status
     assert everything(root) == before
 
 
-def test_objects_with_another_hash_are_refused(hub: Hub, root: Path) -> None:
+def test_objects_with_another_hash_are_refused(hub, root):
     oid = hashlib.sha256(b"right").hexdigest()
     assert ask(hub, f"{GIT}/{oid}", b"wrong", "PUT")[0] == 422
     assert ask(hub, f"{GIT}/..%2F..%2Fx", b"wrong", "PUT")[0] in (404, 422)
@@ -245,14 +239,14 @@ def test_objects_with_another_hash_are_refused(hub: Hub, root: Path) -> None:
         ("/api/repos/create", b"[]"),
     ],
 )
-def test_malformed_bodies_get_one_line(hub: Hub, root: Path, path: str, body: bytes) -> None:
+def test_malformed_bodies_get_one_line(hub, root, path, body):
     status, answer = ask(hub, path, body)
     assert status in (400, 422)
     assert len(answer["error"].splitlines()) == 1
     assert set(everything(root)) == {"root/datasets/org/name/README.md"}
 
 
-def test_large_and_binary_files_go_to_lfs(hub: Hub) -> None:
+def test_large_and_binary_files_go_to_lfs(hub):
     files = [{"path": "a.parquet", "size": 5}, {"path": "a.txt", "size": 5}, {"path": "b.txt", "size": 10_000_000}]
     _, answer = ask(hub, f"{API}/preupload/main", {"files": files})
     assert [file["uploadMode"] for file in answer["files"]] == ["lfs", "regular", "lfs"]

@@ -10,11 +10,9 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -28,7 +26,7 @@ STEPS = ("stream:org/redirect", "filesystem:org/redirect", "snapshot:org/redirec
 TREE, FILE = "/api/datasets/org/name/tree/main", "/datasets/org/name/resolve/main/a.parquet"
 
 
-def answers_of(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
+def answers_of(stack, hub, work):
     """Return what the clients of a stack get, ask_by step."""
     work.mkdir()
     client = [str(interpreter(stack)), str(Path(__file__).with_name("client.py")), str(work), *STEPS]
@@ -43,10 +41,10 @@ def answers_of(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", [pytest.param(STACKS[0], marks=pytest.mark.end_to_end), STACKS[-1]])
-def test_clients_get_and_ask_the_same_through_a_relay(stack: str, tmp_path: Path) -> None:
+def test_clients_get_and_ask_the_same_through_a_relay(stack, tmp_path):
     """Pages of a listing, redirects to storage on another address, and ranges."""
 
-    def ask_by(way: str) -> Counter[tuple[str, str, int]]:
+    def ask_by(way):
         root = tmp_path / f"{way}-root"
         fill(root / "datasets" / "org" / "redirect")
         with Hub(root, page_size=2, conditions=Conditions(redirect=True)) as hub:
@@ -75,11 +73,11 @@ class Server:
     asked: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     url: str = ""
 
-    def handler(self) -> type[http.server.BaseHTTPRequestHandler]:
+    def handler(self):
         server = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 server.asked.append((self.command, self.path, dict(self.headers)))
                 status, headers = server.answers.get(self.path.partition("?")[0], (200, {}))
                 self.send_response(status)
@@ -90,13 +88,13 @@ class Server:
 
             do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_GET  # noqa: N815
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, *_):
                 pass
 
         return Handler
 
 
-def served() -> Iterator[Server]:
+def served():
     server = Server()
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), server.handler()) as running:
         server.url = f"http://127.0.0.1:{running.server_port}"
@@ -110,15 +108,13 @@ storage = pytest.fixture(served, name="storage")
 
 
 @pytest.fixture
-def relay(other: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def relay(other, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_real")
     with Hub(None, log=tmp_path / "log", upstream=other.url) as running:
         yield running
 
 
-def ask(
-    hub: Hub, path: str, method: str = "GET", token: str | None = "", body: str | None = None, **headers: str
-) -> http.client.HTTPResponse:
+def ask(hub, path, method="GET", token="", body=None, **headers):
     """Send a request unchanged, with the relay's token unless another is authorization, and read the answer."""
     address = urlsplit(path)
     connection = http.client.HTTPConnection(address.netloc or hub.url.removeprefix("http://"), timeout=10)
@@ -136,7 +132,7 @@ def ask(
 
 
 @pytest.mark.parametrize("token", [None, "local", "hf_real", "ä"])
-def test_clients_without_the_secret_get_a_status_401(other: Server, relay: Hub, token: str | None) -> None:
+def test_clients_without_the_secret_get_a_status_401(other, relay, token):
     for method, path in (("GET", TREE), ("HEAD", FILE), ("POST", TREE.replace("tree", "paths-info"))):
         assert ask(relay, path, method, token).status == 401
     assert other.asked == []
@@ -159,7 +155,7 @@ def test_clients_without_the_secret_get_a_status_401(other: Server, relay: Hub, 
         ("GET", "http://evil.example/api/datasets/org/name/tree/main", 400),
     ],
 )
-def test_relay_forwards_only_requests_that_read(other: Server, relay: Hub, method: str, path: str, status: int) -> None:
+def test_relay_forwards_only_requests_that_read(other, relay, method, path, status):
     host = relay.url.removeprefix("http://")
     connection = http.client.HTTPConnection(host, timeout=10)
     connection.request(method, path, "{}", {"Authorization": f"Bearer {relay.token}", "Host": host})
@@ -168,7 +164,7 @@ def test_relay_forwards_only_requests_that_read(other: Server, relay: Hub, metho
     assert other.asked == []
 
 
-def test_relay_forwards_only_headers_that_reading_needs(other: Server, storage: Server, relay: Hub) -> None:
+def test_relay_forwards_only_headers_that_reading_needs(other, storage, relay):
     """In both directions. The secret takes the place of the relay's token, and cookies are dropped."""
     other.answers[TREE] = (200, {"Set-Cookie": "session=1", "X-Xet-Hash": "1", "X-Total-Count": "7", "ETag": '"e"'})
     other.answers[FILE] = (302, {"Location": f"{storage.url}/a?X-Amz-Signature=signed", "Set-Cookie": "session=1"})
@@ -191,7 +187,7 @@ def test_relay_forwards_only_headers_that_reading_needs(other: Server, storage: 
     assert storage.asked == [("GET", "/a?X-Amz-Signature=signed", {**needed, "Host": urlsplit(storage.url).netloc})] * 2
 
 
-def test_netrc_is_ignored(other: Server, storage: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_netrc_is_ignored(other, storage, tmp_path, monkeypatch):
     (tmp_path / ".netrc").write_text("default login me password netrc-secret\n")
     (tmp_path / ".netrc").chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -202,12 +198,12 @@ def test_netrc_is_ignored(other: Server, storage: Server, tmp_path: Path, monkey
     assert ["Authorization" in headers for _, _, headers in other.asked + storage.asked] == [False, False]
 
 
-def test_links_to_next_pages_lead_through_the_relay(other: Server, relay: Hub) -> None:
+def test_links_to_next_pages_lead_through_the_relay(other, relay):
     other.answers[TREE] = (200, {"Link": f'<{other.url}{TREE}?cursor=abc>; rel="next", <http://x/y>; rel="xet-auth"'})
     assert ask(relay, TREE).headers["Link"] == f'<{relay.url}{TREE}?cursor=abc>; rel="next"'
 
 
-def test_upstream_may_have_a_path(other: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upstream_may_have_a_path(other, monkeypatch):
     """Addresses on the same host but outside this path get no token."""
     monkeypatch.setenv("HF_TOKEN", "hf_real")
     other.answers[f"/hub{FILE}"] = (307, {"Location": f"/hub{FILE}2"})
@@ -222,7 +218,7 @@ def test_upstream_may_have_a_path(other: Server, monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_small_files_are_read_from_the_resolve_cache(other: Server, relay: Hub) -> None:
+def test_small_files_are_read_from_the_resolve_cache(other, relay):
     cached_path = "/api/resolve-cache/datasets/org/name/0123/README.md"
     other.answers["/datasets/org/name/resolve/main/README.md"] = (307, {"Location": f"{cached_path}?etag=%22x%22"})
     location = ask(relay, "/datasets/org/name/resolve/main/README.md").headers["Location"]
@@ -234,7 +230,7 @@ def test_small_files_are_read_from_the_resolve_cache(other: Server, relay: Hub) 
     assert [request.endpoint for request in relay.requests] == ["resolve", "resolve"]
 
 
-def test_no_secret_is_logged(other: Server, storage: Server, relay: Hub, tmp_path: Path) -> None:
+def test_no_secret_is_logged(other, storage, relay, tmp_path):
     signature = "X-Amz-Signature=s1&Signature=s2&sig=s3&token=s4&Expires=s5&Policy=s6&Key-Pair-Id=s7&X-Own=s8"
     other.answers[FILE] = (302, {"Location": f"{storage.url}/a?{signature}"})
     ask(relay, f"{TREE}?recursive=True&limit=5&{signature}&plain")
@@ -254,26 +250,26 @@ def test_no_secret_is_logged(other: Server, storage: Server, relay: Hub, tmp_pat
     assert not [secret for secret in secrets if f"={secret}" in log or str(secret) in log.replace("resolve", "")]
 
 
-def test_relay_reaches_other_hosts_only_after_a_redirect(other: Server, relay: Hub) -> None:
+def test_relay_reaches_other_hosts_only_after_a_redirect(other, relay):
     """A client cannot choose the host."""
     for key in ("http", "", urlsplit(other.url).netloc):
         assert ask(relay, f"/elsewhere/{key}/{urlsplit(other.url).netloc}/api/whoami-v2").status == 404
     assert other.asked == []
 
 
-def test_unreachable_upstream_gets_a_status_502() -> None:
+def test_unreachable_upstream_gets_a_status_502():
     with Hub(None, upstream="http://127.0.0.1:9") as relay:
         assert ask(relay, "/api/datasets/org/name").status == 502
 
 
-def test_malformed_redirects_get_a_status_502(other: Server, relay: Hub) -> None:
+def test_malformed_redirects_get_a_status_502(other, relay):
     for location in ("http://[x/a", "ftp://x/a", "mailto:x"):
         other.answers[FILE] = (302, {"Location": location})
         answer = ask(relay, FILE)
         assert answer.status == 502 or ask(relay, str(answer.headers["Location"])).status == 502
 
 
-def test_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, other: Server) -> None:
+def test_proxy_of_the_environment_is_used(monkeypatch, other):
     """With its name and password; `no_proxy` holds too."""
     monkeypatch.setenv("http_proxy", other.url.replace("://", "://me:word@"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -289,9 +285,7 @@ def test_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, other
 @pytest.mark.parametrize("upstream", ["http://hub.example", "https://hub.example"])
 @pytest.mark.parametrize("proxy", ["http://me:word@{host}", "http://me:12/word@{host}", "http://me:wo/rd@{host}",
                                    "http://me:word@127.0.0.1:9", "me:word@127.0.0.1:9"])  # fmt: skip
-def test_password_of_a_proxy_is_in_no_answer(
-    monkeypatch: pytest.MonkeyPatch, other: Server, upstream: str, proxy: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_password_of_a_proxy_is_in_no_answer(monkeypatch, other, upstream, proxy, capfd):
     monkeypatch.setenv(f"{urlsplit(upstream).scheme}_proxy", proxy.format(host=urlsplit(other.url).netloc))
     other.answers["http://hub.example/api/datasets/org/name"] = (407, {})
     with Hub(None, upstream=upstream) as relay:
@@ -306,12 +300,12 @@ def test_password_of_a_proxy_is_in_no_answer(
 
 
 @pytest.mark.parametrize("address", ["huggingface.co", "ftp://hub", ""])
-def test_malformed_upstream_is_refused(address: str) -> None:
+def test_malformed_upstream_is_refused(address):
     with pytest.raises(ValueError, match=r"such as https://huggingface\.co"):
         Hub(None, upstream=address)
 
 
-def test_upstream_with_a_password_is_refused_without_showing_it() -> None:
+def test_upstream_with_a_password_is_refused_without_showing_it():
     with pytest.raises(ValueError, match="without a name, password or query") as refused:
         Hub(None, upstream="https://me:word@huggingface.co")
     assert "word@" not in str(refused.value)

@@ -7,9 +7,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +20,7 @@ HEADER_BYTES = 8
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("root")
     repository = root / "datasets" / "org" / "name"
     repository.mkdir(parents=True)
@@ -34,12 +31,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hub(root: Path) -> Iterator[Hub]:
+def hub(root):
     with Hub(root, conditions=Conditions(xet=True)) as hub:
         yield hub
 
 
-def get(url: str, byte_range: str = "", method: str = "GET") -> tuple[int, Any, bytes]:
+def get(url, byte_range="", method="GET"):
     """Return status, headers and body of an answer."""
     request = urllib.request.Request(url, headers={"Range": f"bytes={byte_range}"} if byte_range else {}, method=method)
     try:
@@ -49,17 +46,17 @@ def get(url: str, byte_range: str = "", method: str = "GET") -> tuple[int, Any, 
         return error.code, error.headers, error.read()
 
 
-def address(hub: Hub, name: str) -> tuple[str, str]:
+def address(hub, name):
     """Return the storage's address, from the token that a file's headers link to, and the file's hash."""
     _, headers, _ = get(f"{hub.url}/datasets/org/name/resolve/main/{name}", method="HEAD")
     (link,) = re.findall(r'<(.*)>; rel="xet-auth"', headers["Link"])
     return json.loads(get(link)[2])["casUrl"], headers["X-Xet-Hash"]
 
 
-def rebuild(answer: dict[str, Any]) -> tuple[bytes, int]:
+def rebuild(answer):
     """Return the bytes of an answer's terms, and the number of ranges read. A chunk is its header and its content,
     because random bytes are not compressed."""
-    chunks: dict[tuple[str, int], bytes] = {}
+    chunks = {}
     reads = 0
     for xorb, parts in (answer.get("fetch_info") or answer["xorbs"]).items():
         for part in parts:
@@ -82,10 +79,9 @@ def rebuild(answer: dict[str, Any]) -> tuple[bytes, int]:
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize(
-    ("start", "stop"),
-    [(0, len(COPIES)), (0, 1), (1, 200_000), (450_000, 600_000), (len(COPIES) - 1, len(COPIES))],
+    ("start", "stop"), [(0, len(COPIES)), (0, 1), (1, 200_000), (450_000, 600_000), (len(COPIES) - 1, len(COPIES))]
 )
-def test_ranges_are_rebuilt_from_chunks(hub: Hub, version: str, start: int, stop: int) -> None:
+def test_ranges_are_rebuilt_from_chunks(hub, version, start, stop):
     storage, xet_hash = address(hub, "copies.npy")
     status, _, body = get(f"{storage}/{version}/reconstructions/{xet_hash}", f"{start}-{stop - 1}")
     answer = json.loads(body)
@@ -96,7 +92,7 @@ def test_ranges_are_rebuilt_from_chunks(hub: Hub, version: str, start: int, stop
     assert len(content) <= stop - start + 2 * 131_072, "chunks outside of the range were sent"
 
 
-def test_repeated_chunks_are_read_once(hub: Hub) -> None:
+def test_repeated_chunks_are_read_once(hub):
     storage, xet_hash = address(hub, "copies.npy")
     answer = json.loads(get(f"{storage}/v2/reconstructions/{xet_hash}")[2])
     content, reads = rebuild(answer)
@@ -104,7 +100,7 @@ def test_repeated_chunks_are_read_once(hub: Hub) -> None:
     assert len(answer["terms"]) > reads == 1
 
 
-def test_missing_objects_get_a_status_404(hub: Hub) -> None:
+def test_missing_objects_get_a_status_404(hub):
     storage, xet_hash = address(hub, "copies.npy")
     assert get(f"{storage}/v1/reconstructions/{xet_hash}", f"{len(COPIES)}-")[0] == 416
     for path in (
@@ -118,14 +114,14 @@ def test_missing_objects_get_a_status_404(hub: Hub) -> None:
     assert json.loads(get(f"{storage}/v1/reconstructions/{xet_hash}")[2])["terms"] == []
 
 
-def test_listings_have_the_xet_hash_except_for_small_files(hub: Hub) -> None:
+def test_listings_have_the_xet_hash_except_for_small_files(hub):
     listed = json.loads(get(f"{hub.url}/api/datasets/org/name/tree/main")[2])
     hashes = {entry["path"]: entry.get("xetHash") for entry in listed}
     assert hashes == {name: address(hub, name)[1] for name in ("copies.npy", "empty.npy")} | {"README.md": None}
     assert "X-Xet-Hash" not in get(f"{hub.url}/datasets/org/name/resolve/main/README.md")[1]
 
 
-def test_storage_reads_are_logged_and_get_faults(root: Path) -> None:
+def test_storage_reads_are_logged_and_get_faults(root):
     conditions = Conditions(latency_ms=20, faults=(Fault("error-500", 1),), xet=True)
     with Hub(root, conditions=conditions) as other:
         storage, xet_hash = address(other, "copies.npy")
@@ -136,7 +132,7 @@ def test_storage_reads_are_logged_and_get_faults(root: Path) -> None:
     assert all(request.injected_s >= 0.02 for request in other.requests)
 
 
-def test_xet_is_off_by_default_and_stores_files_once(tmp_path: Path) -> None:
+def test_xet_is_off_by_default_and_stores_files_once(tmp_path):
     repository = tmp_path / "datasets" / "org" / "name"
     repository.mkdir(parents=True)
     (repository / "copies.npy").write_bytes(COPIES)
@@ -152,7 +148,7 @@ def test_xet_is_off_by_default_and_stores_files_once(tmp_path: Path) -> None:
     assert sorted(tmp_path.glob(".xet/xet/xorbs/shards/*.mdb")) == shards
 
 
-def test_storage_open_in_another_process_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_storage_open_in_another_process_is_refused_in_one_line(tmp_path):
     (tmp_path / "file").write_bytes(CONTENT)
     storage = Storage(tmp_path / ".xet")
     code = "import hf_xet, sys; commit = hf_xet.XetSession().new_upload_commit(endpoint=sys.argv[1]); print(); input()"

@@ -48,7 +48,7 @@ print("0123456789ab")
 """
 
 
-def make(folder: Path) -> None:
+def make(folder):
     """Write the program, and the git that `environment` puts first, into a folder."""
     (folder / "program.py").write_text(_PROGRAM)
     (folder / "bin").mkdir()
@@ -56,16 +56,16 @@ def make(folder: Path) -> None:
     (folder / "bin" / "git").chmod(0o755)
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment(folder):
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
-def cell(phase: str) -> str:
+def cell(phase):
     return f"guarded/stack~current/case~{phase}/cache~warm/rep~1"
 
 
-def measure(phase: str) -> list[str]:
+def measure(phase):
     """Return the command, which must run in the folder."""
     job = Job(path=cell(phase), workload="soak", program="program.py", arguments=("--case", phase))
     job = job.but(warmed=True, page_cache="kept", checked=True)
@@ -73,19 +73,19 @@ def measure(phase: str) -> list[str]:
     return [*command, "--lock", str(LOCK), job.model_dump_json(exclude_defaults=True)]
 
 
-def logs(folder: Path) -> str:
+def logs(folder):
     return "".join(f"\n{path.name}: {path.read_text()}" for path in sorted(folder.glob("*.log")))
 
 
-def living(processes: dict[int, bytes]) -> list[str]:
+def living(processes):
     """Return the processes that still run. Their start tells them from others with the same id."""
     return [f"{pid} {procfs.name(pid)}" for pid, began in processes.items() if began_at(pid) == began]
 
 
-def began_at(pid: int) -> bytes | None:
+def began_at(pid):
     stat = (procfs.read(pid, "stat") or b"").rpartition(b") ")[2].split()
     return stat[19] if stat and stat[0] not in (b"Z", b"X") else None
 
 
-def below(pid: int) -> dict[int, bytes]:
+def below(pid):
     return {child: began for child in procfs.descendants(pid) if (began := began_at(child))}

@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,7 @@ LIMIT_MB = 110
 
 @needs_group
 @pytest.mark.slow
-def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path: Path) -> None:
+def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     path = "limited/stack~current/case~flat/cache~cold/rep~1"
     job = Job(path=path, workload="soak", program=str(tmp_path / "program.py"), limit_mb=LIMIT_MB)
@@ -53,7 +52,7 @@ def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path: Pa
         assert max(point["rss_bytes"] for point in one["course"]) == one["peak_bytes"]
 
 
-def _measured(folder: Path, outcome: str, shards: int) -> dict[str, Any]:
+def _measured(folder, outcome, shards):
     """The record and files of a start that finished some shards."""
     (folder / "samples.csv").write_text("t_s,rss_bytes,anon_bytes\n0,5,3\n1,9,4\n")
     events = [{"t_s": 0.5, "event": "shard", "shard": n, "from_cache": False, "rows": 1, "tokenizer_calls": 0,
@@ -74,9 +73,7 @@ def _measured(folder: Path, outcome: str, shards: int) -> dict[str, Any]:
         ([("killed_at_limit", n) for n in range(2 * MOST)], MOST),
     ],
 )
-def test_starts_end_when_the_next_would_be_the_same(
-    outcomes: list[tuple[str, int]], starts: int, tmp_path: Path
-) -> None:
+def test_starts_end_when_the_next_would_be_the_same(outcomes, starts, tmp_path):
     coming = iter(outcomes)
     record = again_until_done(lambda: _measured(tmp_path, *next(coming)), tmp_path)
     assert [one["outcome"] for one in record["attempts"]] == [outcome for outcome, _ in outcomes[:starts]]

@@ -1,14 +1,12 @@
 """Campaigns: budget, resuming after the last complete block, other questions."""
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.files import DamagedError
 from beyond_ram.folders import ForeignFolderError
-from beyond_ram.measure.campaign import BLOCKS, Campaign, OtherQuestionError, asked_anew, opened, words_of
+from beyond_ram.measure.campaign import BLOCKS, OtherQuestionError, asked_anew, opened, words_of
 from beyond_ram.measure.plan import Block, Member, Run
 
 A, B = Member("case", "a"), Member("case", "b")
@@ -17,19 +15,19 @@ A, B = Member("case", "a"), Member("case", "b")
 class Rounds:
     """A policy that runs both members in each of some rounds."""
 
-    def __init__(self, rounds: int, *, must: bool = False) -> None:
+    def __init__(self, rounds, *, must=False):
         self.rounds, self.must = rounds, must
 
-    def next(self, runs: Sequence[Run]) -> list[Block]:
+    def next(self, runs):
         done = len(runs) // 2
         return [Block(f"round {done}", (A, B), self.must)] if done < self.rounds else []
 
 
-def fill(campaign: Campaign, policy: Rounds, budget_s: float = 1e9, run_s: float = 1.0, stop: int = 10**6) -> list[Run]:
+def fill(campaign, policy, budget_s=1e9, run_s=1.0, stop=10**6):
     """Run a campaign whose runs take `run_s`, by its own clock; the call is killed in its run number `stop`."""
     now, made = [0.0], list[Run]()
 
-    def once(member: Member, number: int, block: str) -> Run:
+    def once(member, number, block):
         if len(made) + 1 == stop:
             raise KeyboardInterrupt
         now[0] += run_s
@@ -44,7 +42,7 @@ def fill(campaign: Campaign, policy: Rounds, budget_s: float = 1e9, run_s: float
 
 
 @pytest.mark.parametrize("stop", range(1, 9))
-def test_call_that_was_ended_goes_on_after_its_last_complete_block(tmp_path: Path, stop: int) -> None:
+def test_call_that_was_ended_goes_on_after_its_last_complete_block(tmp_path, stop):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt), opened(out, {"of": "a"}) as campaign:
         fill(campaign, Rounds(4), stop=stop)
@@ -61,7 +59,7 @@ def test_call_that_was_ended_goes_on_after_its_last_complete_block(tmp_path: Pat
         assert not fill(again, Rounds(4))
 
 
-def test_line_that_was_cut_is_made_again(tmp_path: Path) -> None:
+def test_line_that_was_cut_is_made_again(tmp_path):
     with opened(tmp_path / "out", {}) as campaign:
         fill(campaign, Rounds(3))
     blocks = tmp_path / "out" / BLOCKS
@@ -75,7 +73,7 @@ def test_line_that_was_cut_is_made_again(tmp_path: Path) -> None:
         pass
 
 
-def test_other_question_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+def test_other_question_is_refused_and_changes_nothing(tmp_path):
     with opened(tmp_path / "out", {"package": "polars", "releases": ["1", "2"]}) as campaign:
         fill(campaign, Rounds(1))
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*")}
@@ -91,7 +89,7 @@ def test_other_question_is_refused_and_changes_nothing(tmp_path: Path) -> None:
         pass
 
 
-def test_budget_leaves_out_blocks_that_would_not_fit(tmp_path: Path) -> None:
+def test_budget_leaves_out_blocks_that_would_not_fit(tmp_path):
     with opened(tmp_path / "out", {}) as campaign:
         assert len(fill(campaign, Rounds(9), budget_s=5)) == 4
         assert campaign.out_of_budget
@@ -103,13 +101,13 @@ def test_budget_leaves_out_blocks_that_would_not_fit(tmp_path: Path) -> None:
         assert len(fill(campaign, Rounds(2, must=True), budget_s=0.1)) == 4
 
 
-def test_order_of_a_campaign_can_be_repeated(tmp_path: Path) -> None:
+def test_order_of_a_campaign_can_be_repeated(tmp_path):
     with opened(tmp_path / "out", {"of": 1}, seed=7) as campaign:
         assert campaign.seed == 7
     assert json.loads((tmp_path / "out" / "campaign.json").read_text()) == {"question": {"of": 1}, "seed": 7}
 
 
-def test_question_without_blocks_is_made_anew_and_refuses_others(tmp_path: Path) -> None:
+def test_question_without_blocks_is_made_anew_and_refuses_others(tmp_path):
     for number in (1, 2):
         with asked_anew(tmp_path / "out", {"of": "a"}):
             (tmp_path / "out" / "result").write_text(str(number))
@@ -118,7 +116,7 @@ def test_question_without_blocks_is_made_anew_and_refuses_others(tmp_path: Path)
     assert (tmp_path / "out" / "result").read_text() == "2"
 
 
-def test_commands_that_differ_in_a_secret_are_other_questions() -> None:
+def test_commands_that_differ_in_a_secret_are_other_questions():
     one, other = (words_of(["x", "--pass", word]) for word in ("2", "40"))
     assert one != other
     assert "40" not in other[:-1]

@@ -7,10 +7,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,15 +51,15 @@ sys.exit(3 if stops == "status" else 0)
 """
 
 
-def path_of(cache: str) -> str:
+def path_of(cache):
     return f"ended/stack~current/case~flat/cache~{cache}/rep~1"
 
 
 @pytest.fixture
-def setting(tmp_path: Path) -> Callable[..., Setting]:
+def setting(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
 
-    def make(stops: str, cache: str = "cold", *, interrupted: bool = False) -> Setting:
+    def make(stops, cache="cold", *, interrupted=False):
         arguments = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
         job = Job(path=path_of(cache), workload="soak", program=str(tmp_path / "program.py"), arguments=arguments)
         job = job.but(stop_after=2 if cache == "interrupted" else None)
@@ -70,10 +68,10 @@ def setting(tmp_path: Path) -> Callable[..., Setting]:
     return make
 
 
-def end(pid: Path, number: signal.Signals) -> threading.Thread:
+def end(pid, number):
     """Start a thread that kills the process which writes its id into a file."""
 
-    def once_told() -> None:
+    def once_told():
         until = time.monotonic() + 30
         while time.monotonic() < until:
             if pid.exists() and (text := pid.read_text()):
@@ -86,17 +84,14 @@ def end(pid: Path, number: signal.Signals) -> threading.Thread:
     return thread
 
 
-def record_of(folder: Path, cache: str = "cold") -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "runs" / path_of(cache) / "run.json").read_text())
-    return content
+def record_of(folder, cache="cold"):
+    return json.loads((folder / "runs" / path_of(cache) / "run.json").read_text())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stops", ["before", "after"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_run_killed_from_outside_is_no_result(
-    setting: Callable[..., Setting], tmp_path: Path, stops: str, number: signal.Signals
-) -> None:
+def test_run_killed_from_outside_is_no_result(setting, tmp_path, stops, number):
     """Also after its work, because the teardown is measured too."""
     thread = end(tmp_path / "pid", number)
     with pytest.raises(MeasuringError, match=f"{path_of('cold')}: ended from outside, by {number.name}"):
@@ -108,13 +103,11 @@ def test_run_killed_from_outside_is_no_result(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stays", [False, True])
-def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(
-    setting: Callable[..., Setting], tmp_path: Path, stays: bool
-) -> None:
+def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(setting, tmp_path, stays):
     rows = tmp_path / "rows"
     rows.write_bytes(os.urandom(1 << 20))
     evict([rows])
-    if residency([rows]).resident_bytes:  # type: ignore[union-attr]
+    if residency([rows]).resident_bytes:
         pytest.skip("this file system lives in the page cache: nothing can be evicted")
     cell = setting("never")
     with rows.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
@@ -126,9 +119,7 @@ def test_run_is_not_called_cold_where_its_input_stayed_in_the_page_cache(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("stops", "status", "number"), [("crash", None, "SIGSEGV"), ("status", 3, None)])
-def test_run_that_fails_after_its_work_is_a_result(
-    setting: Callable[..., Setting], tmp_path: Path, stops: str, status: int | None, number: str | None
-) -> None:
+def test_run_that_fails_after_its_work_is_a_result(setting, tmp_path, stops, status, number):
     measure(setting(stops), tmp_path / "runs")
     record = record_of(tmp_path)
     assert [record[key] for key in ("outcome", "completed_work", "exit_status", "signal")] == [
@@ -140,15 +131,13 @@ def test_run_that_fails_after_its_work_is_a_result(
 
 
 @pytest.mark.slow
-def test_run_that_ends_before_its_work_has_failed_whatever_its_status(
-    setting: Callable[..., Setting], tmp_path: Path
-) -> None:
+def test_run_that_ends_before_its_work_has_failed_whatever_its_status(setting, tmp_path):
     with pytest.raises(MeasuringError, match="before its work was done"):
         measure(setting("halfway"), tmp_path / "runs")
 
 
 @pytest.mark.slow
-def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting: Callable[..., Setting], tmp_path: Path) -> None:
+def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting, tmp_path):
     both = [setting("after", cache, interrupted=True) for cache in ("interrupted", "rerun")]
     thread = end(tmp_path / "pid", signal.SIGKILL)
     with pytest.raises(MeasuringError, match=f"{path_of('rerun')}: ended from outside, by SIGKILL"):
@@ -165,12 +154,10 @@ def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting: Callable[..
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_probe_killed_from_outside_ends_the_limit_search(
-    setting: Callable[..., Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
-) -> None:
+def test_probe_killed_from_outside_ends_the_limit_search(setting, tmp_path, monkeypatch, number):
     probes = []
 
-    def probe(probed: Setting, *how: Any) -> dict[str, Any]:
+    def probe(probed, *how):
         probes.append(probed)
         return once(probed if len(probes) > 1 else setting("before"), *how)
 

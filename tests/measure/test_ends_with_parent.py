@@ -7,8 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -30,18 +28,18 @@ rule measure:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     make(tmp_path)
     command = shlex.join(measure("PHASE")).replace("{", "{{").replace("}", "}}").replace("PHASE", "{wildcards.phase}")
     (tmp_path / "Snakefile").write_text(SNAKEFILE.format(phases=list(PHASES), command=f"{command} 2> {{log}}"))
     return tmp_path
 
 
-def snakemake(folder: Path, *more: str) -> list[str]:
+def snakemake(folder, *more):
     return [sys.executable, "-m", "snakemake", "--cores", "5", "--directory", str(folder), "-s", "Snakefile", *more]
 
 
-def until(true: Callable[[], object], seconds: float, what: str) -> None:
+def until(true, seconds, what):
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, what
@@ -49,9 +47,9 @@ def until(true: Callable[[], object], seconds: float, what: str) -> None:
 
 
 @pytest.fixture
-def processes() -> Iterator[dict[int, bytes]]:
+def processes():
     """Collect the processes that a test starts, and kill them afterwards."""
-    started: dict[int, bytes] = {}
+    started = {}
     yield started
     for pid, began in started.items():
         if began_at(pid) == began:
@@ -59,9 +57,7 @@ def processes() -> Iterator[dict[int, bytes]]:
 
 
 @pytest.mark.slow
-def test_every_phase_ends_with_a_killed_snakemake_and_reruns(
-    folder: Path, processes: dict[int, bytes], path: str
-) -> None:
+def test_every_phase_ends_with_a_killed_snakemake_and_reruns(folder, processes, path):
     (folder / "hang").write_text("sleep")
     with (folder / "out").open("w") as out:
         first = subprocess.Popen(snakemake(folder), env=environment(folder), cwd=folder, stdout=out, stderr=out)
@@ -85,7 +81,7 @@ def test_every_phase_ends_with_a_killed_snakemake_and_reruns(
     assert not (folder / "private").exists(), "private folders are left"
 
 
-def test_second_measurement_is_refused_with_the_first_ones_pid(folder: Path, processes: dict[int, bytes]) -> None:
+def test_second_measurement_is_refused_with_the_first_ones_pid(folder, processes):
     (folder / "hang").write_text("sleep")
     first = subprocess.Popen(measure("first"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "first.reached").exists, 60, "the first was not reached")
@@ -102,7 +98,7 @@ def test_second_measurement_is_refused_with_the_first_ones_pid(folder: Path, pro
     assert not (folder / "private").exists(), "its private folder is left"
 
 
-def test_lock_of_a_killed_measurement_is_released(folder: Path, processes: dict[int, bytes]) -> None:
+def test_lock_of_a_killed_measurement_is_released(folder, processes):
     (folder / "hang").write_text("sleep")
     first = subprocess.Popen(measure("check"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "check.reached").exists, 60, "the check was not reached")
@@ -115,7 +111,7 @@ def test_lock_of_a_killed_measurement_is_released(folder: Path, processes: dict[
     assert not living(processes)
 
 
-def test_endpoint_ends_with_its_killed_measurement(tmp_path: Path, processes: dict[int, bytes]) -> None:
+def test_endpoint_ends_with_its_killed_measurement(tmp_path, processes):
     (tmp_path / "repository").mkdir()
     code = """
 import pathlib, sys, time

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 from beyond_ram.measure.files_read import FilesRead
 
@@ -19,7 +18,7 @@ sys.stdin.read()
 """
 
 
-def test_files_that_children_have_open_or_mapped_are_seen(tmp_path: Path) -> None:
+def test_files_that_children_have_open_or_mapped_are_seen(tmp_path):
     own = tmp_path / "private"
     own.mkdir()
     files = [tmp_path / "opened", own / "result", tmp_path / "mapped file"]

@@ -1,6 +1,5 @@
 """Table `ladders`, from whole searches over hand-made runs."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,17 +16,14 @@ METRIC = "grown_anon_bytes"
 NOISE = (0.0, 0.02, -0.02, 0.05, -0.04)
 
 
-def ladder(
-    sizes: Mapping[str, float], cannot: Mapping[str, str] | None = None, sides: Sequence[str] = RELEASES,
-    killed: Sequence[str] = (), metric: str = METRIC, **columns: Mapping[str, str],
-) -> pd.DataFrame:  # fmt: skip
+def ladder(sizes, cannot=None, sides=RELEASES, killed=(), metric=METRIC, **columns):
     """The table of a search over versions that take `sizes`, in MB or in the metric's unit."""
     search = Search("alone", sides, *searched([metric]), 1, (), sides[:: len(sides) - 1], MOST)
     runs, lines = list[Run](), list[dict[str, Any]]()
     while blocks := search.next(runs):
         for member, name in [(member, block.name) for block in blocks for member in block.members]:
             version, number = member.side, sum(run.member == member for run in runs)
-            line: dict[str, Any] = {"experiment": "alone", "stack": f"b+p-{version}", "corpus": "c", "base": "b"}
+            line = {"experiment": "alone", "stack": f"b+p-{version}", "corpus": "c", "base": "b"}
             line |= {"rep": number + 1, "version": version, "outcome": "completed", "reason": ""}
             if version in (cannot or {}):
                 line |= {"outcome": "not_applicable", "reason": (cannot or {})[version]}
@@ -43,16 +39,16 @@ def ladder(
     return steps_of("ladder", "p", search, pd.DataFrame(lines), RELEASES)
 
 
-def steps(table: pd.DataFrame) -> list[list[str]]:
+def steps(table):
     found = table[table["significant"]]
     return [[str(one) for one in pair] for pair in found[["from_version", "to_version"]].to_numpy()]
 
 
-def at(*sizes: float) -> dict[str, float]:
+def at(*sizes):
     return dict(zip(RELEASES, sizes, strict=True))
 
 
-def test_steps_are_found_between_neighbours() -> None:
+def test_steps_are_found_between_neighbours():
     table = ladder(at(50, 200, 200, 200, 200, 20, 20))
     assert steps(table) == [["1.0", "1.1"], ["1.4", "1.5"]]
     assert table["neighbours"].all()
@@ -64,14 +60,14 @@ def test_steps_are_found_between_neighbours() -> None:
     assert line["asked"] == line["finished"] > 2 * line["n"], "with the runs of the screen"
 
 
-def test_noise_is_no_step_and_named_versions_alone_are_compared() -> None:
+def test_noise_is_no_step_and_named_versions_alone_are_compared():
     assert steps(ladder(at(*[100] * 7))) == []
     table = ladder(at(100, 100, 100, 50, 50, 50, 50), sides=["1.0", "1.6"])
     assert steps(table) == [["1.0", "1.6"]]
     assert not table["neighbours"].any()
 
 
-def test_versions_that_cannot_be_measured_are_skipped_and_named() -> None:
+def test_versions_that_cannot_be_measured_are_skipped_and_named():
     table = ladder(at(100, 0, 100, 0, 5, 5, 0), {"1.1": "needs q<2", "1.6": "no wheel"}, killed=["1.3"])
     assert steps(table) == [["1.2", "1.4"]]
     (step,) = table[table["significant"]].to_dict("records")
@@ -86,14 +82,14 @@ def test_versions_that_cannot_be_measured_are_skipped_and_named() -> None:
     assert not nothing["significant"].any()
 
 
-def test_step_names_other_packages_that_moved() -> None:
+def test_step_names_other_packages_that_moved():
     moved = {"1.0": "hub 2.4 to 1.3, q 5 to 3", "1.1": "hub 2.4 to 1.3, q 5 to 4"}
     table = ladder(at(100, 50, 1, 1, 1, 1, 1), moved=moved)
     assert table["moved"].tolist()[:3] == ["q 3 to 4", "hub 1.3 to 2.4, q 4 to 5", ""]
 
 
 @pytest.mark.parametrize(("before", "after", "matters"), [(33.0, 16.0, True), (100.0, 99.0, False)])
-def test_requests_have_a_threshold_of_their_own(before: float, after: float, matters: bool) -> None:
+def test_requests_have_a_threshold_of_their_own(before, after, matters):
     table = ladder(at(*[before] * 3, *[after] * 4), metric="requests_metadata")
     assert steps(table) == ([["1.2", "1.3"]] if matters else [])
     exact = table[table["significant"]]

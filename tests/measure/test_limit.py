@@ -3,10 +3,8 @@
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -30,7 +28,7 @@ sum(mapped[at] for at in range(0, len(mapped), mmap.PAGESIZE))
 """
 
 
-def measure(folder: Path, text: str = "", speed_share: float | None = None) -> dict[str, Any]:
+def measure(folder, text="", speed_share=None):
     """The record of a script's search."""
     (folder / "own.py").write_text(text)
     script = Script.model_construct(**{**Script(file="own.py").model_dump(), "file": str(folder / "own.py")})
@@ -38,19 +36,18 @@ def measure(folder: Path, text: str = "", speed_share: float | None = None) -> d
     settings = {"workload": "script", "find_limit": True, "matrix": matrix}
     experiment = WORKLOADS["script"].model_validate(settings)
     (cell,) = experiment.cells("limits")
-    job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))  # type: ignore[arg-type]
+    job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))
     job = job.but(program=str(ROOT / job.program), limit_speed_share=speed_share)
     measure_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
-    record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
-    return record
+    return json.loads((folder / "runs" / cell.path / "run.json").read_text())
 
 
 @pytest.mark.parametrize(("needed", "most"), [(0.98, 2), (1.0, 2), (1.02, 2), (1.2, 7), (0.6, 9), (10, 17)])
-def test_search_takes_few_runs_where_the_guess_is_right(needed: float, most: int) -> None:
+def test_search_takes_few_runs_where_the_guess_is_right(needed, most):
     """The guess is 1 GB, and this times as much is needed."""
-    tried: list[int] = []
-    limit: int | None = 1_000_000_000
-    bounds: dict[bool, int | None] = {False: None, True: None}
+    tried = []
+    limit = 1_000_000_000
+    bounds = {False: None, True: None}
     while limit:
         tried.append(limit)
         bounds[limit >= needed * 1e9] = limit
@@ -62,7 +59,7 @@ def test_search_takes_few_runs_where_the_guess_is_right(needed: float, most: int
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path: Path) -> None:
+def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path):
     record = measure(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
     limit, line = record["limit"], limits([(record, [])]).iloc[0]
     # Just below what it needs, a program may also wait for its own code without end.
@@ -77,8 +74,8 @@ def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_without_a_group_the_limit_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(limit_bytes: int | None = None) -> groups.Group:
+def test_without_a_group_the_limit_is_not_run(tmp_path, monkeypatch):
+    def none(limit_bytes=None):
         raise groups.GroupError("the memory controller is not delegated to us")
 
     monkeypatch.setattr(groups, "make", none)
@@ -89,9 +86,7 @@ def test_without_a_group_the_limit_is_not_run(tmp_path: Path, monkeypatch: pytes
     assert line["not_run"]
 
 
-def search(
-    once: Callable[[int], tuple[str, float]], share: float | None = None, known: Sequence[Run] = ()
-) -> tuple[dict[str, Any], list[Run]]:
+def search(once, share=None, known=()):
     """What a search says, and its runs: `once` gives outcome and seconds under a limit. The free run keeps 30 MB."""
     policy, runs = LimitPolicy("case", share), list(known)
     while blocks := policy.next(runs):
@@ -102,8 +97,8 @@ def search(
     return policy.search, runs
 
 
-def test_slow_run_is_timed_out_not_killed() -> None:
-    def once(limit_bytes: int) -> tuple[str, float]:
+def test_slow_run_is_timed_out_not_killed():
+    def once(limit_bytes):
         return "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed", 1
 
     limit, _ = search(once)
@@ -112,10 +107,10 @@ def test_slow_run_is_timed_out_not_killed() -> None:
 
 
 @pytest.mark.parametrize("kept_from_mb", [20, 24])
-def test_speed_is_decided_from_noisy_pairs_and_goes_on_from_any_run(kept_from_mb: int) -> None:
+def test_speed_is_decided_from_noisy_pairs_and_goes_on_from_any_run(kept_from_mb):
     noise = random.Random(1)
 
-    def once(limit_bytes: int) -> tuple[str, float]:
+    def once(limit_bytes):
         slower = 1.0 if limit_bytes >= kept_from_mb * MB else 1.5
         return "completed" if limit_bytes >= 20 * MB else "killed_at_limit", noise.gauss(1.0, 0.03) * slower
 
@@ -134,7 +129,7 @@ def test_speed_is_decided_from_noisy_pairs_and_goes_on_from_any_run(kept_from_mb
 @pytest.mark.cgroup
 @pytest.mark.end_to_end
 @needs_group
-def test_mapped_files_need_no_room_below_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mapped_files_need_no_room_below_a_limit(tmp_path, monkeypatch):
     """One pair of runs a limit and coarse steps are enough here: the tests above test the search.
 
     A busy machine does not make a run three times slower than the previous one.

@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ events.emit("work", rows=1)
 """
 
 
-def test_seed_gives_the_variables() -> None:
+def test_seed_gives_the_variables():
     drawn = [randomised.environment(seed) for seed in range(200)]
     assert drawn == [randomised.environment(seed) for seed in range(200)]
     assert len({variables["PYTHONHASHSEED"] for variables in drawn}) == 200
@@ -32,9 +31,9 @@ def test_seed_gives_the_variables() -> None:
 
 
 @pytest.mark.slow
-def test_each_run_draws_a_seed_and_records_it(tmp_path: Path) -> None:
+def test_each_run_draws_a_seed_and_records_it(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    records: list[dict[str, Any]] = []
+    records = []
     for repeat in (1, 2):
         path, environment_file = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "told.json"
         job = Job(

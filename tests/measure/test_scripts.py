@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
         ("pid = os.fork() or os._exit(0); os.wait()", "completed"),
     ],
 )
-def test_only_a_run_to_the_end_of_the_script_completes(text: str, outcome: str, tmp_path: Path) -> None:
+def test_only_a_run_to_the_end_of_the_script_completes(text, outcome, tmp_path):
     script = tmp_path / "case.py"
     script.write_text(f"import os\n{text}\n")
     job = job_of(cell_of("ends", "current", script, 1), script, [])

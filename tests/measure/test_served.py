@@ -1,7 +1,5 @@
 """The endpoint beside a run: it runs as long as the run, and its log is joined with the process tree."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -10,8 +8,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -28,7 +24,7 @@ from ..repositories.test_webdataset import TARS, repository
 LOCAL = Served(repository="n")
 
 
-def logged(t_s: float, pid: int | None, endpoint: str = "resolve", method: str = "GET", **more: Any) -> dict[str, Any]:
+def logged(t_s, pid, endpoint="resolve", method="GET", **more):
     fields = {"path": "/datasets/l/n/resolve/main/a.parquet", "range": "", "status": 206, "bytes_sent": 10, "fault": ""}
     times = {"t_s": 0.0, "monotonic_s": 100.0 + t_s, "duration_s": 0.5, "in_flight": 1}
     return {**fields, **times, "pid": pid, "endpoint": endpoint, "method": method, **more}
@@ -42,7 +38,7 @@ EVENTS = [
 ]
 
 
-def test_requests_are_counted_by_kind_and_role() -> None:
+def test_requests_are_counted_by_kind_and_role():
     requests = [
         logged(1.5, 1, "info"),
         logged(2.0, 1, method="HEAD", bytes_sent=0),
@@ -70,53 +66,43 @@ def test_requests_are_counted_by_kind_and_role() -> None:
     assert (summary["in_flight_max"], summary["data_in_flight_max"]) == (4, 2)
 
 
-def metered(t_s: float, duration_s: float, cpu_s: float, used_s: float, **more: Any) -> dict[str, Any]:
+def metered(t_s, duration_s, cpu_s, used_s, **more):
     """Return a request that used this much of the endpoint's CPU time, after `cpu_s` of earlier requests."""
     sums = [{"cpu_s": at, "busy_s": at, "injected_s": 0.0} for at in (cpu_s, cpu_s + used_s)]
     return logged(t_s, 1, duration_s=duration_s, before=sums[0], after=sums[1], **more)
 
 
-def test_endpoints_own_work_is_summed_over_the_run() -> None:
+def test_endpoints_own_work_is_summed_over_the_run():
     requests = [metered(2.5, 0.2, 7.0, 0.1), metered(4.0, 1.0, 7.1, 0.4), metered(5.5, 0.1, 7.5, 0.1)]
     work = served.own_work(requests)
     assert work == pytest.approx({"cpu_s": 0.6, "busy_s": 0.6, "injected_s": 0, "duration_s": 3.1}), "from 2.5 to 5.6"
     assert served.summary(requests, 1, EVENTS)["endpoint"] == work
 
 
-def test_server_without_a_meter_has_no_work() -> None:
+def test_server_without_a_meter_has_no_work():
     assert served.own_work([logged(1.5, 1)]) == {}
     assert "endpoint" not in served.summary([logged(1.5, 1)], 1, EVENTS)
 
 
-def test_times_of_the_log_are_those_of_the_run() -> None:
+def test_times_of_the_log_are_those_of_the_run():
     assert served.joined([logged(2.5, 1)], 1, EVENTS)[0]["t_s"] == 2.5
 
 
-def test_consecutive_requests_are_not_simultaneous() -> None:
+def test_consecutive_requests_are_not_simultaneous():
     assert served.summary([logged(1.0, 1), logged(1.5, 1)], 1, EVENTS)["in_flight_max"] == 1
 
 
-def test_conditions_become_flags_of_the_endpoint() -> None:
+def test_conditions_become_flags_of_the_endpoint():
     flags = served._conditions(
         {"page_size": 7, "latency_ms": 20, "bandwidth_mb_per_s": 5, "redirect": "yes", "fault": "error-500-every-3"}
     )
-    assert flags == [
-        "--page-size",
-        "7",
-        "--latency-ms",
-        "20",
-        "--bandwidth-mb-s",
-        "5",
-        "--redirect",
-        "--fault",
-        "error-500:3",
-    ]
+    assert " ".join(flags) == "--page-size 7 --latency-ms 20 --bandwidth-mb-s 5 --redirect --fault error-500:3"
     plain = {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
     assert served._conditions(plain) == ["--page-size", "1000", "--latency-ms", "0"]
 
 
 @pytest.mark.slow
-def test_endpoint_serves_and_logs_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endpoint_serves_and_logs_a_run(tmp_path, monkeypatch):
     repository = tmp_path / "root" / "datasets" / "local" / "n"
     repository.mkdir(parents=True)
     (repository / "README.md").write_text("hello")
@@ -142,7 +128,7 @@ def test_endpoint_serves_and_logs_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-def test_other_hub_is_reached_through_a_relay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_hub_is_reached_through_a_relay(tmp_path, monkeypatch):
     """Only the relay has the Hub's token. The run has another, which is valid for this relay only."""
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
         monkeypatch.setenv(name, "hf_secret")
@@ -173,7 +159,7 @@ def test_other_hub_is_reached_through_a_relay(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_endpoint_that_does_not_start_fails_the_run(tmp_path: Path) -> None:
+def test_endpoint_that_does_not_start_fails_the_run(tmp_path):
     with (
         pytest.raises(served.ServingError, match="the endpoint did not start"),
         served.serving(LOCAL, tmp_path / "missing", tmp_path, sys.executable),
@@ -181,7 +167,7 @@ def test_endpoint_that_does_not_start_fails_the_run(tmp_path: Path) -> None:
         pass
 
 
-def endpoint_pid() -> int:
+def endpoint_pid():
     below = procfs.descendants(os.getpid())
     (pid,) = [pid for pid in below if b"beyond_ram.hub" in (procfs.read(pid, "cmdline") or b"")]
     return pid
@@ -189,7 +175,7 @@ def endpoint_pid() -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_killed_endpoint_fails_the_run(tmp_path: Path, number: signal.Signals) -> None:
+def test_killed_endpoint_fails_the_run(tmp_path, number):
     """Otherwise the result would be that the client gave up."""
     (tmp_path / "root" / "datasets" / "local" / "n").mkdir(parents=True)
     with (
@@ -206,12 +192,9 @@ def test_killed_endpoint_fails_the_run(tmp_path: Path, number: signal.Signals) -
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("whose", "message"),
-    [
-        ("endpoint", "the endpoint ended before the run, with signal SIGKILL"),
-        ("guard", "the guard process was killed"),
-    ],
+    [("endpoint", "the endpoint ended before the run, with signal SIGKILL"), ("guard", "the guard process was killed")],
 )
-def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) -> None:
+def test_run_ends_with_its_endpoint(tmp_path, whose, message):
     """Clients retry for minutes."""
     (tmp_path / "n" / "datasets").mkdir(parents=True)
     (tmp_path / "n" / "manifest.json").write_text("{}")
@@ -220,9 +203,9 @@ def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) ->
     job = Job(path="ended/stack~current/rep~1", workload="stream", program=str(program))
     job = job.but(served=Served(repository=str(tmp_path / "n")))
     setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
-    killed: list[float] = []
+    killed = []
 
-    def kill() -> None:
+    def kill():
         while not (tmp_path / "waits").exists():
             time.sleep(0.01)
         pid = endpoint_pid()
@@ -239,7 +222,7 @@ def test_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) ->
 
 
 @pytest.mark.slow
-def test_pushing_run_gets_a_copy_of_the_repository(tmp_path: Path) -> None:
+def test_pushing_run_gets_a_copy_of_the_repository(tmp_path):
     repository(TARS, tmp_path / "root")
     before = {path: path.read_bytes() for path in (tmp_path / "root").rglob("*") if path.is_file()}
     copy = served.copied(tmp_path / "root", tmp_path / "copy")

@@ -3,9 +3,7 @@
 import csv
 import json
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -23,24 +21,22 @@ AXES = {"stack": ["stream-current"], "repository": ["n"], "workers": [2]}
 
 
 @pytest.fixture(scope="module")
-def python() -> Path:
+def python():
     return interpreter("stream-current")
 
 
-def make_repository(root: Path, tmp_path: Path) -> Path:
+def make_repository(root, tmp_path):
     make(root, tmp_path / "n", files=6, rows_per_file=50, row_group_rows=20, row_bytes=100)
     return tmp_path / "n"
 
 
-def measure_stream(
-    root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: Any
-) -> tuple[dict[str, Any], Path]:
+def measure_stream(root, python, tmp_path, endpoint=None, **axes):
     matrix = AXES | {axis: [value] for axis, value in axes.items()}
     kind = WORKLOADS["stream"]
     experiment = kind.model_validate({"workload": "stream", "timeout_s": 120, "endpoint": endpoint, "matrix": matrix})
     (cell,) = experiment.cells("x")
     repository = tmp_path / "n" if endpoint else make_repository(root, tmp_path)
-    job = experiment.job(cell, SimpleNamespace(of=lambda *_: str(repository)))  # type: ignore[arg-type]
+    job = experiment.job(cell, SimpleNamespace(of=lambda *_: str(repository)))
     job = job.but(program=str(root / job.program))
     measure(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
     out = tmp_path / "runs" / cell.path
@@ -49,19 +45,14 @@ def measure_stream(
     return json.loads((out / "run.json").read_text()), out
 
 
-def test_two_workers_get_every_row_despite_faults_and_redirects(root: Path, python: Path, tmp_path: Path) -> None:
+def test_two_workers_get_every_row_despite_faults_and_redirects(root, python, tmp_path):
     shuffled = {"shuffle_buffer": 10, "input_shards": 3, "epochs": 2}
     record, out = measure_stream(root, python, tmp_path, redirect="yes", fault="drop-every-4", **shuffled)
     work = record["work"]
     assert record["outcome"] == "completed"
     assert work["rows"] == 600
-    assert [work[f"rows_{what}"] for what in ("expected", "delivered", "twice", "missing", "wrong")] == [
-        300,
-        300,
-        0,
-        0,
-        0,
-    ]
+    counts = [work[f"rows_{what}"] for what in ("expected", "delivered", "twice", "missing", "wrong")]
+    assert counts == [300, 300, 0, 0, 0]
     assert work["rows_per_worker"] == {"0": 150, "1": 150}
     assert work["requests"]["data"].keys() == {"main", "worker"}
     assert work["requests"]["redirect"]
@@ -79,7 +70,7 @@ def test_two_workers_get_every_row_despite_faults_and_redirects(root: Path, pyth
 
 
 @pytest.mark.end_to_end
-def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path) -> None:
+def test_download_by_xet_gets_every_row(root, python, tmp_path):
     record, _ = measure_stream(root, python, tmp_path, mode="download", workers=0, xet="yes")
     work = record["work"]
     assert record["outcome"] == "completed"
@@ -92,9 +83,7 @@ def test_download_by_xet_gets_every_row(root: Path, python: Path, tmp_path: Path
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_workers_read_another_hub_and_write_no_token(
-    start: str, root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_read_another_hub_and_write_no_token(start, root, python, tmp_path, monkeypatch):
     """A request without the relay's token gets status 401."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     with Hub(make_repository(root, tmp_path)) as hub:
@@ -111,7 +100,7 @@ def test_workers_read_another_hub_and_write_no_token(
     assert not files_with_a_token(out)
 
 
-def files_with_a_token(out: Path) -> list[str]:
+def files_with_a_token(out):
     """Return the files of a run that contain the other Hub's token or the relay's."""
     texts = {path.name: path.read_text() for path in out.rglob("*") if path.is_file()}
     assert texts.keys() >= {"run.json", "events.jsonl", "samples.csv", "requests.csv"}

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -17,14 +16,14 @@ from beyond_ram.measure.why import add_why
 ROOT = Path(__file__).parents[2]
 
 
-def record_with_why(folder: Path, text: str) -> dict[str, Any]:
+def record_with_why(folder, text):
     """Return the record of the first run of a script."""
     (folder / "case.py").write_text(text)
     settings = {"workload": "script", "why": True, "matrix": {"stack": ["current"], "script": ["case"]}}
     experiment = ScriptExperiment.model_validate(settings)
     first, second = experiment.cells("scripts", 2)
     places = SimpleNamespace(scripts={"case": Script(file=str(folder / "case.py"))})
-    job, other = (experiment.job(cell, places) for cell in (first, second))  # type: ignore[arg-type]
+    job, other = (experiment.job(cell, places) for cell in (first, second))
     assert job.why and not other.why
     job = job.but(program=str(ROOT / job.program))
     setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private")
@@ -39,7 +38,7 @@ def record_with_why(folder: Path, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_holder_of_a_scripts_memory_is_in_the_table(tmp_path: Path) -> None:
+def test_holder_of_a_scripts_memory_is_in_the_table(tmp_path):
     record = record_with_why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\n")
     table = holders([(record, [])])
     line = table[table["kind"] == "name"].iloc[0]
@@ -48,7 +47,7 @@ def test_holder_of_a_scripts_memory_is_in_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_script_that_aborts_has_a_reason_in_the_table(tmp_path: Path) -> None:
+def test_script_that_aborts_has_a_reason_in_the_table(tmp_path):
     record = record_with_why(tmp_path, "import sys\nif 'ast' in sys.modules:\n    import os\n    os.abort()\n")
     (line,) = holders([(record, [])]).to_dict("records")
     assert record["completed_work"] and "SIGABRT" in line["not_run"] and not line["holder"]

@@ -15,13 +15,13 @@ from ..conftest import interpreter
 CASES = Path(__file__).parents[2] / "cases" / "xet"
 
 
-def run(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder, script, *arguments):
     command = [sys.executable, "-W", "ignore", CASES / script, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored")
     assert run(folder, "store.py", "1", "3").returncode == 0
     return folder
@@ -29,14 +29,14 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("script", ["pull.py", "push.py"])
 @pytest.mark.parametrize(("which", "count"), [("large", 1), ("small", 3)])
-def test_cases_transfer_the_files_and_leave_nothing(stored: Path, script: str, which: str, count: int) -> None:
+def test_cases_transfer_the_files_and_leave_nothing(stored, script, which, count):
     before = {path.name for path in stored.iterdir()}
     transfer = run(stored, script, which)
     assert (transfer.returncode, transfer.stdout) == (0, f"{count}\n"), transfer.stderr
     assert {path.name for path in stored.iterdir()} == before
 
 
-def test_push_of_changed_bytes_fails(stored: Path, tmp_path: Path) -> None:
+def test_push_of_changed_bytes_fails(stored, tmp_path):
     folder = tmp_path / "changed"
     shutil.copytree(stored, folder)
     (folder / "files" / "0").write_bytes(bytes(100_000))
@@ -45,7 +45,7 @@ def test_push_of_changed_bytes_fails(stored: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("disabled", "endpoint"), [("0", "xorb"), ("1", "resolve")])
-def test_hub_pull_uses_xet_or_plain_http(tmp_path: Path, disabled: str, endpoint: str) -> None:
+def test_hub_pull_uses_xet_or_plain_http(tmp_path, disabled, endpoint):
     repository = tmp_path / "hub" / "datasets" / "xet" / "large"
     repository.mkdir(parents=True)
     (repository / "large").write_bytes(os.urandom(10_000_000))  # from this size on, files are in Xet storage

@@ -1,7 +1,6 @@
 """The metrics that decide about scripts, from real runs whose processes differ and whose kept memory does not."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +30,7 @@ time.sleep(0.1)
 @needs_group
 @pytest.mark.slow
 @pytest.mark.parametrize("disguise", DISGUISES)
-def test_kept_memory_counts_each_page_once(disguise: str, watched: Watch, tmp_path: Path) -> None:  # noqa: F811
+def test_kept_memory_counts_each_page_once(disguise, watched, tmp_path):  # noqa: F811
     (tmp_path / "rows").write_bytes(bytes(100 * MB))
     record = watched(HELD + DISGUISES[disguise] + WORK, str(tmp_path / "rows"))
     events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
@@ -40,7 +39,7 @@ def test_kept_memory_counts_each_page_once(disguise: str, watched: Watch, tmp_pa
         assert 60 * MB < values[metric] < 75 * MB, metric
 
 
-def test_what_decides_about_scripts_counts_no_page_twice() -> None:
+def test_what_decides_about_scripts_counts_no_page_twice():
     decided = {name for name, metric in METRICS.items() if metric.decided_in("script") and metric.unit == "bytes"}
     memory = {"end_kept_bytes", "peak_kept_bytes", "grown_between_marks_bytes"}
     assert decided == memory | {"written_bytes", "bytes_received"}

@@ -16,7 +16,7 @@ KEPT = sorted((ROOT / "tests/data/tables").glob("*.csv"))
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_every_column_is_an_axis_a_metric_or_identifying(path: Path) -> None:
+def test_every_column_is_an_axis_a_metric_or_identifying(path):
     with path.open() as file:
         names = next(csv.reader(file))
     unknown = [
@@ -33,26 +33,26 @@ def test_every_column_is_an_axis_a_metric_or_identifying(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_tables_have_all_registered_columns(path: Path) -> None:
+def test_tables_have_all_registered_columns(path):
     with path.open() as file:
         names = set(next(csv.reader(file)))
     registered = {name for entry in COLUMNS if path.stem in entry.tables for name in entry.columns}
     assert registered <= names, f"add them to {path.relative_to(ROOT)}, empty: no recorded run has them"
 
 
-def test_a_column_has_one_meaning_in_a_table_and_is_no_axis() -> None:
+def test_a_column_has_one_meaning_in_a_table_and_is_no_axis():
     named = Counter((table, name) for entry in COLUMNS for table in entry.tables for name in entry.columns)
     assert not [twice for twice, times in named.items() if times > 1]
     assert not {name for _, name in named} & {*AXES, *IDENTIFYING}
 
 
-def test_a_time_or_a_rate_means_one_thing_in_all_tables() -> None:
+def test_a_time_or_a_rate_means_one_thing_in_all_tables():
     """Tables with a column of one name can then be read side by side."""
     named = Counter(name for entry in COLUMNS if entry.unit == "s" or "/" in entry.unit for name in entry.columns)
     assert not [twice for twice, times in named.items() if times > 1]
 
 
-def test_time_to_first_batch_starts_with_opening_the_data() -> None:
+def test_time_to_first_batch_starts_with_opening_the_data():
     record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     streams = [{"event": "resolved", "duration_s": 1.0}, {"event": "first_batch", "duration_s": 1.5}]
     loads = [{"event": "baseline", "opened_s": 2.0}, {"event": "first_batch", "first_batch_s": 0.25}]
@@ -61,7 +61,7 @@ def test_time_to_first_batch_starts_with_opening_the_data() -> None:
     assert derive(record, loads, "loaders")["time_to_first_batch_s"] == 2.25
 
 
-def test_rows_per_second_are_of_the_last_finished_epoch() -> None:
+def test_rows_per_second_are_of_the_last_finished_epoch():
     record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     epochs = [{"event": "epoch", "rows_delivered": 8, "duration_s": took, "finished": True} for took in (4, 2)]
     broken = {"event": "epoch", "rows_delivered": 1, "duration_s": 9, "finished": False}
@@ -71,13 +71,13 @@ def test_rows_per_second_are_of_the_last_finished_epoch() -> None:
     assert derive(record, loaded, "loaders")["rows_per_s"] == 4
 
 
-def test_work_of_the_endpoint_is_known_if_it_was_metered() -> None:
+def test_work_of_the_endpoint_is_known_if_it_was_metered():
     work = {"endpoint": {"cpu_s": 3, "busy_s": 4, "injected_s": 0.1, "duration_s": 10.0}}
     assert derive({"cell": {}, "work": work, "peak": {}}, [], "streaming")["endpoint_busy_s"] == 4
     assert derive({"cell": {}, "work": {}, "peak": {}}, [], "streaming")["endpoint_busy_s"] is None
 
 
-def test_columns_name_existing_tables_and_are_documented() -> None:
+def test_columns_name_existing_tables_and_are_documented():
     for entry in COLUMNS:
         assert entry.tables
         made_from = {table: ROOT / source("table", table) for table in entry.tables}
@@ -87,20 +87,20 @@ def test_columns_name_existing_tables_and_are_documented() -> None:
         assert "|" not in f"{entry.label}{entry.unit}{entry.derivation}{entry.trust}", "docs show it in a table cell"
 
 
-def test_interval_ends_have_the_metric_of_their_middle() -> None:
+def test_interval_ends_have_the_metric_of_their_middle():
     assert column("growth", "anon_slope_mb_per_gb_low") is column("growth", "anon_slope_mb_per_gb")
     assert column("loaders", "rows_per_s_high") is column("streaming", "rows_per_s_max") is METRICS["rows_per_s"]
     assert column("runs", "colour_low") is None
 
 
-def test_all_metrics_of_an_empty_run_are_none() -> None:
+def test_all_metrics_of_an_empty_run_are_none():
     nothing = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
     assert {entry.key: entry.derive(nothing, []) for entry in COLUMNS if isinstance(entry, Metric)} == dict.fromkeys(
         entry.key for entry in COLUMNS if isinstance(entry, Metric)
     )
 
 
-def test_account_of_rows_is_of_one_epoch_with_the_worst_faults() -> None:
+def test_account_of_rows_is_of_one_epoch_with_the_worst_faults():
     record = {"work": {"rows_delivered": 9, "rows_missing": 5}, "peak": {}}
     epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
     values = derive(record, epochs, "streaming")
@@ -108,6 +108,6 @@ def test_account_of_rows_is_of_one_epoch_with_the_worst_faults() -> None:
 
 
 @pytest.mark.parametrize("unit", ["s", "bytes"])
-def test_a_column_has_its_unit_in_its_name(unit: str) -> None:
+def test_a_column_has_its_unit_in_its_name(unit):
     named = re.compile(rf"(^|_){unit}(_|$)")
     assert not [entry.key for entry in COLUMNS if entry.unit == unit and not named.search(entry.key)]

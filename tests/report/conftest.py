@@ -3,11 +3,9 @@
 import runpy
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from beyond_ram import collected, outputs, tables
@@ -27,7 +25,7 @@ class Inputs(dict[str, Any]):
     __getattr__ = dict.__getitem__
 
 
-def drawing(root: Path, name: str, **inputs: Any) -> dict[str, Any]:
+def drawing(root, name, **inputs):
     """What the rule of a figure passes to `figure.py`, except its folder and outputs."""
     path = root / "scripts" / "figures" / f"{name}.py"
     params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], questions=[])
@@ -35,10 +33,10 @@ def drawing(root: Path, name: str, **inputs: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def script(root: Path) -> Script:
+def script(root):
     """Run a script of the workflow as a rule of Snakemake does."""
 
-    def run(name: str, folder: Path, output: Any, params: Any = None, **inputs: Any) -> None:
+    def run(name, folder, output, params=None, **inputs):
         snakemake = SimpleNamespace(log=[str(folder / "log")], input=Inputs(**inputs), output=output, params=params)
         runpy.run_path(str(root / "scripts" / f"{name}.py"), init_globals={"snakemake": snakemake})
 
@@ -46,21 +44,14 @@ def script(root: Path) -> Script:
 
 
 @pytest.fixture(scope="session")
-def report(script: Script) -> Script:
+def report(script):
     """The report of tables and runs: the text of the page that the rule's script makes."""
 
-    def make(folder: Path, tokenised: list[Path], extra: dict[str, pd.DataFrame], **more: Any) -> str:
+    def make(folder, tokenised, extra, **more):
         written = extra if "runs" in extra else extra | {"runs": runs(tables.read_runs(tokenised))}
         for name, table in written.items():
             tables.write(table, folder / f"{name}.csv", folder / f"{name}.parquet")
-        params = {
-            "figures": [],
-            "left_out": [],
-            "configfiles": [],
-            "folder": None,
-            "budget_min": None,
-            "lost": [],
-        }
+        params = {"figures": [], "left_out": [], "configfiles": [], "folder": None, "budget_min": None, "lost": []}
         svg, files = more.pop("svg", []), more.pop("files", None) or gathered(folder, tokenised)
         collected, samples = files.values()
         script(
@@ -77,21 +68,21 @@ def report(script: Script) -> Script:
     return make
 
 
-def gathered(folder: Path, run_jsons: list[Path]) -> dict[str, list[str]]:
+def gathered(folder, run_jsons):
     """Runs and samples, collected, as inputs of a table or figure."""
     files = {kind: str(folder / f"{kind}.parquet") for kind in ("collected", "samples")}
     collected.collect(run_jsons, **{"runs": files["collected"], "samples": files["samples"]})
     return {kind: [file] for kind, file in files.items()}
 
 
-def figure(folder: Path, name: str) -> SimpleNamespace:
+def figure(folder, name):
     """The outputs of a figure's rule."""
     files = outputs.FILES_OF_FIGURE.items()
     return SimpleNamespace(**{kind: str(folder / f"{name}.{ending}") for kind, ending in files})
 
 
 @pytest.fixture(scope="session")
-def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured_once(tmp_path_factory):
     runs = tmp_path_factory.mktemp("measured")
     for number in (1, 2):
         cell = Cell("growth", tuple({**AXES, "num_files": number}.items()), 1)
@@ -100,7 +91,7 @@ def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tokenised(measured_once: Path, tmp_path: Path) -> list[Path]:
+def tokenised(measured_once, tmp_path):
     """run.json of two runs with different inputs that seem to have tokenised; a copy that a test may damage."""
     shutil.copytree(measured_once, tmp_path / "runs")
     return sorted((tmp_path / "runs").rglob("run.json"))

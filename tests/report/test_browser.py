@@ -4,8 +4,6 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,7 +19,7 @@ from beyond_ram.report import page as page_module
 
 from ..experiment.test_records import run_once
 from ..scaled import Source, copies
-from .conftest import AXES, Script, figure
+from .conftest import AXES, figure
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 VIEWS = ("overview", "findings", "figures", "holders", "changes", "cells", "provenance")
@@ -30,11 +28,10 @@ PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 # Unexpected layout shifts, as browsers count them.
 SHIFTED = """window.shifted = 0; new PerformanceObserver(list => list.getEntries().forEach(entry => {
 if (!entry.hadRecentInput) window.shifted += entry.value; })).observe({type: 'layout-shift', buffered: true})"""
-Opened = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     """A headless Chromium of this machine."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -51,7 +48,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
+def page_file(tmp_path_factory, report):
     """A report of real runs of two stacks, with planted markup."""
     folder = tmp_path_factory.mktemp("report")
     paths = []
@@ -94,11 +91,11 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Opened]:
+def opened(browser):
     """Open a page from its file. Logged errors, requests to others and dialogs fail the test at its end."""
     contexts, faults = list[Any](), list[str]()
 
-    def open_page(path: Path, size: str = "desktop", theme: str = "light", place: str = "") -> Any:
+    def open_page(path, size="desktop", theme="light", place=""):
         page = new_page(browser, path, faults, size, theme, place)
         contexts.append(page.context)
         return page
@@ -109,9 +106,7 @@ def opened(browser: Any) -> Iterator[Opened]:
     assert not faults
 
 
-def new_page(
-    browser: Any, path: Path, faults: list[str], size: str = "desktop", theme: str = "light", place: str = ""
-) -> Any:
+def new_page(browser, path, faults, size="desktop", theme="light", place=""):
     width, height = SIZES[size]
     page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme).new_page()
     page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
@@ -125,19 +120,19 @@ def new_page(
 
 
 @pytest.fixture(scope="module")
-def left_open() -> dict[str, Any]:
+def left_open():
     """Pages that stay open from test to test, by size."""
     return {}
 
 
 @pytest.fixture
-def shared(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator[Opened]:
+def shared(page_file, browser, left_open):
     """The report of one size, opened once for all tests that leave it as it was. A logged error fails the test."""
     taken = []
 
-    def page_of(size: str) -> Any:
+    def page_of(size):
         if size not in left_open:
-            faults: list[str] = []
+            faults = []
             left_open[size] = (new_page(browser, page_file, faults, size), faults)
         page, faults = left_open[size]
         taken.append(faults)
@@ -148,27 +143,27 @@ def shared(page_file: Path, browser: Any, left_open: dict[str, Any]) -> Iterator
 
 
 @pytest.fixture
-def phone(shared: Opened) -> Any:
+def phone(shared):
     return shared("phone")
 
 
 @pytest.fixture
-def desktop(shared: Opened) -> Any:
+def desktop(shared):
     return shared("desktop")
 
 
-def foreign(url: str, path: Path) -> bool:
+def foreign(url, path):
     """Whether a request leaves the page's own file."""
     return not (url.partition("#")[0] == f"file://{path}" or url.startswith("data:"))
 
 
-def test_changes_list_other_packages_that_differ(page_file: Path) -> None:
+def test_changes_list_other_packages_that_differ(page_file):
     text = page_file.read_text()
     _, _, changed = text.partition('id="changes"')
     assert "june-2023 and current: 1 package: fsspec 1 to 2." in " ".join(changed.split("<table")[0].split())
 
 
-def go(page: Any, view: str) -> None:
+def go(page, view):
     """Show a view, and wait until it is drawn."""
     if view == "cell":
         view = page.locator("#cells tbody a").first.get_attribute("href").lstrip("#")
@@ -178,7 +173,7 @@ def go(page: Any, view: str) -> None:
         page.wait_for_selector("#cell .chart svg:visible")
 
 
-def test_report_opens_on_the_strongest_findings(page_file: Path, opened: Opened) -> None:
+def test_report_opens_on_the_strongest_findings(page_file, opened):
     page = opened(page_file)
     assert page.locator(".view:visible").count() == 1
     shown = page.locator("#overview").inner_text()
@@ -194,7 +189,7 @@ def test_report_opens_on_the_strongest_findings(page_file: Path, opened: Opened)
     assert page.evaluate("window.shifted") < 0.1
 
 
-def test_planted_markup_is_shown_as_text(page_file: Path, opened: Opened) -> None:
+def test_planted_markup_is_shown_as_text(page_file, opened):
     page = opened(page_file)
     go(page, "holders")
     assert PLANTED in page.locator("#holders").inner_text()
@@ -203,7 +198,7 @@ def test_planted_markup_is_shown_as_text(page_file: Path, opened: Opened) -> Non
     assert "no such cell" in page.locator("#cell").inner_text()
 
 
-def test_filter_leaves_only_the_chosen_stack(desktop: Any) -> None:
+def test_filter_leaves_only_the_chosen_stack(desktop):
     page = desktop
     go(page, "cells")
     assert page.locator("#cells tbody tr:visible").count() == 4
@@ -218,9 +213,7 @@ def test_filter_leaves_only_the_chosen_stack(desktop: Any) -> None:
 
 
 @pytest.mark.end_to_end
-def test_table_of_many_cells_is_unpacked_when_shown(
-    tmp_path: Path, report: Script, opened: Opened, measured_once: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table_of_many_cells_is_unpacked_when_shown(tmp_path, report, opened, measured_once, monkeypatch):
     """The first view does not contain its lines; they are filtered and linked as in small tables."""
     monkeypatch.setattr(page_module, "MANY_LINES", 100)
     sources = [Source(path.parent) for path in measured_once.rglob("run.json")]
@@ -238,14 +231,14 @@ def test_table_of_many_cells_is_unpacked_when_shown(
     assert "59" in page.locator("#cell").inner_text()
 
 
-def test_hovering_shows_values(desktop: Any) -> None:
+def test_hovering_shows_values(desktop):
     page = desktop
     go(page, "cell")
     page.locator("#cell .chart svg:visible").first.hover()
     assert "MB" in page.locator("#cell .reading").first.inner_text()
 
 
-def test_figure_is_enlarged(desktop: Any) -> None:
+def test_figure_is_enlarged(desktop):
     page = desktop
     go(page, "figures")
     before = page.locator("#figure-one svg").bounding_box()["width"]
@@ -254,7 +247,7 @@ def test_figure_is_enlarged(desktop: Any) -> None:
 
 
 @pytest.mark.end_to_end
-def test_the_keyboard_reaches_a_cell(page_file: Path, opened: Opened) -> None:
+def test_the_keyboard_reaches_a_cell(page_file, opened):
     page = opened(page_file)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -266,7 +259,7 @@ def test_the_keyboard_reaches_a_cell(page_file: Path, opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "cell"])
-def test_a_phone_scrolls_in_one_direction(phone: Any, view: str) -> None:
+def test_a_phone_scrolls_in_one_direction(phone, view):
     go(phone, view)
     assert phone.evaluate("document.documentElement.scrollWidth") == 360
 
@@ -279,7 +272,7 @@ OVERLAP = """names => {
 }"""
 
 
-def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path: Path, opened: Opened) -> None:
+def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path, opened):
     program = "import time; from beyond_ram.phases import phase\n"
     program += "for n in range(8):\n with phase(f'epoch {n}'): time.sleep(0.1)"
     html = str(tmp_path / "run.html")
@@ -291,7 +284,7 @@ def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path: Path, opened:
         assert not page.evaluate(OVERLAP, f"figure:first-of-type {names}[y='18.0']"), size
 
 
-def test_a_figure_is_whole_on_a_phone(phone: Any) -> None:
+def test_a_figure_is_whole_on_a_phone(phone):
     page = phone
     go(page, "figures")
     assert page.evaluate("document.querySelector('#figures .paper svg').getBoundingClientRect().right") <= 360
@@ -304,7 +297,7 @@ VIOLATIONS = {"resultTypes": ["violations"]}
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("size", [*SIZES])
-def test_axe_finds_nothing_serious(shared: Opened, size: str) -> None:
+def test_axe_finds_nothing_serious(shared, size):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = shared(size)
     themes = {"dark": VIOLATIONS | COLOUR_RULES, "light": VIOLATIONS}
@@ -317,7 +310,7 @@ def test_axe_finds_nothing_serious(shared: Opened, size: str) -> None:
             assert not [(theme, view, one["id"], one["nodes"][0]["html"][:300]) for one in serious]
 
 
-def test_the_theme_is_switched_and_paper_stays_light(page_file: Path, opened: Opened) -> None:
+def test_the_theme_is_switched_and_paper_stays_light(page_file, opened):
     page = opened(page_file, theme="light")
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
@@ -328,7 +321,7 @@ def test_the_theme_is_switched_and_paper_stays_light(page_file: Path, opened: Op
     assert page.locator("section.view:visible").count() == len(VIEWS)
 
 
-def test_all_views_are_visible_without_scripts(page_file: Path, browser: Any) -> None:
+def test_all_views_are_visible_without_scripts(page_file, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"file://{page_file}")
@@ -336,7 +329,7 @@ def test_all_views_are_visible_without_scripts(page_file: Path, browser: Any) ->
     context.close()
 
 
-def test_pages_of_watched_runs(tmp_path: Path, opened: Opened) -> None:
+def test_pages_of_watched_runs(tmp_path, opened):
     program = "import time; kept = bytearray(50_000_000); time.sleep(0.3)"
     for name in ("a", "b"):
         html = ["--html", str(tmp_path / f"{name}.html")]

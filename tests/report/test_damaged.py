@@ -11,19 +11,19 @@ import pytest
 from beyond_ram import tables
 
 from ..experiment.test_records import cut, cut_at_a_line
-from .conftest import Script, drawing, figure, gathered
+from .conftest import drawing, figure, gathered
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
-def test_cut_samples_are_not_collected(tokenised: list[Path], script: Script, spoil: object) -> None:
+def test_cut_samples_are_not_collected(tokenised, script, spoil):
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
     files = {name: str(folder / f"made.{name}") for name in ("runs", "samples", "stamps")}
     outputs, params = SimpleNamespace(**files), SimpleNamespace(lost=[], runs=str(folder / "runs"))
     script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)], further=[])
     for path in files.values():
         Path(path).unlink()
-    spoil(samples)  # type: ignore[operator]
+    spoil(samples)
     with pytest.raises(SystemExit, match=str(samples)):
         script("collect", folder, outputs, params, run_jsons=[*map(str, tokenised)], further=[])
     assert not list(folder.glob("*made*"))
@@ -32,9 +32,7 @@ def test_cut_samples_are_not_collected(tokenised: list[Path], script: Script, sp
 
 
 @pytest.mark.parametrize("kind", ["collected", "samples"])
-def test_no_report_is_made_from_cut_collected_files(
-    tokenised: list[Path], tmp_path: Path, report: Script, kind: str
-) -> None:
+def test_no_report_is_made_from_cut_collected_files(tokenised, tmp_path, report, kind):
     files = gathered(tmp_path, tokenised)
     cut(Path(files[kind][0]))
     with pytest.raises(SystemExit, match=rf"^{files[kind][0]}: cut"):
@@ -45,9 +43,7 @@ def test_no_report_is_made_from_cut_collected_files(
 @pytest.mark.parametrize(
     "content", ["", "<svg", "<html/>", "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"]
 )
-def test_no_report_is_made_from_an_invalid_drawing(
-    tokenised: list[Path], tmp_path: Path, report: Script, content: str
-) -> None:
+def test_no_report_is_made_from_an_invalid_drawing(tokenised, tmp_path, report, content):
     (tmp_path / "one.svg").write_text(content)
     (tmp_path / "one.txt").write_text("One figure.")
     with pytest.raises(SystemExit, match=rf"^{tmp_path / 'one.svg'}: no drawing"):
@@ -56,7 +52,7 @@ def test_no_report_is_made_from_an_invalid_drawing(
 
 
 @pytest.mark.slow
-def test_no_figure_is_drawn_from_cut_collected_files(tokenised: list[Path], root: Path, script: Script) -> None:
+def test_no_figure_is_drawn_from_cut_collected_files(tokenised, root, script):
     folder = tokenised[1].parents[12]
     outputs, inputs = figure(folder, "attempts"), gathered(folder, tokenised)
     script("figure", folder, outputs, **drawing(root, "attempts", **inputs))
@@ -70,7 +66,7 @@ def test_no_figure_is_drawn_from_cut_collected_files(tokenised: list[Path], root
 
 
 @pytest.mark.slow
-def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path, path: str) -> None:
+def test_snakemake_shows_the_line_and_fails(tokenised, root, tmp_path, path):
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
         f"rule collect:\n    input: run_jsons={[str(path) for path in tokenised]}, further=[]\n"
@@ -86,14 +82,14 @@ def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, t
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(tmp_path):
     """A table as the workflow writes it."""
     tables.write(pd.DataFrame({"a": range(1000)}), tmp_path / "streaming.csv", tmp_path / "streaming.parquet")
     return tmp_path / "streaming.parquet"
 
 
 @pytest.mark.parametrize("kind", ["cut", "empty", "text", "another table", "foreign", "missing", "tail only"])
-def test_damaged_or_foreign_table_is_refused(written: Path, root: Path, script: Script, kind: str) -> None:
+def test_damaged_or_foreign_table_is_refused(written, root, script, kind):
     content = written.read_bytes()
     if kind == "cut":
         written.write_bytes(content[: len(content) // 2])

@@ -1,7 +1,6 @@
 """Findings in the report: the command below a finding, and which findings are small."""
 
 import html
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,13 +8,12 @@ import pytest
 from beyond_ram.analysis.comparisons import comparisons
 
 from ..analysis.findings.test_compared import runs
-from .conftest import Script
 
 KEPT = "current-before"
 TITLE = f"Heap growth fell from 300 MB ({KEPT}) to 100 MB (current)"
 
 
-def page(folder: Path, report: Script, tokenised: list[Path], strength: float = 2.0) -> str:
+def page(folder, report, tokenised, strength=2.0):
     """The findings of a page on which the renewed stack keeps less than the kept one."""
     sides = pd.DataFrame([*runs(KEPT, [300.0, 300.1, 299.9]), *runs("current", [100.0, 100.1, 99.9])])
     table = comparisons(sides, [(KEPT, "current")])
@@ -25,9 +23,7 @@ def page(folder: Path, report: Script, tokenised: list[Path], strength: float = 
 
 
 @pytest.mark.slow
-def test_findings_below_the_stated_share_are_further_findings(
-    tmp_path: Path, report: Script, tokenised: list[Path]
-) -> None:
+def test_findings_below_the_stated_share_are_further_findings(tmp_path, report, tokenised):
     text = page(tmp_path, report, tokenised, strength=0.04)
     large, _, small = text.partition("<summary>Further findings: 1</summary>")
     assert TITLE not in large
@@ -41,7 +37,7 @@ def test_findings_below_the_stated_share_are_further_findings(
 
 
 @pytest.mark.slow
-def test_terminal_summary_has_at_most_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
+def test_terminal_summary_has_at_most_ten_lines(tmp_path, report, tokenised):
     page(tmp_path, report, tokenised)
     lines = (tmp_path / "summary.txt").read_text().splitlines()
     assert len(lines) <= 10

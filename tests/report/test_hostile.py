@@ -2,9 +2,7 @@
 
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from html.parser import HTMLParser
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -18,7 +16,7 @@ from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page
 from beyond_ram.watch import watch, write_record
 
-from .conftest import Script, figure
+from .conftest import figure
 
 HARMLESS = "harmless"
 PLANTED = {
@@ -41,31 +39,28 @@ AXES = {"experiment": "e", "tokens": "t", "order": "shuffled", "page_cache": "wa
 class Structure(HTMLParser):
     """The elements of a page with the names of their attributes, where its links lead, and its text."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
-        self.links: list[str] = []
+        self.elements = []
+        self.links = []
         self.text = ""
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attributes):
         self.elements.append((tag, tuple(name for name, _ in attributes)))
         self.links += [value or "" for name, value in attributes if name in ("href", "src")]
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
-Harmless = dict[str, tuple[Structure, int]]
-
-
 @pytest.fixture(scope="module")
-def harmless() -> Harmless:
+def harmless():
     """Pages without planted text and their lengths, each made once."""
     return {}
 
 
-def without(harmless: Harmless, name: str, render: Callable[[str], str]) -> tuple[Structure, int]:
+def without(harmless, name, render):
     """A page without planted text, and its length."""
     if name not in harmless:
         page = render(HARMLESS)
@@ -73,18 +68,16 @@ def without(harmless: Harmless, name: str, render: Callable[[str], str]) -> tupl
     return harmless[name]
 
 
-def shown_text(planted: str) -> str:
+def shown_text(planted):
     return text.plain(planted, 100)[:90]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_planted_text_in_the_report(
-    kind: str, tmp_path: Path, report: Script, tokenised: list[Path], harmless: Harmless
-) -> None:
+def test_planted_text_in_the_report(kind, tmp_path, report, tokenised, harmless):
     """In captions, figures, records and their tables, and in findings."""
 
-    def render(planted: str) -> str:
+    def render(planted):
         figures.theme()
         drawing_files = figure(tmp_path, "one")
         drawing, _ = plt.subplots()
@@ -119,13 +112,13 @@ def test_planted_text_in_the_report(
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     write_record(watch([sys.executable, "-c", "import time; time.sleep(0.1)"], folder), folder)
     return RunFolder.read(folder)
 
 
-def planted_in(run: RunFolder, planted: str) -> RunFolder:
+def planted_in(run, planted):
     """The run with planted text in its command, provenance, reason, phases and events."""
     provenance = run.record["provenance"] | {"kernel": planted, planted[:200]: planted}
     phases = [{**run.record["phases"][0], "phase": planted}]
@@ -139,8 +132,8 @@ def planted_in(run: RunFolder, planted: str) -> RunFolder:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_planted_text_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: RunFolder, harmless: Harmless) -> None:
-    def cell(planted: str) -> str:
+def test_planted_text_in_a_run_and_its_figure(kind, tmp_path, run, harmless):
+    def cell(planted):
         view = run_of_page.view(planted_in(run, planted), planted, tmp_path / "page.html")
         named = {"title": planted, "axes": [(planted, planted)], "requests": [], "limits": []}
         return page_of.render("cell.html.jinja", runs=[view], holders=[{"cause": planted, "owner": planted}], **named)
@@ -154,7 +147,7 @@ def test_planted_text_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Ru
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_planted_text_in_labels(kind: str, tmp_path: Path) -> None:
+def test_planted_text_in_labels(kind, tmp_path):
     figures.theme()
     planted, files = PLANTED[kind], figure(tmp_path, "one")
     drawing, axes = plt.subplots()
@@ -177,7 +170,7 @@ def test_planted_text_in_labels(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_overwritten_caption_is_shown_as_text(kind: str, tmp_path: Path) -> None:
+def test_overwritten_caption_is_shown_as_text(kind, tmp_path):
     (tmp_path / "one.txt").write_bytes(PLANTED[kind].encode(errors="replace"))
     shown = Structure(" ".join(drawing_of.caption(tmp_path / "one.txt")))
     assert {tag for tag, _ in shown.elements} <= {"code"}

@@ -14,18 +14,18 @@ FORKED = {"rss_bytes": 900 * MB, "anon_bytes": 447 * MB, "file_bytes": 290 * MB,
 KEPT = {"at_kept": {"anon_bytes": 302 * MB}}
 
 
-def run(**peak: object) -> RunFolder:
+def run(**peak):
     return RunFolder(Path("run"), record(peak=FORKED | peak), {"t_s": [], "pss_bytes": [None, 4.0, None, 3.0]}, [])
 
 
-def test_list_of_cells_counts_pages_once_or_flags_a_sum() -> None:
+def test_list_of_cells_counts_pages_once_or_flags_a_sum():
     assert _anon([run(kept=KEPT), run(processes=1, anon_bytes=304 * MB)]) == {"peak_anon": 303.0, "anon_summed": False}
     assert _anon([run(kept=None)]) == {"peak_anon": 447.0, "anon_summed": True}
     assert _anon([run(kept=KEPT), run(kept=None)])["anon_summed"], "one of them is a sum"
     assert _anon([]) == {"peak_anon": None, "anon_summed": False}
 
 
-def test_the_chart_of_a_run_has_its_limit_phases_and_events() -> None:
+def test_the_chart_of_a_run_has_its_limit_phases_and_events():
     drawn = run(processes=1)
     samples = {"t_s": [0.0, 1.0], **{name: [1e6, 9e6] for name in ("anon_bytes", "file_bytes", "shmem_bytes")}}
     samples |= {"rss_bytes": [3e6, 27e6], "pss_bytes": [None, 5e6]}
@@ -44,7 +44,7 @@ def test_the_chart_of_a_run_has_its_limit_phases_and_events() -> None:
     }  # fmt: skip
 
 
-def test_a_run_that_never_began_has_no_readings() -> None:
+def test_a_run_that_never_began_has_no_readings():
     record = dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
     record |= {"outcome": "not_applicable", "reason": "no accelerator", "completed_work": False, "command": ["train"]}
     record |= {"provenance": {"kernel": "6.1"}, "work": {}, "peak": {}, "sampler": {}}

@@ -1,7 +1,6 @@
 """Sections of the report, from lines of tables."""
 
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,7 +16,7 @@ from ..analysis.findings.test_compared import runs
 from ..analysis.opposite import finding_sources, report
 
 
-def test_holders_or_a_reason_are_listed_by_cell() -> None:
+def test_holders_or_a_reason_are_listed_by_cell():
     shared = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
     shared |= {"cause": "held", "owner": "rows"}
     table = pd.DataFrame([
@@ -36,7 +35,7 @@ def test_holders_or_a_reason_are_listed_by_cell() -> None:
     assert first["tags"]["stack"] == ["s"] and "a" in first["title"]
 
 
-def test_name_shared_by_experiment_and_stack_appears_once() -> None:
+def test_name_shared_by_experiment_and_stack_appears_once():
     assert named("loaders", "loaders", "no workers", "") == ["loaders", "no workers"]
     table = pd.DataFrame([{"experiment": "loaders", "stack": "loaders", "workers": n} for n in (0, 2)])
     assert cell_labels(table).tolist() == ["loaders: no workers", "loaders: 2 workers"]
@@ -44,7 +43,7 @@ def test_name_shared_by_experiment_and_stack_appears_once() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", finding_sources())
-def test_finding_is_tagged_with_the_stacks_of_its_title(name: str) -> None:
+def test_finding_is_tagged_with_the_stacks_of_its_title(name):
     """Without the tags it would stay whatever stack a reader chooses."""
     tables = report("original")
     for finding in finding_sources()[name](tables):
@@ -55,14 +54,14 @@ def test_finding_is_tagged_with_the_stacks_of_its_title(name: str) -> None:
         assert stacks <= {*sections.finding(finding)["tags"].get("stack", ())}, finding.title
 
 
-def test_packages_are_those_that_runs_imported() -> None:
+def test_packages_are_those_that_runs_imported():
     table = pd.DataFrame([{"stack": "s", "lock_sha256": "1", "version_python": "3.11", "version_datasets": None}])
     assert sections.packages(table.assign(version_polars="1.0")) == ["python", "polars"]
     (stack,) = sections.stacks(table.assign(version_polars="1.0"))
     assert stack["versions"] == {"python": "3.11", "polars": "1.0"}
 
 
-def test_no_template_prints_two_values_side_by_side(root: Path) -> None:
+def test_no_template_prints_two_values_side_by_side(root):
     """Templates cut blanks at the ends of values: `a` and ` reader` would be one word."""
     templates = [*root.glob("beyond_ram/report/templates/*.jinja")]
     assert len(templates) > 4
@@ -76,7 +75,7 @@ OLD_LOCK, NEW_LOCK = "tokenizers==0.23.3\ndatasets==4.0.0\nxx==1\n", "tokenizers
     ("sizes_mb", "results"),
     [([300.0, 302, 301], {"worse"}), ([30.0, 30.2, 30.1], {"better"}), ([100.0, 101, 100.5], set())],
 )
-def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb: list[float], results: set[str]) -> None:
+def test_bump_is_named_by_what_was_asked_for_with_what_changed(sizes_mb, results):
     pairs = [("mine-before", "mine"), ("other", "mine")]
     table = pd.DataFrame([*runs(pairs[0][0], [100, 101, 100.5]), *runs("mine", sizes_mb)])
     locks = {pairs[0][0]: OLD_LOCK, "mine": NEW_LOCK, "other": "xx==9\n", "mine.in": "tokenizers\n"}

@@ -4,7 +4,6 @@ import json
 import sys
 import zlib
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -16,7 +15,7 @@ from ..conftest import forking
 PROGRAM = "scripts/repositories/parquet.py"
 
 
-def make(root: Path, out: Path, **shape: Any) -> dict[str, Any]:
+def make(root, out, **shape):
     spec = ParquetRepository(
         source="parquet", **({"files": 4, "rows_per_file": 6, "row_group_rows": 4, "row_bytes": 20} | shape)
     ).spec()
@@ -26,16 +25,15 @@ def make(root: Path, out: Path, **shape: Any) -> dict[str, Any]:
     stack = forking(Path(sys.executable), "pyarrow.parquet")
     done = stack.run(root / PROGRAM, "--name", "n", "--spec", spec_file, "--out", out)
     assert done.returncode == 0, done.stderr
-    manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text())
-    return manifest
+    return json.loads((out / "manifest.json").read_text())
 
 
-def parquets(out: Path) -> list[Path]:
+def parquets(out):
     return sorted(out.rglob("*.parquet"))
 
 
 @pytest.mark.slow
-def test_rows_are_numbered_and_whole(root: Path, tmp_path: Path) -> None:
+def test_rows_are_numbered_and_whole(root, tmp_path):
     manifest = make(root, tmp_path / "r")
     files = parquets(tmp_path / "r")
     rows = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
@@ -48,7 +46,7 @@ def test_rows_are_numbered_and_whole(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> None:
+def test_same_config_makes_the_same_bytes(root, tmp_path):
     for name in ("a", "b"):
         make(root, tmp_path / name)
     make(root, tmp_path / "c", seed=2)
@@ -58,7 +56,7 @@ def test_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_files_are_spread_over_folders_and_configurations(root: Path, tmp_path: Path) -> None:
+def test_files_are_spread_over_folders_and_configurations(root, tmp_path):
     manifest = make(root, tmp_path / "r", files=12, folders=2, configs=3)
     assert (manifest["config"], manifest["rows"], manifest["files"]) == ("config-000", 24, 4)
     folder = tmp_path / "r" / "datasets" / "local" / "n"
@@ -70,6 +68,6 @@ def test_files_are_spread_over_folders_and_configurations(root: Path, tmp_path: 
     assert (folder / "README.md").read_text().count("config_name") == 3
 
 
-def test_files_that_cannot_be_spread_are_refused() -> None:
+def test_files_that_cannot_be_spread_are_refused():
     with pytest.raises(ValueError, match="5 files cannot be spread evenly"):
         ParquetRepository(source="parquet", files=5, folders=2, rows_per_file=1, row_group_rows=1, row_bytes=1)

@@ -1,13 +1,10 @@
 """Generated tars: the same bytes every time."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
 
 
-def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) -> dict[str, Any]:
+def repository(spec, out, python=sys.executable):
     """Make a repository as its rule does, and return its manifest."""
     program = ROOT / "scripts" / "repositories" / f"{spec['source']}.py"
     spec_file = out.with_name(f"{out.name}.json")
@@ -27,7 +24,7 @@ def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) ->
 
 
 @pytest.mark.slow
-def test_tars_are_the_same_each_time(tmp_path: Path) -> None:
+def test_tars_are_the_same_each_time(tmp_path):
     first, second = (repository(TARS, tmp_path / name) for name in "ab")
     assert first == second
     assert (first["samples"], len(first["files"])) == (30, 2)

@@ -3,10 +3,8 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 A_YEAR_S = 365 * 86400
 
@@ -15,26 +13,23 @@ class Place(Protocol):
     """Results of a call, and the folders whose files a change may name, first one first."""
 
     @property
-    def results(self) -> Path: ...
+    def results(self): ...
     @property
-    def folders(self) -> tuple[Path, ...]: ...
+    def folders(self): ...
 
 
-Change = Callable[[Any], AbstractContextManager[object]]
-
-
-def make_older(*paths: Path, by_s: float = A_YEAR_S) -> None:
+def make_older(*paths, by_s=A_YEAR_S):
     """Give files the same old time, as after `rsync -a`."""
     then = Path(__file__).stat().st_mtime - by_s
     for path in paths:
         os.utime(path, (then, then))
 
 
-def removed(*names: str) -> Change:
+def removed(*names):
     """Remove files and folders of the results."""
 
     @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
+    def change(place):
         for name in names:
             path = place.results / name
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -43,11 +38,11 @@ def removed(*names: str) -> Change:
     return change
 
 
-def edited(name: str, before: str, after: str) -> Change:
+def edited(name, before, after):
     """Edit a file while the block runs; it gets an old time."""
 
     @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
+    def change(place):
         file = next(folder / name for folder in place.folders if (folder / name).exists())
         text, status = file.read_text(), file.stat()
         assert before in text

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ Snakemake = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="package")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(tmp_path_factory):
     """A checkout with a stack that has nothing but an interpreter: the synthetic source needs no more."""
     folder = tmp_path_factory.mktemp("holder") / "project"
     for name in project_files():
@@ -33,16 +32,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def current(project: Path) -> None:
+def current(project):
     """Link the tests' stack `current` into the copy."""
     link_stack("current", project)
 
 
 @pytest.fixture(scope="package")
-def snakemake(project: Path, path: str) -> Snakemake:
+def snakemake(project, path):
     """Run the workflow in the copy, as a user does."""
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    def run(*words):
         environment = os.environ | {"PATH": path, "PYTHONPATH": str(project)}
         command = ["snakemake", "--cores", "1", *words]
         return subprocess.run(

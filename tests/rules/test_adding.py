@@ -2,13 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
 from ..conftest import link_stack
-from .conftest import Snakemake
 from .tiny import run_of, write_config
 
 RUN = f"runs/{run_of(2)}"
@@ -44,7 +42,7 @@ OUTPUTS.add(
 @pytest.mark.slow
 @pytest.mark.end_to_end
 @pytest.mark.usefixtures("current")
-def test_table_and_its_figure_are_made_of_existing_runs(project: Path, snakemake: Snakemake) -> None:
+def test_table_and_its_figure_are_made_of_existing_runs(project, snakemake):
     config = write_config(project / "later.yaml", "results-highest", tiny=[2])
     words = ("--configfile", str(config))
     assert snakemake(f"results-highest/{RUN}/run.json", *words).returncode == 0
@@ -67,12 +65,12 @@ def test_table_and_its_figure_are_made_of_existing_runs(project: Path, snakemake
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_loader_keeps_the_runs_of_others(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+def test_loader_keeps_the_runs_of_others(project, snakemake, tmp_path):
     link_stack("loaders", project)
     config = tmp_path / "loaders.yaml"
     target = "results-loaders/collected/reading.runs.parquet"
 
-    def call(loaders: list[str], *options: str) -> str:
+    def call(loaders, *options):
         matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": loaders, "workers": [0]}
         reading = {"workload": "load", "repeats": 1, "matrix": matrix}
         tokens = {"few": {"rows": 2003}}

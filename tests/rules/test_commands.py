@@ -4,7 +4,6 @@ import json
 import os
 import string
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
 """
 
 
-def test_every_placeholder_is_quoted(root: Path, path: str, tmp_path: Path) -> None:
+def test_every_placeholder_is_quoted(root, path, tmp_path):
     script = tmp_path / ".snakemake" / "scripts" / "listed.py"  # which is run as a fork (../forks)
     script.parent.mkdir(parents=True)
     script.write_text(LISTED)

@@ -9,25 +9,26 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 import yaml
 
-from .changes import Change, edited, removed
+from .changes import edited, removed
 from .conftest import Snakemake
 
+# measure/test_further.py has quicker tests: simulated runs, kills and failures.
 pytestmark = pytest.mark.slow
 # What it holds follows from its argument and its repeat, so that two sides differ after four repeats, and not before.
+# It also runs the code of a file that is not one of its inputs.
 SCRIPT = """
-import re, sys
+import os, re, sys
 from helper import MB
 (rep,) = {*re.findall(r"rep~(\\d+)", open("/proc/self/cmdline").read())} or {"1"}
 sizes = [92, 120, 92, 105] if sys.argv[1] == "b" else [30]
+exec(open("besides").read() if os.path.exists("besides") else "")
 held = bytearray(b"x" * int(MB * sizes[(int(rep) - 1) % len(sizes)]))
 """
 FIRST = "runs/noisy/stack~current/script~mine/arguments~none/side~a/rep~3"
@@ -43,58 +44,55 @@ class Place:
     project: Path
     snakemake: Snakemake
     name: str
-    chosen: tuple[str, ...] = (*CERTAIN,)
 
     @property
-    def results(self) -> Path:
+    def results(self):
         return self.project / f"results-{self.name}"
 
     @property
-    def folders(self) -> tuple[Path, ...]:
+    def folders(self):
         return self.results, self.project
 
-    def configure(self, argument: str = "b", budget_min: float = 10, **more: Any) -> None:
+    def configure(self, argument="b", budget_min=10, **more):
         matrix = {"stack": ["current"], "script": ["mine"]}
-        experiments: dict[str, dict[str, Any]] = {
-            name: {"workload": "script", "matrix": matrix | {"side": [*CERTAIN[name][0]]}} for name in self.chosen
+        experiments = {
+            name: {"workload": "script", "matrix": matrix | {"side": [*CERTAIN[name][0]]}} for name in CERTAIN
         }
         experiments["noisy"]["questions"] = [{"metric": "end_kept_bytes", "compare": "side"}]
-        if "once" in experiments:
-            experiments["once"]["repeats"] = 1
+        experiments["once"]["repeats"] = 1
         arguments = {"a": "a", "b": argument, "c": "c"}
         scripts = {"mine": {"file": f"{self.name}/mine.py", "arguments": arguments}}
         content = {"defaults": "none", "results": self.results.name, "budget_min": budget_min, "scripts": scripts}
         (self.project / f"{self.name}.yaml").write_text(yaml.safe_dump(content | {"experiments": experiments} | more))
 
-    def words(self, *words: str) -> list[str]:
+    def words(self, *words):
         return [f"{self.results.name}/tables/runs.csv", *words, "--configfile", f"{self.name}.yaml"]
 
-    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def call(self, *words):
         return self.snakemake(*self.words(*words))
 
-    def planned(self) -> dict[str, int]:
+    def planned(self):
         done = self.call("-n")
         assert done.returncode == 0, done.stderr[-3000:]
         counts = re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
         return {rule: int(count) for rule, count in counts}
 
-    def records(self) -> dict[tuple[str, str, int], dict[str, Any]]:
+    def records(self):
         records = [json.loads(path.read_text()) for path in (self.results / "runs").rglob("run.json")]
         cells = [record["cell"] for record in records]
         return {(one["experiment"], one["side"], one["rep"]): of for one, of in zip(cells, records, strict=True)}
 
-    def listed(self) -> set[tuple[str, int]]:
+    def listed(self):
         """Side and repeat of the further runs."""
         runs = json.loads((self.results / "further.json").read_text())["runs"]
         return {(run.rpartition("side~")[2][0], int(run.rpartition("~")[2])) for run in runs}
 
-    def assert_right(self, further: set[tuple[str, int]] = FURTHER) -> None:
+    def assert_right(self, further=FURTHER):
         """The table has the further runs, all of the same code, as they are on disk; a call has nothing to do."""
         assert self.listed() == further
         table = pd.read_csv(self.results / "tables/runs.csv").set_index(["experiment", "side", "rep"])
-        sizes = {name: CERTAIN[name] for name in self.chosen}
         certain = {
-            (name, side, rep + 1) for name, (sides, most) in sizes.items() for side in sides for rep in range(most)
+            (name, side, rep + 1) for name, (sides, most) in CERTAIN.items() for side in sides for rep in range(most)
         }
         records = self.records()
         assert {*table.index} == certain | {("noisy", *one) for one in further}
@@ -105,8 +103,8 @@ class Place:
         assert "Nothing to be done" in self.call().stderr
 
 
-def place_of(project: Path, snakemake: Snakemake, name: str, *chosen: str) -> Place:
-    place = Place(project, snakemake, name, chosen or (*CERTAIN,))
+def place_of(project, snakemake, name):
+    place = Place(project, snakemake, name)
     (project / name).mkdir()
     (project / name / "mine.py").write_text(SCRIPT)
     (project / name / "helper.py").write_text("MB = 1.00e6\n")
@@ -115,7 +113,7 @@ def place_of(project: Path, snakemake: Snakemake, name: str, *chosen: str) -> Pl
 
 
 @pytest.fixture(scope="module")
-def place(project: Path, current: None, snakemake: Snakemake) -> Place:
+def place(project, current, snakemake):
     """A complete call."""
     place = place_of(project, snakemake, "further")
     assert place.planned() == {"measure": 7, "further": 1, "collect": 3, "table_runs": 1, "total": 12}
@@ -126,11 +124,11 @@ def place(project: Path, current: None, snakemake: Snakemake) -> Place:
     return place
 
 
-def recorded(**fields: Any) -> Change:
+def recorded(**fields):
     """Change fields of the record of a further run."""
 
     @contextlib.contextmanager
-    def change(place: Place) -> Iterator[None]:
+    def change(place):
         file = place.results / FIRST / "run.json"
         record = json.loads(file.read_text())
         record["provenance"] |= fields.pop("provenance", {})
@@ -141,7 +139,7 @@ def recorded(**fields: Any) -> Change:
 
 
 @contextlib.contextmanager
-def configured(place: Place, **config: Any) -> Iterator[None]:
+def configured(place, **config):
     place.configure(**config)
     try:
         yield
@@ -150,7 +148,7 @@ def configured(place: Place, **config: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def restored(place: Place, at: Path) -> Iterator[None]:
+def restored(place, at):
     """Restore the results after the block, and what Snakemake knows of them."""
     folders = [place.results, place.project / ".snakemake/metadata"]
     for folder in folders:
@@ -164,14 +162,13 @@ def restored(place: Place, at: Path) -> Iterator[None]:
 
 
 # How each change is planned: whether certain runs are made again; and how many further runs the call makes again.
-CHANGES: dict[str, tuple[Change, int, int]] = {
+CHANGES = {
     "no run": (removed(FIRST), 0, 1),
     "cut events": (edited(f"{FIRST}/events.jsonl", '"event": "end"', '"event": "en'), 0, 1),
     "older record": (recorded(started_at=1.0), 0, 1),
     "another record": (recorded(measuring_s=7.0), 0, 0),
     "other code": (recorded(provenance={"code_sha256": "0" * 64}), 0, 1),
     "no stamps": (removed("further.stamps.json"), 0, 0),
-    "only the table": (removed("runs"), 7, 4),
     "no certain run": (removed(FIRST.replace("rep~3", "rep~1")), 1, 0),
     "module that the script imports": (edited("further/helper.py", "1.00", "1.03"), 7, 4),
     "argument": (lambda place: configured(place, argument="b 1"), 2, 2),
@@ -181,7 +178,7 @@ CHANGES: dict[str, tuple[Change, int, int]] = {
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("change", CHANGES)
-def test_call_after_a_loss_or_change_is_right(place: Place, tmp_path: Path, change: str) -> None:
+def test_call_after_a_loss_or_change_is_right(place, tmp_path, change):
     make, certain, again = CHANGES[change]
     with restored(place, tmp_path), make(place):
         before = {run: record["started_at"] for run, record in place.records().items()}
@@ -196,21 +193,21 @@ def test_call_after_a_loss_or_change_is_right(place: Place, tmp_path: Path, chan
         assert len(made) == again + certain
 
 
-def test_lost_or_changed_runs_are_planned(place: Place, tmp_path: Path) -> None:
+def test_lost_or_changed_runs_are_planned(place, tmp_path):
     for name in ("cut events", "other code", "another record"):
         with restored(place, tmp_path / name), CHANGES[name][0](place):
             assert set(place.planned()) == {"further", "collect", "table_runs", "total"}, name
     assert "Nothing to be done" in place.call().stderr
 
 
-def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place: Place, tmp_path: Path) -> None:
+def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place, tmp_path):
     """Their time is spent."""
     with restored(place, tmp_path), configured(place, budget_min=0.1):
         assert place.call().returncode == 0
         place.assert_right()
 
 
-def killed(place: Place, runs: int) -> None:
+def killed(place, runs):
     """Begin a call, and kill it and all its processes once it has made some runs."""
     command = [sys.executable, "-m", "snakemake", *place.words("--cores", "1")]
     environment = os.environ | {"PYTHONPATH": str(place.project)}
@@ -227,43 +224,54 @@ def killed(place: Place, runs: int) -> None:
     assert place.call("--unlock").returncode == 0
 
 
-def test_call_after_a_kill_ends_as_an_undisturbed_one(project: Path, current: None, snakemake: Snakemake) -> None:
-    place = place_of(project, snakemake, "killed", "noisy")
-    killed(place, runs=5)
-    before = place.records()
-    assert not (place.results / "further.json").exists()
-    done = place.call()
-    assert done.returncode == 0, done.stderr[-3000:]
-    place.assert_right()
-    after = place.records()
-    assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
+@contextlib.contextmanager
+def without_further_runs(place, at, besides=""):
+    """Remove the further runs while the block runs, and let the script also run some code."""
+    folders = [f"{FIRST.rpartition('side~')[0]}side~{side}/rep~{rep}" for side, rep in FURTHER]
+    (place.project / place.name / "besides").write_text(besides)
+    try:
+        with restored(place, at), removed("further.json", "further.stamps.json", *folders)(place):
+            yield
+    finally:
+        (place.project / place.name / "besides").unlink()
 
 
-def test_program_that_fails_is_an_outcome_and_a_kill_is_none(
-    project: Path, current: None, snakemake: Snakemake
-) -> None:
-    place = place_of(project, snakemake, "failing", "noisy")
-    script = project / "failing" / "mine.py"
-    script.write_text(f'{SCRIPT}assert (sys.argv[1], rep) != ("b", "3"), "no third time"\n')
-    done = place.call()
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert {("a", 3), ("b", 3), ("a", 4), ("b", 4)} <= place.listed()
-    place.assert_right(place.listed())
-    (line,) = [line for line in pd.read_csv(place.results / "tables/runs.csv").itertuples() if line.outcome == "failed"]
-    assert (line.side, line.rep, line.reason) == ("b", 3, "AssertionError: no third time")
-    script.write_text(f'{SCRIPT}import os\nos.kill(os.getpid(), 9 if (sys.argv[1], rep) == ("b", "3") else 0)\n')
-    done = place.call("--keep-going")
-    assert done.returncode != 0
-    assert "ended from outside, by SIGKILL" in done.stderr
-    assert "1 could not be made: results-failing/further.json" in done.stderr
-    assert len(pd.read_csv(place.results / "tables/runs.csv")) == 4, "certain runs alone"
+@pytest.mark.end_to_end
+def test_call_after_a_kill_ends_as_an_undisturbed_one(place, tmp_path):
+    with without_further_runs(place, tmp_path):
+        killed(place, runs=len(place.records()) + 1)
+        before = place.records()
+        assert not (place.results / "further.json").exists()
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
+        place.assert_right()
+        after = place.records()
+        assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
 
 
-def test_failing_cell_costs_no_further_runs_of_others(project: Path, current: None, snakemake: Snakemake) -> None:
-    place = place_of(project, snakemake, "going", "noisy", "once")
-    (project / "going" / "mine.py").write_text(f'{SCRIPT}assert sys.argv[1] != "c"\n')
-    done = place.call("--keep-going")
-    assert done.returncode != 0
-    assert place.listed() == FURTHER
-    table = pd.read_csv(place.results / "tables/runs.csv")
-    assert {*table["experiment"]} == {"noisy"}
+@pytest.mark.end_to_end
+def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place, tmp_path):
+    with without_further_runs(place, tmp_path / "1", 'assert (sys.argv[1], rep) != ("b", "3"), "no third time"'):
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert place.listed() >= FURTHER
+        place.assert_right(place.listed())
+        lines = pd.read_csv(place.results / "tables/runs.csv").itertuples()
+        (line,) = [line for line in lines if line.outcome == "failed"]
+        assert (line.side, line.rep, line.reason) == ("b", 3, "AssertionError: no third time")
+    with without_further_runs(place, tmp_path / "2", 'os.kill(os.getpid(), 9 * ((sys.argv[1], rep) == ("b", "3")))'):
+        done = place.call("--keep-going")
+        assert done.returncode != 0
+        assert "ended from outside, by SIGKILL" in done.stderr
+        assert "1 could not be made: results-further/further.json" in done.stderr
+        assert len(pd.read_csv(place.results / "tables/runs.csv")) == 7, "certain runs alone"
+
+
+@pytest.mark.end_to_end
+def test_failing_cell_costs_no_further_runs_of_others(place, tmp_path):
+    once = FIRST.replace("runs/noisy", "runs/once").replace("side~a/rep~3", "side~c/rep~1")
+    with without_further_runs(place, tmp_path, 'assert sys.argv[1] != "c"'), removed(once)(place):
+        done = place.call("--keep-going")
+        assert done.returncode != 0
+        assert place.listed() == FURTHER
+        assert {*pd.read_csv(place.results / "tables/runs.csv")["experiment"]} == {"noisy", "unasked"}

@@ -2,14 +2,11 @@
 
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 
 import pandas as pd
 import pytest
 
-from .conftest import Snakemake
 from .test_terminal import logs, on_terminal, screen_lines
 from .tiny import besides, run_of, write_config
 
@@ -20,17 +17,17 @@ RESULTS = "results-going"
 
 
 @pytest.fixture(scope="module")
-def config(project: Path, current: None) -> Path:
+def config(project, current):
     """Four cells in two experiments. Tests reuse the runs of earlier ones."""
     return write_config(project / "going.yaml", RESULTS, tiny=[1, 2, 3], other=[4])
 
 
-def lines(project: Path, table: str = "runs") -> pd.DataFrame:
+def lines(project, table="runs"):
     return pd.read_csv(project / RESULTS / "tables" / f"{table}.csv")
 
 
 @contextmanager
-def replaced(path: Path, before: str, after: str) -> Iterator[None]:
+def replaced(path, before, after):
     """Replace a text of a source while the block runs."""
     sound = path.read_text()
     assert before in sound
@@ -41,12 +38,12 @@ def replaced(path: Path, before: str, after: str) -> Iterator[None]:
         path.write_text(sound)
 
 
-def failing(project: Path, *sizes: int) -> AbstractContextManager[None]:
+def failing(project, *sizes):
     """Let the script fail with some sizes while the block runs."""
     return besides(project, f"assert size not in {sizes}")
 
 
-def test_without_keep_going_nothing_follows(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_without_keep_going_nothing_follows(project, snakemake, config):
     with failing(project, 2):
         done = snakemake("--configfile", str(config))
     assert done.returncode != 0
@@ -54,7 +51,7 @@ def test_without_keep_going_nothing_follows(project: Path, snakemake: Snakemake,
     assert not (project / RESULTS / "report.html").exists()
 
 
-def test_failed_run_requested_by_name_is_not_tried_again(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_failed_run_requested_by_name_is_not_tried_again(project, snakemake, config):
     bad, table = f"{RESULTS}/runs/{BAD}/run.json", f"{RESULTS}/tables/runs.csv"
     words = ("--keep-going", "--configfile", str(config))
     with failing(project, 2):
@@ -67,9 +64,7 @@ def test_failed_run_requested_by_name_is_not_tried_again(project: Path, snakemak
     assert not list((project / RESULTS / "figures").glob("*")), "only requested outputs are made"
 
 
-def test_failed_run_and_the_same_call_again_in_a_terminal(
-    project: Path, snakemake: Snakemake, config: Path, path: str
-) -> None:
+def test_failed_run_and_the_same_call_again_in_a_terminal(project, snakemake, config, path):
     results = project / RESULTS
     with failing(project, 2):
         done = snakemake("--keep-going", "--configfile", str(config))
@@ -98,9 +93,7 @@ def test_failed_run_and_the_same_call_again_in_a_terminal(
     assert "Nothing to be done" in snakemake("--configfile", str(config)).stderr
 
 
-def test_experiment_without_finished_runs_and_a_failing_figure(
-    project: Path, snakemake: Snakemake, config: Path
-) -> None:
+def test_experiment_without_finished_runs_and_a_failing_figure(project, snakemake, config):
     results = project / RESULTS
     shutil.rmtree(results, ignore_errors=True)
     figure = project / "scripts/figures/reported.py"

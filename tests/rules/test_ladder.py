@@ -4,12 +4,9 @@ import csv
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
-
-from ..conftest import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
 RESULTS, TABLE = "results-varied", "results-varied/tables/ladders.csv"
@@ -21,7 +18,7 @@ held = bytearray(b"x" * (20_000_000 if later else 60_000_000))
 """
 
 
-def words(clone: Path, *versions: str) -> tuple[str, ...]:
+def words(clone, *versions):
     (clone / "varied.py").write_text(SCRIPT)
     matrix = {"stack": ["tokenizers-alone"], "script": ["held"]}
     ladder = {"experiment": "alone", "package": "tokenizers", "metrics": ["end_kept_bytes"], "versions": [*versions]}
@@ -36,29 +33,29 @@ def words(clone: Path, *versions: str) -> tuple[str, ...]:
     return ("snakemake", "--cores", "2", TABLE, "--configfile", str(clone / "varied.yaml"))
 
 
-def steps(clone: Path) -> list[tuple[str, str]]:
+def steps(clone):
     lines = csv.DictReader((clone / TABLE).read_text().splitlines())
     return [(line["from_version"], line["to_version"]) for line in lines]
 
 
-def started(clone: Path) -> dict[str, float]:
+def started(clone):
     """The start of the runs, by version."""
     records = [json.loads(path.read_text()) for path in (clone / RESULTS / "runs").rglob("run.json")]
     return {one["cell"]["stack"].rpartition("-")[2]: one["started_at"] for one in records}
 
 
-def test_ladder_from_an_unknown_version_to_a_lost_run(clone: Path, run_in: Run) -> None:
-    unknown = run_in(*words(clone, "0.20.0", "0.20.99"))
+def test_ladder_from_an_unknown_version_to_a_lost_run(clone, run_in):
+    unknown = run_in(*words(clone, STEP[0], "0.20.99"))
     assert unknown.returncode != 0
     assert "the index has no tokenizers 0.20.99; it has " in unknown.stderr
     assert not (clone / RESULTS / "runs").exists()
 
-    call = words(clone, "0.20.0", "0.21.0")
+    call = words(clone, STEP[0], "0.20.4")
     first = run_in(*call)
     assert first.returncode == 0, first.stderr[-3000:]
     assert STEP in steps(clone)
     before = started(clone)
-    assert {*before} >= {"0.20.0", *STEP, "0.21.0"}
+    assert {*before} == {*STEP, "0.20.4"}
     again = run_in(*call)
     assert "Nothing to be done" in again.stderr + again.stdout
 
@@ -72,8 +69,7 @@ def test_ladder_from_an_unknown_version_to_a_lost_run(clone: Path, run_in: Run) 
     assert {version for version in before if after[version] != before[version]} == {STEP[0]}
     assert STEP in steps(clone)
 
-    other = run_in(*words(clone, "0.20.1", "0.21.0"))
+    other = run_in(*words(clone, *STEP))
     assert other.returncode == 0, other.stderr[-3000:]
-    assert STEP in steps(clone)
-    assert not [step for step in steps(clone) if "0.20.0" in step]
+    assert steps(clone) == [STEP]
     assert {version for version in after if started(clone)[version] != after[version]} == set()

@@ -1,16 +1,14 @@
 """Order of outputs."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from .conftest import Snakemake
 from .tiny import write_config
 
 
 @pytest.mark.slow
-def test_record_of_a_run_is_removed_before_its_other_files(project: Path, snakemake: Snakemake, current: None) -> None:
+def test_record_of_a_run_is_removed_before_its_other_files(project, snakemake, current):
     """Snakemake removes outputs in their order: a kill in between leaves no record of a run that lacks a file."""
     config = write_config(project / "two.yaml", "results-two", tiny=[1, 2])
     done = snakemake("-n", "results-two/collected/tiny.runs.parquet", "--forceall", "--configfile", str(config))

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import numpy
 import pytest
@@ -10,11 +9,9 @@ import yaml
 
 from beyond_ram.experiment import Job
 
-from .conftest import Snakemake
-
 
 @pytest.mark.slow
-def test_own_rows_and_loaders_are_inputs_of_their_jobs(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+def test_own_rows_and_loaders_are_inputs_of_their_jobs(project, snakemake, tmp_path):
     rows, other = tmp_path / "train.npy", tmp_path / "other.npy"
     for file in (rows, other):
         numpy.save(file, numpy.zeros((10, 12), numpy.uint16))
@@ -34,7 +31,7 @@ def test_own_rows_and_loaders_are_inputs_of_their_jobs(project: Path, snakemake:
     assert str(rows) in inputs["tokens"].split(", ")
     commands = re.findall(r"^Shell command: (beyond-ram measure .*)$", output, re.MULTILINE)
     jobs = [Job.model_validate_json(next(word for word in shlex.split(c) if word.startswith("{"))) for c in commands]
-    job_of = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}  # type: ignore[index]
+    job_of = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}
     dataset = "results-mine/tokens/mine"
     for loader, tokens, reads in (
         ("mine", dataset, f"{dataset}/npy"),

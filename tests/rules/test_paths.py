@@ -8,20 +8,16 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from beyond_ram.experiment.places import RESULTS_MARK
 
-from .conftest import Snakemake
-
 pytestmark = pytest.mark.slow
 
-TINY: dict[str, Any] = {
+TINY = {
     "corpora": {
         "tiny": {
             "source": "synthetic",
@@ -34,9 +30,9 @@ TINY: dict[str, Any] = {
 }
 
 
-def listing(folder: Path, skip: Path) -> dict[str, tuple[Any, ...]]:
+def listing(folder, skip):
     """Path, kind, size, time and content of everything below a folder, except one path and caches."""
-    entries: dict[str, tuple[Any, ...]] = {}
+    entries = {}
     for place, names, files in os.walk(folder):
         names[:] = [name for name in names if name not in (".snakemake", "__pycache__") and Path(place, name) != skip]
         for name in [*names, *files]:
@@ -44,7 +40,7 @@ def listing(folder: Path, skip: Path) -> dict[str, tuple[Any, ...]]:
             if path == skip:
                 continue
             status = path.lstat()
-            state: tuple[Any, ...] = (status.st_mode, path.is_symlink() and path.readlink())
+            state = (status.st_mode, path.is_symlink() and path.readlink())
             if name in files and not path.is_symlink():
                 state += (status.st_size, status.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
             entries[str(path.relative_to(folder))] = state
@@ -52,14 +48,14 @@ def listing(folder: Path, skip: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @contextlib.contextmanager
-def untouched(project: Path, results: Path) -> Iterator[None]:
+def untouched(project, results):
     """Check that the block changes nothing but the results, in the project and beside it."""
     before = listing(project.parent, results)
     yield
     assert listing(project.parent, results) == before
 
 
-def written(folder: Path, **change: Any) -> Path:
+def written(folder, **change):
     path = folder / "mine.yaml"
     path.write_text(yaml.safe_dump(TINY | change))
     return path
@@ -69,9 +65,7 @@ HOSTILE = "R&D my results;touch PWNED;$(touch PWNED) `touch PWNED` 5$ 'q' \"d\" 
 
 
 @pytest.mark.parametrize("where", ["inside", "absolute", "link"])
-def test_corpus_below_any_name_touches_nothing_else(
-    project: Path, snakemake: Snakemake, tmp_path: Path, where: str
-) -> None:
+def test_corpus_below_any_name_touches_nothing_else(project, snakemake, tmp_path, where):
     if where == "inside":
         results = project / HOSTILE
         config = written(tmp_path, results=HOSTILE)
@@ -95,9 +89,7 @@ def test_corpus_below_any_name_touches_nothing_else(
 
 
 @pytest.mark.parametrize("where", ["project", "foreign", "link inside", "the corpus's place"])
-def test_folder_that_is_no_results_folder_stays_as_it_is(
-    project: Path, snakemake: Snakemake, tmp_path: Path, where: str
-) -> None:
+def test_folder_that_is_no_results_folder_stays_as_it_is(project, snakemake, tmp_path, where):
     """Snakemake would remove the files of a corpus before it makes them."""
     mine = project.parent / where
     (mine / "tiny" / "files").mkdir(parents=True)
@@ -129,9 +121,7 @@ def test_folder_that_is_no_results_folder_stays_as_it_is(
     assert f"{config}, results: " in output or "is not empty and was not made by beyond-ram" in output
 
 
-def test_hostile_config_makes_single_commands_with_whole_paths(
-    project: Path, snakemake: Snakemake, tmp_path: Path
-) -> None:
+def test_hostile_config_makes_single_commands_with_whole_paths(project, snakemake, tmp_path):
     """All shell commands of a dry run, parsed by bash and by shlex."""
     (project / "a'b; touch PWNED.py").write_text("SHUFFLE = make = None")
     (project / "d&a ta").write_text("")
@@ -164,7 +154,7 @@ def test_hostile_config_makes_single_commands_with_whole_paths(
     assert {"d&a ta", "a'b; touch PWNED.py"} <= all_words
 
 
-def strings(word: str) -> list[str]:
+def strings(word):
     """The values of a job, which is one word of JSON, or any other word itself."""
     if not word.startswith("{"):
         return [word]
@@ -175,7 +165,7 @@ def strings(word: str) -> list[str]:
     ]
 
 
-def test_a_list_of_patterns_may_be_longer_than_a_command(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+def test_a_list_of_patterns_may_be_longer_than_a_command(project, snakemake, tmp_path):
     folder = tmp_path.joinpath(*["a" * 200] * 5)
     folder.mkdir(parents=True)
     patterns = [str(folder / f"{number:04}.txt") for number in range(150)]
@@ -189,7 +179,7 @@ def test_a_list_of_patterns_may_be_longer_than_a_command(project: Path, snakemak
     assert len(list((project / "many/corpora/tiny/files").glob("*.jsonl"))) == 150
 
 
-def test_fault_names_the_file_or_option_that_wins(snakemake: Snakemake, tmp_path: Path) -> None:
+def test_fault_names_the_file_or_option_that_wins(snakemake, tmp_path):
     """The last file on the command line wins over the others, and --config over all."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: first\nbudget_min: 0\nunknown: 1\n")

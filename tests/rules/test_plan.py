@@ -2,12 +2,10 @@
 
 import functools
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, Run
+from ..conftest import ROOT
 
 # A dry run of the default config costs some seconds.
 pytestmark = pytest.mark.slow
@@ -17,16 +15,14 @@ RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 SHIPPED = ("config.yaml", *sorted(f"config/{path.name}" for path in (ROOT / "config").glob("*.yaml")))
 # A thousand of its ten thousand cells: to plan all takes half a minute.
 FEWER = {"config/scale.yaml": ("experiments={scale: {matrix: {epochs: [1, 2, 3, 4, 5]}}}",)}
-DryRun = Callable[..., str]
-Planned = Callable[..., dict[str, int]]
 
 
 @pytest.fixture(scope="module")
-def dry_run(run_in: Run, clone: Path) -> DryRun:
+def dry_run(run_in, clone):
     """The output of a dry run; each runs once."""
 
     @functools.cache
-    def plan(*words: str, config: tuple[str, ...] = ()) -> str:
+    def plan(*words, config=()):
         done = run_in("snakemake", "-n", "--cores", "2", *words, "--config", f"results={clone}/never-made", *config)
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout + done.stderr
@@ -35,10 +31,10 @@ def dry_run(run_in: Run, clone: Path) -> DryRun:
 
 
 @pytest.fixture(scope="module")
-def planned(dry_run: DryRun) -> Planned:
+def planned(dry_run):
     """The number of planned jobs of each rule."""
 
-    def plan(*words: str, config: tuple[str, ...] = ()) -> dict[str, int]:
+    def plan(*words, config=()):
         return {rule: int(count) for rule, count in RULE.findall(dry_run(*words, config=config)) if rule != "total"}
 
     return plan
@@ -55,7 +51,7 @@ def planned(dry_run: DryRun) -> Planned:
         ("stream", {"table_streaming"}, {"corpus", "tokens", "table_growth"}),
     ],
 )
-def test_part_plans_only_its_own_jobs(planned: Planned, part: str, tables: set[str], others: set[str]) -> None:
+def test_part_plans_only_its_own_jobs(planned, part, tables, others):
     jobs = planned(part)
     assert tables <= set(jobs)
     assert not others & set(jobs)
@@ -65,20 +61,20 @@ def test_part_plans_only_its_own_jobs(planned: Planned, part: str, tables: set[s
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("config", SHIPPED)
-def test_every_shipped_config_has_a_plan(planned: Planned, config: str) -> None:
+def test_every_shipped_config_has_a_plan(planned, config):
     jobs = planned("--configfile", config, config=FEWER.get(config, ()))
     assert jobs["report"] == 1
     assert jobs["measure"] > 1
 
 
-def test_report_covers_the_part_that_is_named_with_it(planned: Planned) -> None:
+def test_report_covers_the_part_that_is_named_with_it(planned):
     jobs = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(jobs)
     assert not {"figure_growth_by_input", "tokens", "repository"} & set(jobs)
     assert jobs["measure"] == 1
 
 
-def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
+def test_repeat_1_of_everything_comes_before_repeat_2(dry_run):
     """Repeats are blocks in time; inputs of runs come before all of them."""
     jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", dry_run("tokenize"))
     runs = {
@@ -94,9 +90,9 @@ def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
     assert min(needed) > runs[1] > runs[2] > 0
 
 
-def test_each_run_has_a_place_of_its_own_and_earlier_repeats_come_first(dry_run: DryRun) -> None:
+def test_each_run_has_a_place_of_its_own_and_earlier_repeats_come_first(dry_run):
     jobs = [job.partition("\n\n")[0] for job in re.split(r"\n(?:local)?rule ", dry_run())]
-    places: dict[int, list[int]] = {}
+    places = {}
     for job in jobs:
         repeat, place = re.search(r"/rep~(\d+)/run\.json", job), re.search(r"priority: (\d+)", job)
         if repeat and place and "wildcards" in job:

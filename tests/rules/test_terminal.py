@@ -15,12 +15,10 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from .conftest import Snakemake
 from .tiny import besides, run_of, write_config
 
 pytestmark = pytest.mark.slow
@@ -30,14 +28,11 @@ COLUMNS = 79
 
 
 @pytest.fixture(scope="module")
-def config(project: Path, current: None) -> Path:
+def config(project, current):
     return write_config(project / "terminal.yaml", RESULTS, tiny=[1, 2])
 
 
-def on_terminal(
-    project: Path, *words: str, snakemake: Sequence[str] = (sys.executable, "-m", "snakemake"), path: str = "",
-    interrupt_at: str = "", running: Path | None = None,
-) -> tuple[int, str]:  # fmt: skip
+def on_terminal(project, *words, snakemake=(sys.executable, "-m", "snakemake"), path="", interrupt_at="", running=None):
     """Exit status and output of a call in a terminal of its own; with Ctrl-C once its output has a pattern, and a file
     has content that the measured program writes.
 
@@ -74,18 +69,18 @@ def on_terminal(
     return child.wait(), output.decode()
 
 
-def screen_lines(output: str) -> list[str]:
+def screen_lines(output):
     """The lines that stay on a screen."""
     lines = output.replace("\r\n", "\n").split("\n")
     return [re.sub(r"\x1b\[\d*m", "", line.rpartition("\r\x1b[K")[2]) for line in lines]
 
 
-def logs(project: Path) -> list[Path]:
+def logs(project):
     """The logs of Snakemake, oldest first: their names begin with the time."""
     return sorted((project / ".snakemake/log").glob("*"))
 
 
-def test_failed_run_is_named_with_its_error_and_log(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_failed_run_is_named_with_its_error_and_log(project, snakemake, config):
     fails, before = f"{RESULTS}/runs/{run_of(2)}/run.json", logs(project)
     with besides(project, 'assert size != 2, "no such size"'):
         done = snakemake(TABLE, "--keep-going", "--prioritize", fails, "--configfile", str(config))
@@ -96,7 +91,7 @@ def test_failed_run_is_named_with_its_error_and_log(project: Path, snakemake: Sn
     assert "CalledProcessError" in logs(project)[len(before)].read_text()
 
 
-def test_pipe_gets_a_plain_line_for_each_job(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_pipe_gets_a_plain_line_for_each_job(project, snakemake, config):
     done = snakemake(TABLE, "--configfile", str(config))
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -110,9 +105,7 @@ def test_pipe_gets_a_plain_line_for_each_job(project: Path, snakemake: Snakemake
     assert len(again.splitlines()) < 4
 
 
-def test_ctrl_c_ends_the_run_and_the_next_call_goes_on(
-    project: Path, snakemake: Snakemake, config: Path, tmp_path: Path
-) -> None:
+def test_ctrl_c_ends_the_run_and_the_next_call_goes_on(project, snakemake, config, tmp_path):
     shutil.rmtree(project / RESULTS, ignore_errors=True)
     running = tmp_path / "running"
     program = f"import os, time; open({str(running)!r}, 'w').write(str(os.getpid())); time.sleep(60)"

@@ -9,10 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -21,7 +19,6 @@ from tests.tokenize.conftest import families
 from tests.tokenize.test_stores import NOTHING, s3
 
 from ..conftest import link_stack
-from .conftest import Snakemake
 
 __all__ = ["families"]  # a session fixture
 
@@ -32,7 +29,7 @@ IDLE = "Nothing to be done"
 class Own:
     """A config with the section, its files and its calls."""
 
-    def __init__(self, folder: Path, tokenizer: Path, snakemake: Snakemake) -> None:
+    def __init__(self, folder, tokenizer, snakemake):
         self.folder, self.tokenizer, self.snakemake = folder, tokenizer, snakemake
         self.ids, self.results = folder / "ids", folder / "results"
         words = ["".join(random.Random(number).choices("abcdefgh", k=1 + number % 9)) for number in range(2000)]
@@ -42,29 +39,29 @@ class Own:
         for name in "ab":
             (folder / "data" / f"{name}.jsonl").write_text(lines * 9)
 
-    def call(self, *words: str, **changed: Any) -> "subprocess.CompletedProcess[str]":
+    def call(self, *words, **changed):
         section = {"inputs": [str(self.folder / "data")], "tokenizer": str(self.tokenizer), "out": str(self.ids)}
         section |= {"shards": 2, "format": "bin", "memory_limit_mb": 500, **changed}
         config = self.folder / "own.yaml"
         config.write_text(yaml.safe_dump({"defaults": "none", "results": str(self.results), "tokenise": section}))
         return self.snakemake("tokenise", "--cores", "2", *words, "--configfile", str(config))
 
-    def planned(self) -> dict[str, int]:
+    def planned(self):
         """The number of planned jobs of each rule."""
         done = self.call("--dry-run")
         assert done.returncode == 0, done.stderr
         table = (done.stdout + done.stderr).partition("Job stats:\n")[2].partition("\n\n")[0]
         return {name: int(count) for name, count in map(str.split, table.splitlines()[2:])}
 
-    def parts(self) -> list[bytes]:
+    def parts(self):
         return [path.read_bytes() for path in sorted(self.ids.glob("tokens*.bin"))]
 
-    def times(self) -> dict[str, int]:
+    def times(self):
         """When each finished part was recorded."""
         return {path.name: path.stat().st_mtime_ns for path in self.ids.glob(".beyond-ram-tokenize/[0-9]*.json")}
 
 
-def own_files(folder: Path, families: dict[str, Path], project: Path, snakemake: Snakemake) -> Own:
+def own_files(folder, families, project, snakemake):
     for stack in ("encoder", "encoder-0.23"):
         link_stack(stack, project)
     (folder / "tokenizer.json").write_bytes(families["gpt2"].read_bytes())
@@ -72,9 +69,7 @@ def own_files(folder: Path, families: dict[str, Path], project: Path, snakemake:
 
 
 @pytest.fixture(scope="module")
-def own(
-    families: dict[str, Path], project: Path, snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
-) -> Own:
+def own(families, project, snakemake, tmp_path_factory):
     """Files that a first call has encoded. Each test leaves them so."""
     made = own_files(tmp_path_factory.mktemp("own"), families, project, snakemake)
     done = made.call()
@@ -83,7 +78,7 @@ def own(
     return made
 
 
-def test_ids_are_those_of_one_machine_and_a_second_call_is_idle(own: Own, project: Path, tmp_path: Path) -> None:
+def test_ids_are_those_of_one_machine_and_a_second_call_is_idle(own, project, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(project)}
     command = [sys.executable, "-m", "beyond_ram", "tokenize", own.folder / "data", "--tokenizer", own.tokenizer]
     command += ["--format", "bin", "--out", tmp_path / "alone"]
@@ -95,7 +90,7 @@ def test_ids_are_those_of_one_machine_and_a_second_call_is_idle(own: Own, projec
 
 
 @pytest.mark.parametrize("lost", ["tokens-00002-of-00002.bin", "results", "summary.json", "all"])
-def test_what_is_gone_is_made_again_and_nothing_else(own: Own, lost: str) -> None:
+def test_what_is_gone_is_made_again_and_nothing_else(own, lost):
     before, times = own.parts(), own.times()
     if lost == "results":
         (own.results / "tokenise" / "shard-1.record").unlink()
@@ -118,7 +113,7 @@ def test_what_is_gone_is_made_again_and_nothing_else(own: Own, lost: str) -> Non
     assert IDLE in own.call().stderr
 
 
-def test_damage_of_the_same_size_is_made_good_by_the_next_call(own: Own) -> None:
+def test_damage_of_the_same_size_is_made_good_by_the_next_call(own):
     before, part = own.parts(), own.ids / "tokens-00001-of-00002.bin"
     part.write_bytes(b"damage" + part.read_bytes()[6:])
     (own.ids / "summary.json").unlink()
@@ -131,7 +126,7 @@ def test_damage_of_the_same_size_is_made_good_by_the_next_call(own: Own) -> None
     assert (own.ids / "summary.json").exists()
 
 
-def test_other_inputs_are_noticed_without_snakemakes_own_records(own: Own, project: Path) -> None:
+def test_other_inputs_are_noticed_without_snakemakes_own_records(own, project):
     more, records = own.folder / "data" / "c.jsonl", project / ".snakemake"
     records.rename(project / "apart")
     more.write_text('{"text": "more"}\n')
@@ -145,9 +140,9 @@ def test_other_inputs_are_noticed_without_snakemakes_own_records(own: Own, proje
 
 
 @pytest.mark.parametrize("changed", ["option", "shards", "tokenizer", "inputs"])
-def test_another_question_is_refused_in_a_line_and_its_ids_stay(own: Own, changed: str) -> None:
+def test_another_question_is_refused_in_a_line_and_its_ids_stay(own, changed):
     before, sound, more = own.parts(), own.tokenizer.read_bytes(), own.folder / "data" / "c.jsonl"
-    options: dict[str, Any] = {"option": {"no_special_tokens": True}, "shards": {"shards": 3}}.get(changed, {})
+    options = {"option": {"no_special_tokens": True}, "shards": {"shards": 3}}.get(changed, {})
     if changed == "tokenizer":
         own.tokenizer.write_bytes(sound + b"\n")
     elif changed == "inputs":
@@ -170,7 +165,7 @@ def test_another_question_is_refused_in_a_line_and_its_ids_stay(own: Own, change
     assert own.parts() == before
 
 
-def test_inputs_that_cannot_be_listed_are_refused_when_it_is_planned(own: Own) -> None:
+def test_inputs_that_cannot_be_listed_are_refused_when_it_is_planned(own):
     done = own.call(inputs=[str(own.folder / "none")])
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"beyond-ram: {own.folder}/none: no such file, folder or pattern with files"
@@ -178,11 +173,11 @@ def test_inputs_that_cannot_be_listed_are_refused_when_it_is_planned(own: Own) -
 
 
 @contextmanager
-def killing(out: Path) -> Iterator[list[int]]:
+def killing(out):
     """Kill all processes of one shard, as a lost machine does, once a part of any is finished."""
-    killed: list[int] = []
+    killed = []
 
-    def kill() -> None:
+    def kill():
         until = time.monotonic() + 60
         while time.monotonic() < until and not [*out.glob(".beyond-ram-tokenize/[0-9]*.json")]:
             time.sleep(0.005)
@@ -202,9 +197,7 @@ def killing(out: Path) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("retries", [0, 1])
-def test_lost_job_is_done_again_from_where_it_was(
-    retries: int, families: dict[str, Path], project: Path, snakemake: Snakemake, tmp_path: Path, own: Own
-) -> None:
+def test_lost_job_is_done_again_from_where_it_was(retries, families, project, snakemake, tmp_path, own):
     mine = own_files(tmp_path, families, project, snakemake)
     with killing(mine.ids) as killed:
         done = mine.call("--retries", str(retries))
@@ -220,7 +213,7 @@ def test_lost_job_is_done_again_from_where_it_was(
     assert IDLE in mine.call().stderr
 
 
-def test_without_the_section_a_line_says_what_to_write(snakemake: Snakemake) -> None:
+def test_without_the_section_a_line_says_what_to_write(snakemake):
     done = snakemake("tokenise")
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("beyond-ram: ")]
@@ -228,16 +221,14 @@ def test_without_the_section_a_line_says_what_to_write(snakemake: Snakemake) -> 
     assert {"inputs", "tokenizer", "out", "shards"} == example["tokenise"].keys()
 
 
-def test_objects_of_a_store_give_the_same_ids_and_are_looked_at_in_each_call(
-    own: Own, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_objects_of_a_store_give_the_same_ids_and_are_looked_at_in_each_call(own, project, tmp_path, monkeypatch):
     link_stack("stores", project)
     (tmp_path / "root/datasets/user").mkdir(parents=True)
     shutil.copytree(own.folder / "data", tmp_path / "root/datasets/user/texts")
     with s3(tmp_path / "root", tmp_path) as store:
         for name, value in {**NOTHING, **store.variables}.items():
             monkeypatch.setenv(name, value)
-        there: dict[str, Any] = {"inputs": [f"{store.address}/"], "out": str(tmp_path / "ids")}
+        there = {"inputs": [f"{store.address}/"], "out": str(tmp_path / "ids")}
         for _ in range(2):
             done = own.call(**there)
             assert done.returncode == 0, done.stderr
@@ -250,7 +241,7 @@ def test_objects_of_a_store_give_the_same_ids_and_are_looked_at_in_each_call(
     assert own.call().returncode == 0
 
 
-def test_address_with_a_password_is_refused_and_not_printed(own: Own) -> None:
+def test_address_with_a_password_is_refused_and_not_printed(own):
     done = own.call("--dry-run", inputs=["s3://me:a-SECRET@bucket/texts"])
     assert done.returncode != 0 and "password" in done.stderr and "a-SECRET" not in done.stderr + done.stdout
     assert own.call().returncode == 0

@@ -4,14 +4,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import records
 
-from .conftest import Snakemake
 from .tiny import besides, run_of, write_config
 
 pytestmark = pytest.mark.slow
@@ -19,7 +17,7 @@ RUN = f"results-at-once/runs/{run_of(1)}"
 
 
 @pytest.fixture
-def words(project: Path, current: None) -> Iterator[list[str]]:
+def words(project, current):
     """The arguments for a cell that waits as long as file `hold` exists."""
     file = write_config(project / "at-once.yaml", "results-at-once", tiny=[1])
     (project / "hold").touch()
@@ -28,7 +26,7 @@ def words(project: Path, current: None) -> Iterator[list[str]]:
     (project / "hold").unlink(missing_ok=True)
 
 
-def start(project: Path, words: list[str]) -> "subprocess.Popen[str]":
+def start(project, words):
     """Start a Snakemake that can be killed, not a fork of another."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -45,7 +43,7 @@ def start(project: Path, words: list[str]) -> "subprocess.Popen[str]":
     )
 
 
-def wait_until_it_measures(project: Path, process: "subprocess.Popen[str]") -> None:
+def wait_until_it_measures(project, process):
     deadline = time.monotonic() + 60
     while not (project / "results-at-once" / "private").is_dir():
         assert process.poll() is None, process.communicate()[1][-3000:]
@@ -53,9 +51,7 @@ def wait_until_it_measures(project: Path, process: "subprocess.Popen[str]") -> N
         time.sleep(0.02)
 
 
-def test_second_workflow_is_refused_until_the_first_is_killed(
-    project: Path, words: list[str], snakemake: Snakemake
-) -> None:
+def test_second_workflow_is_refused_until_the_first_is_killed(project, words, snakemake):
     first = start(project, words)
     wait_until_it_measures(project, first)
     second = snakemake(*words)

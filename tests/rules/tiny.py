@@ -1,8 +1,6 @@
 """The cheapest runs: a script that takes a size and runs the code of a file that is not one of its inputs."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import yaml
 
@@ -13,11 +11,11 @@ exec(pathlib.Path("besides").read_text() if pathlib.Path("besides").exists() els
 """
 
 
-def run_of(size: int, experiment: str = "tiny") -> str:
+def run_of(size, experiment="tiny"):
     return f"{experiment}/stack~current/script~tiny/arguments~size-{size}/side~none/rep~1"
 
 
-def write_config(file: Path, results: str, **sizes: Sequence[int]) -> Path:
+def write_config(file, results, **sizes):
     """Write a config with experiments of some sizes, and the script beside it."""
     folder = file.parent / "tiny"
     folder.mkdir(exist_ok=True)
@@ -34,7 +32,7 @@ def write_config(file: Path, results: str, **sizes: Sequence[int]) -> Path:
 
 
 @contextmanager
-def besides(project: Path, code: str) -> Iterator[None]:
+def besides(project, code):
     """Let the script also run this code while the block runs."""
     (project / "tiny" / "besides").write_text(code)
     yield

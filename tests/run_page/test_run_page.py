@@ -7,8 +7,6 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +23,7 @@ PLANTED = "</script><img src=x onerror=alert(1)> & \u202e{{ 7 }}"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     write_record(watch([sys.executable, "-c", PROGRAM], folder, WatchOptions(interval_ms=2)), folder)
     return RunFolder.read(folder)
@@ -34,18 +32,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 class Page(HTMLParser):
     """Elements with the names of their attributes, visible text, and the points of each chart."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.elements = []
         self.text, self.charts = "", []
         self._points = False
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attributes):
         self.elements.append((tag, tuple(name for name, _ in attributes)))
         self._points = ("type", "application/json") in attributes
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self._points:
             self.charts.append({line["name"]: line["points"] for line in json.loads(data)})
             self._points = False
@@ -53,13 +51,13 @@ class Page(HTMLParser):
             self.text += data
 
 
-def highest(points: list[tuple[float, float]]) -> float:
+def highest(points):
     return max(size for _, size in points)
 
 
 @pytest.mark.slow
 @needs_group
-def test_kept_memory_and_the_group_come_first_with_their_peaks(run: RunFolder) -> None:
+def test_kept_memory_and_the_group_come_first_with_their_peaks(run):
     kept, kinds = Page(page.html({"one": run}, None)).charts
     assert highest(kept["kept"]) == pytest.approx(max(run.samples["kept_bytes"]) / 1e6, abs=0.01)
     assert highest(kept["kept"]) == pytest.approx(run.record["peak"]["kept"]["kept_bytes"] / 1e6, rel=0.02)
@@ -68,7 +66,7 @@ def test_kept_memory_and_the_group_come_first_with_their_peaks(run: RunFolder) -
     assert highest(kinds["RSS"]) == pytest.approx(run.record["peak"]["rss_bytes"] / 1e6, abs=0.01)
 
 
-def test_limit_and_memory_request_are_lines(run: RunFolder) -> None:
+def test_limit_and_memory_request_are_lines(run):
     limited = RunFolder(run.folder, {**run.record, "memory_limit_bytes": 123 << 20}, run.samples, run.events)
     shown = page.html({"one": limited}, None)
     request = run.asked
@@ -78,14 +76,14 @@ def test_limit_and_memory_request_are_lines(run: RunFolder) -> None:
     assert f"#SBATCH --mem={advice.mem(request.ask_bytes)}" in shown
 
 
-def test_limit_far_above_is_text_and_not_a_line(run: RunFolder) -> None:
+def test_limit_far_above_is_text_and_not_a_line(run):
     limited = RunFolder(run.folder, {**run.record, "memory_limit_bytes": 64 << 30}, run.samples, run.events)
     shown = page.html({"one": limited}, None)
     assert 'class="mark limit"' not in shown
     assert advice.mem(64 << 30) in shown
 
 
-def test_why_held_by_and_forks_are_text(run: RunFolder) -> None:
+def test_why_held_by_and_forks_are_text(run):
     shares = [{"pid": 1, "name": "parent", "bytes": 60_000_000}, {"pid": 2, "name": "child", "bytes": 40_000_000}]
     growth = {"bytes_per_s": 36_000_000, "over_s": 20.0, "now_bytes": 1, "reaches_in_s": 1800.0}
     growth |= {"ceiling": "machine", "ceiling_bytes": 64_000_000_000}
@@ -105,8 +103,8 @@ def test_why_held_by_and_forks_are_text(run: RunFolder) -> None:
         assert part in text
 
 
-def test_markup_in_a_run_is_text(run: RunFolder, tmp_path: Path) -> None:
-    def page_with(planted: str) -> str:
+def test_markup_in_a_run_is_text(run, tmp_path):
+    def page_with(planted):
         record = {**run.record, "command": [planted], "reason": planted, "provenance": {"versions": {planted: planted}}}
         record["phases"] = [{**run.record["phases"][0], "phase": planted}]
         held_by = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
@@ -121,7 +119,7 @@ def test_markup_in_a_run_is_text(run: RunFolder, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_few_points_keep_every_extreme() -> None:
+def test_few_points_keep_every_extreme():
     points = [(n / 100, float((n * 7919) % 1000)) for n in range(20_000)]
     points[12_345] = (123.45, 5000.0)
     places = extremes(points, bins=50)
@@ -131,14 +129,14 @@ def test_few_points_keep_every_extreme() -> None:
     assert extremes([], bins=50) == set()
 
 
-def test_a_page_links_to_files_that_are_kept(run: RunFolder, tmp_path: Path) -> None:
+def test_a_page_links_to_files_that_are_kept(run, tmp_path):
     target = run.folder.parent / "page.html"
     links = re.findall('<a href="([^"]*)"', page.html({"one": run}, target))
     assert [(run.folder.parent / link).is_file() for link in links] == [True] * 3
     assert "<a " not in page.html({"one": run}, None)
 
 
-def test_two_runs_on_the_terminal(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_runs_on_the_terminal(run, tmp_path, capsys):
     sample = {**run.record, "duration_s": 2 * run.record["duration_s"]}
     rows = {
         row[0]: row[1:] for row in side_by_side.cells({"a": run, "b": RunFolder(run.folder, sample, run.samples, [])})
@@ -151,8 +149,8 @@ def test_two_runs_on_the_terminal(run: RunFolder, tmp_path: Path, capsys: pytest
     assert not list(tmp_path.iterdir())
 
 
-def test_waiting_of_the_machine_is_no_waiting_of_a_run(run: RunFolder) -> None:
-    def waited(of: str) -> bool:
+def test_waiting_of_the_machine_is_no_waiting_of_a_run(run):
+    def waited(of):
         stalled = {**run.record, "pressure": {"of": of, "some_s": 2.0, "full_s": 1.0}}
         one = RunFolder(run.folder, stalled, run.samples, [])
         return "waited for memory" in {row[0] for row in side_by_side.cells({"a": one, "b": one})}
@@ -160,14 +158,12 @@ def test_waiting_of_the_machine_is_no_waiting_of_a_run(run: RunFolder) -> None:
     assert [waited(of) for of in ("group", "around", "machine")] == [True, False, False]
 
 
-def test_one_run_on_the_terminal_is_its_summary(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_run_on_the_terminal_is_its_summary(run, capsys):
     assert cli.main(["show", str(run.folder)]) == 0
     assert "ask for" in capsys.readouterr().out
 
 
-def test_a_damaged_run_is_refused_in_one_line(
-    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_run_is_refused_in_one_line(run, tmp_path, capsys):
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(DamagedError):
         RunFolder.read(tmp_path)
@@ -188,7 +184,7 @@ sys.exit(code)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["watch", "show"])
-def test_no_installed_package_is_imported(command: str, run: RunFolder, tmp_path: Path) -> None:
+def test_no_installed_package_is_imported(command, run, tmp_path):
     words = {
         "watch": ["watch", "--html", "page.html", "--", sys.executable, "-c", "pass"],
         "show": ["show", str(run.folder), "--html", "page.html"],
@@ -200,9 +196,9 @@ def test_no_installed_package_is_imported(command: str, run: RunFolder, tmp_path
     assert html.unescape((tmp_path / "page.html").read_text()).count("<svg") >= 2
 
 
-def test_run_that_was_attached_to_is_read(run: RunFolder, tmp_path: Path) -> None:
+def test_run_that_was_attached_to_is_read(run, tmp_path):
     for name in ("samples.csv", "events.jsonl"):
         (tmp_path / name).write_bytes((run.folder / name).read_bytes())
-    record: dict[str, Any] = {**run.record, "completed_work": None, "outcome": "ended"}
+    record = {**run.record, "completed_work": None, "outcome": "ended"}
     (tmp_path / "run.json").write_text(json.dumps(record))
     assert "ended" in page.html({"one": RunFolder.read(tmp_path)}, None)

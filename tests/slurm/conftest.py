@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +34,7 @@ class Run:
     output: str
     jobs: list[dict[str, str]]
 
-    def jobs_of(self, rule: str) -> list[dict[str, str]]:
+    def jobs_of(self, rule):
         return [job for job in self.jobs if re.match(rf"rule_{rule}(_wildcards_|$)", job["Comment"])]
 
 
@@ -48,13 +47,13 @@ class Slurm:
     """Whether `sacct` answers."""
 
     @property
-    def env(self) -> dict[str, str]:
+    def env(self):
         # The shim of srun first; the driver's commands (uv, beyond-ram) next, whether or not it is activated.
         path = [str(self.directory / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
         return {**os.environ, "PATH": os.pathsep.join(path), "SLURM_CONF": str(self.directory / "slurm.conf")}
 
     @property
-    def arguments(self) -> list[str]:
+    def arguments(self):
         """Return the users' profile, and shorter waits, because this cluster has no other users."""
         return [
             f"--workflow-profile={REPOSITORY / 'profiles' / 'slurm'}",
@@ -62,27 +61,20 @@ class Slurm:
             "--latency-wait=10",
         ]
 
-    def call(self, *command: str | Path, timeout: float = 60) -> str:
+    def call(self, *command, timeout=60):
         done = subprocess.run(command, env=self.env, text=True, capture_output=True, timeout=timeout)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def cluster(self, *command: str) -> None:
+    def cluster(self, *command):
         """Stop a node, or start it again."""
         self.call(CLUSTER, *command, "--dir", self.directory)
 
-    def nodes(self) -> dict[str, str]:
+    def nodes(self):
         """Return the state of each node."""
         return dict(line.split() for line in self.call("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
 
-    def snakemake(
-        self,
-        *arguments: str | Path,
-        cwd: Path,
-        timeout: float = 300,
-        status: str = "squeue",
-        meanwhile: Callable[[], None] = lambda: None,
-    ) -> Run:
+    def snakemake(self, *arguments, cwd, timeout=300, status="squeue", meanwhile=lambda: None):
         """Run Snakemake in `cwd`. A failure fails the test, with the whole output and the logs of the jobs.
 
         `status` is the command that reads the states of jobs; `meanwhile` is called while Snakemake runs.
@@ -90,9 +82,7 @@ class Slurm:
         command = [sys.executable, "-c", SNAKEMAKE, *arguments, *self.arguments, f"--slurm-status-command={status}"]
         return self.run(command, cwd, timeout, meanwhile)
 
-    def run(
-        self, command: list[str | Path], cwd: Path, timeout: float, meanwhile: Callable[[], None] = lambda: None
-    ) -> Run:
+    def run(self, command, cwd, timeout, meanwhile=lambda: None):
         with tempfile.TemporaryFile("w+") as stream:
             environment = {**self.env, "PYTHONPATH": str(cwd)}  # if `cwd` is a copy of the project
             child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=stream, stderr=subprocess.STDOUT)
@@ -119,7 +109,7 @@ class Slurm:
         log = max((cwd / ".snakemake" / "log").iterdir()).read_text()
         return Run(output, self.jobs(log))
 
-    def jobs(self, log: str) -> list[dict[str, str]]:
+    def jobs(self, log):
         """Return the output of `scontrol show job` for the jobs of the run with this log."""
         name = re.search(r"SLURM run ID: (\S+)", log)
         if name is None:  # another executor
@@ -131,7 +121,7 @@ class Slurm:
                 matching.append(job)
         return sorted(matching, key=lambda job: int(job["JobId"]))
 
-    def listening(self) -> list[str]:
+    def listening(self):
         """Return address:port of every listening socket of the daemons and running jobs."""
         # The exit status is 1 while a node does not answer, as on a busy machine.
         done = subprocess.run(
@@ -141,7 +131,7 @@ class Slurm:
 
 
 @pytest.fixture(scope="session")
-def slurm(request: pytest.FixtureRequest) -> Iterator[Slurm]:
+def slurm(request):
     """Start two nodes, and accounting if a test needs it and its programs are installed."""
     needs_accounting = any("accounted" in getattr(item, "fixturenames", ()) for item in request.session.items)
     accounting = needs_accounting and all(
@@ -161,7 +151,7 @@ def slurm(request: pytest.FixtureRequest) -> Iterator[Slurm]:
 
 
 @pytest.fixture(scope="module")
-def one_node(slurm: Slurm) -> Iterator[Slurm]:
+def one_node(slurm):
     """Drain the second node, so that jobs share the first or wait for it."""
     slurm.call("scontrol", "update", "NodeName=node2", "State=DRAIN", "Reason=test")
     yield slurm
@@ -169,7 +159,7 @@ def one_node(slurm: Slurm) -> Iterator[Slurm]:
 
 
 @pytest.fixture(scope="module")
-def accounted(slurm: Slurm) -> Slurm:
+def accounted(slurm):
     if not slurm.accounting:
         pytest.skip("apt-get install -y --no-install-recommends slurmdbd mariadb-server-core")
     return slurm

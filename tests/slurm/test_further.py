@@ -1,30 +1,22 @@
 """Further repeats on a real Slurm: one job runs them all, and the job after a cancelled one goes on."""
 
-from __future__ import annotations
-
 import re
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ..conftest import link_stack
 from ..rules.test_further import FURTHER, place_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .conftest import Slurm
-
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
 
-def test_job_after_a_cancelled_one_goes_on(slurm: Slurm, clone: Path) -> None:
+def test_job_after_a_cancelled_one_goes_on(slurm, clone):
     link_stack("current", clone)
-    place = place_of(clone, lambda *_: None, "slurmed")  # type: ignore[arg-type, return-value]
+    place = place_of(clone, lambda *_: None, "slurmed")
     kept = {}
 
-    def cancel() -> None:
+    def cancel():
         deadline = time.monotonic() + 200
         while not (further := {run: one for run, one in place.records().items() if run[2] > 2}):
             assert time.monotonic() < deadline

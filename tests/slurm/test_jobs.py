@@ -7,15 +7,12 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..conftest import ROOT
 from ..docs.pages import blocks
-from .conftest import Slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
@@ -24,25 +21,24 @@ HOLD = f"{shlex.quote(sys.executable)} -I -S -c 'import time; held = bytearray(%
 REQUESTED_MB = 500
 
 
-def submit(slurm: Slurm, folder: Path, *lines: str) -> str:
+def submit(slurm, folder, *lines):
     (folder / "job.sh").write_text("\n".join(["#!/bin/bash", *lines, ""]))
     options = ["--parsable", "-n1", f"--mem={REQUESTED_MB}", f"--output={folder}/job.out", f"--chdir={folder}"]
     return slurm.call("sbatch", *options, folder / "job.sh").strip()
 
 
-def wait_until_ended(slurm: Slurm, job: str) -> None:
+def wait_until_ended(slurm, job):
     deadline = time.monotonic() + 180
     while not re.search(r"JobState=(COMPLETED|FAILED)", description := slurm.call("scontrol", "show", "job", job)):
         assert time.monotonic() < deadline, description
         time.sleep(0.2)
 
 
-def record(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return content
+def record(folder):
+    return json.loads((folder / "run.json").read_text())
 
 
-def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
+def peaks_from(folder, began_at):
     """Return the highest sample of each kind from a Unix time on."""
     started_at = record(folder)["started_at"]
     with (folder / "samples.csv").open(newline="") as file:
@@ -50,7 +46,7 @@ def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
     return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes")}
 
 
-def test_late_attachment_has_the_peaks_of_an_early_one(one_node: Slurm, tmp_path: Path) -> None:
+def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
     """This includes steps by `srun`, which are not children of the job's script."""
     slurm = one_node
     job = submit(
@@ -74,7 +70,7 @@ def test_late_attachment_has_the_peaks_of_an_early_one(one_node: Slurm, tmp_path
     assert second_record["peak"]["around"]["limit_bytes"] == REQUESTED_MB << 20
 
 
-def blocks_with(words: str, others: dict[str, str]) -> list[str]:
+def blocks_with(words, others):
     """Return the blocks of docs/cluster.md that contain `words`, with the command and `others` replaced."""
     texts = [block.text for block in blocks(ROOT / "docs" / "cluster.md") if words in block.text]
     for before, after in {**others, "beyond-ram ": f"{shlex.join(COMMAND)} "}.items():
@@ -83,7 +79,7 @@ def blocks_with(words: str, others: dict[str, str]) -> list[str]:
 
 
 @pytest.fixture
-def administered(one_node: Slurm, tmp_path: Path) -> Iterator[Path]:
+def administered(one_node, tmp_path):
     """Put the lines of docs/cluster.md into effect, and return the folder that they write to."""
     conf, before = one_node.directory / "slurm.conf", (one_node.directory / "slurm.conf").read_text()
     to = {"/var/spool/beyond-ram": f"{tmp_path}/spool", "/var/log/beyond-ram.log": f"{tmp_path}/epilog.log"}
@@ -105,13 +101,13 @@ def administered(one_node: Slurm, tmp_path: Path) -> Iterator[Path]:
         one_node.call("scontrol", "reconfigure")
 
 
-def ask_mib(line: str) -> int:
+def ask_mib(line):
     match = re.search(r"--mem=(\d+)M", line)
     assert match, line
     return int(match[1])
 
 
-def test_epilogs_and_script_print_the_memory_request(administered: Path, one_node: Slurm) -> None:
+def test_epilogs_and_script_print_the_memory_request(administered, one_node):
     job = submit(one_node, administered, HOLD % (200, 3), f"srun {HOLD % (100, 1)}", f"{shlex.join(COMMAND)} job")
     wait_until_ended(one_node, job)
     deadline = time.monotonic() + 120
@@ -132,7 +128,7 @@ def test_epilogs_and_script_print_the_memory_request(administered: Path, one_nod
     assert len(logs["epilog.log"].splitlines()) == 1
 
 
-def test_job_completes_with_the_advised_request(one_node: Slurm, tmp_path: Path) -> None:
+def test_job_completes_with_the_advised_request(one_node, tmp_path):
     job = submit(one_node, tmp_path, HOLD % (250, 0.5), f"{shlex.join(COMMAND)} job")
     wait_until_ended(one_node, job)
     mib = ask_mib((tmp_path / "job.out").read_text())
@@ -144,7 +140,7 @@ def test_job_completes_with_the_advised_request(one_node: Slurm, tmp_path: Path)
     assert "killed" not in (tmp_path / "again.out").read_text()
 
 
-def test_commands_of_the_page_work_in_a_script(one_node: Slurm, tmp_path: Path) -> None:
+def test_commands_of_the_page_work_in_a_script(one_node, tmp_path):
     """One watcher runs behind `srun`, one beside the steps until it is stopped; both watch the job's Python."""
     (tmp_path / "train.py").write_text("import time; held = bytearray(120_000_000); time.sleep(0.5)\n")
     [behind] = blocks_with("#SBATCH", {"#!/bin/bash\n": "", "#SBATCH --mem=8G\n": ""})

@@ -6,7 +6,6 @@ tests/measure/test_ends_with_parent.py tests the same with signals.
 import re
 import shlex
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from beyond_ram.experiment import records
 
 from ..measure.hanging import PHASES, cell, environment, logs, make, measure
-from .conftest import Slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -22,7 +20,7 @@ STEP_MB = 300
 ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_FAIL"}
 
 
-def submit(slurm: Slurm, folder: Path) -> str:
+def submit(slurm, folder):
     """Submit a job with simultaneous steps, one for each phase, and return its id."""
     steps = [
         f"srun --overlap -n1 --mem={STEP_MB} {shlex.join(measure(phase))} 2> {phase}.log; echo $? > {phase}.status"
@@ -35,20 +33,20 @@ def submit(slurm: Slurm, folder: Path) -> str:
     return slurm.call("sbatch", *options, f"--output={folder}/job.out", f"--chdir={folder}", folder / "job.sh").strip()
 
 
-def state(slurm: Slurm, job: str) -> str:
+def state(slurm, job):
     match = re.search(r"JobState=(\w+)", slurm.call("scontrol", "show", "job", job))
     assert match
     return match[1]
 
 
-def until(true: Callable[[], object], seconds: float, describe: Callable[[], str]) -> None:
+def until(true, seconds, describe):
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, describe()
         time.sleep(0.2)
 
 
-def processes_in(folder: Path) -> list[str]:
+def processes_in(folder):
     """Return the command lines of processes that work in a folder."""
     command_lines = []
     for entry in Path("/proc").iterdir():
@@ -60,13 +58,13 @@ def processes_in(folder: Path) -> list[str]:
     return command_lines
 
 
-def wait_until_reached(folder: Path, describe: Callable[[], str]) -> None:
+def wait_until_reached(folder, describe):
     for phase in PHASES:
         until((folder / f"{phase}.reached").exists, 180, describe)
 
 
 @pytest.fixture(scope="module")
-def out_of_time(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def out_of_time(slurm, tmp_path_factory):
     """Start a job whose time ends as soon as it is in every phase. Slurm checks every 30 s, during the other tests."""
     folder = tmp_path_factory.mktemp("time")
     make(folder)
@@ -78,16 +76,14 @@ def out_of_time(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> tuple
 
 
 @pytest.mark.parametrize("how", ["cancelled", "memory", "time"])
-def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(
-    slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, str], how: str
-) -> None:
+def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(slurm, tmp_path, out_of_time, how):
     folder, job = (tmp_path, "") if how != "time" else out_of_time
     if how != "time":
         make(folder)
         (folder / "hang").write_text("eat" if how == "memory" else "sleep")
         job = submit(slurm, folder)
 
-    def describe() -> str:
+    def describe():
         return f"{how}: job {state(slurm, job)}, {processes_in(folder)}, {logs(folder)}"
 
     wait_until_reached(folder, describe)

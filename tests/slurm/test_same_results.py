@@ -1,15 +1,14 @@
 """Cells through a real Slurm, compared with the same cells on this machine."""
 
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
-from ..conftest import Run, link_stack
+from ..conftest import link_stack
 from ..test_random_kills import TOKENISED
-from .conftest import REPOSITORY, Slurm
+from .conftest import REPOSITORY
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -27,7 +26,7 @@ EXPERIMENTS = {
 }
 
 
-def config(clone: Path, results: str) -> tuple[str, ...]:
+def config(clone, results):
     """Write a config, and return the arguments that request its runs."""
     corpora = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())["corpora"]
     (clone / "keeps.py").write_text(KEEPS_500_MB)
@@ -37,7 +36,7 @@ def config(clone: Path, results: str) -> tuple[str, ...]:
     return (f"{results}/tables/runs.csv", "--configfile", f"{results}.yaml")
 
 
-def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
+def cells(results):
     runs = pd.read_parquet(results / "tables" / "runs.parquet")
     assert runs["ids_agree"].dropna().all()
     ids = runs["ids_sha256"].fillna("none")
@@ -45,7 +44,7 @@ def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
     return dict(zip(keys, zip(runs["outcome"], ids, strict=True), strict=True))
 
 
-def test_slurm_gives_the_same_results_and_retries_a_killed_job(one_node: Slurm, clone: Path, run_in: Run) -> None:
+def test_slurm_gives_the_same_results_and_retries_a_killed_job(one_node, clone, run_in):
     for stack in ("corpora", "current"):
         link_stack(stack, clone)
     local = run_in("snakemake", "--cores", "2", *config(clone, "results-here"))

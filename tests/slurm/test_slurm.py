@@ -1,18 +1,11 @@
 """profiles/slurm through the real plugin on a real Slurm: jobs run, get more memory after a kill, and measure alone."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from tests.slurm.conftest import Run, Slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
@@ -53,12 +46,12 @@ rule measure_interrupted:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("workflow")
 
 
 @pytest.fixture(scope="module")
-def run(one_node: Slurm, folder: Path) -> Run:
+def run(one_node, folder):
     """Run the workflow in one call of Snakemake."""
     (folder / "eat.py").write_text("import sys; eaten = b'x' * (500 << 20); sys.exit(len(eaten) != 500 << 20)\n")
     (folder / "Snakefile").write_text(WORKFLOW)
@@ -66,7 +59,7 @@ def run(one_node: Slurm, folder: Path) -> Run:
 
 
 @pytest.mark.end_to_end
-def test_terminal_shows_failures_and_retries_only(run: Run) -> None:
+def test_terminal_shows_failures_and_retries_only(run):
     assert "Error in rule measure" in run.output
     assert "Trying to restart job" in run.output
     assert re.search(r"external_jobid: \d+", run.output)
@@ -74,12 +67,12 @@ def test_terminal_shows_failures_and_retries_only(run: Run) -> None:
     assert "has been submitted" not in run.output
 
 
-def overlap(one: dict[str, str], other: dict[str, str]) -> bool:
+def overlap(one, other):
     return one["StartTime"] < other["EndTime"] and other["StartTime"] < one["EndTime"]
 
 
 @pytest.mark.end_to_end
-def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
+def test_jobs_run_through_slurm(run, folder):
     jobs = {job["JobId"]: job for job in run.jobs_of("ordinary")}
     assert set(jobs) == {(folder / f"ordinary.{number}").read_text().strip() for number in (0, 1)}
     assert {job["JobState"] for job in jobs.values()} == {"COMPLETED"}, "a job was retried"
@@ -87,7 +80,7 @@ def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.end_to_end
-def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> None:
+def test_job_killed_for_memory_is_retried_with_more(run, folder):
     killed, finished = run.jobs_of("measure")
     assert (folder / "measured").exists()
     # Each attempt is a new job: inside the first, its limit would also hold for the retry.
@@ -103,7 +96,7 @@ def test_job_killed_for_memory_is_retried_with_more(run: Run, folder: Path) -> N
 
 
 @pytest.mark.end_to_end
-def test_measuring_jobs_run_alone_on_a_node(run: Run) -> None:
+def test_measuring_jobs_run_alone_on_a_node(run):
     ordinary = run.jobs_of("ordinary")
     measuring = run.jobs_of("measure") + run.jobs_of("measure_interrupted")
     assert (len(ordinary), len(measuring)) == (2, 3)
@@ -117,7 +110,7 @@ def test_measuring_jobs_run_alone_on_a_node(run: Run) -> None:
     assert all("mem=400M" in job["TRES"] for job in run.jobs_of("measure_interrupted"))
 
 
-def test_nothing_listens_beyond_loopback(slurm: Slurm, tmp_path: Path) -> None:
+def test_nothing_listens_beyond_loopback(slurm, tmp_path):
     idle = slurm.listening()
     job = slurm.call("sbatch", "--parsable", f"--output={tmp_path}/log", "--wrap=srun sleep 20").strip()
     # srun opens more sockets on the machine where the job runs.

@@ -8,9 +8,6 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -18,7 +15,6 @@ import yaml
 from tests.conftest import link_stack
 from tests.tokenize.conftest import families  # noqa: F401 (a fixture)
 
-from .conftest import Slurm
 from .test_two_nodes import restart, until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
@@ -32,7 +28,7 @@ beyond-ram tokenize {folder}/data --tokenizer {tokenizer} --out {folder}/ids --f
 """
 
 
-def texts(folder: Path) -> None:
+def texts(folder):
     """Write texts on which Unigram, which the slower release encodes, takes seconds a shard."""
     chance = random.Random(4)
     words = ["".join(chance.choices("abcdefghij", k=chance.randint(2, 12))) for _ in range(200_000)]
@@ -43,12 +39,12 @@ def texts(folder: Path) -> None:
                 file.write(json.dumps({"text": " ".join(chance.choices(words, k=100))}) + "\n")
 
 
-def on(slurm: Slurm, node: str) -> str:
+def on(slurm, node):
     """Return the jobs that run on a node."""
     return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
 
 
-def until_at_work(slurm: Slurm, folder: Path) -> str:
+def until_at_work(slurm, folder):
     """Wait until parts are being made, and return the jobs on node 2."""
     jobs = until(lambda: on(slurm, "node2"), "a shard on node 2")
     until(lambda: [*folder.glob("ids/.beyond-ram-tokenize/*.bin*")], "a part is begun")
@@ -56,7 +52,7 @@ def until_at_work(slurm: Slurm, folder: Path) -> str:
     return str(jobs)
 
 
-def assert_as_on_one_machine(folder: Path, tokenizer: Path, why: object) -> None:
+def assert_as_on_one_machine(folder, tokenizer, why):
     alone = folder / "alone"
     for shard in range(1, SHARDS + 1):
         command = [sys.executable, "-m", "beyond_ram", "tokenize", folder / "data", "--tokenizer", tokenizer]
@@ -68,7 +64,7 @@ def assert_as_on_one_machine(folder: Path, tokenizer: Path, why: object) -> None
         assert part.read_bytes() == (folder / "ids" / part.name).read_bytes(), part.name
 
 
-def test_lost_node_is_done_again(slurm: Slurm, families: dict[str, Path], tmp_path: Path) -> None:  # noqa: F811
+def test_lost_node_is_done_again(slurm, families, tmp_path):  # noqa: F811
     texts(tmp_path / "data")
     script = tmp_path / "array.sh"
     script.write_text(ARRAY.format(shards=SHARDS, folder=tmp_path, tokenizer=families["t5"]), encoding="utf-8")
@@ -83,12 +79,12 @@ def test_lost_node_is_done_again(slurm: Slurm, families: dict[str, Path], tmp_pa
 
 
 def test_workflow_does_the_shards_of_a_lost_node_again(
-    accounted: Slurm,
-    clone: Path,
-    run_in: Callable[..., Any],
-    families: dict[str, Path],  # noqa: F811
-    tmp_path: Path,
-) -> None:
+    accounted,
+    clone,
+    run_in,
+    families,  # noqa: F811
+    tmp_path,
+):
     slurm = accounted
     for stack in ("encoder", "encoder-0.23"):
         link_stack(stack, clone)
@@ -99,7 +95,7 @@ def test_workflow_does_the_shards_of_a_lost_node_again(
     config.write_text(yaml.safe_dump({"defaults": "none", "results": str(tmp_path / "results"), "tokenise": section}))
     call, lost = ("tokenise", "--configfile", config), list[str]()
 
-    def lose() -> None:
+    def lose():
         lost.append(until_at_work(slurm, tmp_path))
         slurm.cluster("lose", "node2", "--jobs")
 

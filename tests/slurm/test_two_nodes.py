@@ -6,9 +6,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -16,7 +14,7 @@ import yaml
 
 from beyond_ram.experiment import records
 
-from .conftest import REPOSITORY, SNAKEMAKE, Run, Slurm
+from .conftest import REPOSITORY, SNAKEMAKE, Run
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -52,11 +50,11 @@ class CellRun(NamedTuple):
     ended_s: float
 
 
-def cell_run(node: str, record: dict[str, Any]) -> CellRun:
+def cell_run(node, record):
     return CellRun(node, record["started_at"], record["started_at"] + record["duration_s"])
 
 
-def overlapping(cells: list[CellRun]) -> list[tuple[CellRun, CellRun]]:
+def overlapping(cells):
     """Return pairs of cells that ran on one node at the same time."""
     return [
         (one, other)
@@ -65,7 +63,7 @@ def overlapping(cells: list[CellRun]) -> list[tuple[CellRun, CellRun]]:
     ]
 
 
-def until(true: Callable[[], Any], what: str, seconds: float = 240) -> Any:
+def until(true, what, seconds=240):
     deadline = time.monotonic() + seconds
     while not (value := true()):
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
@@ -73,7 +71,7 @@ def until(true: Callable[[], Any], what: str, seconds: float = 240) -> Any:
     return value
 
 
-def restart(slurm: Slurm, node: str) -> None:
+def restart(slurm, node):
     """Start a lost node after the controller has noticed the loss, and wait until all nodes are idle."""
     until(lambda: slurm.nodes()[node].startswith("down"), f"{node} down")
     slurm.cluster("start", node)
@@ -89,7 +87,7 @@ class Accounts(NamedTuple):
     start: str
 
 
-def accounts(slurm: Slurm, *options: str) -> list[Accounts]:
+def accounts(slurm, *options):
     shown = slurm.call("sacct", "-X", "-n", "-P", "-D", "--format=JobIDRaw,State,NodeList,Start", *options)
     return [Accounts(*line.split("|")) for line in shown.splitlines()]
 
@@ -107,7 +105,7 @@ class Events(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def events(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Events:
+def events(accounted, clone, run_in):
     """Run four cells on two nodes. Node 1 is drained during a run, and resumed; then node 2 is lost."""
     slurm = accounted
     micro = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())
@@ -116,15 +114,15 @@ def events(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Events:
     corpus = [f"results-nodes/corpora/words/{name}" for name in ("manifest.json", "tokenizer")]
     local = run_in("snakemake", *corpus, ".stacks/current/beyond-ram.lock", "--cores", "2", *config)
     assert local.returncode == 0, local.stderr[-4000:]
-    moments: dict[str, str] = {}
+    moments = {}
 
-    def on(node: str) -> str:
+    def on(node):
         return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
 
-    def now() -> str:
+    def now():
         return time.strftime("%Y-%m-%dT%H:%M:%S")
 
-    def meanwhile() -> None:
+    def meanwhile():
         first = until(lambda: on("node2"), "a cell on node 2")
         moments["drained"] = until(lambda: on("node1"), "a cell on node 1")
         slurm.call("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=test")
@@ -149,14 +147,14 @@ def events(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Events:
     return Events(run, **moments)
 
 
-def test_workflow_finishes_despite_the_lost_node(events: Events, clone: Path) -> None:
+def test_workflow_finishes_despite_the_lost_node(events, clone):
     runs = pd.read_csv(clone / "results-nodes" / "tables" / "runs.csv")
     assert sorted(runs["num_files"]) == [2, 3, 5, 6]
     assert set(runs["outcome"]) == {"completed"}
     assert not (clone / "results-nodes" / "private").exists(), "the lost run left its private folder"
 
 
-def test_job_of_a_lost_node_is_submitted_again(events: Events, slurm: Slurm) -> None:
+def test_job_of_a_lost_node_is_submitted_again(events, slurm):
     states = [(job["JobId"] == events.lost, job["JobState"]) for job in events.run.jobs_of("measure")]
     assert sorted(states) == [(False, "COMPLETED")] * 4 + [(True, "NODE_FAIL")]
     (lost,) = accounts(slurm, "-j", events.lost)
@@ -165,7 +163,7 @@ def test_job_of_a_lost_node_is_submitted_again(events: Events, slurm: Slurm) -> 
     assert (again["ExcNodeList"], again["NodeList"]) == ("node2", "node1")
 
 
-def test_drained_node_finishes_its_job_and_gets_no_other(events: Events, slurm: Slurm) -> None:
+def test_drained_node_finishes_its_job_and_gets_no_other(events, slurm):
     (job,) = accounts(slurm, "-j", events.drained)
     assert (job.state, job.node) == ("COMPLETED", "node1")
     ours = {job["JobId"] for job in events.run.jobs}
@@ -174,7 +172,7 @@ def test_drained_node_finishes_its_job_and_gets_no_other(events: Events, slurm: 
     assert [start for start in started if start >= events.back_at], "it got no job after it was resumed"
 
 
-def test_no_two_cells_run_on_a_node_at_once(events: Events, clone: Path) -> None:
+def test_no_two_cells_run_on_a_node_at_once(events, clone):
     cells = []
     for job in events.run.jobs_of("measure"):
         if job["JobId"] == events.lost:
@@ -194,15 +192,13 @@ def test_no_two_cells_run_on_a_node_at_once(events: Events, clone: Path) -> None
         ("arrays", 2, ("--slurm-array-jobs=measure",), 2),
     ],
 )
-def test_cells_of_groups_and_arrays_run_alone(
-    accounted: Slurm, tmp_path: Path, kind: str, cells: int, options: tuple[str, ...], jobs: int
-) -> None:
+def test_cells_of_groups_and_arrays_run_alone(accounted, tmp_path, kind, cells, options, jobs):
     (tmp_path / "Snakefile").write_text(SHORT)
     accounted.snakemake(*options, "--config", f"kind={kind}", f"cells={cells}", cwd=tmp_path, status="sacct")
     assert_alone(tmp_path / kind, cells, jobs)
 
 
-def assert_alone(folder: Path, cells: int, jobs: int) -> None:
+def assert_alone(folder, cells, jobs):
     cell_runs, ids = [], set()
     for number in range(cells):
         node, job = (folder / str(number) / "node").read_text().split()
@@ -213,7 +209,7 @@ def assert_alone(folder: Path, cells: int, jobs: int) -> None:
     assert {cell.node for cell in cell_runs} == {"node1", "node2"}
 
 
-def test_generic_profile_works_with_sbatch(accounted: Slurm, tmp_path: Path) -> None:
+def test_generic_profile_works_with_sbatch(accounted, tmp_path):
     (tmp_path / "Snakefile").write_text(SHORT)
     profile = REPOSITORY / "profiles" / "generic"
     command = [sys.executable, "-c", SNAKEMAKE, "--config", "kind=generic", "cells=2", f"--workflow-profile={profile}"]

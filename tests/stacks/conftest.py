@@ -1,12 +1,10 @@
 """Fixtures of the tests of stacks."""
 
-from pathlib import Path
-
 import pytest
 
 
 @pytest.fixture
-def envs(tmp_path: Path) -> Path:
+def envs(tmp_path):
     """Create the locks of a checkout: a stack's, and the driver's, which has no requirements file."""
     folder = tmp_path / "envs"
     folder.mkdir()

@@ -13,7 +13,7 @@ PYC = "__pycache__/{}.cpython-311.pyc"
 
 
 @pytest.fixture
-def stacks(tmp_path: Path) -> Path:
+def stacks(tmp_path):
     """Create and compile two environments with one package. Files with the same content are hard links."""
     for name in ("one", "two"):
         package = tmp_path / name / "lib" / "python3.11" / "site-packages" / "package"
@@ -34,14 +34,14 @@ def stacks(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_bytecode_of_another_environment_is_linked(stacks: Path) -> None:
+def test_bytecode_of_another_environment_is_linked(stacks):
     one, two = (stacks / name / "lib" / "python3.11" / "site-packages" / "package" for name in ("one", "two"))
     assert (one / PYC.format("same")).samefile(two / PYC.format("same"))
     assert not (one / PYC.format("other")).samefile(two / PYC.format("other"))
     assert sorted(path.name for path in two.rglob("*.pyc")) == ["other.cpython-311.pyc", "same.cpython-311.pyc"]
 
 
-def test_linked_bytecode_is_used_with_its_own_source_path(stacks: Path) -> None:
+def test_linked_bytecode_is_used_with_its_own_source_path(stacks):
     packages = stacks / "two" / "lib" / "python3.11" / "site-packages"
     program = (
         f"import sys; sys.path.insert(0, {str(packages)!r})\n"
@@ -54,7 +54,7 @@ def test_linked_bytecode_is_used_with_its_own_source_path(stacks: Path) -> None:
 
 
 @pytest.mark.slow
-def test_changed_source_is_compiled_again(stacks: Path) -> None:
+def test_changed_source_is_compiled_again(stacks):
     """A person who edits a package in a stack must see the edit, also in a linked file."""
     packages = stacks / "two" / "lib" / "python3.11" / "site-packages"
     (packages / "package" / "same.py").write_text("x = 'edited'\n")

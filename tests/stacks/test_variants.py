@@ -1,7 +1,6 @@
 """Variants of a stack, with one package in another release, by real resolutions."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,18 +8,18 @@ from beyond_ram.stacks.scripts import moved
 from beyond_ram.stacks.variants import parts_of, reason, releases, vary
 
 
-def test_name_of_a_variant_is_parsed() -> None:
+def test_name_of_a_variant_is_parsed():
     assert parts_of("tokenizers-alone+huggingface-hub-0.17.3") == ("tokenizers-alone", "huggingface-hub", "0.17.3")
     with pytest.raises(ValueError, match="no variant"):
         parts_of("tokenizers-alone")
 
 
-def pins(lock: Path) -> dict[str, str]:
+def pins(lock):
     return dict(re.findall(r"(?m)^([\w.-]+)==([^\s\\;]+)", lock.read_text()))
 
 
 @pytest.mark.slow
-def test_variant_changes_one_package_or_gives_a_reason(root: Path, tmp_path: Path) -> None:
+def test_variant_changes_one_package_or_gives_a_reason(root, tmp_path):
     vary("tokenizers-alone+tokenizers-0.20.3", root / "envs", tmp_path / "can.txt")
     base, variant = pins(root / "envs" / "tokenizers-alone.txt"), pins(tmp_path / "can.txt")
     assert reason(tmp_path / "can.txt") is moved(tmp_path / "can.txt") is None
@@ -35,7 +34,7 @@ def test_variant_changes_one_package_or_gives_a_reason(root: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_conflicting_packages_move_and_are_listed(root: Path, tmp_path: Path) -> None:
+def test_conflicting_packages_move_and_are_listed(root, tmp_path):
     """No datasets before 5 accepts the huggingface_hub of the newest stack."""
     vary("stream-current+datasets-4.8.5", root / "envs", tmp_path / "lock.txt")
     base, variant = pins(root / "envs" / "stream-current.txt"), pins(tmp_path / "lock.txt")
@@ -49,7 +48,7 @@ def test_conflicting_packages_move_and_are_listed(root: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_releases_are_sorted_oldest_first() -> None:
+def test_releases_are_sorted_oldest_first():
     versions = releases("tokenizers")
     assert versions.index("0.13.3") < versions.index("0.20.3") < versions.index("0.21.0")
     assert not any("rc" in version for version in versions)
@@ -61,7 +60,7 @@ def test_releases_are_sorted_oldest_first() -> None:
 
 
 @pytest.mark.slow
-def test_variant_may_be_a_prerelease(root: Path, tmp_path: Path) -> None:
+def test_variant_may_be_a_prerelease(root, tmp_path):
     """Vary a stack of final releases, and one with prereleases."""
     vary("tokenizers-alone+tokenizers-0.20.4rc0", root / "envs", tmp_path / "lock.txt")
     base, variant = pins(root / "envs" / "tokenizers-alone.txt"), pins(tmp_path / "lock.txt")

@@ -20,26 +20,26 @@ from beyond_ram.stacks.venv import MARKER
 ROOT = Path(__file__).parents[2]
 
 
-def small_lock(folder: Path) -> Path:
+def small_lock(folder):
     """Write a lock of one small package."""
     (block,) = re.findall(r"(?m)^packaging==.*\n(?:    .*\n)*", (ROOT / "envs/current.txt").read_text())
     (folder / "one.txt").write_text(block)
     return folder / "one.txt"
 
 
-def builder(lock: Path, folder: Path, **environment: str) -> "subprocess.Popen[str]":
+def builder(lock, folder, **environment):
     """Start a process that builds an environment."""
     command = [sys.executable, "-m", "beyond_ram", "stack", "build", str(lock), str(folder)]
     full_environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.Popen(command, env=full_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def is_whole(folder: Path) -> bool:
+def is_whole(folder):
     """Return whether the environment's Python runs and has the package."""
     return subprocess.run([folder / "bin/python", "-I", "-c", "import packaging"], capture_output=True).returncode == 0
 
 
-def planted_uv(folder: Path, before: str) -> str:
+def planted_uv(folder, before):
     """Return a PATH with a uv that runs a command first."""
     folder.mkdir()
     (folder / "uv").write_text(f'#!/bin/sh\n{before}\nexec {shutil.which("uv")} "$@"\n')
@@ -47,7 +47,7 @@ def planted_uv(folder: Path, before: str) -> str:
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
-def test_foreign_folder_is_not_removed(envs: Path) -> None:
+def test_foreign_folder_is_not_removed(envs):
     locks = envs.parent / ".stacks" / "locks"
     locks.mkdir(parents=True)
     (locks / "mine+a-1.txt").write_text("a==1\n")
@@ -56,7 +56,7 @@ def test_foreign_folder_is_not_removed(envs: Path) -> None:
     assert (locks / "mine+a-1.txt").read_text() == "a==1\n"
 
 
-def test_old_environment_is_rebuilt(envs: Path) -> None:
+def test_old_environment_is_rebuilt(envs):
     folder = envs.parent / ".stacks" / "mine"
     folder.mkdir(parents=True)
     for name in ("old", MARK, MARKER):
@@ -68,7 +68,7 @@ def test_old_environment_is_rebuilt(envs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_failed_build_leaves_no_folder(tmp_path: Path) -> None:
+def test_failed_build_leaves_no_folder(tmp_path):
     lock = tmp_path / "none.txt"
     lock.write_text("no-such-package-at-all==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
     with pytest.raises(StackError, match="cannot be built"):
@@ -79,9 +79,7 @@ def test_failed_build_leaves_no_folder(tmp_path: Path) -> None:
     assert {MARK, MARKER, "bin"} <= {path.name for path in (tmp_path / "none").iterdir()}
 
 
-def test_environment_is_compiled_despite_the_variables_of_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_is_compiled_despite_the_variables_of_python(tmp_path, monkeypatch):
     """Otherwise the first run would compile its imports, and every run if the folder is read-only."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
@@ -90,7 +88,7 @@ def test_environment_is_compiled_despite_the_variables_of_python(
 
 
 @pytest.mark.slow
-def test_exclude_newer_of_the_current_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exclude_newer_of_the_current_folder_is_ignored(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[tool.uv]\nexclude-newer = "2001-01-01T00:00:00Z"\n')
     monkeypatch.chdir(tmp_path)
     venv.build(small_lock(tmp_path), tmp_path / "stack")
@@ -98,7 +96,7 @@ def test_exclude_newer_of_the_current_folder_is_ignored(tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_only_one_of_several_builders_builds(tmp_path: Path) -> None:
+def test_only_one_of_several_builders_builds(tmp_path):
     lock, folder, ran = small_lock(tmp_path), tmp_path / "one", tmp_path / "ran"
     path = planted_uv(tmp_path / "bin", f'[ "$1" != venv ] || echo . >> {ran}; sleep 0.1')
     builders = [builder(lock, folder, PATH=path) for _ in range(5)]
@@ -110,7 +108,7 @@ def test_only_one_of_several_builders_builds(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_builder_waits_for_the_uv_of_a_killed_one(tmp_path: Path) -> None:
+def test_builder_waits_for_the_uv_of_a_killed_one(tmp_path):
     """Its uv goes on writing into the folder. The next builder must not mark a half environment as complete."""
     lock, folder, began, ended = small_lock(tmp_path), tmp_path / "one", tmp_path / "began", tmp_path / "ended"
     path = planted_uv(tmp_path / "bin", f"touch {began}; sleep 1; touch {ended}")
@@ -130,7 +128,7 @@ def test_builder_waits_for_the_uv_of_a_killed_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_stack_at_a_time_installs_torch(tmp_path: Path) -> None:
+def test_one_stack_at_a_time_installs_torch(tmp_path):
     """The next one then takes it from uv's cache."""
     lock, log = small_lock(tmp_path), tmp_path / "log"
     lock.write_text(f"{lock.read_text()}torch==1.0\n")
@@ -142,12 +140,12 @@ def test_one_stack_at_a_time_installs_torch(tmp_path: Path) -> None:
     assert log.read_text().split() == ["begin", "end"] * 3
 
 
-def test_marker_is_removed_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marker_is_removed_first(tmp_path, monkeypatch):
     lock, folder = small_lock(tmp_path), tmp_path / "one"
     folder.mkdir()
     (folder / MARKER).write_text("an older lock")
 
-    def killed(folder: Path) -> None:
+    def killed(folder):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(venv, "fresh", killed)
@@ -157,7 +155,7 @@ def test_marker_is_removed_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_cached_packages_need_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_packages_need_no_index(tmp_path, monkeypatch):
     lock = small_lock(tmp_path)
     venv.build(lock, tmp_path / "cached")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
@@ -176,7 +174,7 @@ def test_cached_packages_need_no_index(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "no text", "another hash", "empty file of a package"])
-def test_damaged_lock_gets_no_environment(tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_damaged_lock_gets_no_environment(tmp_path, damage, capfd):
     lock = small_lock(tmp_path)
     text = lock.read_text()
     damaged = {

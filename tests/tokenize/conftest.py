@@ -4,13 +4,11 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from beyond_ram.tokenize.encoders import ENGINE
 from tests.conftest import forking, interpreter, once
-from tests.forks.stacks import Stack
 
 HERE = Path(__file__).parent
 RUN = HERE / "small.py"
@@ -21,7 +19,7 @@ MANY_SCRIPTS = (
 )
 
 
-def training_texts() -> list[str]:
+def training_texts():
     """Return sources of Python's standard library, and some text in many scripts."""
     folder = Path(json.__file__).parents[1]
     sources = [folder / f"{name}.py" for name in ("argparse", "ast", "typing", "pathlib")]
@@ -29,16 +27,16 @@ def training_texts() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def python() -> Path:
+def python():
     """Return the interpreter of the newest encoder."""
     return interpreter("encoder")
 
 
 @pytest.fixture(scope="session")
-def families(shared: Path) -> dict[str, Path]:
+def families(shared):
     """Return a tokenizer.json of each family."""
 
-    def train(folder: Path) -> None:
+    def train(folder):
         (folder / "texts").write_text(json.dumps(training_texts()), encoding="utf-8")
         command = [interpreter("encoder-0.23"), HERE / "families.py", folder / "texts", folder]
         subprocess.run(command, check=True, timeout=300)
@@ -47,7 +45,7 @@ def families(shared: Path) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory):
     """Write an input of four units. Tests do not change it."""
     from tests.tokenize.documents import big
 
@@ -63,24 +61,22 @@ MODULES = {
 }
 
 
-def forks_of(stack: str) -> Stack:
+def forks_of(stack):
     """Return a stack's interpreter whose forks run programs."""
     return forking(interpreter(stack), *MODULES[stack])
 
 
 @pytest.fixture(scope="session")
-def engine() -> Stack:
+def engine():
     """Return the newest encoder's interpreter, for runs that get signals."""
     return forks_of("encoder")
 
 
 @pytest.fixture(scope="session")
-def tokenize(engine: Stack) -> Tokenize:
+def tokenize(engine):
     """Return a function that runs the engine: tokenize(inputs…, tokenizer=…, out=…, FLAG=…); flat files by default."""
 
-    def run(
-        *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
-    ) -> "subprocess.CompletedProcess[str]":
+    def run(*inputs, tokenizer, out, program=RUN, **flags):
         words = [str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
         for name, value in {"format": "bin", **flags}.items():
             words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
@@ -89,7 +85,7 @@ def tokenize(engine: Stack) -> Tokenize:
     return run
 
 
-def in_stack(stack: str, code: str, *arguments: object) -> Any:
+def in_stack(stack, code, *arguments):
     """Run code with the interpreter of a stack, and return the JSON that it prints."""
     done = forks_of(stack).run("-c", code, *arguments)
     assert done.returncode == 0, done.stderr

@@ -1,21 +1,19 @@
 """Documents to tokenize, and the contents of output folders."""
 
 import json
-from pathlib import Path
 from random import Random
-from typing import Any
 
 from tests.tokenize.conftest import MANY_SCRIPTS
 
 
-def some_texts(count: int = 300) -> list[str]:
+def some_texts(count=300):
     random = Random(1)
     words = [*MANY_SCRIPTS.split(" "), "def", "return", "<|endoftext|>", "\n", '"', "\\", "\t", "\\n", "\u2028"]
     texts = [" ".join(random.choices(words, k=random.choice((0, 1, 5, 60, 400)))) for _ in range(count)]
     return [*texts, "", " ", "end"]
 
 
-def big(path: Path, megabytes: float) -> Path:
+def big(path, megabytes):
     """Write JSON Lines of very different sizes. The longest is cut by small.py, whose units are 512 KiB."""
     random = Random(3)
     sources = " ".join(some_texts(60)).replace("<|endoftext|>", "")
@@ -27,10 +25,9 @@ def big(path: Path, megabytes: float) -> Path:
     return path
 
 
-def files_of(out: Path) -> dict[str, bytes]:
+def files_of(out):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
-def summary(out: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    return content
+def summary(out):
+    return json.loads((out / "summary.json").read_text(encoding="utf-8"))

@@ -3,9 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ STABLE = ("--stack", "encoder-0.23")
 NEWER = "\u0c15\u0c4d\u0c3c \u0c15\u0c3c\u0c4d"  # tokenizers 0.23 does not know the class of the last mark
 
 
-def test_release_is_found_by_its_beginning() -> None:
+def test_release_is_found_by_its_beginning():
     assert encoders.of_release("0.23") == encoders.of_release(encoders.release("encoder-0.23")) == "encoder-0.23"
     assert encoders.of_release("1.0") == "encoder"
     for wrong in ("0.2", "2", "0.23.", "x"):
@@ -26,11 +23,8 @@ def test_release_is_found_by_its_beginning() -> None:
             encoders.of_release(wrong)
 
 
-Summary = Callable[..., dict[str, Any]]
-
-
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     texts = ["some words", NEWER, f"a line of {NEWER}", "größer ¡中文! 😀 “quoted”", "", "word " * 20_000 + NEWER]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
     (tmp_path / "texts.jsonl").write_text(lines, encoding="utf-8")
@@ -38,10 +32,10 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def summary(source: Path, tmp_path: Path) -> Summary:
+def summary(source, tmp_path):
     """Return a function that runs the command over some texts, and returns its summary."""
 
-    def run(tokenizer: Path, *flags: str, status: int = 0) -> dict[str, Any]:
+    def run(tokenizer, *flags, status=0):
         out = tmp_path / f"out-{len([*tmp_path.glob('out-*')])}"
         command = [sys.executable, "-m", "beyond_ram", "tokenize", source, "--out", out, *flags]
         done = subprocess.run(
@@ -50,14 +44,14 @@ def summary(source: Path, tmp_path: Path) -> Summary:
         assert done.returncode == status, done.stderr
         if status:
             return {"refused": done.stderr}
-        content: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+        content = json.loads((out / "summary.json").read_text(encoding="utf-8"))
         return content | {"messages": done.stderr}
 
     return run
 
 
 @pytest.mark.slow
-def test_ids_are_those_of_the_stable_release(families: dict[str, Path], summary: Summary) -> None:
+def test_ids_are_those_of_the_stable_release(families, summary):
     """Qwen 2 has NFC, to which the two releases know different marks: three documents have one."""
     both, stable, newest = (summary(families["qwen2"], *flags) for flags in ((), STABLE, ("--tokenizers", "1.0")))
     assert both["encoded_by"] == {FAST: 3, NAMED: 3} and both["encoder"] == NAMED
@@ -69,19 +63,16 @@ def test_ids_are_those_of_the_stable_release(families: dict[str, Path], summary:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["llama3", "llama2", "mistral", "bert", "characters", "whisper", "t5", "roberta"])
-def test_family_has_the_ids_of_the_stable_release(
-    family: str, families: dict[str, Path], source: Path, tmp_path: Path
-) -> None:
+def test_family_has_the_ids_of_the_stable_release(family, families, source, tmp_path):
     """Without a proof (Unigram), or where the fast release refuses the file, the stable one encodes alone.
 
     The engine as the command starts it, in forks."""
 
-    def summary(stack: str, *flags: str) -> dict[str, Any]:
+    def summary(stack, *flags):
         command = [encoders.ENGINE / "run.py", f"--tokenizer={families[family]}", f"--out={tmp_path / stack}", *flags]
         done = forks_of(stack).run(*command, "--format=datasets", "--verify-share=100", "--json", source)
         assert done.returncode == 0, done.stderr
-        content: dict[str, Any] = json.loads(done.stdout)
-        return content
+        return json.loads(done.stdout)
 
     both, stable = summary(encoders.FAST, f"--named={encoders.packages(encoders.NAMED)}"), summary(encoders.NAMED)
     assert both["digest"] == stable["digest"]
@@ -89,9 +80,7 @@ def test_family_has_the_ids_of_the_stable_release(
 
 
 @pytest.mark.slow
-def test_tokenizer_that_no_encoder_takes_is_refused(
-    families: dict[str, Path], summary: Summary, tmp_path: Path
-) -> None:
+def test_tokenizer_that_no_encoder_takes_is_refused(families, summary, tmp_path):
     file = tmp_path / "tokenizer.json"
     file.write_text('{"no": "tokenizer"}', encoding="utf-8")
     assert "no tokenizer.json (KeyError" in summary(file, status=2)["refused"]
@@ -101,9 +90,7 @@ def test_tokenizer_that_no_encoder_takes_is_refused(
 
 
 @pytest.mark.slow
-def test_tokenizer_with_a_repeated_id_goes_to_the_stable_encoder(
-    families: dict[str, Path], summary: Summary, tmp_path: Path
-) -> None:
+def test_tokenizer_with_a_repeated_id_goes_to_the_stable_encoder(families, summary, tmp_path):
     """If two entries have the same id, tokenizers 1.0 merges into one of them, not the same in each process."""
     spec = json.loads(families["mistral"].read_text(encoding="utf-8"))
     spec["model"]["vocab"] |= {"twice": 7}
@@ -112,7 +99,7 @@ def test_tokenizer_with_a_repeated_id_goes_to_the_stable_encoder(
     assert alone["encoded_by"] == {NAMED: 6} and "id 7" in alone["messages"]
 
 
-def test_installed_package_builds_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_package_builds_in_the_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(encoders, "IN_CHECKOUT", False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert encoders.place("encoder") == tmp_path / "cache" / "beyond-ram" / "stacks" / "encoder"
@@ -120,7 +107,7 @@ def test_installed_package_builds_in_the_cache(tmp_path: Path, monkeypatch: pyte
         encoders.lock("nothing")
 
 
-def test_command_imports_nothing_heavy() -> None:
+def test_command_imports_nothing_heavy():
     code = "import sys, beyond_ram.cli, beyond_ram.tokenize; "
     code += "heavy = {'pandas', 'pyarrow', 'numpy', 'pydantic', 'snakemake'}; "
     code += "print(sorted({name.split('.')[0] for name in sys.modules} & heavy))"

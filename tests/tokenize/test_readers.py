@@ -2,13 +2,10 @@
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import interpreter
-
-from .conftest import Tokenize
 
 TEXTS = [f"document {n} " + "words and more words, naïve 中文 " * (n % 7) for n in range(300)]
 READ = """
@@ -34,7 +31,7 @@ with open(answer, "w") as file:
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-def test_newest_readers_give_the_documents(tokenize: Tokenize, families: dict[str, Path], tmp_path: Path) -> None:
+def test_newest_readers_give_the_documents(tokenize, families, tmp_path):
     lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
     (tmp_path / "texts.jsonl").write_text(lines, encoding="utf-8")
     for form in ("bin", "parquet"):

@@ -10,11 +10,10 @@ import subprocess
 import sys
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +23,6 @@ from beyond_ram.hub import Conditions, Fault, Hub, repos
 from beyond_ram.tokenize.encoders import ENGINE
 from beyond_ram.watch import WatchOptions, watch
 from tests.conftest import ROOT, interpreter
-from tests.forks.stacks import Stack
 from tests.tokenize.conftest import RUN
 from tests.tokenize.documents import big, files_of, some_texts, summary
 
@@ -51,7 +49,7 @@ class Store:
     variables: dict[str, str]
     hub: Hub | None = None
 
-    def change(self, name: str, content: bytes | None) -> None:
+    def change(self, name, content):
         """Replace an object, or remove it."""
         if self.hub:
             (self.root / name).write_bytes(content) if content is not None else (self.root / name).unlink()
@@ -63,7 +61,7 @@ class Store:
         assert connection.getresponse().status in (200, 204)
 
 
-def fill(folder: Path) -> None:
+def fill(folder):
     """Write objects of three units, and what is left out."""
     texts = some_texts(200)
     (folder / "deep" / ".hidden").mkdir(parents=True)
@@ -87,7 +85,7 @@ def fill(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def s3(root: Path, work: Path) -> Iterator[Store]:
+def s3(root, work):
     command = [interpreter("stream-s3"), ROOT / "scripts/repositories/s3_server.py", "--root", root]
     with subprocess.Popen([*command, "--log", work / "log"], stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -100,7 +98,7 @@ def s3(root: Path, work: Path) -> Iterator[Store]:
 
 
 @contextlib.contextmanager
-def hub(root: Path, work: Path) -> Iterator[Store]:
+def hub(root, work):
     with pytest.MonkeyPatch.context() as patch, Hub(root, page_size=2) as served:
         patch.setattr(repos, "CACHED_S", -1)  # a change shows at once
         variables = {"HF_ENDPOINT": served.url, "HF_HOME": str(work / "hf"), "HF_TOKEN": "hf_SECRET"}
@@ -108,7 +106,7 @@ def hub(root: Path, work: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module", params=[s3, hub], ids=["s3", "hub"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(request, tmp_path_factory):
     root = tmp_path_factory.mktemp("root")
     fill(root / "datasets/user/texts")
     with request.param(root, tmp_path_factory.mktemp("server")) as served:
@@ -119,8 +117,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run(store: Store, python: Path, families: dict[str, Path], engine: Stack) -> Run:
-    def ran(*inputs: str | Path, out: Path, **flags: Any) -> "subprocess.CompletedProcess[str]":
+def run(store, python, families, engine):
+    def ran(*inputs, out, **flags):
         (_, *command), variables = call(store, python, families, *inputs, out=out, **flags)
         done = engine.run(*command, env=variables)
         assert "SECRET" not in done.stdout + done.stderr and "Traceback" not in done.stderr
@@ -131,9 +129,7 @@ def run(store: Store, python: Path, families: dict[str, Path], engine: Stack) ->
     return ran
 
 
-def call(
-    store: Store, python: Path, families: dict[str, Path], *inputs: str | Path, out: Path, **flags: Any
-) -> tuple[list[str], dict[str, str]]:
+def call(store, python, families, *inputs, out, **flags):
     words = [str(python), str(RUN), f"--stores={interpreter('stores')}", f"--tokenizer={families['gpt2']}"]
     words += [f"--{name.replace('_', '-')}={value}" for name, value in {"format": "bin", **flags}.items()]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "HF_"))}
@@ -141,9 +137,7 @@ def call(
 
 
 @pytest.fixture(scope="module")
-def whole(
-    store: Store, python: Path, families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
+def whole(store, python, families, tmp_path_factory):
     """Return the files and the summary of the ids of the same files on disk."""
     out = tmp_path_factory.mktemp("whole") / "out"
     command, _ = call(store, python, families, store.root, out=out)
@@ -152,11 +146,8 @@ def whole(
     return summary(out) | {"files": files_of(out)}
 
 
-Listing = Callable[..., Inventory]
-
-
 @pytest.fixture
-def listing(store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Listing]:
+def listing(store, monkeypatch, tmp_path):
     """Return a function that lists inputs, by one program for all calls of a test."""
     for name, value in (NOTHING | store.variables).items():
         monkeypatch.setenv(name, value)
@@ -169,21 +160,22 @@ NAMES = ("a.jsonl", "b.jsonl.zst", "deep/c.parquet", "deep/d.csv", "saved/x.arro
 
 
 @pytest.mark.slow
-def test_folder_pattern_and_names_mean_the_objects_that_files_have(
-    store: Store, whole: dict[str, Any], listing: Listing
-) -> None:
+def test_folder_pattern_and_names_mean_the_objects_that_files_have(store, whole, listing):
     """An object is read once, and the same names are left out for the same reasons."""
     files, skipped = [f"{store.address}/{name}" for name in NAMES], dict(whole["files_skipped"])
     for ends, left_out in (
-        ([""], skipped), (["/"], skipped), (["/**"], skipped), ([f"/{name}" for name in NAMES], {}),
+        ([""], skipped),
+        (["/"], skipped),
+        (["/**"], skipped),
+        ([f"/{name}" for name in NAMES], {}),
         (["/[ab].*", "/a.jsonl", ""], skipped | {"read already": 3}),
-    ):  # fmt: skip
+    ):
         listed = listing(*(f"{store.address}{end}" for end in ends))
         assert (listed.files, dict(+listed.left_out)) == (files, left_out), ends
 
 
 @pytest.mark.slow
-def test_objects_give_the_ids_of_files(store: Store, whole: dict[str, Any], run: Run, tmp_path: Path) -> None:
+def test_objects_give_the_ids_of_files(store, whole, run, tmp_path):
     done = run(*(f"{store.address}{end}" for end in ("/[ab].*", "")), out=tmp_path / "out", workers=2)
     assert done.returncode == 0, done.stderr
     result = summary(tmp_path / "out")
@@ -193,7 +185,7 @@ def test_objects_give_the_ids_of_files(store: Store, whole: dict[str, Any], run:
 
 
 @pytest.mark.slow
-def test_shards_and_files_beside_objects(store: Store, whole: dict[str, Any], run: Run, tmp_path: Path) -> None:
+def test_shards_and_files_beside_objects(store, whole, run, tmp_path):
     if not store.hub:
         pytest.skip("once is enough")
     out = tmp_path / "out"
@@ -207,9 +199,8 @@ def test_shards_and_files_beside_objects(store: Store, whole: dict[str, Any], ru
 
 
 @pytest.mark.slow
-def test_killed_run_goes_on(
-    store: Store, whole: dict[str, Any], run: Run, python: Path, families: dict[str, Path], tmp_path: Path
-) -> None:
+@pytest.mark.end_to_end  # engine/test_run.py kills runs that read files
+def test_killed_run_goes_on(store, whole, run, python, families, tmp_path):
     """Killed while copies are made, and after a part is done. What it left is removed."""
     if not store.hub:
         pytest.skip("once is enough")
@@ -226,7 +217,7 @@ def test_killed_run_goes_on(
 
 
 @pytest.mark.slow
-def test_object_that_changes_between_two_calls_is_refused(store: Store, run: Run, tmp_path: Path) -> None:
+def test_object_that_changes_between_two_calls_is_refused(store, run, tmp_path):
     before = (store.root / "a.jsonl").read_bytes()
     assert run(store.address, out=tmp_path / "out", shard="1/2").returncode == 0
     store.change("a.jsonl", before[:-2].replace(b"e", b"o", 1) + b"}\n")
@@ -240,9 +231,7 @@ def test_object_that_changes_between_two_calls_is_refused(store: Store, run: Run
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["changed", "gone", "another content"])
-def test_object_that_changes_after_it_was_listed_is_refused(
-    how: str, store: Store, listing: Listing, tmp_path: Path
-) -> None:
+def test_object_that_changes_after_it_was_listed_is_refused(how, store, listing, tmp_path):
     name, before = f"{store.address}/deep/d.csv", (store.root / "deep/d.csv").read_bytes()
     if how == "another content" and not store.hub:
         pytest.skip("S3 lists no checksum; its client compares one")
@@ -266,7 +255,7 @@ def test_object_that_changes_after_it_was_listed_is_refused(
 
 
 @pytest.mark.slow
-def test_lost_connections_are_tried_again(store: Store, whole: dict[str, Any], run: Run, tmp_path: Path) -> None:
+def test_lost_connections_are_tried_again(store, whole, run, tmp_path):
     if not store.hub:
         pytest.skip("only the local Hub loses connections")
     try:
@@ -295,7 +284,7 @@ REFUSED = {
 
 
 @pytest.mark.slow
-def test_what_cannot_be_read_is_refused_by_name(store: Store, listing: Listing) -> None:
+def test_what_cannot_be_read_is_refused_by_name(store, listing):
     for address, message in REFUSED.items():
         if not address.startswith("{}") and bool(store.hub) != address.startswith("hf"):
             continue  # once is enough
@@ -306,7 +295,7 @@ def test_what_cannot_be_read_is_refused_by_name(store: Store, listing: Listing) 
 
 
 @pytest.mark.slow
-def test_refusal_is_one_line_and_leaves_no_folder(store: Store, run: Run, tmp_path: Path) -> None:
+def test_refusal_is_one_line_and_leaves_no_folder(store, run, tmp_path):
     if store.hub:
         pytest.skip("once is enough")
     for address in ("s3://no-such-bucket/x", "https://user:SECRET@127.0.0.1:1/a.jsonl"):
@@ -316,7 +305,7 @@ def test_refusal_is_one_line_and_leaves_no_folder(store: Store, run: Run, tmp_pa
 
 
 @pytest.mark.slow
-def test_credentials_are_asked_for(store: Store, run: Run, tmp_path: Path) -> None:
+def test_credentials_are_asked_for(store, run, tmp_path):
     if store.hub:
         pytest.skip("the local Hub needs none")
     keys = {name: store.variables.pop(name) for name in [*store.variables] if "KEY" in name}
@@ -328,9 +317,7 @@ def test_credentials_are_asked_for(store: Store, run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_memory_limit_holds(
-    store: Store, whole: dict[str, Any], run: Run, python: Path, families: dict[str, Path], tmp_path: Path
-) -> None:
+def test_memory_limit_holds(store, whole, run, python, families, tmp_path):
     """Of all processes together; and what does not fit is refused by the object's name."""
     command, variables = call(store, python, families, store.address, out=tmp_path / "out", memory_limit=200_000_000)
     seen = watch(command, tmp_path / "watched", WatchOptions(environment=variables))
@@ -349,7 +336,7 @@ def test_memory_limit_holds(
 
 
 @pytest.mark.slow
-def test_object_that_is_a_folder_too_is_refused(store: Store, run: Run, tmp_path: Path) -> None:
+def test_object_that_is_a_folder_too_is_refused(store, run, tmp_path):
     if store.hub:
         pytest.skip("only S3 has such names")
     store.change("deep", b"one")
@@ -361,7 +348,7 @@ def test_object_that_is_a_folder_too_is_refused(store: Store, run: Run, tmp_path
 
 
 @pytest.mark.slow
-def test_full_disk_is_named(store: Store, run: Run, small_disk: Path) -> None:
+def test_full_disk_is_named(store, run, small_disk):
     store.change("large.txt", bytes(20 << 20))
     try:
         done = run(f"{store.address}/large.txt", out=small_disk / "out")
@@ -371,9 +358,7 @@ def test_full_disk_is_named(store: Store, run: Run, small_disk: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_started_without_an_address(
-    store: Store, run: Run, python: Path, families: dict[str, Path], tmp_path: Path
-) -> None:
+def test_nothing_is_started_without_an_address(store, run, python, families, tmp_path):
     """A file whose name begins as an address is a file."""
     folder = tmp_path / "s3:" / "bucket"
     folder.mkdir(parents=True)
@@ -385,9 +370,7 @@ def test_nothing_is_started_without_an_address(
 
 
 @pytest.mark.slow
-def test_command_gives_the_ids_that_datasets_opens(
-    store: Store, whole: dict[str, Any], families: dict[str, Path], tmp_path: Path
-) -> None:
+def test_command_gives_the_ids_that_datasets_opens(store, whole, families, tmp_path):
     """With the stack that it builds."""
     if not store.hub:
         pytest.skip("once is enough")

@@ -16,17 +16,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 import beyond_ram
 from beyond_ram import experiment
-from beyond_ram.advice import Advice, advise
+from beyond_ram.advice import advise
 from beyond_ram.measure.cell import Setting
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import cases
@@ -55,15 +54,15 @@ class Program:
     """Why it needs less under a limit than without one."""
 
 
-def program(name: str, file: str, *arguments: object, **how: Any) -> Program:
+def program(name, file, *arguments, **how):
     return Program(name, [python(), "-B", str(PROGRAMS / f"{file}.py"), *map(str, arguments)], **how)
 
 
-def python() -> str:
+def python():
     return sys.executable
 
 
-def _calibrated() -> Iterator[Program]:
+def _calibrated():
     for case in calibration.CASES:
         if case.not_run() is None:
             command = cases.command(case.program, case.arguments, Path("{folder}"))
@@ -72,13 +71,13 @@ def _calibrated() -> Iterator[Program]:
             yield Program(f"calibration: {case.name}", command, options=options, wish=wish)
 
 
-def _swapping() -> Iterator[Program]:
+def _swapping():
     """Yield programs that need swap, if the machine has some."""
     if cases._no_swap() is None:
         yield program("150 MB in swap, then 100 more", "paged_out", 150, 100)
 
 
-def _loading() -> Iterator[Program]:
+def _loading():
     """Yield a real DataLoader, if its stack has been built."""
     stack = ROOT / ".stacks" / "loaders" / "bin" / "python"
     if stack.exists():
@@ -105,7 +104,7 @@ CELLS = {
 }
 
 
-def _cells() -> Iterator[Program]:
+def _cells():
     """Yield a cell of each workload, if the tiny config ran in this checkout, so that its data exist."""
     if not (ROOT / "results-tiny" / "runs").exists():
         return
@@ -119,8 +118,8 @@ def _cells() -> Iterator[Program]:
             yield Program(f"workload {job.workload}: {name}", [], cell=Setting(job, str(interpreter), lock, ROOT))
 
 
-def _config() -> experiment.Config:
-    def content(file: Path) -> dict[str, Any]:
+def _config():
+    def content(file):
         return dict(yaml.safe_load(file.read_text()))
 
     files = [ROOT / "config.yaml"], [ROOT / "config" / "tiny.yaml"]
@@ -128,7 +127,7 @@ def _config() -> experiment.Config:
     return experiment.load(merged, read, ROOT)
 
 
-def programs() -> list[Program]:
+def programs():
     shell = "head -c 200000000 /dev/zero | tail -c 150000000 | wc -c"
     return [
         *_calibrated(),
@@ -177,7 +176,7 @@ SUBSET = {
 
 
 @contextmanager
-def group(path: str, limit: int | None = None) -> Iterator[Path]:
+def group(path, limit=None):
     """Make a v1 memory group below the root, with a limit on memory, and on memory with swap if the kernel has that."""
     folder = MEMORY / path
     folder.mkdir()
@@ -195,12 +194,12 @@ def group(path: str, limit: int | None = None) -> Iterator[Path]:
             time.sleep(0.1)
 
 
-def _hidden(path: Path) -> Path | None:
+def _hidden(path):
     """Return the outermost folder of a path that other users may not enter."""
     return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 1), None)
 
 
-def as_user(command: Sequence[str], user: int | None) -> list[str]:
+def as_user(command, user):
     """Return the command as another user, without capabilities except for locking memory.
 
     If only root may enter the interpreter's folder, the command gets a mount namespace in which it is accessible.
@@ -223,19 +222,11 @@ exec "$@"
     return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
 
 
-def run(
-    command: Sequence[str],
-    within: Path,
-    user: int | None,
-    timeout_s: float,
-    more: Mapping[str, str] | None = None,
-    *,
-    follow: bool = False,
-) -> tuple[int | None, str]:
+def run(command, within, user, timeout_s, more=None, *, follow=False):
     """Run a command in a group; return its status (None after the time limit) and output. Processes that outlive it are
     killed, or waited for with `follow`."""
 
-    def join() -> None:
+    def join():
         (within / "cgroup.procs").write_text("0")
 
     environment = {"PATH": os.environ["PATH"], "HOME": "/var/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -246,7 +237,7 @@ def run(
             stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
-            status: int | None = process.wait(timeout_s)
+            status = process.wait(timeout_s)
             while follow and (within / "cgroup.procs").read_text():
                 time.sleep(0.02)
         except subprocess.TimeoutExpired:
@@ -264,14 +255,14 @@ def run(
         return status, output.read()
 
 
-def _watcher() -> list[str]:
+def _watcher():
     """Return the command `beyond-ram` without an environment variable, which the watched command would inherit."""
     paths = [str(Path(beyond_ram.__file__).parents[1]), *filter(lambda path: path.endswith("site-packages"), sys.path)]
     program = f"import sys; sys.path[:0] = {paths!r}; from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
     return [python(), "-c", program]
 
 
-def run_once(one: Program, situation: str, folder: Path) -> dict[str, Any]:
+def run_once(one, situation, folder):
     """Run a program under the watcher without a limit, and return the record."""
     user = None if "root" in situation else NOBODY
     out = folder / "out"
@@ -288,16 +279,16 @@ def run_once(one: Program, situation: str, folder: Path) -> dict[str, Any]:
             with group(name, limit), group(f"{name}/step_0") as step:
                 status, output = run(command, step, user, 300, environment)
     assert status == 0, output
-    record: dict[str, Any] = json.loads((out / "run.json").read_text())
+    record = json.loads((out / "run.json").read_text())
     return record | {"said": output}
 
 
-def _placed(one: Program, folder: Path) -> list[str]:
+def _placed(one, folder):
     return [word.replace("{folder}", str(folder)) for word in one.command]
 
 
 @contextmanager
-def _ready(one: Program, folder: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
+def _ready(one, folder):
     """Yield the command and its additional environment, in a folder with the files that it needs."""
     if one.cell is None:
         yield _placed(one, folder), {}
@@ -318,7 +309,7 @@ def _ready(one: Program, folder: Path) -> Iterator[tuple[list[str], dict[str, st
     shutil.rmtree(work)
 
 
-def completes(one: Program, limit: int, folder: Path, user: int | None, duration_s: float) -> bool:
+def completes(one, limit, folder, user, duration_s):
     """Return whether a program succeeds under this limit, within five times its duration and ten seconds."""
     with _ready(one, folder) as (words, environment), group(f"advised-{os.getpid()}-limit", limit) as limited:
         status, _ = run(words, limited, user, 5 * duration_s + 10, environment, follow=bool(one.options))
@@ -326,7 +317,7 @@ def completes(one: Program, limit: int, folder: Path, user: int | None, duration
     return status == 0 and kills == "0"
 
 
-def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None, duration_s: float) -> int:
+def smallest(one, asked, kept, folder, user, duration_s):
     """Find the smallest sufficient limit, to TOLERANCE, starting right below the kept memory."""
     enough, killed, limit = asked, 0, round(0.97 * kept)
     while not completes(one, enough, folder, user, duration_s):
@@ -341,10 +332,10 @@ def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None
     return enough
 
 
-def judged(one: Program, situation: str, folder: Path, smallest_bytes: int | None = None) -> dict[str, Any]:
+def judged(one, situation, folder, smallest_bytes=None):
     """Return the request, whether it was enough, and the smallest limit, which may be known from another situation."""
     record = run_once(one, situation, folder)
-    asked: Advice = advise(record)
+    asked = advise(record)
     user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]
     enough = completes(one, asked.ask_bytes, folder, user, duration_s)
     least = smallest_bytes or smallest(one, asked.ask_bytes, asked.kept_bytes, folder, user, duration_s)
@@ -364,7 +355,7 @@ def judged(one: Program, situation: str, folder: Path, smallest_bytes: int | Non
     }
 
 
-def main() -> int:
+def main():
     situation, at, names = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
     smallest_by_name = json.loads(os.environ.get("SMALLEST", "{}"))
     for one in programs():

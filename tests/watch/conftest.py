@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear
 Watch = Callable[..., dict[str, Any]]
 
 
-def no_group() -> str | None:
+def no_group():
     """Return the reason why no memory group can be made here, or None."""
     try:
         groups.make().remove()
@@ -50,20 +50,31 @@ needs_group = pytest.mark.skipif(no_group() is not None, reason=f"no memory cgro
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Watch:
+def watched(tmp_path):
     """Return a function that runs a program text under the watcher."""
 
-    def run(program: str, *arguments: str, **how: Any) -> dict[str, Any]:
+    def run(program, *arguments, **how):
         return watch([*PYTHON, program, *arguments], tmp_path / "out", WatchOptions(**how))
 
     return run
 
 
 @pytest.fixture
-def refused(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def alone(monkeypatch):
+    """Nothing counts the command but the readings of its processes."""
+
+    def none(limit_bytes=None):
+        raise groups.GroupError("none")
+
+    monkeypatch.setattr(groups, "make", none)
+    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+
+
+@pytest.fixture
+def refused(capfd):
     """Return a function that calls `beyond-ram` with bad arguments, checks status 2, and gives the message."""
 
-    def call(*words: str) -> str:
+    def call(*words):
         try:
             status = main(list(words))
         except SystemExit as ended:  # by the parser
@@ -76,7 +87,7 @@ def refused(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
+def pipe():
     """Yield a pipe with an inheritable write end, which stays open as long as a process that inherited it lives."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
@@ -88,7 +99,7 @@ def pipe() -> Iterator[tuple[int, int]]:
             continue
 
 
-def read_within(descriptor: int, seconds: float) -> bytes:
+def read_within(descriptor, seconds):
     """Return the next bytes of a pipe, b"" at its end; fail if neither comes in time."""
     ready, _, _ = select.select([descriptor], [], [], seconds)
     assert ready, f"nothing within {seconds} s"
@@ -96,7 +107,7 @@ def read_within(descriptor: int, seconds: float) -> bytes:
 
 
 @contextmanager
-def only_child(code: str) -> Iterator[int]:
+def only_child(code):
     """Run code in the only child of a process, and yield the id of that process when the code has run.
 
     The test process itself has many more children: the stacks that wait for other tests.
@@ -112,7 +123,7 @@ def only_child(code: str) -> Iterator[int]:
             os.killpg(parent.pid, signal.SIGKILL)
 
 
-def _ordinary() -> list[str]:
+def _ordinary():
     """Return the words for an interpreter with our packages that an ordinary user may run."""
     packages = Path(psutil.__file__).parents[1]
     for python in (sys.executable, "/usr/bin/python3"):
@@ -127,7 +138,7 @@ def _ordinary() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def ordinary() -> list[str]:
+def ordinary():
     """Return the words before an interpreter's options that run it as an ordinary user."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("becomes another user, which needs root and setpriv")
@@ -137,7 +148,7 @@ def ordinary() -> list[str]:
 
 
 @pytest.fixture
-def public_folder() -> Iterator[Path]:
+def public_folder():
     """Make a folder that all users may write to, which pytest's own is not."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         Path(folder).chmod(0o777)
@@ -145,7 +156,7 @@ def public_folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def delegated() -> Iterator[list[str]]:
+def delegated():
     """Yield the words before a command that run it in a memory group which belongs to an ordinary user."""
     own = memory_group.own_folder()
     if own is None or own.version != 1 or no_group():

@@ -27,7 +27,6 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "beyond_ram" / "watch"
@@ -99,22 +98,22 @@ class Faults:
 builtins.__fault__ = Faults.fault
 """
 exec(FAULT)
-Faults: Any = globals()["Faults"]
+Faults = globals()["Faults"]
 Faults.pure, Faults.pure_types = frozenset(_PURE), _PURE_TYPES
 
 
 class _Calls(ast.NodeTransformer):
-    def __init__(self, name: str) -> None:
+    def __init__(self, name):
         self.name = name
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node):
         """Skip functions of the command line's module that run before the command is known."""
         if self.name == "watch" and node.name not in ("run", "_keep_record", "_print_summary"):
             return node
         self.generic_visit(node)
         return node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node):
         place = f"{self.name}:{node.lineno}:{node.col_offset}:{ast.unparse(node.func)[:60]}"
         self.generic_visit(node)
         wrapped = ast.Call(ast.Name("__fault__", ast.Load()), [ast.Constant(place), node.func], [])
@@ -122,18 +121,18 @@ class _Calls(ast.NodeTransformer):
         return node
 
 
-def compiled(path: Path) -> Any:
+def compiled(path):
     tree = _Calls(path.stem).visit(ast.parse(path.read_text(encoding="utf-8")))
     return compile(ast.fix_missing_locations(tree), str(path), "exec")
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    def get_code(self, fullname: str) -> Any:
+    def get_code(self, fullname):
         return compiled(Path(self.path))
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+    def find_spec(self, fullname, path, target=None):
         if fullname == "beyond_ram.cli.watch":
             file = ROOM.parent / "cli" / "watch.py"
         elif fullname.startswith("beyond_ram.watch.") and "calibration" not in fullname:
@@ -183,7 +182,7 @@ SIGNAL = "trap 'echo caught; exit 9' TERM; echo ready; for n in $(seq 300); do s
 LIMITED = "echo begun; head -c 60000000 /dev/zero | tail -c 60000000 > /dev/null; sleep 2; exit 4"
 TIMED = "echo begun; sleep 20 & wait"
 # Script, expected output, expected status. A command that cannot be limited is not run.
-SCENARIOS: dict[str, tuple[str, str, int]] = {
+SCENARIOS = {
     "plain": (PLAIN, "begun\nended\n", 7),
     "signal": (SIGNAL, "ready\ncaught\n", 9),
     "limited": (LIMITED, "begun\n", 137),
@@ -191,7 +190,7 @@ SCENARIOS: dict[str, tuple[str, str, int]] = {
 }
 
 
-def options(scenario: str) -> dict[str, Any]:
+def options(scenario):
     return {
         "plain": {"max_lines": 6, "live": True, "interval_ms": 5},
         "signal": {},
@@ -200,7 +199,7 @@ def options(scenario: str) -> dict[str, Any]:
     }[scenario]
 
 
-def watched(scenario: str, out: Path) -> int:
+def watched(scenario, out):
     """Run `beyond-ram watch` in this process."""
     import beyond_ram.watch
     from beyond_ram.cli import main
@@ -209,7 +208,7 @@ def watched(scenario: str, out: Path) -> int:
         beyond_ram.watch.as_it_is = beyond_ram.watch.watch
     more = options(scenario)
 
-    def with_more(command: Any, out: Any, options: Any) -> Any:
+    def with_more(command, out, options):
         return beyond_ram.watch.as_it_is(command, out, replace(options, **more))
 
     with_more.__module__ = "beyond_ram"
@@ -220,7 +219,7 @@ def watched(scenario: str, out: Path) -> int:
     return main(["watch", "--out", str(out), *flags, "--", "sh", "-c", SCENARIOS[scenario][0]])
 
 
-def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, Any]:
+def one(scenario, folder, fault):
     """Run the scenario in a fork with one failing call, and return the result."""
     report, out = folder / "report", folder / "out"
     read, write = os.pipe()
@@ -253,7 +252,7 @@ def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, 
     return {"status": status, "output": output.decode(), "report": lines, **_record(folder, out)}
 
 
-def _child(scenario: str, out: Path, report: Path, write: int, folder: Path, fault: dict[str, Any] | None) -> None:
+def _child(scenario, out, report, write, folder, fault):
     status = 99
     try:
         os.dup2(write, 1)
@@ -279,10 +278,10 @@ def _child(scenario: str, out: Path, report: Path, write: int, folder: Path, fau
         os._exit(status & 0xFF)
 
 
-def _record(folder: Path, out: Path) -> dict[str, Any]:
+def _record(folder, out):
     """Return the files of the run, from `out` or the folder where they were kept."""
     stderr = (folder / "stderr").read_text(errors="replace") if (folder / "stderr").exists() else ""
-    result: dict[str, Any] = {"said": stderr, "record": None, "events": None, "lines": None}
+    result = {"said": stderr, "record": None, "events": None, "lines": None}
     for place in [out, *sorted(folder.glob("beyond-ram-kept-*"))]:
         if (place / "run.json").is_file():
             result["record"] = json.loads((place / "run.json").read_text())
@@ -295,7 +294,7 @@ def _record(folder: Path, out: Path) -> dict[str, Any]:
     return result
 
 
-def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dict[str, Any]:
+def judged(scenario, seen, place=None):
     """Check whether the command ended as if unwatched, and whether missing data are reported."""
     _, output, status = SCENARIOS[scenario]
     as_alone = seen["status"] == status and seen["output"] == output
@@ -328,9 +327,9 @@ def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dic
     }
 
 
-def reached(scenario: str, folder: Path) -> list[str]:
+def reached(scenario, folder):
     """Return the places that a scenario reaches if nothing fails."""
-    places: set[str] = set()
+    places = set()
     for n in range(3):  # the places differ a little from run to run
         at = folder / f"first-{scenario}-{n}"
         at.mkdir()
@@ -342,7 +341,7 @@ def reached(scenario: str, folder: Path) -> list[str]:
     return sorted(places)
 
 
-def verdict_on(scenario: str, place: str, error: str, way: str, folder: Path) -> dict[str, Any]:
+def verdict_on(scenario, place, error, way, folder):
     """Run the scenario with this place failing, and return the verdict."""
     with tempfile.TemporaryDirectory(dir=folder) as at:
         seen = one(scenario, Path(at), {"place": place, "error": error, "always": way == "always"})
@@ -354,7 +353,7 @@ def verdict_on(scenario: str, place: str, error: str, way: str, folder: Path) ->
     return verdict
 
 
-def lane(points: list[tuple[str, str, str, str]], folder: Path, results: Path) -> int:
+def lane(points, folder, results):
     """Fork a process that runs some points."""
     pid = os.fork()
     if pid:
@@ -369,7 +368,7 @@ def lane(points: list[tuple[str, str, str, str]], folder: Path, results: Path) -
         os._exit(status)
 
 
-def main() -> int:
+def main():
     folder, lanes, scenarios = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     kinds = [tuple(kind.split("-")) for kind in os.environ.get("FAULT_KINDS", "EIO-once EIO-always").split()]
     sys.path.insert(0, str(ROOT))
@@ -393,6 +392,6 @@ def main() -> int:
     return max(map(abs, statuses))
 
 
-builtins.Faults = Faults  # type: ignore[attr-defined]
+builtins.Faults = Faults
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,7 +12,6 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch import WatchOptions, watch, write_record
@@ -48,23 +47,23 @@ KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 class Clock:
     """The machine's clock, plus the time that it was set forward."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.ahead_s, self._machine = 0.0, time.monotonic
 
-    def now(self) -> float:
+    def now(self):
         return self._machine() + self.ahead_s
 
-    def forward_to(self, when_s: float) -> None:
+    def forward_to(self, when_s):
         self.ahead_s += max(0.0, when_s - self.now())
 
 
-def own_anon_bytes() -> int:
+def own_anon_bytes():
     match = re.search(r"^RssAnon:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     assert match
     return int(match[1]) << 10
 
 
-def main() -> None:
+def main():
     samples, hours, lines, folder = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
     clock = Clock()
     time.monotonic = clock.now
@@ -73,7 +72,7 @@ def main() -> None:
     highest, own, taken = dict.fromkeys(KINDS, 0), [], 0
     write, until = Recorder.write, Waiting.until
 
-    def counted(self: Recorder, row: Any) -> None:
+    def counted(self, row):
         nonlocal taken
         taken += 1
         for kind in KINDS:
@@ -84,13 +83,13 @@ def main() -> None:
             (folder / "enough").touch()
         write(self, row)
 
-    def at_once(self: Waiting, due_s: float, _: float) -> tuple[bool, bool, bool]:
+    def at_once(self, due_s, _):
         flags = until(self, 0.0, 0.0)
         if not any(flags):
             clock.forward_to(due_s)
         return flags
 
-    Recorder.write, Waiting.until = counted, at_once  # type: ignore[method-assign]
+    Recorder.write, Waiting.until = counted, at_once
     folder.mkdir(parents=True)
     command = [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(folder / "enough")]
     interval_ms = max(1, round(3_600_000 * hours / samples))

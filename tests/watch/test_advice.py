@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,15 +20,15 @@ from beyond_ram.watch import LimitError, WatchOptions, ceilings, jobs, summary, 
 from beyond_ram.watch.pagecache import evict, residency
 
 from . import advised
-from .conftest import LOCKS, PYTHON, Watch, needs_group
+from .conftest import LOCKS, PYTHON, needs_group
 
 GIB = 1 << 30
 
 
-def record(*, kept: dict[str, Any] | None = None, around: dict[str, Any] | None = None, **of: Any) -> dict[str, Any]:
+def record(*, kept=None, around=None, **of):
     """Return a record with the readings that matter. Sizes are 0 by default."""
     kinds = ("rss", "anon", "file", "shmem", "swap", "hugetlb", "anon_upper_bound")
-    peak: dict[str, Any] = {f"{kind}_bytes": of.pop(kind, 0) for kind in kinds}
+    peak = {f"{kind}_bytes": of.pop(kind, 0) for kind in kinds}
     peak |= {
         "unseen_bytes": of.pop("unseen", 0),
         "processes_unread": of.pop("processes_unread", 0),
@@ -40,18 +39,18 @@ def record(*, kept: dict[str, Any] | None = None, around: dict[str, Any] | None 
     return {"outcome": "completed", "killed_for_memory": False, "memory_limit_bytes": None, "peak": peak, **of}
 
 
-def counted(basis: str, size: int, *, most: int | None = None, sampled: int | None = None) -> dict[str, Any]:
+def counted(basis, size, *, most=None, sampled=None):
     sizes = {"kept_bytes": size, "kept_sampled_bytes": sampled or size, "kept_upper_bound_bytes": most}
     return {"basis": basis, "at_kept": {"anon_bytes": size}, **sizes}
 
 
-def test_request_is_what_the_group_keeps_without_page_cache() -> None:
+def test_request_is_what_the_group_keeps_without_page_cache():
     advice = advise(record(anon=2 * GIB, rss=23 * GIB, file=20 * GIB, cgroup=22 * GIB, kept=counted("group", 3 * GIB)))
     assert 3 * GIB * 1.1 < advice.ask_bytes < 3 * GIB * 1.1 + 64 * MIB
     assert (advice.at_least, advice.basis) == (False, "group")
 
 
-def test_reserved_huge_pages_are_named_where_the_group_does_not_count_them() -> None:
+def test_reserved_huge_pages_are_named_where_the_group_does_not_count_them():
     with_pages, without_pages = (
         record(kept=counted("group", 20_000_000), cgroup=20_000_000, hugetlb=size) for size in (138_000_000, 0)
     )
@@ -60,7 +59,7 @@ def test_reserved_huge_pages_are_named_where_the_group_does_not_count_them() -> 
     assert summary.without(advise(without_pages), without_pages["peak"]) == ""
 
 
-def test_what_a_group_held_before_is_named_where_it_is_not_counted() -> None:
+def test_what_a_group_held_before_is_named_where_it_is_not_counted():
     held, empty = (
         record(kept=counted("around", 20_000_000), cgroup=20_000_000, around={"held_before_bytes": size})
         for size in (138_000_000, 0)
@@ -69,14 +68,14 @@ def test_what_a_group_held_before_is_named_where_it_is_not_counted() -> None:
     assert summary.without(advise(empty), empty["peak"]) == ""
 
 
-def test_shared_pages_are_requested_once() -> None:
+def test_shared_pages_are_requested_once():
     for basis in ("group", "around", "tree"):
         advice = advise(record(anon=8 * GIB, rss=8 * GIB, anon_upper_bound=8 * GIB, kept=counted(basis, GIB)))
         assert advice.ask_bytes < 1.2 * GIB
         assert advice.polled_bytes > 8 * GIB, "a scheduler that adds up RSS needs eight times as much"
 
 
-def test_unsampled_memory_counts_up_to_the_groups_bound() -> None:
+def test_unsampled_memory_counts_up_to_the_groups_bound():
     spike = {"rss": GIB, "anon": GIB, "anon_upper_bound": 2 * GIB, "unseen": GIB}
     assert advise(record(kept=counted("tree", GIB), **spike)).kept_bytes == 2 * GIB
     assert advise(record(kept=counted("group", GIB), **spike)).kept_bytes == 2 * GIB
@@ -86,7 +85,7 @@ def test_unsampled_memory_counts_up_to_the_groups_bound() -> None:
 
 
 @pytest.mark.parametrize("limit", [500_000_000, 500 * MIB, 2 * MIB, 7 * GIB + 1])
-def test_request_after_a_kill_is_a_lower_bound_above_the_limit(limit: int) -> None:
+def test_request_after_a_kill_is_a_lower_bound_above_the_limit(limit):
     here = record(outcome="killed_at_limit", memory_limit_bytes=limit, kept=counted("group", limit - 4096))
     around = {"limit_bytes": limit, "kills": 1, "alone": True}
     job = record(outcome="failed", killed_for_memory=True, around=around, kept=counted("around", limit - 4096))
@@ -96,20 +95,20 @@ def test_request_after_a_kill_is_a_lower_bound_above_the_limit(limit: int) -> No
         assert limit < advice.ask_bytes <= limit + 4 * MIB, "the request is far above the only known bound"
 
 
-def test_lower_one_of_two_limits_has_killed() -> None:
+def test_lower_one_of_two_limits_has_killed():
     around = {"limit_bytes": GIB, "kills": 1, "alone": False}
     advice = advise(record(killed_for_memory=True, memory_limit_bytes=2 * GIB, around=around))
     assert advice.killed_at_bytes == GIB
 
 
-def test_kill_without_a_limit_gives_a_lower_bound() -> None:
+def test_kill_without_a_limit_gives_a_lower_bound():
     advice = advise(record(outcome="failed", killed_for_memory=True, kept=counted("group", GIB)))
     assert (advice.at_least, advice.killed_at_bytes) == (True, None)
     assert advice.ask_bytes >= GIB
 
 
 @pytest.mark.parametrize("outcome", ["timed_out", "interrupted_on_purpose"])
-def test_request_of_an_interrupted_run_is_a_lower_bound(outcome: str) -> None:
+def test_request_of_an_interrupted_run_is_a_lower_bound(outcome):
     assert advise(record(outcome=outcome, kept=counted("group", GIB))).at_least
 
 
@@ -128,7 +127,7 @@ FAILS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", FAILS)
-def test_run_without_success_has_no_request_but_a_lower_bound(way: str, watched: Watch, tmp_path: Path) -> None:
+def test_run_without_success_has_no_request_but_a_lower_bound(way, watched, tmp_path):
     how = {"timeout_s": 0.3} if way == "slow" else {}
     record = watched(f"held = bytearray(30_000_000)\n{FAILS[way]}", **how)
     record["peak"] |= {"rss_bytes": 400 << 20, "around": None}  # there is a second request, for polling schedulers
@@ -154,7 +153,7 @@ def test_run_without_success_has_no_request_but_a_lower_bound(way: str, watched:
         assert bounds and all(bounds), f"{name}: {texts[name]}"
 
 
-def test_request_without_some_processes_is_a_lower_bound() -> None:
+def test_request_without_some_processes_is_a_lower_bound():
     tree = record(rss=GIB, kept=counted("tree", GIB) | {"whole": False}, processes_unread=1)
     by_group = record(rss=GIB, kept=counted("group", GIB) | {"whole": True}, processes_unread=1)
     outside = record(rss=GIB, kept=counted("group", GIB) | {"whole": False}, processes_unread=0)
@@ -171,9 +170,7 @@ def test_request_without_some_processes_is_a_lower_bound() -> None:
 @pytest.mark.parametrize(
     ("group", "marks", "expected"), [(0, 1, False), (1, 0, True), (None, 1, True), (None, 0, False)]
 )
-def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher(
-    group: int | None, marks: int | None, expected: bool
-) -> None:
+def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher(group, marks, expected):
     before = {"cgroup_above_bytes": group, "hwm_above_bytes": marks}
     attached = record(rss=GIB, kept=counted("tree", GIB), attached={"before": before})
     assert advise(attached).at_least is expected
@@ -181,7 +178,7 @@ def test_request_after_an_attach_is_a_lower_bound_if_memory_may_have_been_higher
     assert advise(attached).at_least is (expected if group is not None else True)
 
 
-def test_request_depends_on_who_enforces_it() -> None:
+def test_request_depends_on_who_enforces_it():
     sizes = {"rss": 8 * GIB, "anon": 8 * GIB, "kept": counted("tree", GIB)}
     assert advise(record(**sizes)).enforced_by == "unknown"
     limited = {"limit_bytes": 4 * GIB, "kills": 0, "alone": True}
@@ -191,7 +188,7 @@ def test_request_depends_on_who_enforces_it() -> None:
     assert (polled.enforced_by, polled.ask_bytes > 8 * GIB) == ("polling", True)
 
 
-def test_older_record_is_judged_by_its_processes() -> None:
+def test_older_record_is_judged_by_its_processes():
     old = record(anon=GIB, shmem=GIB, rss=3 * GIB, file=GIB, anon_upper_bound=GIB, cgroup=2 * GIB)
     del old["peak"]["kept"], old["peak"]["around"]
     advice = advise(old)
@@ -201,7 +198,7 @@ def test_older_record_is_judged_by_its_processes() -> None:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_request_after_a_real_kill_is_above_the_limit(tmp_path: Path) -> None:
+def test_request_after_a_real_kill_is_above_the_limit(tmp_path):
     """An older version requested 768 MiB after a kill at 500 MB, which was too little for this program."""
     program = [*PYTHON, "held = bytearray(900_000_000)"]
     try:
@@ -213,7 +210,7 @@ def test_request_after_a_real_kill_is_above_the_limit(tmp_path: Path) -> None:
     assert 500_000_000 < request.ask_bytes < 510_000_000
 
 
-def no_situations() -> str | None:
+def no_situations():
     """Return the reason why other situations cannot be made here, or None."""
     if os.getuid():
         return "becomes another user and makes groups, which needs root"
@@ -221,7 +218,7 @@ def no_situations() -> str | None:
 
 
 @pytest.fixture(scope="module")
-def smallest() -> dict[str, int]:
+def smallest():
     """Collect the smallest limits of programs, which are the same in every situation."""
     return {}
 
@@ -229,8 +226,11 @@ def smallest() -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @pytest.mark.skipif(no_situations() is not None, reason=str(no_situations()))
-@pytest.mark.parametrize("situation", advised.SITUATIONS)
-def test_request_is_enough_and_not_much_more(situation: str, smallest: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "situation",
+    [pytest.param(one, marks=[pytest.mark.end_to_end] * (one in ("user", "job-root"))) for one in advised.SITUATIONS],
+)
+def test_request_is_enough_and_not_much_more(situation, smallest):
     names = [] if "ADVICE" in os.environ else advised.SUBSET[situation]
     environment = os.environ | ({"TOLERANCE": "1.25"} if names else {})  # right below the kept memory it is killed
     environment |= {"SMALLEST": json.dumps(smallest)}
@@ -254,9 +254,7 @@ def test_request_is_enough_and_not_much_more(situation: str, smallest: dict[str,
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize("cached", [True, False])
-def test_locked_files_are_requested_wherever_their_pages_are_charged(
-    watched: Watch, tmp_path: Path, cached: bool
-) -> None:
+def test_locked_files_are_requested_wherever_their_pages_are_charged(watched, tmp_path, cached):
     data = tmp_path / "data"
     data.write_bytes(bytes(24 * MIB))
     subprocess.run(["sync", data], check=True)

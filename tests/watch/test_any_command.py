@@ -15,7 +15,7 @@ from beyond_ram.advice import advise
 from beyond_ram.watch import GuardError, WatchOptions, command, procfs, watch
 from beyond_ram.watch.watcher import ends_by
 
-from .conftest import PYTHON, Watch, read_within
+from .conftest import PYTHON, read_within
 from .test_events import SAY
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
@@ -34,19 +34,19 @@ signal = __import__('signal'); signal.pause()
 
 
 @pytest.mark.parametrize("status", [0, 1, 37])
-def test_exit_status_is_the_commands(status: int) -> None:
+def test_exit_status_is_the_commands(status):
     assert (
         subprocess.run([*CLI, "--", *PYTHON, f"raise SystemExit({status})"], capture_output=True).returncode == status
     )
 
 
-def test_death_by_a_signal_has_the_status_of_a_shell() -> None:
+def test_death_by_a_signal_has_the_status_of_a_shell():
     killed = subprocess.run([*CLI, "--", *PYTHON, "import os; os.kill(os.getpid(), 9)"], capture_output=True, text=True)
     assert killed.returncode == 128 + 9
     assert "failed by SIGKILL" in killed.stderr
 
 
-def test_missing_command_writes_nothing(tmp_path: Path) -> None:
+def test_missing_command_writes_nothing(tmp_path):
     with pytest.raises(FileNotFoundError):
         watch(["there-is-no-such-command"], tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -54,7 +54,7 @@ def test_missing_command_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
-def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) -> None:
+def test_signals_are_passed_on(number, pipe):
     program = (
         f"import os, signal, sys, time; signal.signal({int(number)}, lambda *_: sys.exit(7)); "
         # signal.pause() would miss a signal that comes just before it
@@ -66,7 +66,7 @@ def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) ->
     assert watcher.wait(20) == 7
 
 
-def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path: Path) -> None:
+def test_ignored_signals_stay_ignored_and_others_do_not(watched, tmp_path):
     status_file = tmp_path / "said"
     program = f"import shutil; shutil.copy('/proc/self/status', {str(status_file)!r})"
     # If nohup started it, pytest itself ignores SIGHUP.
@@ -84,7 +84,7 @@ def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path
     assert blocked == 0
 
 
-def test_only_one_variable_is_added() -> None:
+def test_only_one_variable_is_added():
     environment = {"PATH": os.environ["PATH"], "ONE": "two", "PYTHONPATH": str(Path(__file__).parents[2])}
     env = ["/usr/bin/env", "-0"]
     alone = subprocess.run(env, env=environment, capture_output=True, check=True).stdout.split(b"\0")
@@ -95,26 +95,26 @@ def test_only_one_variable_is_added() -> None:
 
 
 @pytest.mark.slow
-def test_command_may_close_its_descriptors(watched: Watch) -> None:
+def test_command_may_close_its_descriptors(watched):
     record = watched("import os, time; os.closerange(0, 1000); held = bytearray(30_000_000); time.sleep(0.2)")
     assert record["exit_status"] == 0
     assert record["peak"]["anon_bytes"] > 30e6
 
 
 @pytest.mark.slow
-def test_command_keeps_its_input_output_and_descriptors(pipe: tuple[int, int]) -> None:
+def test_command_keeps_its_input_output_and_descriptors(pipe):
     program = f"import os, sys; os.write({pipe[1]}, b'third'); sys.stdout.write(sys.stdin.read().upper())"
     done = subprocess.run([*CLI, "--", *PYTHON, program], input=b"text", capture_output=True, pass_fds=[pipe[1]])
     assert done.stdout == b"TEXT"
     assert read_within(pipe[0], 1) == b"third"
 
 
-def test_nothing_survives_when_the_watcher_is_killed(pipe: tuple[int, int]) -> None:
+def test_nothing_survives_when_the_watcher_is_killed(pipe):
     watcher = subprocess.Popen(
         [*CLI, "--", *PYTHON, FAMILY, str(pipe[1])], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL
     )
     os.close(pipe[1])
-    pids: list[bytes] = []
+    pids = []
     while len(pids) < 5:  # the command, two workers, a child of each
         pids += read_within(pipe[0], 20).split()
     watcher.kill()
@@ -122,10 +122,10 @@ def test_nothing_survives_when_the_watcher_is_killed(pipe: tuple[int, int]) -> N
     assert read_within(pipe[0], 20) == b"", "the pipe ends only when its last holder is dead"
 
 
-def test_nothing_survives_when_the_guard_is_killed(tmp_path: Path, pipe: tuple[int, int]) -> None:
-    pids: list[bytes] = []
+def test_nothing_survives_when_the_guard_is_killed(tmp_path, pipe):
+    pids = []
 
-    def kill_the_guard() -> None:
+    def kill_the_guard():
         while len(pids) < 5:
             pids.extend(read_within(pipe[0], 20).split())
         for child in procfs.children(os.getpid()):
@@ -141,12 +141,12 @@ def test_nothing_survives_when_the_guard_is_killed(tmp_path: Path, pipe: tuple[i
     assert read_within(pipe[0], 20) == b""
 
 
-def guard_of(watcher: int) -> int:
+def guard_of(watcher):
     (guard,) = (pid for pid in procfs.children(watcher) if b"guard" in (procfs.read(pid, "cmdline") or b""))
     return guard
 
 
-def test_command_ends_with_its_guard_while_the_watcher_is_stopped(pipe: tuple[int, int]) -> None:
+def test_command_ends_with_its_guard_while_the_watcher_is_stopped(pipe):
     program = f"import os, signal; os.write({pipe[1]}, b'%d' % os.getpid()); signal.pause()"
     # A session of its own: the kernel hangs up on an orphaned process group with a stopped process, tests included.
     command = [*CLI, "--", *PYTHON, program]
@@ -173,7 +173,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("waits", [False, True], ids=["before it only waits", "while it only waits"])
-def test_guard_that_only_waits_ends_with_the_watcher(waits: bool, pipe: tuple[int, int]) -> None:
+def test_guard_that_only_waits_ends_with_the_watcher(waits, pipe):
     program = f"import os, signal; os.write({pipe[1]}, b'.'); signal.pause()"
     words = ["-c", FAILING_GUARD, "watch", "--", *PYTHON, program]
     watcher = subprocess.Popen([sys.executable, *words], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
@@ -197,14 +197,14 @@ def test_guard_that_only_waits_ends_with_the_watcher(waits: bool, pipe: tuple[in
 
 
 @pytest.mark.slow
-def test_other_children_of_the_process_are_not_reaped(watched: Watch) -> None:
+def test_other_children_of_the_process_are_not_reaped(watched):
     mine = subprocess.Popen([*PYTHON, "raise SystemExit(5)"])
     watched("import time; time.sleep(0.3)")
     assert mine.wait(10) == 5
 
 
 @pytest.mark.slow
-def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path: Path, pipe: tuple[int, int]) -> None:
+def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path, pipe):
     program = (
         "import os, sys\nif os.fork() == 0:\n os.setsid()\n os.write(int(sys.argv[1]), b'%d' % os.getpid())\n"
         " import signal; signal.pause()\nimport time; time.sleep(0.3)"
@@ -219,7 +219,7 @@ def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path: Path, 
 
 
 @pytest.mark.slow
-def test_following_continues_to_the_last_process(tmp_path: Path) -> None:
+def test_following_continues_to_the_last_process(tmp_path):
     program = "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(0.7)\n"
     program += " held = bytearray(40_000_000)\n time.sleep(0.2)"
     record = watch([*PYTHON, program], tmp_path, WatchOptions(follow=True))
@@ -230,7 +230,7 @@ def test_following_continues_to_the_last_process(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
-def test_signals_end_following_with_a_whole_record_and_kill_nothing(number: signal.Signals, tmp_path: Path) -> None:
+def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_path):
     program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $! $$"]
     # A shell that runs the tests in the background ignores two of them, and the watcher would inherit that.
     command = ["env", f"--default-signal={number.name[3:]}", *CLI, "--follow", "--out", str(tmp_path), "--", *program]
@@ -253,7 +253,7 @@ def test_signals_end_following_with_a_whole_record_and_kill_nothing(number: sign
 
 
 @pytest.mark.slow
-def test_following_ends_with_a_command_that_a_signal_ended(tmp_path: Path) -> None:
+def test_following_ends_with_a_command_that_a_signal_ended(tmp_path):
     program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $!; wait"]
     command = [*CLI, "--follow", "--out", str(tmp_path), "--", *program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watcher:
@@ -268,16 +268,14 @@ def test_following_ends_with_a_command_that_a_signal_ended(tmp_path: Path) -> No
     assert json.loads((tmp_path / "run.json").read_text())["signal"] == "SIGTERM"
 
 
-def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(
-    monkeypatch: pytest.MonkeyPatch, watched: Watch
-) -> None:
+def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(monkeypatch, watched):
     monkeypatch.setattr(sys, "executable", "/none")
     record = watched("raise SystemExit(7)")
     assert record["exit_status"] == 7
     assert [note["what"] for note in record["missing"]] == ["everything", "CPU time and storage"]
 
 
-def test_out_folder_has_only_the_run_files(tmp_path: Path) -> None:
+def test_out_folder_has_only_the_run_files(tmp_path):
     subprocess.run([*CLI, "--out", str(tmp_path / "out"), "--", "true"], check=True, capture_output=True)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     record = json.loads((tmp_path / "out" / "run.json").read_text())
@@ -286,7 +284,7 @@ def test_out_folder_has_only_the_run_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_record_has_the_start_of_the_command(tmp_path: Path) -> None:
+def test_record_has_the_start_of_the_command(tmp_path):
     before = time.time()
     record = watch([*PYTHON, "import time; time.sleep(0.3)"], tmp_path)
     assert before - 0.01 <= record["started_at"] <= time.time() - 0.25
@@ -307,9 +305,7 @@ os.read = read_late
 
 @pytest.mark.slow
 @pytest.mark.parametrize("late_s", [0.3, 1.0], ids=["late", "later than the watcher waits for it"])
-def test_start_is_right_if_the_guard_reports_it_late(
-    late_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_start_is_right_if_the_guard_reports_it_late(late_s, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "_PROGRAM", LATE_GUARD % late_s + command._PROGRAM)
     before = time.time()
     program = SAY + "print(time.time()); say('first'); time.sleep(1.2); say('slept')"

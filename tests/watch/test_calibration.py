@@ -6,14 +6,14 @@ import io
 import pytest
 
 from beyond_ram.watch import calibration
-from beyond_ram.watch.calibration import CASES, CalibrationResult, Check, cases
+from beyond_ram.watch.calibration import CASES, CalibrationResult, Check
 
 PR_SET_THP_DISABLE = 41
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_reading_is_within_tolerance(case: cases.Calibration) -> None:
+def test_every_reading_is_within_tolerance(case):
     result = calibration.measure(case)
     if result.not_run:
         pytest.skip(f"not run: {result.not_run}")
@@ -24,7 +24,7 @@ def test_every_reading_is_within_tolerance(case: cases.Calibration) -> None:
 
 
 @pytest.mark.slow
-def test_machine_without_huge_pages_does_not_run_their_case() -> None:
+def test_machine_without_huge_pages_does_not_run_their_case():
     case = next(case for case in CASES if case.name == "transparent huge pages")
     if case.not_run():
         pytest.skip(f"not run: {case.not_run()}")
@@ -38,7 +38,7 @@ def test_machine_without_huge_pages_does_not_run_their_case() -> None:
     assert "too few huge pages" in (result.not_run or "")
 
 
-def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_self_test_fails_if_a_reading_is_off(monkeypatch):
     off = CalibrationResult("one", [Check("anonymous grows", 200e6, 202e6, 1e6, "why")])
     unknown = CalibrationResult("two", [Check("anonymous grows", 200e6, None, 1e6, "why")])
     monkeypatch.setattr(calibration, "CASES", CASES[:2])
@@ -49,7 +49,7 @@ def test_self_test_fails_if_a_reading_is_off(monkeypatch: pytest.MonkeyPatch) ->
         assert "NO" in output.getvalue()
 
 
-def test_case_that_is_not_run_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_that_is_not_run_is_not_passed(monkeypatch):
     monkeypatch.setattr(calibration, "CASES", CASES[:1])
     monkeypatch.setattr(calibration, "measure", lambda case: CalibrationResult(case.name, [], "no swap here"))
     output = io.StringIO()

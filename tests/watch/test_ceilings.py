@@ -3,9 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -48,9 +45,7 @@ for _ in range(3):
 MB = 1_000_000
 
 
-def watched(
-    out: Path, *arguments: str, program: str, program_arguments: tuple[str, ...] = ()
-) -> tuple[int, str, dict[str, Any]]:
+def watched(out, *arguments, program, program_arguments=()):
     command = [*CLI, "--out", out, *arguments, "--", *PYTHON, program, *program_arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stderr, json.loads((out / "run.json").read_text())
@@ -58,7 +53,7 @@ def watched(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
-def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path: Path, status: int) -> None:
+def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path, status):
     program = HOLD.format(size=120_000_000, seconds=0.2, status=status)
     returned, output, record = watched(tmp_path, "--max-anon", "100MB", "--max-rss", "1G", program=program)
     assert returned == record["watch_status"] == 3
@@ -77,7 +72,7 @@ def test_peak_above_is_status_3_whatever_the_commands_status(tmp_path: Path, sta
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 7])
-def test_peak_below_keeps_the_commands_status(tmp_path: Path, status: int) -> None:
+def test_peak_below_keeps_the_commands_status(tmp_path, status):
     # Long enough for a reading of PSS on a busy machine; without one, the ceiling is unknown.
     program = HOLD.format(size=50_000_000, seconds=1.5, status=status)
     arguments = ("--max-anon", "100MB", "--max-rss", "100MB", "--max-pss", "100MB")
@@ -89,7 +84,7 @@ def test_peak_below_keeps_the_commands_status(tmp_path: Path, status: int) -> No
 
 
 @pytest.mark.slow
-def test_without_ceilings_the_record_has_none(tmp_path: Path) -> None:
+def test_without_ceilings_the_record_has_none(tmp_path):
     returned, output, record = watched(tmp_path, program="raise SystemExit(3)")
     assert returned == 3
     assert "ceilings" not in record
@@ -107,9 +102,7 @@ def test_without_ceilings_the_record_has_none(tmp_path: Path) -> None:
     ],
     ids=["anonymous", "file", "one after another"],
 )
-def test_kernels_marks_find_a_peak_between_two_samples(
-    tmp_path: Path, program_arguments: tuple[str, ...], peak: float
-) -> None:
+def test_kernels_marks_find_a_peak_between_two_samples(tmp_path, program_arguments, peak):
     program_arguments = tuple(str(tmp_path / word) if word == "mapped" else word for word in program_arguments)
     arguments = ("--interval-ms", "60000", "--max-anon", "300MB", "--max-anon", "100MB")
     returned, output, record = watched(tmp_path, *arguments, program=SPIKE, program_arguments=program_arguments)
@@ -122,7 +115,7 @@ def test_kernels_marks_find_a_peak_between_two_samples(
 
 
 @pytest.mark.slow
-def test_shared_pages_count_once_in_pss_and_often_in_rss(tmp_path: Path) -> None:
+def test_shared_pages_count_once_in_pss_and_often_in_rss(tmp_path):
     returned, output, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
     by_kind = {entry["kind"]: entry for entry in record["ceilings"]}
     assert (by_kind["pss"]["result"], by_kind["rss"]["result"]) == ("within", "above"), output
@@ -133,10 +126,8 @@ def test_shared_pages_count_once_in_pss_and_often_in_rss(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_unknown_peak_is_never_passed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def broken(*_: Any, **__: Any) -> None:
+def test_unknown_peak_is_never_passed(monkeypatch, tmp_path, capfd):
+    def broken(*_, **__):
         raise OSError(5, "no reading today")
 
     monkeypatch.setattr(Sampler, "_sample", broken)
@@ -150,14 +141,14 @@ def test_unknown_peak_is_never_passed(
         assert (record["exit_status"], record["ceilings"][0]["result"]) == (own, "unknown")
 
 
-def test_peak_at_its_ceiling_is_within() -> None:
+def test_peak_at_its_ceiling_is_within():
     marks = {"processes": [], "concurrent_upper_bound_bytes": 100}
     record = {"peak": {"rss_bytes": 100, "hwm_bytes": marks, "held_by": {}}}
     judged = ceilings.judge(record, [ceilings.Ceiling("rss", size, str(size)) for size in (100, 99)])
     assert [entry["result"] for entry in judged] == ["within", "above"]
 
 
-def in_a_group(kept_bytes: int, kernel_bytes: int = MB, **more: Any) -> dict[str, Any]:
+def in_a_group(kept_bytes, kernel_bytes=MB, **more):
     """A run in a group of its own that held so much; all readings and marks are below 2 MB."""
     marks = {"processes": [{"hwm_bytes": 2 * MB, "name": "x"}], "concurrent_upper_bound_bytes": 2 * MB}
     kept = {"basis": "group", "whole": True, "kept_bytes": kept_bytes, "at_kept": {"kernel_bytes": kernel_bytes}}
@@ -179,15 +170,13 @@ def in_a_group(kept_bytes: int, kernel_bytes: int = MB, **more: Any) -> dict[str
         (in_a_group(3 * MB, left_running=[{"pid": 7, "name": "daemon"}]), "unknown"),
     ],
 )
-def test_ceiling_is_unknown_where_the_group_held_more_or_a_process_ran_on(
-    kind: str, record: dict[str, Any], result: str
-) -> None:
+def test_ceiling_is_unknown_where_the_group_held_more_or_a_process_ran_on(kind, record, result):
     (entry,) = ceilings.judge(record, [ceilings.Ceiling(kind, 42 * MB, "42M")])
     assert (entry["result"], entry["why"] is None) == (result, result == "within")
 
 
 @pytest.mark.parametrize(("set_back", "result"), [(None, "within"), (False, "within"), (True, "unknown")])
-def test_page_cache_of_the_group_is_within_by_marks_that_were_not_set_back(set_back: bool | None, result: str) -> None:
+def test_page_cache_of_the_group_is_within_by_marks_that_were_not_set_back(set_back, result):
     record = in_a_group(3 * MB) | {"watch_status": 0}
     record["peak"]["hwm_bytes"]["set_back"] = set_back
     for cgroup_bytes, expected in ((30 * MB, "within"), (90 * MB, result)):
@@ -199,7 +188,7 @@ def test_page_cache_of_the_group_is_within_by_marks_that_were_not_set_back(set_b
 
 
 @pytest.mark.parametrize("basis", ["group", "around"])
-def test_anonymous_memory_of_the_group_that_no_process_had_is_above(basis: str) -> None:
+def test_anonymous_memory_of_the_group_that_no_process_had_is_above(basis):
     record = in_a_group(63 * MB)
     record["peak"]["kept"] |= {"basis": basis, "sampled_anon_bytes": 60 * MB}
     for kind in ("anon", "pss"):
@@ -210,9 +199,7 @@ def test_anonymous_memory_of_the_group_that_no_process_had_is_above(basis: str) 
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize(("at_first", "sampled"), [(150 * MB, True), (1, False)])
-def test_spikes_are_not_excluded_where_other_memory_made_the_groups_peak(
-    tmp_path: Path, at_first: int, sampled: bool
-) -> None:
+def test_spikes_are_not_excluded_where_other_memory_made_the_groups_peak(tmp_path, at_first, sampled):
     program = f"""
 import mmap, os, time
 file = os.memfd_create("x")
@@ -226,7 +213,7 @@ held = bytearray(30_000_000); time.sleep(0.2)
     assert status == 0 and ("without spikes between samples" in line) is sampled, line
 
 
-def test_ceiling_is_unknown_without_a_peak() -> None:
+def test_ceiling_is_unknown_without_a_peak():
     for record in ({}, {"peak": {}}, {"peak": {"anon_bytes": None}, "missing": []}):
         (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 10, "10")])
         assert entry["result"] == "unknown"
@@ -234,7 +221,7 @@ def test_ceiling_is_unknown_without_a_peak() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "2X", "", "0.0G"])
-def test_ceiling_must_be_a_positive_size(wrong: str, tmp_path: Path, refused: Callable[..., str]) -> None:
+def test_ceiling_must_be_a_positive_size(wrong, tmp_path, refused):
     ran = tmp_path / "ran"
     assert "argument --max-pss" in refused("watch", f"--max-pss={wrong}", "--", "touch", str(ran))
     assert not ran.exists()

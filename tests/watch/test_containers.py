@@ -9,9 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,17 +38,17 @@ LAYOUTS = {
 HOLDS = "import time; held = bytearray(60_000_000); print(flush=True); time.sleep(1000)"
 
 
-def tree() -> Path:
+def tree():
     """Return the folder where memory groups are mounted."""
     v1 = Path("/sys/fs/cgroup/memory")
     return v1 if (v1 / "cgroup.procs").exists() else Path("/sys/fs/cgroup")
 
 
 @contextlib.contextmanager
-def laid_out(*paths: str) -> Iterator[list[Path]]:
+def laid_out(*paths):
     """Make groups with a process that holds 60 MB in each, and remove them afterwards."""
-    made: list[Path] = []
-    running: list[subprocess.Popen[bytes]] = []
+    made = []
+    running = []
     leaves = []
     try:
         for path in paths:
@@ -84,7 +82,7 @@ def laid_out(*paths: str) -> Iterator[list[Path]]:
 
 
 @functools.cache
-def _no_groups_reason() -> str | None:
+def _no_groups_reason():
     try:
         with laid_out(f"beyond-ram-test-of-layouts-{os.getpid()}"):
             return None
@@ -93,7 +91,7 @@ def _no_groups_reason() -> str | None:
 
 
 @pytest.fixture
-def _tree() -> None:
+def _tree():
     if reason := _no_groups_reason():
         pytest.skip(reason)
 
@@ -102,7 +100,7 @@ needs_tree = pytest.mark.usefixtures("_tree")
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Path:
+def files(tmp_path):
     """Write files of runtimes: a container of Docker and one of Podman, a pod."""
     docker = tmp_path / "var/lib/docker/containers" / ONE
     docker.mkdir(parents=True)
@@ -121,7 +119,7 @@ def files(tmp_path: Path) -> Path:
 @needs_tree
 @pytest.mark.cgroup
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_group_of_each_runtime_is_found(layout: str, tmp_path: Path) -> None:
+def test_group_of_each_runtime_is_found(layout, tmp_path):
     path, kind = LAYOUTS[layout]
     monitor = f"machine.slice/libpod-conmon-{ONE}.scope"
     with laid_out(path, monitor) as (folder, _):
@@ -136,7 +134,7 @@ def test_group_of_each_runtime_is_found(layout: str, tmp_path: Path) -> None:
 
 @needs_tree
 @pytest.mark.cgroup
-def test_names_are_read_from_the_files_of_runtimes(files: Path) -> None:
+def test_names_are_read_from_the_files_of_runtimes(files):
     pod = f"kubepods/burstable/pod{UID}"
     with laid_out(f"{pod}/{ONE}", f"machine.slice/libpod-{TWO}.scope") as (first, second):
         for name in ("web", "main", "job-7x2/main", "team-a/job-7x2/main"):
@@ -148,7 +146,7 @@ def test_names_are_read_from_the_files_of_runtimes(files: Path) -> None:
 
 @needs_tree
 @pytest.mark.cgroup
-def test_unknown_and_ambiguous_names_are_refused_with_candidates(files: Path) -> None:
+def test_unknown_and_ambiguous_names_are_refused_with_candidates(files):
     with laid_out(f"docker/{ONE}", f"docker/{TWO}"):
         for word in ("nobody", ONE[:3]):
             with pytest.raises(ValueError, match=word) as unknown:
@@ -164,7 +162,7 @@ def test_unknown_and_ambiguous_names_are_refused_with_candidates(files: Path) ->
         assert TWO[:12] in str(several.value)
 
 
-def takes_signals(pid: int) -> bool:
+def takes_signals(pid):
     """Whether the watcher has blocked its signals. While it waits for them, the kernel shows none as blocked."""
     process = Path(f"/proc/{pid}")
     blocked = "SigBlk:\t0000000000000000" not in (process / "status").read_text()
@@ -173,7 +171,7 @@ def takes_signals(pid: int) -> bool:
 
 @needs_tree
 @pytest.mark.cgroup
-def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path: Path) -> None:
+def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path):
     with laid_out(f"docker/{ONE}"):
         out = tmp_path / "out"
         command = [sys.executable, "-m", "beyond_ram", "watch", "--container", ONE[:12], "--out", str(out)]
@@ -186,7 +184,7 @@ def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path: Path) -> N
         running.terminate()
         text = running.communicate(timeout=30)[1]
     assert running.returncode == 0, text
-    record: dict[str, Any] = json.loads((out / "run.json").read_text())
+    record = json.loads((out / "run.json").read_text())
     assert record["attached"]["to"] == {"container": ONE[:12], "id": ONE}
     kept = record["peak"]["kept"]
     assert 60 * MB < kept["kept_bytes"] < 90 * MB
@@ -195,6 +193,6 @@ def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path: Path) -> N
     assert {"evicted by", "killed by", "kept"} <= set(starts), text
 
 
-def test_unknown_container_gets_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_container_gets_one_line(capsys):
     assert main(["watch", "--container", "no-such-container"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -15,15 +15,13 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.watch import sampler as sampler_module
 from beyond_ram.watch import targets
-from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import CALM_CPU_BUDGET, CPU_BUDGET, Sampler
-from beyond_ram.watch.tree import Process, Tree
+from beyond_ram.watch.tree import Tree
 
 from .conftest import PYTHON, only_child, read_within
 
@@ -80,7 +78,7 @@ class Measured:
 
 
 @pytest.fixture(scope="module", params=["started", "attached"])
-def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
+def measured(request, tmp_path_factory):
     """Run the workload with and without sampling once it holds its memory, started by us or attached to."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
@@ -115,7 +113,7 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.end_to_end
-def test_sampler_uses_less_than_1_percent_of_a_core(measured: Measured) -> None:
+def test_sampler_uses_less_than_1_percent_of_a_core(measured):
     assert measured.held_bytes > HELD_BYTES
     assert measured.processes >= PROCESSES
     watched = [block for block in measured.blocks if block.watched]
@@ -129,7 +127,7 @@ def test_sampler_uses_less_than_1_percent_of_a_core(measured: Measured) -> None:
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.end_to_end
-def test_workload_takes_the_same_cpu_time_watched_or_not(measured: Measured) -> None:
+def test_workload_takes_the_same_cpu_time_watched_or_not(measured):
     ratio, low, high = _ratio(measured)
     pairs = len(measured.blocks) // 2
     summary = f"CPU time watched / alone: {ratio:.4f} [{low:.4f}, {high:.4f}], n = {pairs} pairs"
@@ -147,24 +145,22 @@ class Clock:
     used_s: float = 0.0
     """CPU time of the sampler."""
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return self.elapsed_s
 
-    def process_time(self) -> float:
+    def process_time(self):
         return self.used_s
 
     thread_time = process_time
 
-    def work(self, seconds: float) -> None:
+    def work(self, seconds):
         self.elapsed_s += seconds
         self.used_s += seconds
 
 
 @pytest.mark.parametrize("sample_s", [0.0002, 0.02])
 @pytest.mark.parametrize(("changes", "budget"), [(False, CALM_CPU_BUDGET), (True, CPU_BUDGET)])
-def test_sampler_keeps_within_its_share_of_a_core(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool, budget: float, sample_s: float
-) -> None:
+def test_sampler_keeps_within_its_share_of_a_core(tmp_path, monkeypatch, changes, budget, sample_s):
     """A sample takes a given CPU time. Without readings of PSS, which have budgets of their own."""
     clock = Clock()
     monkeypatch.setattr(sampler_module, "time", clock)
@@ -172,7 +168,7 @@ def test_sampler_keeps_within_its_share_of_a_core(
         sampler = Sampler(tmp_path / "s.csv", 0, Tree(parent))
         read = sampler.tree.memory
 
-        def slowly() -> tuple[bool, list[Process]]:
+        def slowly():
             clock.work(sample_s)
             _, ended = read()
             return changes, ended
@@ -188,7 +184,7 @@ def test_sampler_keeps_within_its_share_of_a_core(
     assert min(unlimited, budget) * 0.9 < share < min(unlimited, budget) * 1.05
 
 
-def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path, monkeypatch):
     """Otherwise a busy machine would have one reading in minutes."""
     clock = Clock()
     monkeypatch.setattr(sampler_module, "time", clock)
@@ -196,7 +192,7 @@ def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeyp
         sampler = Sampler(tmp_path / "s.csv", 0, Tree(parent))
         read = sampler.reader.proportional
 
-        def slowly(pid: int) -> Proportional | None:
+        def slowly(pid):
             clock.work(0.0001)
             clock.elapsed_s += 0.5
             return read(pid)
@@ -214,7 +210,7 @@ def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("ratio", "noise", "expected"), [(1.0, 0.01, False), (1.04, 0.01, True), (1.0, 0.5, None), (1.04, 0.5, None)]
 )
-def test_cost_is_higher_or_not_or_undecided(ratio: float, noise: float, expected: bool | None) -> None:
+def test_cost_is_higher_or_not_or_undecided(ratio, noise, expected):
     """The same decision on made-up times."""
     chance, simulated = random.Random(1), Measured([], [], 0, 0)
     for pair in range(MAX_PAIRS):
@@ -225,7 +221,7 @@ def test_cost_is_higher_or_not_or_undecided(ratio: float, noise: float, expected
     assert _costs_more(simulated) is expected
 
 
-def _watch(sampler: Sampler, seconds: float) -> int:
+def _watch(sampler, seconds):
     """Sample for some seconds as `watch` does at 50 ms, and return the number of samples."""
     end, samples = time.monotonic() + seconds, 0
     while time.monotonic() < end:
@@ -235,24 +231,24 @@ def _watch(sampler: Sampler, seconds: float) -> int:
     return samples
 
 
-def _undecided(measured: Measured) -> bool:
+def _undecided(measured):
     return not measured.blocks or _costs_more(measured) is None or _share(measured) >= MAX_SHARE
 
 
-def _costs_more(measured: Measured) -> bool | None:
+def _costs_more(measured):
     """Return whether the workload takes more than `MAX_RATIO` times the CPU time; None if undecided."""
     _, low, high = _ratio(measured)
     return None if low <= MAX_RATIO <= high else low > MAX_RATIO
 
 
-def _share(measured: Measured) -> float:
+def _share(measured):
     """Return the sampler's share of a core: the first decile over blocks, because other load only adds CPU time."""
     return statistics.quantiles(
         (block.cpu_s / (block.ended - block.began) for block in measured.blocks if block.watched), n=10
     )[0]
 
 
-def _alternate(sampler: Sampler, chance: random.Random) -> list[Block]:
+def _alternate(sampler, chance):
     """Run blocks with and without sampling, in random order within each pair."""
     blocks = []
     for _ in range(PAIRS):
@@ -266,7 +262,7 @@ def _alternate(sampler: Sampler, chance: random.Random) -> list[Block]:
     return blocks
 
 
-def _drain(descriptor: int) -> bytes:
+def _drain(descriptor):
     data = b""
     while True:
         try:
@@ -278,7 +274,7 @@ def _drain(descriptor: int) -> bytes:
         data += more
 
 
-def _ratio(measured: Measured) -> tuple[float, float, float]:
+def _ratio(measured):
     """Return the median over pairs of the ratio of medians, with a 95 % bootstrap interval over pairs."""
     medians = []
     for block in measured.blocks:

@@ -4,16 +4,12 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import beyond_ram
 from beyond_ram.watch import events
 from beyond_ram.watch.instrument import Instrument
-
-from .conftest import Watch
 
 SAY = """
 import json, os, sys, time
@@ -25,7 +21,7 @@ def say(event, **fields):
 """
 
 
-def events_in(tmp_path: Path) -> list[dict]:
+def events_in(tmp_path):
     return [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
 
 
@@ -51,7 +47,7 @@ for other in others:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 63], ids=["one process", "a reading takes long"])
-def test_phases_are_read_at_once_at_any_interval(watched: Watch, others: int) -> None:
+def test_phases_are_read_at_once_at_any_interval(watched, others):
     read, write = os.pipe()
     os.set_inheritable(read, True)
     try:
@@ -66,7 +62,7 @@ def test_phases_are_read_at_once_at_any_interval(watched: Watch, others: int) ->
 
 
 @pytest.mark.slow
-def test_simultaneous_phases_are_kept_apart(watched: Watch, tmp_path: Path) -> None:
+def test_simultaneous_phases_are_kept_apart(watched, tmp_path):
     record = watched(SAY + "say('phase', phase='a'); say('phase', phase='b'); say('work', rows=3)\ntime.sleep(0.2)")
     assert [span["phase"] for span in record["phases"]] == ["", "a", "b"]
     assert record["completed_work"] is True
@@ -75,13 +71,13 @@ def test_simultaneous_phases_are_kept_apart(watched: Watch, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> None:
+def test_flood_of_events_does_not_make_the_watcher_busy(watched):
     record = watched(SAY + "for n in range(20000):\n say('row', n=n)", interval_ms=50)
     assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
 
 
 @pytest.mark.slow
-def test_marks_of_workloads_have_a_reading_of_memory(watched: Watch, tmp_path: Path, root: Path) -> None:
+def test_marks_of_workloads_have_a_reading_of_memory(watched, tmp_path, root):
     program = f"import sys, time; sys.path.insert(0, {str(root / 'scripts/workloads')!r}); import events\n"
     program += "events.phase('fill'); held = bytearray(b'x') * 50_000_000; events.mark('full', rows=3); time.sleep(0.1)"
     watched(program)
@@ -95,13 +91,11 @@ def test_marks_of_workloads_have_a_reading_of_memory(watched: Watch, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["scripts/workloads", "."], ids=["events.py", "beyond_ram"])
-def test_mark_waits_until_memory_was_read(
-    place: str, watched: Watch, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mark_waits_until_memory_was_read(place, watched, tmp_path, root, monkeypatch):
     """The watcher may be late on a busy machine."""
     take = Instrument._take
 
-    def late(instrument: Instrument, new: list[dict[str, Any]]) -> dict[str, Any] | None:
+    def late(instrument, new):
         time.sleep(0.5 if new else 0)
         return take(instrument, new)
 
@@ -123,12 +117,12 @@ module.mark('empty'); print('went on')
     assert full["tree"]["anon_bytes"] > 50e6 > empty["tree"]["anon_bytes"]
 
 
-def on_event(event: dict[str, Any], pid: int) -> None:
+def on_event(event, pid):
     if event["event"] == "empty":
         os.kill(pid, signal.SIGKILL)
 
 
-def test_mark_pauses_if_no_reader_answers(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mark_pauses_if_no_reader_answers(root, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(root / "scripts" / "workloads")
     monkeypatch.setenv("BEYOND_RAM_EVENTS", str(tmp_path / "said"))
     import events as of_workloads
@@ -143,7 +137,7 @@ def test_mark_pauses_if_no_reader_answers(root: Path, tmp_path: Path, monkeypatc
     beyond_ram.mark("y")
 
 
-def test_lines_that_are_no_events_are_skipped(tmp_path: Path) -> None:
+def test_lines_that_are_no_events_are_skipped(tmp_path):
     raw = tmp_path / "raw"
     raw.write_bytes(b'nonsense\n[1]\n{"event": "x"}\n{"monotonic_s": 2, "event": "y"}\n{"monotonic_s": 3, "ev')
     reader = events.EventReader(raw, 1.0)
@@ -154,7 +148,7 @@ def test_lines_that_are_no_events_are_skipped(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_events_out_of_order_are_sorted(tmp_path: Path) -> None:
+def test_events_out_of_order_are_sorted(tmp_path):
     log = events.Log(tmp_path / "e")
     log.write([{"t_s": 2.0, "event": "b"}])
     log.write([{"t_s": 1.0, "event": "a"}])
@@ -179,7 +173,7 @@ os.wait()
 
 
 @pytest.mark.slow
-def test_shared_memory_counts_once_in_pss(watched: Watch, tmp_path: Path) -> None:
+def test_shared_memory_counts_once_in_pss(watched, tmp_path):
     watched(SHARED)
     events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
     (tree,) = [event["tree"] for event in events if event.get("phase") == "shared"]

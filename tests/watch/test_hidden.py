@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -19,7 +19,7 @@ from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, Watch, needs_group, only_child
+from .conftest import PYTHON, needs_group, only_child
 
 MB = 1_000_000
 # Takes 100 MB in huge pages, with few page faults, gives them back, and does what the test adds.
@@ -39,31 +39,20 @@ EXEC = "os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', 'import time
 COLLAPSES = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").exists()
 
 
-def weak(record: dict[str, Any]) -> tuple[bool, str]:
+def weak(record):
     """Whether the request is at least, and the result of a ceiling between what was read and the truth."""
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 60 * MB, "60MB")])
     return advise(record).at_least, judged["result"]
 
 
-def named(record: dict[str, Any]) -> str:
+def named(record):
     return " ".join(note["why"] for note in record["missing"] if note["what"] == UNSEEN)
-
-
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing counts the command but the readings of its processes."""
-
-    def none(limit_bytes: int | None = None) -> groups.Group:
-        raise groups.GroupError("none")
-
-    monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not COLLAPSES, reason="the kernel has no huge pages")
 @pytest.mark.usefixtures("alone")
-def test_memory_that_exec_hides_is_known_from_the_reaped_process(watched: Watch) -> None:
+def test_memory_that_exec_hides_is_known_from_the_reaped_process(watched):
     record = watched(TAKES + "take()\n" + EXEC, interval_ms=5000)
     assert record["peak"]["hwm_bytes"]["reaped_bytes"] > 100 * MB
     at_least, result = weak(record)
@@ -72,7 +61,7 @@ def test_memory_that_exec_hides_is_known_from_the_reaped_process(watched: Watch)
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
-def test_mark_that_is_set_back_counts_its_page_faults(watched: Watch) -> None:
+def test_mark_that_is_set_back_counts_its_page_faults(watched):
     program = """
 import time
 held = bytearray(b"x") * 20_000_000
@@ -92,7 +81,7 @@ time.sleep(0.3)
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("way", ["peak", "moved", "removed"])
-def test_writes_to_memory_groups_are_noticed(way: str, watched: Watch) -> None:
+def test_writes_to_memory_groups_are_noticed(way, watched):
     other = groups.make()
     own = "open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); take(); os._exit(0)"
     program = {
@@ -145,7 +134,7 @@ time.sleep(0.5)
 @needs_group
 @pytest.mark.skipif(os.geteuid() != 0, reason="seeing who sets back a mark needs root")
 @pytest.mark.parametrize("way", ["own", "child"])
-def test_mark_that_is_set_back_in_a_group_is_named(way: str, watched: Watch, tmp_path: Path) -> None:
+def test_mark_that_is_set_back_in_a_group_is_named(way, watched, tmp_path):
     record = watched(MARKED, str(tmp_path / "file"), way, interval_ms=5000)
     if record["peak"]["hwm_bytes"]["set_back"] is None:
         pytest.skip("the kernel does not permit it here")
@@ -157,9 +146,7 @@ def test_mark_that_is_set_back_in_a_group_is_named(way: str, watched: Watch, tmp
 @pytest.mark.slow
 @pytest.mark.cgroup
 @pytest.mark.parametrize("way", ["peak", "mark"])
-def test_what_a_user_can_set_back_is_named(
-    way: str, ordinary: list[str], public_folder: Path, delegated: list[str]
-) -> None:
+def test_what_a_user_can_set_back_is_named(way, ordinary, public_folder, delegated):
     sets_back = """
 import time
 own = [line.split(':', 2)[2].strip() for line in open('/proc/self/cgroup') if ':memory:' in line]
@@ -183,7 +170,7 @@ time.sleep(0.3)
         assert line.startswith("unknown") or line.endswith("by the marks of its processes"), line
 
 
-def test_writer_that_ended_waits_for_its_record(tmp_path: Path) -> None:
+def test_writer_that_ended_waits_for_its_record(tmp_path):
     """Its record may come after its write was seen."""
     with only_child("") as parent:
         sampler = Sampler(tmp_path / "s.csv", 0, Tree(parent))
@@ -202,7 +189,7 @@ def test_writer_that_ended_waits_for_its_record(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not COLLAPSES, reason="the kernel has no huge pages")
 @pytest.mark.usefixtures("alone")
-def test_shared_pages_that_become_huge_for_a_moment_are_counted(watched: Watch) -> None:
+def test_shared_pages_that_become_huge_for_a_moment_are_counted(watched):
     program = (
         FORKS.partition("(replaced, tell)")[0]
         + """
@@ -221,7 +208,7 @@ raise SystemExit(os.wait()[1])
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("way", ["name", "groups"])
-def test_what_else_stands_in_its_status_does_not_hide_a_process(way: str, watched: Watch) -> None:
+def test_what_else_stands_in_its_status_does_not_hide_a_process(way, watched):
     if way == "groups" and os.geteuid() != 0:
         pytest.skip("joining groups needs root")
     hides = {
@@ -236,7 +223,7 @@ def test_what_else_stands_in_its_status_does_not_hide_a_process(way: str, watche
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_limit_that_the_command_raises_is_named(watched: Watch) -> None:
+def test_limit_that_the_command_raises_is_named(watched):
     program = """
 import re, time
 text = open('/proc/self/cgroup').read()
@@ -255,7 +242,7 @@ held = bytearray(b'x') * 100_000_000; time.sleep(0.2)
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_writes_of_others_to_memory_groups_are_not_the_commands(watched: Watch) -> None:
+def test_writes_of_others_to_memory_groups_are_not_the_commands(watched):
     other = groups.make()
     mover = [*PYTHON, "import sys, time; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); time.sleep(0.2)"]
     try:
@@ -302,7 +289,7 @@ raise SystemExit(any(os.wait()[1] for _ in range(4)))
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("way", ["userfaultfd", "huge"])
-def test_shared_pages_that_are_replaced_without_faults_are_read(way: str, watched: Watch) -> None:
+def test_shared_pages_that_are_replaced_without_faults_are_read(way, watched):
     if way == "huge" and not COLLAPSES:
         pytest.skip("the kernel has no huge pages")
     record = watched(FORKS, way)
@@ -314,7 +301,7 @@ def test_shared_pages_that_are_replaced_without_faults_are_read(way: str, watche
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
-def test_lines_say_that_memory_of_processes_was_sampled(watched: Watch) -> None:
+def test_lines_say_that_memory_of_processes_was_sampled(watched):
     for _ in range(5):
         record = watched("import time; held = bytearray(30_000_000); time.sleep(0.2)")
         if not record["missing"]:  # else the watcher had no processor for a moment, and says so
@@ -324,7 +311,7 @@ def test_lines_say_that_memory_of_processes_was_sampled(watched: Watch) -> None:
     assert len(told) == 4 and all("of its processes" in line and len(line) <= 120 for line in told), told
 
 
-def run_in(out: Path, prefix: list[str], program: str, *arguments: str) -> dict[str, Any]:
+def run_in(out, prefix, program, *arguments):
     words = [
         *prefix,
         sys.executable,
@@ -342,7 +329,7 @@ def run_in(out: Path, prefix: list[str], program: str, *arguments: str) -> dict[
     return dict(json.loads((out / "run.json").read_text()))
 
 
-def unshared(*how: str) -> list[str]:
+def unshared(*how):
     prefix = ["unshare", *how]
     if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode:
         pytest.skip(f"no namespace can be made here: {' '.join(prefix)}")
@@ -351,7 +338,7 @@ def unshared(*how: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("below", ["", "/task"])
-def test_mount_over_a_process_is_noticed(below: str, tmp_path: Path) -> None:
+def test_mount_over_a_process_is_noticed(below, tmp_path):
     program = f"""
 import ctypes, os, sys, time
 child = os.fork()
@@ -367,7 +354,7 @@ os.wait()
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting /proc again needs root")
-def test_proc_in_place_of_proc_is_noticed(tmp_path: Path) -> None:
+def test_proc_in_place_of_proc_is_noticed(tmp_path):
     program = """
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -381,7 +368,7 @@ time.sleep(0.3)
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="entering a namespace of others needs root")
 @pytest.mark.usefixtures("alone")
-def test_process_that_a_namespace_of_others_adopts_is_noticed(watched: Watch) -> None:
+def test_process_that_a_namespace_of_others_adopts_is_noticed(watched):
     program = """
 import ctypes, os, sys, time
 time.sleep(0.1)
@@ -408,7 +395,7 @@ os.wait(); time.sleep(1.5)
 
 
 @pytest.mark.slow
-def test_container_of_the_command_is_no_namespace_of_others(tmp_path: Path) -> None:
+def test_container_of_the_command_is_no_namespace_of_others(tmp_path):
     program = (
         "import os, time\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: time.sleep(0.2)\ntime.sleep(0.3)"
     )
@@ -420,7 +407,7 @@ def test_container_of_the_command_is_no_namespace_of_others(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
-def test_processes_whose_main_threads_have_ended_do_not_share_their_parents_memory(watched: Watch) -> None:
+def test_processes_whose_main_threads_have_ended_do_not_share_their_parents_memory(watched):
     program = """
 import ctypes, os, platform, signal, threading, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -449,24 +436,13 @@ leader_ends(parent)
 
 
 @pytest.mark.slow
-def test_shortest_stop_of_the_watcher_is_named(tmp_path: Path) -> None:
-    program = """
+@pytest.mark.parametrize(("seconds", "note"), [(0.05, "was stopped"), (1, "nothing was read for")])
+def test_stop_of_the_watcher_is_named(seconds, note, tmp_path):
+    program = f"""
 import os, signal, time
 time.sleep(0.1)
 watcher = int(open('/proc/%d/stat' % os.getppid()).read().rpartition(')')[2].split()[1])
-os.kill(watcher, signal.SIGSTOP); time.sleep(0.05); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
+os.kill(watcher, signal.SIGSTOP); time.sleep({seconds}); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
 """
     record = run_in(tmp_path, [], program)
-    assert "was stopped" in named(record) and weak(record) == (True, "unknown")
-
-
-@pytest.mark.slow
-def test_time_without_readings_is_named(tmp_path: Path) -> None:
-    program = """
-import os, signal, time
-time.sleep(0.1)
-watcher = int(open('/proc/%d/stat' % os.getppid()).read().rpartition(')')[2].split()[1])
-os.kill(watcher, signal.SIGSTOP); time.sleep(1); os.kill(watcher, signal.SIGCONT); time.sleep(0.2)
-"""
-    record = run_in(tmp_path, [], program)
-    assert "nothing was read for" in named(record) and weak(record) == (True, "unknown")
+    assert note in named(record) and weak(record) == (True, "unknown")

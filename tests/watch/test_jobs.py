@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ MIB = 1 << 20
 JOB = [sys.executable, "-m", "beyond_ram", "job"]
 
 
-def group(folder: Path, *, peak: int, cache: int, limit: int, kills: int = 0) -> Path:
+def group(folder, *, peak, cache, limit, kills=0):
     """Write the files of a group of cgroup v2 that holds only page cache, in MiB."""
     for name, text in {
         "memory.current": cache * MIB,
@@ -27,18 +25,18 @@ def group(folder: Path, *, peak: int, cache: int, limit: int, kills: int = 0) ->
     return folder
 
 
-def test_job_far_below_its_limit_gets_a_smaller_request(tmp_path: Path) -> None:
+def test_job_far_below_its_limit_gets_a_smaller_request(tmp_path):
     line, _ = jobs.of_group(group(tmp_path, peak=200, cache=50, limit=1000), 2)
     assert line.startswith("asked for 1,049 MB; used 210 MB at once with page cache, 52 MB of it page cache now")
     assert line.endswith("next time ask for at most 277 MB (--mem=264M)")
 
 
-def test_page_cache_does_not_raise_the_request(tmp_path: Path) -> None:
+def test_page_cache_does_not_raise_the_request(tmp_path):
     line, _ = jobs.of_group(group(tmp_path, peak=1000, cache=800, limit=1000), 2)
     assert line.endswith("next time ask for at least 277 MB (--mem=264M)")
 
 
-def test_killed_job_requests_more(tmp_path: Path) -> None:
+def test_killed_job_requests_more(tmp_path):
     line, _ = jobs.of_group(group(tmp_path, peak=1000, cache=1, limit=1000, kills=1), 2)
     assert "killed for want of memory; next time ask for at least 1,051 MB" in line
 
@@ -47,9 +45,7 @@ def test_killed_job_requests_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"), [(None, "there is none"), ("{", "or cut"), ("[]", "or cut"), ('{"peak": {}}', "or cut")]
 )
-def test_unreadable_record_gets_one_line(
-    content: str | None, expected: str, tmp_path: Path, refused: Callable[..., str]
-) -> None:
+def test_unreadable_record_gets_one_line(content, expected, tmp_path, refused):
     if content is not None:
         (tmp_path / "run.json").write_text(content)
     message = refused("job", "--record", str(tmp_path))
@@ -58,7 +54,7 @@ def test_unreadable_record_gets_one_line(
 
 
 @pytest.mark.slow
-def test_record_of_a_command_gives_a_line(tmp_path: Path) -> None:
+def test_record_of_a_command_gives_a_line(tmp_path):
     program = "import time; held = bytearray(80_000_000); time.sleep(0.2)"
     command = ["-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", sys.executable, "-I", "-S", "-c", program]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)

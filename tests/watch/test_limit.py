@@ -7,7 +7,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import beyond_ram
 from beyond_ram.watch import LimitError, WatchOptions, groups, watch
 from beyond_ram.watch.watcher import ends_by
 
-from .conftest import PYTHON, Watch, needs_group
+from .conftest import PYTHON, needs_group
 
 WORKER_TAKES = """
 import os, signal, sys
@@ -30,7 +29,7 @@ signal.pause() if int(sys.argv[2]) else os.wait()
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_tree_above_the_limit_is_killed_as_a_whole(watched: Watch) -> None:
+def test_tree_above_the_limit_is_killed_as_a_whole(watched):
     # The kernel kills only the worker, and its parent would wait for ever.
     record = watched(WORKER_TAKES, "300000000", "1", memory_limit_bytes=100_000_000)
     assert record["outcome"] == "killed_at_limit"
@@ -43,21 +42,21 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched: Watch) -> None:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_tree_below_the_limit_completes(watched: Watch) -> None:
+def test_tree_below_the_limit_completes(watched):
     record = watched(WORKER_TAKES, "50000000", "0", memory_limit_bytes=100_000_000)
     assert record["outcome"] == "completed"
     assert 50e6 < record["peak"]["cgroup_bytes"] < 100e6
 
 
 @pytest.mark.parametrize("size", ["0", "2"])
-def test_limit_in_which_nothing_starts_is_refused(size: str, refused: Callable[..., str]) -> None:
+def test_limit_in_which_nothing_starts_is_refused(size, refused):
     assert "every command needs more than that" in refused("watch", "--memory-limit", size, "--", "true")
 
 
 @pytest.mark.cgroup
 @needs_group
-def test_no_group_is_left_behind(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[groups.Group] = []
+def test_no_group_is_left_behind(watched, monkeypatch):
+    made = []
     make = groups.make
     monkeypatch.setattr(groups, "make", lambda *limit: made.append(make(*limit)) or made[-1])
     watched("pass", memory_limit_bytes=100_000_000)
@@ -65,8 +64,8 @@ def test_no_group_is_left_behind(watched: Watch, monkeypatch: pytest.MonkeyPatch
     assert not any(group.path.exists() for group in made)
 
 
-def test_without_a_group_a_limit_is_refused_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(limit_bytes: int | None = None) -> groups.Group:
+def test_without_a_group_a_limit_is_refused_before_the_run(tmp_path, monkeypatch):
+    def none(limit_bytes=None):
         raise groups.GroupError("the memory controller is not delegated to us")
 
     monkeypatch.setattr(groups, "make", none)
@@ -77,7 +76,7 @@ def test_without_a_group_a_limit_is_refused_before_the_run(tmp_path: Path, monke
 
 
 @pytest.fixture
-def readable_package() -> Iterator[Path]:
+def readable_package():
     """Copy the package into a folder that every user may read."""
     folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
     source = Path(beyond_ram.__path__[0])
@@ -90,7 +89,7 @@ def readable_package() -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
-def test_user_without_rights_gets_one_line_but_can_watch(readable_package: Path) -> None:
+def test_user_without_rights_gets_one_line_but_can_watch(readable_package):
     nobody = {"user": 65534, "group": 65534, "extra_groups": [], "capture_output": True, "text": True, "cwd": "/"}
     start = f"import sys; sys.path.insert(0, {str(readable_package)!r}); from beyond_ram.cli import main; "
     newest = "import sys; sys.exit(sys.version_info < (3, 11))"
@@ -113,7 +112,7 @@ def test_user_without_rights_gets_one_line_but_can_watch(readable_package: Path)
 
 
 @pytest.mark.slow
-def test_timeout_kills_the_whole_tree(watched: Watch) -> None:
+def test_timeout_kills_the_whole_tree(watched):
     record = watched("import os, signal; os.fork(); signal.pause()", timeout_s=0.5)
     assert record["outcome"] == "timed_out"
     assert record["completed_work"] is False
@@ -121,7 +120,7 @@ def test_timeout_kills_the_whole_tree(watched: Watch) -> None:
     assert record["duration_s"] < 5
 
 
-def test_ending_process_is_not_left_running() -> None:
+def test_ending_process_is_not_left_running():
     ending, living = (subprocess.Popen(["sleep", "100"]) for _ in range(2))
     try:
         threading.Timer(0.2, ending.kill).start()

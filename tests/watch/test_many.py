@@ -11,7 +11,7 @@ import pytest
 
 from beyond_ram.watch import procfs
 
-from .conftest import Watch, needs_group
+from .conftest import needs_group
 
 # More than 820, which the kernel lists in its first page of children.
 PROCESSES = int(os.environ.get("PROCESSES", 1000))
@@ -56,7 +56,7 @@ while True:
 """
 
 
-def smallest(program: Path, code: bytes) -> Path:
+def smallest(program, code):
     """Write a program of some instructions, in one page."""
     if platform.machine() != "x86_64":
         pytest.skip("the program is written in x86-64's machine code")
@@ -69,13 +69,13 @@ def smallest(program: Path, code: bytes) -> Path:
 
 
 @pytest.fixture
-def pause(tmp_path: Path) -> Path:
+def pause(tmp_path):
     """Write a program that calls pause() in a loop."""
     return smallest(tmp_path / "pause", b"\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7")
 
 
 @pytest.mark.slow
-def test_every_child_is_listed(pause: Path) -> None:
+def test_every_child_is_listed(pause):
     pids = [os.posix_spawn(pause, [pause], {}) for _ in range(PROCESSES)]
     try:
         assert set(pids) <= set(procfs.children(os.getpid()))
@@ -88,7 +88,7 @@ def test_every_child_is_listed(pause: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_processes_are_seen_and_the_status_is_passed_on(watched: Watch, pause: Path, tmp_path: Path) -> None:
+def test_all_processes_are_seen_and_the_status_is_passed_on(watched, pause, tmp_path):
     record = watched(START, str(pause), str(PROCESSES), "5")
     assert (record["outcome"], record["exit_status"]) == ("failed", 7)
     assert record["left_running"] == []
@@ -96,7 +96,7 @@ def test_all_processes_are_seen_and_the_status_is_passed_on(watched: Watch, paus
 
 
 @pytest.mark.slow
-def test_timeout_kills_all_processes(watched: Watch, pause: Path) -> None:
+def test_timeout_kills_all_processes(watched, pause):
     record = watched(START, str(pause), str(PROCESSES), "600", timeout_s=4)
     assert record["outcome"] == "timed_out"
     assert record["left_running"] == []
@@ -104,7 +104,7 @@ def test_timeout_kills_all_processes(watched: Watch, pause: Path) -> None:
 
 
 @pytest.mark.slow
-def test_children_may_end_while_they_are_read(watched: Watch, tmp_path: Path) -> None:
+def test_children_may_end_while_they_are_read(watched, tmp_path):
     """Some thousand children a second live for a fraction of a millisecond, at a thousand samples a second."""
     program = smallest(tmp_path / "exit", b"\xb8\x3c\x00\x00\x00\x31\xff\x0f\x05")
     with (tmp_path / "said").open("w+b") as output:
@@ -119,7 +119,7 @@ def test_children_may_end_while_they_are_read(watched: Watch, tmp_path: Path) ->
     assert samples["rss_bytes"].gt(0).all()
 
 
-def processes_running(program: Path) -> list[str]:
+def processes_running(program):
     """Return the processes that run a program."""
     pids = []
     for entry in Path("/proc").iterdir():
@@ -131,7 +131,7 @@ def processes_running(program: Path) -> list[str]:
     return pids
 
 
-def processes_of(user: int) -> list[str]:
+def processes_of(user):
     """Return the processes of a user, without zombies."""
     pids = []
     for entry in Path("/proc").iterdir():
@@ -153,9 +153,7 @@ def processes_of(user: int) -> list[str]:
         (2_000_000, 100_000_000, 60, "killed_at_limit"),
     ],
 )
-def test_fork_bomb_is_killed_to_its_last_process(
-    watched: Watch, held_bytes: int, limit_bytes: int, timeout_s: float, outcome: str
-) -> None:
+def test_fork_bomb_is_killed_to_its_last_process(watched, held_bytes, limit_bytes, timeout_s, outcome):
     """Each process has a session of its own and ignores every signal but SIGKILL."""
     begun = time.monotonic()
     record = watched(

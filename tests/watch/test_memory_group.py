@@ -13,7 +13,7 @@ from beyond_ram.advice import AROUND, GROUP, TREE, UNSEEN, advise
 from beyond_ram.watch import ceilings, groups, memory_group
 from beyond_ram.watch.memory_group import GroupMeter, limit_bytes, own_group, parse
 
-from .conftest import PYTHON, Watch, needs_group
+from .conftest import PYTHON, needs_group
 
 MB = 1_000_000
 # From a group on Linux 6.18 with 300 MB written to /dev/shm and 50 MB of a file on disk.
@@ -65,7 +65,7 @@ slab 5242880
 """
 
 
-def test_charges_of_cgroup_v1_are_parsed() -> None:
+def test_charges_of_cgroup_v1_are_parsed():
     group_charges = parse(1, V1, 357_000_000)
     assert (group_charges.anon_bytes, group_charges.shmem_bytes, group_charges.swap_bytes) == (
         5722112,
@@ -77,7 +77,7 @@ def test_charges_of_cgroup_v1_are_parsed() -> None:
     assert group_charges.kept_bytes == 357_000_000 - 49999872 + 36864
 
 
-def test_charges_of_cgroup_v2_are_parsed() -> None:
+def test_charges_of_cgroup_v2_are_parsed():
     usage = 104857600 + 62914560 + 9437184
     group_charges = parse(2, V2, usage, 5242880)
     assert (group_charges.anon_bytes, group_charges.shmem_bytes) == (104857600, 20971520)
@@ -98,12 +98,12 @@ def test_charges_of_cgroup_v2_are_parsed() -> None:
 class Folder:
     """The files of a group, as plain files."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.path = path
         (path / "memory.events").write_text("low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\noom_group_kill 0\n")
         self.set(0, 0, 0)
 
-    def set(self, kept: int, cached: int, peak: int, swap: int = 0) -> None:
+    def set(self, kept, cached, peak, swap=0):
         stat = f"anon {kept}\nfile {cached}\nshmem 0\ninactive_file {cached}\nactive_file 0\n"
         (self.path / "memory.stat").write_text(stat)
         (self.path / "memory.current").write_text(f"{kept + cached}\n")
@@ -112,11 +112,11 @@ class Folder:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path):
     return Folder(tmp_path)
 
 
-def test_anonymous_memory_after_a_peak_of_shared_memory_counts(folder: Folder) -> None:
+def test_anonymous_memory_after_a_peak_of_shared_memory_counts(folder):
     meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(10 * MB, 230 * MB, 240 * MB)
     stat = folder.path / "memory.stat"
@@ -130,7 +130,7 @@ def test_anonymous_memory_after_a_peak_of_shared_memory_counts(folder: Folder) -
     assert record["sampled_anon_bytes"] == 199 * MB
 
 
-def test_spike_between_two_samples_is_the_peak_less_page_cache(folder: Folder) -> None:
+def test_spike_between_two_samples_is_the_peak_less_page_cache(folder):
     meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(10 * MB, 100 * MB, 110 * MB)
     assert meter.look()
@@ -146,8 +146,8 @@ def test_spike_between_two_samples_is_the_peak_less_page_cache(folder: Folder) -
     meter.close()
 
 
-def test_peak_that_cannot_be_reset_counts_when_it_rises(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> int:
+def test_peak_that_cannot_be_reset_counts_when_it_rises(folder, monkeypatch):
+    def refused(*_):
         raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(os, "pwrite", refused)
@@ -165,7 +165,7 @@ def test_peak_that_cannot_be_reset_counts_when_it_rises(folder: Folder, monkeypa
     meter.close()
 
 
-def test_swapped_memory_counts_as_kept(folder: Folder) -> None:
+def test_swapped_memory_counts_as_kept(folder):
     meter = GroupMeter(folder.path, 2, ours=True)
     folder.set(100 * MB, 0, 100 * MB, swap=50 * MB)
     meter.look()
@@ -173,7 +173,7 @@ def test_swapped_memory_counts_as_kept(folder: Folder) -> None:
     meter.close()
 
 
-def test_memory_from_before_the_command_is_subtracted(folder: Folder) -> None:
+def test_memory_from_before_the_command_is_subtracted(folder):
     folder.set(30 * MB, 70 * MB, 500 * MB)
     meter = GroupMeter(folder.path, 2, ours=False)
     folder.set(80 * MB, 200 * MB, 500 * MB)
@@ -184,7 +184,7 @@ def test_memory_from_before_the_command_is_subtracted(folder: Folder) -> None:
     meter.close()
 
 
-def test_memory_that_others_free_hides_none_that_is_new(folder: Folder) -> None:
+def test_memory_that_others_free_hides_none_that_is_new(folder):
     folder.set(125 * MB, 0, 125 * MB)
     meter = GroupMeter(folder.path, 2, ours=False)
     folder.set(10 * MB, 0, 125 * MB)  # another process of the group gave its memory back
@@ -195,7 +195,7 @@ def test_memory_that_others_free_hides_none_that_is_new(folder: Folder) -> None:
     meter.close()
 
 
-def test_only_kills_since_the_start_count(folder: Folder) -> None:
+def test_only_kills_since_the_start_count(folder):
     (folder.path / "memory.max").write_text("524288000\n")
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n")
     (folder.path / "memory.events").write_text("oom 1\noom_kill 2\n")
@@ -217,7 +217,7 @@ CONTAINER = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c"
 HOLDS = "import time; held = bytearray(30_000_000); time.sleep(0.2)"
 
 
-def _no_container() -> str | None:
+def _no_container():
     """Why no process can be put into a v1 group and a PID namespace, as in a container; None if it can."""
     own = own_group()
     if own is None or own[1] != 1 or not os.access(own[0] / "cgroup.procs", os.W_OK) or not shutil.which("unshare"):
@@ -229,7 +229,7 @@ def _no_container() -> str | None:
 @pytest.mark.cgroup
 @pytest.mark.skipif(_no_container() is not None, reason=str(_no_container()))
 @pytest.mark.parametrize(("others", "basis"), [(0, AROUND), (1, TREE)])
-def test_process_outside_of_our_pid_namespace_is_not_overlooked(others: int, basis: str, tmp_path: Path) -> None:
+def test_process_outside_of_our_pid_namespace_is_not_overlooked(others, basis, tmp_path):
     """v1 does not list it: the memory that it frees would hide what the command takes."""
     above, _ = own_group() or (Path(), 1)
     group = above / f"test-of-namespaces-{os.getpid()}"
@@ -253,7 +253,7 @@ def test_process_outside_of_our_pid_namespace_is_not_overlooked(others: int, bas
     assert peak["kept"]["kept_bytes"] > 30 * MB  # of a tree, others may add shared memory
 
 
-def test_lowest_limit_of_all_groups_around_holds(tmp_path: Path) -> None:
+def test_lowest_limit_of_all_groups_around_holds(tmp_path):
     inner = tmp_path / "job" / "step"
     inner.mkdir(parents=True)
     (tmp_path / "job" / "memory.max").write_text("1073741824\n")
@@ -269,7 +269,7 @@ def test_lowest_limit_of_all_groups_around_holds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("place", ["below", "own namespace", "bound", "root"])
-def test_own_group_is_found(tmp_path: Path, version: int, place: str) -> None:
+def test_own_group_is_found(tmp_path, version, place):
     """/proc shows it below the root of all groups, as the root of a namespace, or bound into a container."""
     proc, mount = tmp_path / "proc", tmp_path / "mount"
     proc.mkdir()
@@ -298,7 +298,7 @@ def test_own_group_is_found(tmp_path: Path, version: int, place: str) -> None:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_unmapped_shared_memory_is_kept(watched: Watch) -> None:
+def test_unmapped_shared_memory_is_kept(watched):
     program = """
 import os, tempfile, time
 with tempfile.TemporaryFile(dir='/dev/shm') as file:
@@ -315,7 +315,7 @@ with tempfile.TemporaryFile(dir='/dev/shm') as file:
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:
+def test_page_cache_is_not_kept(watched, tmp_path):
     program = "import sys, time; open(sys.argv[1], 'wb').write(bytes(60_000_000)); time.sleep(0.2)"
     peak = watched(program, str(tmp_path / "file"))["peak"]
     assert peak["cgroup_bytes"] > 60 * MB, "the written file is not in the page cache"
@@ -323,7 +323,7 @@ def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:
 
 
 @needs_group
-def test_memory_that_was_given_back_and_written_again_is_kept(watched: Watch) -> None:
+def test_memory_that_was_given_back_and_written_again_is_kept(watched):
     program = """
 import mmap, time
 size, block = 64 << 20, bytes([1]) * (1 << 20)
@@ -354,7 +354,7 @@ print(os.wait()[0], flush=True)
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("limit_bytes", [None, 40 * MB])
-def test_memory_charged_to_another_group_is_counted_from_the_processes(watched: Watch, limit_bytes: int | None) -> None:
+def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, limit_bytes):
     other = groups.make()
     try:
         record = watched(MOVES, str(other.path), memory_limit_bytes=limit_bytes)
@@ -376,7 +376,7 @@ def test_memory_charged_to_another_group_is_counted_from_the_processes(watched: 
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_groups_below_the_commands_own_belong_to_it(watched: Watch) -> None:
+def test_groups_below_the_commands_own_belong_to_it(watched):
     program = MOVES.replace(
         "if os.fork",
         f"""
@@ -396,9 +396,7 @@ if os.fork""",
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(
-    watched: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(watched, monkeypatch):
     monkeypatch.setattr(memory_group.Elsewhere, "look", lambda *_: 1 // 0)
     record = watched("held = bytearray(60_000_000)")
     assert [note["what"] for note in record["missing"]] == ["the memory group"]

@@ -9,24 +9,22 @@ from beyond_ram.watch.peaks import Peaks
 from beyond_ram.watch.procfs import Memory, parse_memory
 from beyond_ram.watch.tree import Process
 
-from .conftest import Watch
-
 MB = 10**6
 
 
-def process(pid: int, hwm: int, anon: int, file: int = 0, before: Memory | None = None) -> Process:
+def process(pid, hwm, anon, file=0, before=None):
     instance = Process(pid)
     instance.last = Memory(hwm, anon, file, 0, 0, 0)
     instance.before = before or instance.last
     return instance
 
 
-def totals(*living: Process) -> list[int]:
+def totals(*living):
     anon, file = (sum(p.last[at] for p in living if p.last) for at in (1, 2))
     return [anon + file, anon, file, 0, 0, 0]
 
 
-def test_mark_above_both_readings_bounds_anonymous_memory() -> None:
+def test_mark_above_both_readings_bounds_anonymous_memory():
     peaks = Peaks()
     process_1 = process(1, hwm=100 * MB, anon=10 * MB, file=30 * MB, before=Memory(0, 5 * MB, 20 * MB, 0, 0, 0))
     peaks.note(totals(process_1), [process_1], [], [])
@@ -37,7 +35,7 @@ def test_mark_above_both_readings_bounds_anonymous_memory() -> None:
     assert peaks.run.unseen_bytes == 60 * MB, "the mark less RSS"
 
 
-def test_marks_of_processes_that_never_met_are_not_added() -> None:
+def test_marks_of_processes_that_never_met_are_not_added():
     peaks = Peaks()
     for pid in range(1, 4):
         process_1 = process(pid, hwm=50 * MB, anon=50 * MB)
@@ -50,7 +48,7 @@ def test_marks_of_processes_that_never_met_are_not_added() -> None:
     assert peaks.lower_bounds == 0
 
 
-def test_exit_of_a_thread_is_not_the_end_of_its_process() -> None:
+def test_exit_of_a_thread_is_not_the_end_of_its_process():
     peaks = Peaks()
     process_1 = process(1, hwm=50 * MB, anon=50 * MB)
     peaks.note(totals(process_1), [process_1], [], [Exit(1, 0, "x", 50 * MB)])
@@ -61,7 +59,7 @@ def test_exit_of_a_thread_is_not_the_end_of_its_process() -> None:
     assert peaks.ended[0]["hwm_bytes"] == 70 * MB
 
 
-def test_thread_that_ends_after_its_process_is_no_process() -> None:
+def test_thread_that_ends_after_its_process_is_no_process():
     """Arrow's jemalloc ends a thread late. Its record has the mark of the whole process, with mapped files."""
     peaks = Peaks()
     process_1 = process(1, hwm=150 * MB, anon=50 * MB, file=100 * MB)
@@ -75,7 +73,7 @@ def test_thread_that_ends_after_its_process_is_no_process() -> None:
     assert (peaks.seen, peaks.short_lived) == (2, 1)
 
 
-def test_exits_of_a_process_and_its_threads_are_one() -> None:
+def test_exits_of_a_process_and_its_threads_are_one():
     records = [
         Exit(30, 20, "thread", 7, thread=True),
         Exit(30, 20, "process", 5),
@@ -85,7 +83,7 @@ def test_exits_of_a_process_and_its_threads_are_one() -> None:
     assert (by_pid[30].hwm_bytes, by_pid[30].thread, by_pid[31].thread) == (7, False, True)
 
 
-def test_grandchildren_are_ours_and_other_processes_are_not() -> None:
+def test_grandchildren_are_ours_and_other_processes_are_not():
     peaks = Peaks()
     exits = [Exit(30, 20, "grandchild", 5), Exit(20, 10, "child", 6), Exit(99, 98, "other", 7)]
     assert sorted(left.pid for left in peaks.own_exits(exits, {10})) == [20, 30]
@@ -93,7 +91,7 @@ def test_grandchildren_are_ours_and_other_processes_are_not() -> None:
 
 
 @pytest.mark.slow
-def test_exits_of_other_processes_are_forgotten() -> None:
+def test_exits_of_other_processes_are_forgotten():
     """One process starts thousands, like a loop of a shell, or thousands start one each."""
     for parents in (1, 20_000):
         peaks, most = Peaks(), 0
@@ -103,7 +101,7 @@ def test_exits_of_other_processes_are_forgotten() -> None:
         assert most < 10
 
 
-def test_reused_parent_id_does_not_make_others_ours() -> None:
+def test_reused_parent_id_does_not_make_others_ours():
     peaks = Peaks()
     assert peaks.own_exits([Exit(99, 98, "other", 7)], {10}) == []
     for _ in range(3):
@@ -112,7 +110,7 @@ def test_reused_parent_id_does_not_make_others_ours() -> None:
     assert [exit_.pid for exit_ in peaks.own_exits([Exit(98, 10, "child", 6)], {10, 98})] == [98]
 
 
-def test_child_is_ours_if_its_parent_is_known_one_look_later() -> None:
+def test_child_is_ours_if_its_parent_is_known_one_look_later():
     peaks = Peaks()
     assert peaks.own_exits([Exit(31, 30, "grandchild", 5)], {10}) == []
     assert [exit_.pid for exit_ in peaks.own_exits([], {10, 30})] == [31]
@@ -121,7 +119,7 @@ def test_child_is_ours_if_its_parent_is_known_one_look_later() -> None:
 
 
 @pytest.mark.slow
-def test_processes_and_phases_are_bounded() -> None:
+def test_processes_and_phases_are_bounded():
     peaks = Peaks()
     for pid in range(1, 5001):
         peaks.note([0] * 6, [], [], [Exit(pid, 0, "x", pid)])
@@ -133,7 +131,7 @@ def test_processes_and_phases_are_bounded() -> None:
 
 
 @pytest.mark.slow
-def test_phases_that_are_left_out_are_noted(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phases_that_are_left_out_are_noted(watched, monkeypatch):
     program = """
 import os, time
 for name in range(5):
@@ -148,7 +146,7 @@ for name in range(5):
 
 
 @pytest.mark.slow
-def test_disagreement_of_witnesses_is_reported(watched: Watch) -> None:
+def test_disagreement_of_witnesses_is_reported(watched):
     spike = """
 import mmap, time
 time.sleep(0.1)
@@ -167,7 +165,7 @@ for _ in range(3):
     assert "counted in each" in record._disagreements(900 * MB, 900 * MB, 110 * MB, 9)[0]
 
 
-def test_memory_of_another_group_is_reported_as_far_as_pss_shows_it() -> None:
+def test_memory_of_another_group_is_reported_as_far_as_pss_shows_it():
     alone = "RSS is 302.6 MB, the group held at most 221.5 MB"
     disagreements = record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, 205_300_000)
     assert disagreements == [alone]
@@ -176,7 +174,7 @@ def test_memory_of_another_group_is_reported_as_far_as_pss_shows_it() -> None:
     assert charged[0].endswith("PSS was read at 778.3 MB, so 265.3 MB of it at least were charged to another group")
 
 
-def test_status_without_memory_lines_is_no_reading() -> None:
+def test_status_without_memory_lines_is_no_reading():
     assert parse_memory(b"Name:\tzombie\nState:\tZ (zombie)\n") is None
     lines = b"VmHWM:\t 5 kB\nVmRSS:\t 4 kB\nRssAnon:\t 1 kB\nRssFile:\t 2 kB\nRssShmem:\t 1 kB\n"
     lines += b"VmData:\t 9 kB\nVmSwap:\t 7 kB\n"

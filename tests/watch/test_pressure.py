@@ -2,8 +2,6 @@
 
 import csv
 import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +26,7 @@ needs_pressure = pytest.mark.skipif(
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(bytes(60_000_000))
     with path.open("rb+") as file:
@@ -41,7 +39,7 @@ def data(tmp_path: Path) -> Path:
 @needs_pressure
 @needs_group
 @pytest.mark.cgroup
-def test_limit_below_the_working_set_makes_the_command_wait(data: Path, tmp_path: Path) -> None:
+def test_limit_below_the_working_set_makes_the_command_wait(data, tmp_path):
     out = tmp_path / "out"
     record = watch([*PYTHON, READ_AGAIN, str(data)], out, WatchOptions(memory_limit_bytes=24 << 20))
     stalls = record["pressure"]
@@ -61,7 +59,7 @@ def test_limit_below_the_working_set_makes_the_command_wait(data: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_missing_pressure_is_empty_not_zero(tmp_path: Path, monkeypatch: Any) -> None:
+def test_missing_pressure_is_empty_not_zero(tmp_path, monkeypatch):
     monkeypatch.setattr(pressure, "MACHINE", tmp_path / "missing")
     monkeypatch.setattr(pressure, "_candidates", lambda group, around: [(tmp_path / "missing", "machine")])
     record = watch([*PYTHON, "import time; time.sleep(0.1)"], tmp_path / "out")
@@ -72,7 +70,7 @@ def test_missing_pressure_is_empty_not_zero(tmp_path: Path, monkeypatch: Any) ->
     assert not [line for line in lines(record) if line.startswith("waited")]
 
 
-def test_pressure_file_without_both_sums_is_refused() -> None:
+def test_pressure_file_without_both_sums_is_refused():
     assert pressure.parse(
         b"some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=40\n"
     ) == (2.5, 0.00004)

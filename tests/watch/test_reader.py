@@ -8,9 +8,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -18,12 +15,12 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
-from beyond_ram.watch import WatchOptions, attach, groups, procfs, summary, targets, watch
+from beyond_ram.watch import WatchOptions, attach, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, Watch, read_within
+from .conftest import PYTHON, read_within
 
 CLI = ["-m", "beyond_ram", "watch"]
 HELD_BYTES, CHILD_BYTES = 60_000_000, 30_000_000
@@ -68,12 +65,12 @@ Seccomp:\t0
 
 
 @pytest.fixture(params=NAMES)
-def reader(request: pytest.FixtureRequest) -> str:
+def reader(request):
     return str(request.param)
 
 
 @pytest.fixture
-def waiting() -> Iterator["subprocess.Popen[bytes]"]:
+def waiting():
     """Start the two idle processes."""
     with subprocess.Popen([*PYTHON, WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout and process.stdin
@@ -82,12 +79,12 @@ def waiting() -> Iterator["subprocess.Popen[bytes]"]:
         process.stdin.close()
 
 
-def lines(folder: Path) -> list[dict[str, str]]:
+def lines(folder):
     with (folder / "samples.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def check_unknown_values(record: dict[str, Any], samples: list[dict[str, str]]) -> None:
+def check_unknown_values(record, samples):
     """Check that unknown values are empty or null and named, and that known ones were read."""
     unknown = set(record["sampler"]["unknown"])
     lacking = " ".join(summary.lacking(record))
@@ -117,7 +114,7 @@ def check_unknown_values(record: dict[str, Any], samples: list[dict[str, str]]) 
 
 
 @pytest.mark.slow
-def test_command_and_its_child_are_read(watched: Watch, reader: str, tmp_path: Path) -> None:
+def test_command_and_its_child_are_read(watched, reader, tmp_path):
     record = watched(FAMILY, reader=reader)
     samples = lines(tmp_path / "out")
     peak = record["peak"]
@@ -136,7 +133,7 @@ def test_command_and_its_child_are_read(watched: Watch, reader: str, tmp_path: P
     assert (record["missing"] == []) is (reader == "procfs")
 
 
-def test_both_readers_agree_on_idle_processes(waiting: "subprocess.Popen[bytes]") -> None:
+def test_both_readers_agree_on_idle_processes(waiting):
     trees = [Tree(os.getpid(), Procfs()), Tree(os.getpid(), Psutil("compared"))]
     below = {waiting.pid, *procfs.children(waiting.pid)}
     readings = []
@@ -170,7 +167,7 @@ def test_both_readers_agree_on_idle_processes(waiting: "subprocess.Popen[bytes]"
 
 
 @pytest.mark.slow
-def test_running_process_is_followed(waiting: "subprocess.Popen[bytes]", reader: str, tmp_path: Path) -> None:
+def test_running_process_is_followed(waiting, reader, tmp_path):
     target = targets.processes([waiting.pid], reader)
     record = attach.attach(target, tmp_path, attach.AttachOptions(timeout_s=0.6))
     peak = record["peak"]
@@ -185,7 +182,7 @@ def test_running_process_is_followed(waiting: "subprocess.Popen[bytes]", reader:
     assert list(summary.lines(record))
 
 
-def test_end_of_a_process_is_seen(reader: str) -> None:
+def test_end_of_a_process_is_seen(reader):
     sleeps = [*PYTHON, "import time; time.sleep(60)"]
     with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as second:
         tree = targets.Followed(targets.processes([first.pid, second.pid], reader))
@@ -207,7 +204,7 @@ def test_end_of_a_process_is_seen(reader: str) -> None:
 # --- the choice of a reader
 
 
-def test_complete_proc_is_read_without_psutil() -> None:
+def test_complete_proc_is_read_without_psutil():
     program = "import sys; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
     program += "sys.exit(status or 'psutil' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program, "watch", "--", "true"], capture_output=True, text=True)
@@ -215,9 +212,7 @@ def test_complete_proc_is_read_without_psutil() -> None:
 
 
 @pytest.mark.slow
-def test_proc_without_kinds_of_memory_is_read_with_psutil(
-    watched: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_proc_without_kinds_of_memory_is_read_with_psutil(watched, monkeypatch, tmp_path):
     """As on gVisor: status has no kinds of memory, and statm has 0 shared pages."""
     assert procfs.parse_memory(procfs.memory_lines(GVISOR)) is None
     as_it_is = psutil.Process.memory_info
@@ -234,12 +229,8 @@ def test_proc_without_kinds_of_memory_is_read_with_psutil(
 
 
 @pytest.mark.slow
-def test_request_without_kinds_of_memory_is_all_of_rss(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(limit_bytes: int | None) -> None:
-        raise groups.GroupError("none")
-
-    monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+@pytest.mark.usefixtures("alone")
+def test_request_without_kinds_of_memory_is_all_of_rss(watched):
     record = watched(FAMILY, reader="psutil")
     advice = advise(record)
     assert advice.basis == RSS
@@ -248,7 +239,7 @@ def test_request_without_kinds_of_memory_is_all_of_rss(watched: Watch, monkeypat
 
 
 @pytest.mark.slow
-def test_page_and_ceilings_work_with_psutil(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_page_and_ceilings_work_with_psutil(monkeypatch, tmp_path):
     from beyond_ram.watch import ceilings, write_record
 
     as_it_is = psutil.Process.memory_info
@@ -267,9 +258,7 @@ def test_page_and_ceilings_work_with_psutil(monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
-def test_missing_psutil_is_named_in_the_message(
-    installed: bool, monkeypatch: pytest.MonkeyPatch, watched: Watch
-) -> None:
+def test_missing_psutil_is_named_in_the_message(installed, monkeypatch, watched):
     if not installed:
         monkeypatch.setitem(sys.modules, "beyond_ram.watch.psutil_reader", None)
         with pytest.raises(ValueError, match=r"--reader psutil: psutil is not installed: pip install"):
@@ -281,7 +270,7 @@ def test_missing_psutil_is_named_in_the_message(
     assert installed is not any("pip install" in note["why"] for note in record["missing"])
 
 
-def test_unknown_reader_is_refused() -> None:
+def test_unknown_reader_is_refused():
     done = subprocess.run([sys.executable, *CLI, "--reader", "top", "--", "true"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "procfs" in done.stderr.splitlines()[-1]
@@ -292,20 +281,18 @@ def test_unknown_reader_is_refused() -> None:
 # --- a restricted /proc
 
 
-def _mounted(options: str, words: list[str]) -> list[str]:
+def _mounted(options, words):
     """Return a command in a mount namespace whose /proc has these options."""
     return ["unshare", "--mount", "sh", "-c", f'mount -t proc -o {options} proc /proc && exec "$@"', "sh", *words]
 
 
-def _can_mount(options: str) -> bool:
+def _can_mount(options):
     return subprocess.run(_mounted(options, ["true"]), capture_output=True).returncode == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["hidepid=1", "subset=pid", "hidepid=2,subset=pid"])
-def test_command_is_read_from_a_restricted_proc(
-    options: str, reader: str, ordinary: list[str], public_folder: Path
-) -> None:
+def test_command_is_read_from_a_restricted_proc(options, reader, ordinary, public_folder):
     if not _can_mount(options):
         pytest.skip(f"/proc cannot be mounted with {options} here")
     out = public_folder / "out"
@@ -341,9 +328,7 @@ os.wait()
 SHORT = "import subprocess\nfor _ in range(50): subprocess.run(['true'])"
 
 
-def _hidden(
-    folder: Path, ordinary: list[str], program: str, *options: str, before: Sequence[str] = ()
-) -> tuple[int, Any]:
+def _hidden(folder, ordinary, program, *options, before=()):
     """Watch a program as an ordinary user to whom /proc hides processes. Return the status and the record."""
     if not _can_mount("hidepid=2"):
         pytest.skip("/proc cannot be mounted with hidepid here")
@@ -355,9 +340,7 @@ def _hidden(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [HIDING, HIDING_CHILDREN], ids=["unreadable", "unlisted"])
-def test_processes_that_may_not_be_read_weaken_ceilings_and_request(
-    program: str, ordinary: list[str], public_folder: Path
-) -> None:
+def test_processes_that_may_not_be_read_weaken_ceilings_and_request(program, ordinary, public_folder):
     status, record = _hidden(public_folder, ordinary, program, "--max-anon", "1T", "--max-rss", "1T")
     assert status == 3
     assert {entry["result"] for entry in record["ceilings"]} == {"unknown"}
@@ -371,15 +354,13 @@ def test_processes_that_may_not_be_read_weaken_ceilings_and_request(
 
 
 @pytest.mark.slow
-def test_short_processes_are_not_taken_for_unreadable_ones(ordinary: list[str], public_folder: Path) -> None:
+def test_short_processes_are_not_taken_for_unreadable_ones(ordinary, public_folder):
     status, record = _hidden(public_folder, ordinary, SHORT, "--max-anon", "1T")
     assert (status, record["missing"], record["peak"]["processes_unread"]) == (0, [], 0)
 
 
 @pytest.mark.slow
-def test_group_counts_processes_that_may_not_be_read(
-    ordinary: list[str], public_folder: Path, delegated: list[str]
-) -> None:
+def test_group_counts_processes_that_may_not_be_read(ordinary, public_folder, delegated):
     status, record = _hidden(public_folder, ordinary, HIDING, "--max-anon", "1T", before=delegated)
     assert status == 3
     kept = record["peak"]["kept"]
@@ -391,7 +372,7 @@ def test_group_counts_processes_that_may_not_be_read(
 
 
 @pytest.mark.slow
-def test_hidden_process_of_another_user_is_refused(waiting: "subprocess.Popen[bytes]", ordinary: list[str]) -> None:
+def test_hidden_process_of_another_user_is_refused(waiting, ordinary):
     if not _can_mount("hidepid=2"):
         pytest.skip("/proc cannot be mounted with hidepid here")
     for name in NAMES:
@@ -402,9 +383,7 @@ def test_hidden_process_of_another_user_is_refused(waiting: "subprocess.Popen[by
 
 
 @pytest.mark.slow
-def test_other_users_process_without_readable_smaps_is_followed(
-    waiting: "subprocess.Popen[bytes]", reader: str, ordinary: list[str]
-) -> None:
+def test_other_users_process_without_readable_smaps_is_followed(waiting, reader, ordinary):
     program = (
         "import json, sys; from beyond_ram.watch import attach, targets; "
         "target = targets.processes([int(sys.argv[1])], sys.argv[2]); "
@@ -419,7 +398,7 @@ def test_other_users_process_without_readable_smaps_is_followed(
 
 
 @pytest.mark.slow
-def test_command_without_readable_smaps_is_reported(reader: str, ordinary: list[str]) -> None:
+def test_command_without_readable_smaps_is_reported(reader, ordinary):
     """As of a setuid program: only root may read a process that is not dumpable."""
     hidden = (
         "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(60_000_000); time.sleep(0.8)"
@@ -451,7 +430,7 @@ print(json.dumps(record))
 
 
 @pytest.mark.slow
-def test_attaching_needs_no_functions_of_linux(waiting: "subprocess.Popen[bytes]") -> None:
+def test_attaching_needs_no_functions_of_linux(waiting):
     """Functions of Python that macOS lacks are removed. This is not macOS: the files of /proc exist."""
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, str(waiting.pid)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -460,14 +439,14 @@ def test_attaching_needs_no_functions_of_linux(waiting: "subprocess.Popen[bytes]
     assert "darwin has no /proc" in " ".join(summary.lacking(record))
 
 
-def test_readers_have_the_same_interface() -> None:
+def test_readers_have_the_same_interface():
     """Both have the same names, because unknown values are None."""
     wanted = {name for name in vars(Reader) if not name.startswith("_")} | {"name", "why", "unknown"}
     for kind in (Procfs(), Psutil("")):
         assert not {name for name in wanted if not hasattr(kind, name)}
 
 
-def test_setting_the_clock_does_not_change_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_the_clock_does_not_change_starts(monkeypatch):
     """psutil adds the time of boot to a start, and setting the clock moves that time."""
     psutil_reader = choose("psutil")
     before, age_s = psutil_reader.started(os.getpid()), psutil_reader.now() - (psutil_reader.started(os.getpid()) or 0)
@@ -479,7 +458,7 @@ def test_setting_the_clock_does_not_change_starts(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_nothing_is_advised_without_readings(tmp_path: Path) -> None:
+def test_nothing_is_advised_without_readings(tmp_path):
     """In another PID namespace than /proc's nothing can be sampled, which is not a peak of 0."""
     unshare = ["unshare", "--pid", "--fork"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:

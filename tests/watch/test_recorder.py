@@ -3,7 +3,6 @@
 import csv
 import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -11,19 +10,17 @@ from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch import procfs
 from beyond_ram.watch.recorder import MAX_LINES, Recorder
 
-from .conftest import Watch
 
-
-def row(t_s: float, anon: int, pss: object = "") -> tuple[object, ...]:
+def row(t_s, anon, pss=""):
     return (t_s, "", 1, anon + 2, anon, 2, 0, 0, pss, pss, "", "", "", "", "")
 
 
-def lines_of(path: Path) -> list[dict[str, str]]:
+def lines_of(path):
     with path.open(newline="", encoding="utf-8") as handle:
         return list(csv.DictReader(handle))
 
 
-def test_short_run_keeps_every_line(tmp_path: Path) -> None:
+def test_short_run_keeps_every_line(tmp_path):
     recorder = Recorder(tmp_path / "s.csv", max_lines=100)
     for n in range(99):
         recorder.write(row(n, n))
@@ -31,7 +28,7 @@ def test_short_run_keeps_every_line(tmp_path: Path) -> None:
     assert [float(line["t_s"]) for line in lines_of(tmp_path / "s.csv")] == list(range(99))
 
 
-def test_long_run_is_bounded_ordered_and_keeps_its_peaks(tmp_path: Path) -> None:
+def test_long_run_is_bounded_ordered_and_keeps_its_peaks(tmp_path):
     recorder = Recorder(tmp_path / "s.csv", max_lines=100)
     chance = random.Random(3)
     highest = 0
@@ -49,7 +46,7 @@ def test_long_run_is_bounded_ordered_and_keeps_its_peaks(tmp_path: Path) -> None
     assert all(int(line["rss_bytes"]) == int(line["anon_bytes"]) + int(line["file_bytes"]) for line in lines)
 
 
-def test_line_with_pss_replaces_neighbours_that_are_not_higher(tmp_path: Path) -> None:
+def test_line_with_pss_replaces_neighbours_that_are_not_higher(tmp_path):
     recorder = Recorder(tmp_path / "s.csv", max_lines=10)
     for n in range(80):
         recorder.write(row(n, 1000, pss=500 if n % 16 == 3 else ""))
@@ -58,7 +55,7 @@ def test_line_with_pss_replaces_neighbours_that_are_not_higher(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_three_hours_at_20_ms_need_little_disk_and_memory(tmp_path: Path) -> None:
+def test_three_hours_at_20_ms_need_little_disk_and_memory(tmp_path):
     samples = 3 * 3600 * 50
     recorder = Recorder(tmp_path / "s.csv")
     warm = MAX_LINES * 3
@@ -66,9 +63,9 @@ def test_three_hours_at_20_ms_need_little_disk_and_memory(tmp_path: Path) -> Non
     for n in range(samples):
         recorder.write(row(n * 0.02, n % 1_000_003 * 1000))
         if n == warm:
-            before = procfs.memory(os.getpid()).anon_bytes  # type: ignore[union-attr]
+            before = procfs.memory(os.getpid()).anon_bytes
     recorder.close()
-    grown = procfs.memory(os.getpid()).anon_bytes - before  # type: ignore[union-attr]
+    grown = procfs.memory(os.getpid()).anon_bytes - before
     assert (tmp_path / "s.csv").stat().st_size < 4e6
     assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
     assert grown < 1e6
@@ -76,7 +73,7 @@ def test_three_hours_at_20_ms_need_little_disk_and_memory(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_real_run_at_1_ms_is_bounded(watched: Watch, tmp_path: Path) -> None:
+def test_real_run_at_1_ms_is_bounded(watched, tmp_path):
     record = watched(
         "import time\nheld = []\nfor n in range(40):\n held.append(bytearray(1_000_000)); time.sleep(0.05)",
         interval_ms=1,

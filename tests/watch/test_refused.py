@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -30,15 +29,13 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("text", MESSAGES)
-def test_message_has_the_size(text: str) -> None:
+def test_message_has_the_size(text):
     assert largest(text.encode()) == MESSAGES[text]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("status", "refused"), [(1, 40 << 30), (0, None)])
-def test_size_decides_the_request_where_standard_error_is_a_file(
-    status: int, refused: int | None, tmp_path: Path
-) -> None:
+def test_size_decides_the_request_where_standard_error_is_a_file(status, refused, tmp_path):
     program = f"import sys, time; sys.stderr.write('Unable to allocate 40.0 GiB for'); sys.exit({status})"
     with (tmp_path / "log").open("w") as log:
         log.write("Unable to allocate 90.0 GiB for an earlier command")
@@ -50,7 +47,7 @@ def test_size_decides_the_request_where_standard_error_is_a_file(
 
 
 @pytest.mark.slow
-def test_other_streams_are_left_alone(tmp_path: Path) -> None:
+def test_other_streams_are_left_alone(tmp_path):
     read, write = os.pipe()
     program = "import os; os.write(2, b'Unable to allocate 40.0 GiB for'); os._exit(1)"
     done = subprocess.run([*CLI, "--out", str(tmp_path), "--", *PYTHON, program], stderr=write)

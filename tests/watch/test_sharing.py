@@ -7,20 +7,17 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.advice import TREE, advise
-from beyond_ram.watch import ceilings, groups, procfs
+from beyond_ram.watch import ceilings, procfs
 from beyond_ram.watch.missing import Missing
-from beyond_ram.watch.procfs import Proportional
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.sharing import _HUGE_BYTES, ProcessMemory, Sample, Sharing, Twice
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, Watch, only_child, read_within
+from .conftest import PYTHON, only_child, read_within
 
 PAGE = mmap.PAGESIZE
 IMAGE = (1, 2)
@@ -29,13 +26,13 @@ IMAGE = (1, 2)
 class World:
     """Simulated processes with their pages and page faults."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance):
         self.chance = chance
-        self.private: dict[int, set[int]] = {1: set()}
-        self.shared: dict[int, set[int]] = {1: set()}
+        self.private = {1: set()}
+        self.shared = {1: set()}
         self.parents, self.faults, self._next, self._pid = {1: 0}, {1: 0}, 0, 1
 
-    def sample(self) -> Sample:
+    def sample(self):
         return Sample(
             {
                 pid: ProcessMemory(
@@ -49,15 +46,15 @@ class World:
             faults=sum(self.faults.values()),
         )
 
-    def truth(self) -> int:
+    def truth(self):
         return PAGE * sum(len(set().union(*pages.values())) for pages in (self.private, self.shared))
 
-    def twice(self) -> Twice:
+    def twice(self):
         both = (self.private, self.shared)
         sums = [sum(map(len, pages.values())) - len(set().union(*pages.values())) for pages in both]
         return Twice(sums[0] * PAGE, sums[1] * PAGE)
 
-    def step(self) -> None:
+    def step(self):
         pid = self.chance.choice(list(self.private))
         some = self.chance.randrange(1, 60)
         action = self.chance.choice(["take", "give", "fork", "end", "copy", "map", "unmap"])
@@ -82,17 +79,17 @@ class World:
         elif action == "unmap":
             self._drop(self.shared[pid], some)
 
-    def fork(self, pid: int) -> int:
+    def fork(self, pid):
         self._pid += 1
         self.private[self._pid], self.shared[self._pid] = set(self.private[pid]), set()
         self.parents[self._pid], self.faults[self._pid] = pid, 0
         return self._pid
 
-    def end(self, pid: int) -> None:
+    def end(self, pid):
         del self.private[pid], self.shared[pid]
         self.parents |= {child: 0 for child, parent in self.parents.items() if parent == pid}
 
-    def burst(self) -> int:
+    def burst(self):
         """Processes that start and end between two samples, and copy or take memory. Returns the peak in bytes."""
         most, started = 0, []
         for _ in range(self.chance.randrange(5)):
@@ -107,24 +104,24 @@ class World:
             self.end(pid)
         return most
 
-    def _touch(self, pid: int, pages: set[int], count: int) -> None:
+    def _touch(self, pid, pages, count):
         pages |= set(range(self._next, self._next + count))
         self._next += count
         self.faults[pid] += count
 
-    def _drop(self, pages: set[int], count: int) -> None:
+    def _drop(self, pages, count):
         pages -= set(self.chance.sample(sorted(pages), min(count, len(pages))))
 
 
 @pytest.fixture
-def sharing() -> Iterator[Sharing]:
+def sharing():
     made = Sharing()
     yield made
     made.close()
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_kept_memory_is_never_underestimated(sharing: Sharing, seed: int) -> None:
+def test_kept_memory_is_never_underestimated(sharing, seed):
     chance = random.Random(seed)
     world, most = World(chance), 0
     for _ in range(chance.randrange(5, 120)):
@@ -140,7 +137,7 @@ def test_kept_memory_is_never_underestimated(sharing: Sharing, seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_what_ended_between_two_samples_was_possible(sharing: Sharing, seed: int) -> None:
+def test_what_ended_between_two_samples_was_possible(sharing, seed):
     world, most = World(random.Random(seed)), 0
     for _ in range(40):
         world.step()
@@ -150,7 +147,7 @@ def test_what_ended_between_two_samples_was_possible(sharing: Sharing, seed: int
     assert sharing.record()["kept_possible_bytes"] >= most
 
 
-def test_huge_pages_of_what_ended_between_two_samples_were_possible(sharing: Sharing) -> None:
+def test_huge_pages_of_what_ended_between_two_samples_were_possible(sharing):
     """A child took twenty huge pages with thirty faults, beside ten that a living process took."""
     huge = _HUGE_BYTES or pytest.skip("this kernel has no transparent huge pages")
     sharing.note(Sample({1: ProcessMemory(100 * PAGE, 0, 0)}, faults=0, huge_faults=5))
@@ -161,7 +158,7 @@ def test_huge_pages_of_what_ended_between_two_samples_were_possible(sharing: Sha
 
 
 @pytest.mark.parametrize("lives", [True, False])
-def test_shared_small_pages_that_became_huge_are_copies(sharing: Sharing, lives: bool) -> None:
+def test_shared_small_pages_that_became_huge_are_copies(sharing, lives):
     huge = _HUGE_BYTES or pytest.skip("this kernel has no transparent huge pages")
     parent, child = ProcessMemory(50 * huge, 0, 0, (9, (1, 1))), ProcessMemory(50 * huge, 0, 0, (1, (1, 1)))
     sharing.note(Sample({1: parent}, collapses=5))
@@ -171,14 +168,14 @@ def test_shared_small_pages_that_became_huge_are_copies(sharing: Sharing, lives:
     assert sharing.kept_bytes == 70 * huge
 
 
-def test_nothing_more_was_possible_without_children(sharing: Sharing) -> None:
+def test_nothing_more_was_possible_without_children(sharing):
     for at in range(5):
         sharing.note(Sample({1: ProcessMemory(100 * PAGE, 0, 1000 * at)}, faults=1000 * at))
     assert sharing.record(faults=9000)["kept_possible_bytes"] == sharing.kept_bytes == 100 * PAGE
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_kept_memory_is_exact_if_every_sample_is_read(sharing: Sharing, seed: int) -> None:
+def test_kept_memory_is_exact_if_every_sample_is_read(sharing, seed):
     world, most = World(random.Random(seed)), 0
     for _ in range(60):
         world.step()
@@ -190,11 +187,11 @@ def test_kept_memory_is_exact_if_every_sample_is_read(sharing: Sharing, seed: in
     assert sharing.kept_bytes == most
 
 
-def sample_of(**anon: int) -> Sample:
+def sample_of(**anon):
     return Sample({int(pid[1:]): ProcessMemory(size * PAGE, 0, 0) for pid, size in anon.items()})
 
 
-def test_reading_holds_for_earlier_samples(sharing: Sharing) -> None:
+def test_reading_holds_for_earlier_samples(sharing):
     for size in (100, 900, 1000):
         sharing.note(sample_of(p1=size))
     sharing.note(sample_of(p1=1000, p2=1000))
@@ -205,7 +202,7 @@ def test_reading_holds_for_earlier_samples(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1000 * PAGE
 
 
-def test_fork_shares_untouched_pages_with_its_parent(sharing: Sharing) -> None:
+def test_fork_shares_untouched_pages_with_its_parent(sharing):
     parent = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: parent}))
     sharing.note(Sample({2: parent, 3: ProcessMemory(1000 * PAGE, 0, 30, (2, IMAGE))}))
@@ -223,7 +220,7 @@ def test_fork_shares_untouched_pages_with_its_parent(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1530 * PAGE
 
 
-def test_forks_of_forks_share_pages(sharing: Sharing) -> None:
+def test_forks_of_forks_share_pages(sharing):
     first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: first}))
     forks = {3: (2, 10), 4: (3, 20), 5: (4, 30)}
@@ -232,7 +229,7 @@ def test_forks_of_forks_share_pages(sharing: Sharing) -> None:
     assert 1060 * PAGE <= sharing.kept_bytes <= 1150 * PAGE
 
 
-def test_page_faults_count_copied_pages(sharing: Sharing) -> None:
+def test_page_faults_count_copied_pages(sharing):
     now = sample_of(p1=1000, p2=1000)
     sharing.note(now)
     sharing.read(now, now, Twice(1000 * PAGE, 0))
@@ -242,7 +239,7 @@ def test_page_faults_count_copied_pages(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1700 * PAGE
 
 
-def test_short_lived_child_invalidates_a_reading(sharing: Sharing) -> None:
+def test_short_lived_child_invalidates_a_reading(sharing):
     before, after = (
         Sample({1: ProcessMemory(PAGE, 0, 0, (0, None), faults), 2: ProcessMemory(PAGE, 0, 0)}) for faults in (0, 90)
     )
@@ -252,7 +249,7 @@ def test_short_lived_child_invalidates_a_reading(sharing: Sharing) -> None:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_reading_refutes_what_was_believed(sharing: Sharing, alone: bool) -> None:
+def test_reading_refutes_what_was_believed(sharing, alone):
     """A child replaced the pages of its fork without page faults. Then it gave up half."""
     parent, image = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE)), (2, IMAGE)
     sharing.note(Sample({2: parent}))
@@ -264,7 +261,7 @@ def test_reading_refutes_what_was_believed(sharing: Sharing, alone: bool) -> Non
     assert sharing.kept_bytes == (2000 if alone else 1500) * PAGE, "what was believed before the reading counts"
 
 
-def test_what_is_shared_is_read_again_within_its_budget(sharing: Sharing) -> None:
+def test_what_is_shared_is_read_again_within_its_budget(sharing):
     now = sample_of(p1=1000, p2=1000)
     sharing.note(now)
     sharing.read(now, now, Twice(1000 * PAGE, 0))
@@ -272,27 +269,27 @@ def test_what_is_shared_is_read_again_within_its_budget(sharing: Sharing) -> Non
     assert not sharing.worth_reading(0, 0.1)
 
 
-def test_unmapped_shared_memory_is_the_machines_rise(sharing: Sharing) -> None:
+def test_unmapped_shared_memory_is_the_machines_rise(sharing):
     sharing.note(Sample({1: ProcessMemory(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
     assert sharing.kept_bytes == 710 * PAGE
     sharing.end()
     assert sharing.record()["at_kept"]["shmem_bytes"] == 700 * PAGE
 
 
-def test_tree_has_at_most_the_machines_shared_memory(sharing: Sharing) -> None:
+def test_tree_has_at_most_the_machines_shared_memory(sharing):
     both = {1: ProcessMemory(0, 500 * PAGE, 0), 2: ProcessMemory(0, 500 * PAGE, 0)}
     sharing.note(Sample(both, machine_shmem_bytes=520 * PAGE))
     assert sharing.kept_bytes == 520 * PAGE
 
 
-def test_number_of_pending_samples_is_bounded(sharing: Sharing) -> None:
+def test_number_of_pending_samples_is_bounded(sharing):
     for size in range(1, 5000):
         sharing.note(sample_of(p1=size * size, p2=size))
     assert len(sharing._pending) <= 64
     assert sharing.kept_bytes == (4999**2 + 4999) * PAGE
 
 
-def test_ended_process_counts_its_copied_pages(sharing: Sharing) -> None:
+def test_ended_process_counts_its_copied_pages(sharing):
     first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: first}, faults=1000))
     sharing.note(Sample({2: first, 3: ProcessMemory(1000 * PAGE, 0, 0, (2, IMAGE))}, faults=1000))
@@ -301,10 +298,10 @@ def test_ended_process_counts_its_copied_pages(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1800 * PAGE
 
 
-def test_reading_while_memory_grows_is_replaced_later(sharing: Sharing) -> None:
+def test_reading_while_memory_grows_is_replaced_later(sharing):
     """Eight workers map the same segment. PSS is read halfway and at the end."""
 
-    def mapped(size: int) -> Sample:
+    def mapped(size):
         return Sample({pid: ProcessMemory(0, size * PAGE, size // 16) for pid in range(1, 9)})
 
     sharing.note(mapped(1000))
@@ -335,9 +332,7 @@ while word := os.read(told, 1):
     [(b"-", True, True), (b"m", False, True), (b"f", True, False)],
     ids=["nothing", "takes memory", "forks"],
 )
-def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(
-    word: bytes, has_pss: bool, is_counted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(word, has_pss, is_counted, tmp_path, monkeypatch):
     """Otherwise a page that two processes map one after the other would count one and a half times."""
     (ready, readied), (told, tell) = os.pipe(), os.pipe()
     with subprocess.Popen(
@@ -352,7 +347,7 @@ def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(
             sampler.sample()
             before, read, words = sharing.readings, sampler.reader.proportional, [word]
 
-            def meanwhile(pid: int) -> Proportional | None:
+            def meanwhile(pid):
                 reading = read(pid)
                 while words:
                     os.write(tell, words.pop())
@@ -372,14 +367,12 @@ def test_reading_of_pss_counts_only_if_nothing_changed_meanwhile(
 
 
 @pytest.mark.parametrize(("skipped", "has_pss"), [(0, True), (2, True), (3, False)])
-def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
-    skipped: int, has_pss: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(skipped, has_pss, tmp_path, monkeypatch):
     """Linux 6.1 skips mappings now and then."""
     with only_child("held = bytearray(30_000_000)") as parent:
         whole, left = procfs.read, [b"[rollup]\nRss: 4000 kB\nPss: 4000 kB\n"] * skipped
 
-        def read(pid: int, name: str) -> bytes | None:
+        def read(pid, name):
             return left.pop() if name == "smaps_rollup" and left else whole(pid, name)
 
         monkeypatch.setattr(procfs, "read", read)
@@ -394,7 +387,7 @@ def test_reading_of_pss_that_skips_a_mapping_is_repeated_or_left_out(
     assert not has_pss or row["pss_bytes"] > 30_000_000
 
 
-def test_shared_memory_that_others_free_hides_none_that_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_memory_that_others_free_hides_none_that_is_new(monkeypatch):
     sizes = iter([200, 80, 190])
     monkeypatch.setattr(Sharing, "_read_machine", lambda _: next(sizes) << 20)
     sharing = Sharing()
@@ -414,14 +407,8 @@ time.sleep(1)
 """
 
 
-def test_children_that_no_sample_saw_weaken_request_and_ceiling(
-    watched: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none(limit_bytes: int | None = None) -> groups.Group:
-        raise groups.GroupError("none")
-
-    monkeypatch.setattr(groups, "make", none)
-    monkeypatch.setattr("beyond_ram.watch.memory_group.Around.find", lambda: None)
+@pytest.mark.usefixtures("alone")
+def test_children_that_no_sample_saw_weaken_request_and_ceiling(watched):
     record = watched(BURSTS, interval_ms=300)
     kept, advised = record["peak"]["kept"], advise(record)
     assert (record["outcome"], kept["basis"]) == ("completed", TREE)

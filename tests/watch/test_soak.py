@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +45,7 @@ print(json.dumps({"started": started, "cpu_s": sum(one.ru_utime + one.ru_stime f
 
 
 @pytest.fixture(scope="module")
-def long_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def long_run(tmp_path_factory):
     """Make a long run, and return its folder and the counts beside the watcher."""
     folder = tmp_path_factory.mktemp("soak") / "run"
     program = [sys.executable, "-m", "tests.watch.soak", *map(str, (SAMPLES, HOURS, LINES, folder))]
@@ -56,7 +55,7 @@ def long_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 @pytest.mark.slow
-def test_memory_of_the_watcher_does_not_grow(long_run: tuple[Path, dict[str, Any]]) -> None:
+def test_memory_of_the_watcher_does_not_grow(long_run):
     folder, counted = long_run
     ended = json.loads((folder / "run.json").read_text())["peak"]["hwm_bytes"]["processes_seen"]
     taken, anon = np.array(counted["own_anon_bytes"]).T
@@ -75,7 +74,7 @@ def test_memory_of_the_watcher_does_not_grow(long_run: tuple[Path, dict[str, Any
 
 
 @pytest.mark.slow
-def test_no_sample_is_lost_and_peaks_are_kept(long_run: tuple[Path, dict[str, Any]]) -> None:
+def test_no_sample_is_lost_and_peaks_are_kept(long_run):
     folder, counted = long_run
     record = json.loads((folder / "run.json").read_text())
     lines = pd.read_csv(folder / "samples.csv")
@@ -95,7 +94,7 @@ def test_no_sample_is_lost_and_peaks_are_kept(long_run: tuple[Path, dict[str, An
 
 
 @pytest.mark.slow
-def test_long_run_is_read_and_drawn_with_its_peak(long_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_long_run_is_read_and_drawn_with_its_peak(long_run, tmp_path):
     folder, counted = long_run
     run = run_page.RunFolder.read(folder)
     (points,) = re.findall('application/json">(.*?)</script>', chart(run.by_kind, "soak"))
@@ -108,7 +107,7 @@ def test_long_run_is_read_and_drawn_with_its_peak(long_run: tuple[Path, dict[str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [["/bin/true"], ["/bin/sleep", "0.05"]], ids=["of a millisecond", "of 50 ms"])
-def test_thousands_of_short_children_are_counted(program: list[str], tmp_path: Path) -> None:
+def test_thousands_of_short_children_are_counted(program, tmp_path):
     with (tmp_path / "said").open("w+b") as output:
         command = [sys.executable, "-I", "-S", "-c", CHILDREN, str(CHILDREN_S), str(A_MINUTE), *program]
         record = watch(command, tmp_path / "out", WatchOptions(stdout=output.fileno()))

@@ -5,18 +5,17 @@ import pty
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from beyond_ram import advice
 from beyond_ram.watch.summary import lines
 
-from .conftest import PYTHON, Watch, needs_group
+from .conftest import PYTHON, needs_group
 
 
 @pytest.mark.slow
-def test_summary_has_ten_lines_and_notes(watched: Watch) -> None:
+def test_summary_has_ten_lines_and_notes(watched):
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
     summary_lines = list(lines(record))
     others = ("note", "missing", "waited", "  up to", "  at speed", "PSS")
@@ -31,8 +30,8 @@ def test_summary_has_ten_lines_and_notes(watched: Watch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("cached", "children", "says"), [(150, 3, True), (150, 0, False), (0, 3, False)])
 def test_request_does_not_exclude_spikes_for_which_page_cache_may_have_made_way(
-    cached: int, children: int, says: bool, watched: Watch, tmp_path: Path
-) -> None:
+    cached, children, says, watched, tmp_path
+):
     """Children that had 30 MB one after another may have had it at once, as far as their marks show."""
     program = f"""
 import os, sys, time
@@ -48,20 +47,20 @@ for _ in range({children}): os.wait()
     assert ("no shorter spikes" in asks) is says and len(asks) <= 120
 
 
-def test_pss_without_a_reading_is_not_sampled(watched: Watch) -> None:
+def test_pss_without_a_reading_is_not_sampled(watched):
     record = watched("pass")
     record["peak"] |= {"pss_bytes": None, "uss_bytes": None}
     assert "PSS         not sampled" in list(lines(record))
 
 
-def test_pss_far_below_kept_memory_is_left_out(watched: Watch) -> None:
+def test_pss_far_below_kept_memory_is_left_out(watched):
     record = watched("held = bytearray(30_000_000)")
     for pss, shown in ((5_000_000, False), (40_000_000, True)):
         record["peak"]["pss_bytes"] = pss
         assert any(line.startswith("PSS") for line in lines(record)) is shown
 
 
-def test_record_of_a_later_version_is_shown(watched: Watch) -> None:
+def test_record_of_a_later_version_is_shown(watched):
     record = watched("held = bytearray(30_000_000)")
     for readings in (record["peak"].get("kept"), record["pressure"], record["growth"]):
         if readings:
@@ -71,7 +70,7 @@ def test_record_of_a_later_version_is_shown(watched: Watch) -> None:
     assert {"ask for", "growth"} <= labels
 
 
-def test_nothing_is_printed_that_does_not_apply(watched: Watch) -> None:
+def test_nothing_is_printed_that_does_not_apply(watched):
     record = watched("held = bytearray(30_000_000)")
     record["growth"] = {"bytes_per_s": 1e6, "over_s": 1.0, "ceiling": "machine", "ceiling_bytes": 64 * 10**9}
     record["growth"] |= {"reaches_in_s": 1.0}
@@ -88,7 +87,7 @@ def test_nothing_is_printed_that_does_not_apply(watched: Watch) -> None:
     assert not re.search("0 at once|anonymous|PSS", text.partition("ask for")[0].partition("high water")[0])
 
 
-def test_request_has_its_condition_and_upper_end(watched: Watch) -> None:
+def test_request_has_its_condition_and_upper_end(watched):
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": None}
     record["peak"] |= {"rss_bytes": 400 << 20, "processes": 3, "copied_on_write_bytes": 20 << 20, "around": None}
     record["provenance"]["scheduler"] = None
@@ -110,7 +109,7 @@ def test_request_has_its_condition_and_upper_end(watched: Watch) -> None:
     assert without_copies.ask_bytes + (30 << 20) < without_copies.high_bytes < without_copies.ask_bytes + (36 << 20)
 
 
-def test_limits_and_requests_have_the_same_unit(watched: Watch) -> None:
+def test_limits_and_requests_have_the_same_unit(watched):
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": 500 << 20}
     assert "(limit 524 MB)" in next(iter(lines(record)))
     record |= {"outcome": "killed_at_limit", "killed_for_memory": True, "signal": "SIGKILL"}
@@ -118,7 +117,7 @@ def test_limits_and_requests_have_the_same_unit(watched: Watch) -> None:
     assert request.startswith("ask for     at least --mem=502M (M is MiB): killed at the limit of 524 MB")
 
 
-def test_summary_has_kinds_of_memory_and_the_limit_around(watched: Watch) -> None:
+def test_summary_has_kinds_of_memory_and_the_limit_around(watched):
     record = watched("pass")
     record["peak"]["kept"]["at_kept"] |= {"anon_bytes": 20_000_000, "shmem_bytes": 300_000_000}
     record["peak"]["around"] = {"limit_bytes": 1 << 30, "kills": 2}
@@ -130,7 +129,7 @@ def test_summary_has_kinds_of_memory_and_the_limit_around(watched: Watch) -> Non
 
 
 @pytest.mark.slow
-def test_live_line_is_shown_only_on_a_terminal() -> None:
+def test_live_line_is_shown_only_on_a_terminal():
     command = [sys.executable, "-m", "beyond_ram", "watch", "--", *PYTHON, "import time; time.sleep(1.3)"]
     main, terminal = pty.openpty()
     with subprocess.Popen(command, stderr=terminal) as running:
@@ -153,7 +152,7 @@ def test_live_line_is_shown_only_on_a_terminal() -> None:
     assert b"\x1b" not in quiet.stderr
 
 
-def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched: Watch) -> None:
+def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched):
     record = watched("held = bytearray(30_000_000)")
     name = "a\x1b[31m\x07\u202e\nb"
     record["phases"] = [record["phases"][0] | {"phase": name}]
@@ -163,7 +162,7 @@ def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched: Watch)
     assert all(line.isprintable() for line in text)
 
 
-def test_run_without_a_reading_is_shown(watched: Watch) -> None:
+def test_run_without_a_reading_is_shown(watched):
     record = watched("pass")
     record["peak"] |= {"rss_bytes": None, "kept": None}
     record["peak"]["hwm_bytes"]["processes"] = []

@@ -5,17 +5,17 @@ import pytest
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch.timeline import Copying, of_lines
 
-from .conftest import Watch, needs_group
+from .conftest import needs_group
 
 ONE, TWO = frozenset({1}), frozenset({1, 2})
 
 
-def line(t_s: float, rss: int, phase: str = "") -> bytes:
+def line(t_s, rss, phase=""):
     words = [t_s, phase, 1, rss, rss - 1, 1, 0, 0]
     return ",".join(map(str, words + [""] * (len(COLUMNS) - len(words)))).encode()
 
 
-def test_course_has_the_maximum_of_each_tenth() -> None:
+def test_course_has_the_maximum_of_each_tenth():
     parts = of_lines([line(0, 10), line(0.9, 30), line(1.1, 20), line(5, 5, '"a, ""b"""'), line(10, 7)], 10.0)
     assert [(part["t_s"], part["rss_bytes"], part["anon_bytes"]) for part in parts] == [
         (0.0, 30, 29), (1.0, 20, 19), (5.0, 5, 4), (9.0, 7, 6),
@@ -33,7 +33,7 @@ def test_course_has_the_maximum_of_each_tenth() -> None:
         ([(TWO, 200, 200), (TWO, 300, 250), (TWO, 300, 300)], 50, 50),
     ],
 )
-def test_memory_that_is_no_longer_shared_was_copied(readings: list[tuple], shared: int, copied: int) -> None:
+def test_memory_that_is_no_longer_shared_was_copied(readings, shared, copied):
     copying = Copying()
     for reading in readings:
         copying.note(*reading)
@@ -57,7 +57,7 @@ os.wait()
 @pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize("written", [0, 60_000_000])
-def test_pages_that_a_fork_writes_are_copied(watched: Watch, written: int) -> None:
+def test_pages_that_a_fork_writes_are_copied(watched, written):
     peak = watched(WRITES % written)["peak"]
     assert peak["shared_anon_bytes"] == pytest.approx(80e6, rel=0.1)
     assert peak["copied_on_write_bytes"] == pytest.approx(written, abs=3e6)

@@ -4,16 +4,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.watch import procfs
 from beyond_ram.watch.reader import Procfs
-from beyond_ram.watch.tree import Process, Tree
+from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, Watch, only_child, read_within
+from .conftest import PYTHON, only_child, read_within
 
 HELD_BYTES = 60_000_000
 # A child between vfork and exec, until its standard input ends: opening a pipe that nobody reads waits.
@@ -45,21 +43,21 @@ ctypes.CDLL(None).pthread_exit(None)
 class Hiding(Procfs):
     """A reader that may not read some processes, as with hidepid."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.hidden: set[int] = set()
+        self.hidden = set()
 
-    def _read(self, process: Process, name: str) -> bytes | None:
+    def _read(self, process, name):
         return None if process.pid in self.hidden else super()._read(process, name)
 
 
 @pytest.fixture
-def started() -> Iterator[Callable[..., int]]:
+def started():
     """Return a function that starts a program below this process and returns its id once it has written a byte. Its
     standard input ends with the test."""
     processes = []
 
-    def start(program: str, *arguments: str) -> int:
+    def start(program, *arguments):
         command = [*PYTHON, program, *arguments]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         processes.append(process)
@@ -76,13 +74,13 @@ def started() -> Iterator[Callable[..., int]]:
             stream.close()
 
 
-def anon_bytes(tree: Tree, *pids: int) -> int:
+def anon_bytes(tree, *pids):
     """Return the sum over these processes. This process may have other children."""
     tree.memory()
     return sum(process.last.anon_bytes for process in tree.living if process.last and process.pid in pids)
 
 
-def test_living_process_that_may_not_be_read_is_known() -> None:
+def test_living_process_that_may_not_be_read_is_known():
     with only_child("") as parent:
         reader = Hiding()
         tree, (child,) = Tree(parent, reader), procfs.children(parent)
@@ -98,7 +96,7 @@ def test_living_process_that_may_not_be_read_is_known() -> None:
         tree.close()
 
 
-def test_process_that_has_ended_is_not_unreadable(started: Callable[..., int]) -> None:
+def test_process_that_has_ended_is_not_unreadable(started):
     child = started("import os, sys; os.write(1, b'.'); sys.stdin.read()")
     tree = Tree(os.getpid(), Hiding())
     tree.memory()
@@ -110,7 +108,7 @@ def test_process_that_has_ended_is_not_unreadable(started: Callable[..., int]) -
     tree.close()
 
 
-def test_process_between_vfork_and_exec_counts_once(started: Callable[..., int], tmp_path: Path) -> None:
+def test_process_between_vfork_and_exec_counts_once(started, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     parent = started(VFORK, str(tmp_path / "pipe"))
     while not (children := procfs.children(parent)):
@@ -130,7 +128,7 @@ def test_process_between_vfork_and_exec_counts_once(started: Callable[..., int],
     os.kill(children[0], signal.SIGKILL)  # it waits for a writer
 
 
-def test_process_without_its_main_thread_counts(started: Callable[..., int]) -> None:
+def test_process_without_its_main_thread_counts(started):
     child = started(WITHOUT_MAIN_THREAD)
     assert not procfs.memory_lines(procfs.read(child, "status") or b"")
     tree = Tree(os.getpid())
@@ -139,11 +137,11 @@ def test_process_without_its_main_thread_counts(started: Callable[..., int]) -> 
     tree.close()
 
 
-def test_hidden_children_are_known_to_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hidden_children_are_known_to_be_unknown(monkeypatch):
     with only_child("") as parent:
         tree, (child,), listdir = Tree(parent), procfs.children(parent), os.listdir
 
-        def hiding(path: str) -> list[str]:
+        def hiding(path):
             if path == f"/proc/{child}/task":
                 raise FileNotFoundError(path)
             return listdir(path)
@@ -156,16 +154,16 @@ def test_hidden_children_are_known_to_be_unknown(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_many_short_processes_leave_no_note(watched: Watch) -> None:
+def test_many_short_processes_leave_no_note(watched):
     record = watched("import subprocess\nfor _ in range(100): subprocess.run(['true'])")
     assert record["missing"] == []
     assert record["peak"]["processes_unread"] == 0
 
 
-def test_life_is_that_of_the_process_not_of_its_id() -> None:
+def test_life_is_that_of_the_process_not_of_its_id():
     assert procfs.lives(os.getpid())
     with subprocess.Popen(["true"]) as ended:
-        while procfs.read(ended.pid, "stat").rpartition(b")")[2].split()[0] != b"Z":  # type: ignore[union-attr]
+        while procfs.read(ended.pid, "stat").rpartition(b")")[2].split()[0] != b"Z":
             time.sleep(0.001)
         assert not procfs.lives(ended.pid), "a zombie lives"
     assert not procfs.lives(ended.pid)

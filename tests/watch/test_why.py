@@ -1,19 +1,15 @@
 """Reasons for the memory of a command: each sentence with readings that support it, and with others."""
 
-from typing import Any
-
 import pytest
 
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.timeline import COPYING
 from beyond_ram.watch.why import sentences
 
-from .conftest import Watch
-
 MB = 1_000_000
 
 
-def record(anon: list[int], **peak: Any) -> dict[str, Any]:
+def record(anon, **peak):
     """Return the record of a run of ten seconds with this course of anonymous memory, in MB."""
     file = peak.pop("file", 0)
     course = [
@@ -27,12 +23,12 @@ def record(anon: list[int], **peak: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def span(name: str, anon: int, start: float = 0.0) -> dict[str, Any]:
+def span(name, anon, start=0.0):
     kinds = {"anon_bytes": anon * MB, "file_bytes": 0, "shmem_bytes": 0}
     return {"phase": name, "start_s": start, "end_s": start + 1.0, **kinds}
 
 
-def shared(size: int, read_at: int = 1000) -> dict[str, int]:
+def shared(size, read_at=1000):
     """Return what a reading of the processes' shared memory gives, at a sum over processes of `read_at` MB."""
     return dict(zip(COPYING, (size * MB, 0, read_at * MB), strict=True))
 
@@ -91,19 +87,19 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
         ),
     ],
 )
-def test_sentence_appears_only_with_readings_that_support_it(supporting: Any, phrase: str, other: Any) -> None:
+def test_sentence_appears_only_with_readings_that_support_it(supporting, phrase, other):
     assert any(phrase in sentence for sentence in sentences(supporting))
     assert not any(phrase.partition(":")[0] in sentence for sentence in sentences(other))
 
 
-def test_unclear_or_few_readings_give_no_sentence() -> None:
+def test_unclear_or_few_readings_give_no_sentence():
     assert list(sentences(record(UP_AND_DOWN))) == []
     few = record(RISING) | {"sampler": {"samples": 12}}
     assert list(sentences(few)) == []
     assert list(sentences(record([1] * 10))) == []
 
 
-def test_course_of_forks_is_of_memory_that_counts_shared_pages_once() -> None:
+def test_course_of_forks_is_of_memory_that_counts_shared_pages_once():
     forked = record(RISING, processes=9)
     for part in forked["peak"]["course"]:
         part["kept_bytes"] = (300 + part["anon_bytes"] // MB // 10) * MB
@@ -111,7 +107,7 @@ def test_course_of_forks_is_of_memory_that_counts_shared_pages_once() -> None:
     assert not any("900" in sentence for sentence in sentences(forked))
 
 
-def test_leak_of_less_than_what_can_be_seen_is_named() -> None:
+def test_leak_of_less_than_what_can_be_seen_is_named():
     leaking = record([1000 + 3 * tenth for tenth in range(10)]) | {"duration_s": 30.0}
     (sentence,) = sentences(leaking)
     assert "within 24 MB" in sentence and "level" not in sentence
@@ -119,7 +115,7 @@ def test_leak_of_less_than_what_can_be_seen_is_named() -> None:
 
 
 @pytest.mark.parametrize("course", [RISING, LEVEL, SHORT])
-def test_course_without_samples_in_a_tenth_gives_no_sentence(course: list[int]) -> None:
+def test_course_without_samples_in_a_tenth_gives_no_sentence(course):
     whole, late = record(course), record(course)
     del late["peak"]["course"][6]
     assert len(list(sentences(whole))) == 1
@@ -127,7 +123,7 @@ def test_course_without_samples_in_a_tenth_gives_no_sentence(course: list[int]) 
 
 
 @pytest.mark.slow
-def test_summary_has_the_causes_of_a_run(watched: Watch) -> None:
+def test_summary_has_the_causes_of_a_run(watched):
     watched_record = watched(
         "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
     )
@@ -145,7 +141,7 @@ def test_summary_has_the_causes_of_a_run(watched: Watch) -> None:
 
 
 @pytest.mark.slow
-def test_summary_has_phases_and_the_share_of_each_process(watched: Watch) -> None:
+def test_summary_has_phases_and_the_share_of_each_process(watched):
     program = """
 import json, os, time
 def phase(name):

@@ -1,14 +1,11 @@
 """A corpus of difficult texts, and the programs that tokenise it, run by the stacks' own interpreters."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from beyond_ram.experiment.events import faults
 
@@ -18,7 +15,7 @@ WORKLOADS = ROOT / "scripts/workloads"
 SPECS = {"characters": {"train": "characters", "entries": 700}, "byte-level": {"train": "byte-level", "entries": 700}}
 
 
-def texts(kind: str) -> list[str]:
+def texts(kind):
     """Return difficult texts: white space, characters that a normalizer changes, an empty text, a run, a long text."""
     letters, chance = "".join(chr(0x2A00 + at) for at in range(256)), random.Random(1)
     words = ["".join(chance.choices(letters, k=chance.randint(1, 9))) for _ in range(300)]
@@ -28,7 +25,7 @@ def texts(kind: str) -> list[str]:
     return [*hard, *(" ".join(chance.choices(words, k=200)) for _ in range(6)), "".join(chance.choices(words, k=9000))]
 
 
-def make(folder: Path, kind: str) -> Path:
+def make(folder, kind):
     """Make a corpus with its tokenizer."""
     (folder / "files").mkdir()
     files = []
@@ -48,7 +45,7 @@ def make(folder: Path, kind: str) -> Path:
     return folder
 
 
-def run(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list[dict[str, Any]]:
+def run(stack, program, work, corpus, *words):
     """Run a program, which must succeed, and return its events."""
     if stack in SHARED:
         return run_each(stack, program, corpus, {work: list(words)})[0]
@@ -60,7 +57,7 @@ def run(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list
     return events_in(events)
 
 
-def events_in(path: Path) -> list[dict[str, Any]]:
+def events_in(path):
     """Read a file of events, which must be valid."""
     events = [json.loads(line) for line in path.read_text().splitlines()]
     assert not [fault for event in events for fault in faults(event)]
@@ -72,7 +69,7 @@ SHARED = ("current", "next", "peers")
 LIBRARIES = ("datasets", "transformers.models.auto.tokenization_auto", "tokenizers")
 
 
-def run_forks(python: Path, program: str, works: list[Path], *words: list[object], first: tuple[str, ...] = ()) -> None:
+def run_forks(python, program, works, *words, first=()):
     """Run a program for each of these folders, as forks of an interpreter that has done the slow imports. Events and
     output are beside the folder."""
     stack, running = forking(python, *first), []
@@ -84,20 +81,20 @@ def run_forks(python: Path, program: str, works: list[Path], *words: list[object
         work.with_suffix(".out").write_text(run.stdout)
 
 
-def run_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:
+def run_each(stack, program, corpus, runs):
     """Run a program several times, by work folder with arguments, as forks of one interpreter; return the events."""
     words = [["--corpus", corpus, *more] for more in runs.values()]
     run_forks(interpreter(stack), program, list(runs), *words, first=LIBRARIES)
     return [events_in(work.with_suffix(".events")) for work in runs]
 
 
-def check(*works: Path, corpus: Path, python: Path = Path(sys.executable)) -> list[dict[str, Any]]:
+def check(*works, corpus, python=Path(sys.executable)):
     """Check finished runs, and return the program's results. Reading ids of most runs needs no stack."""
-    words: list[object] = ["--corpus", corpus, "--check"]
+    words = ["--corpus", corpus, "--check"]
     libraries = ("pyarrow", "numpy")
     run_forks(python, "tokenize_corpus.py", list(works), *[words] * len(works), first=libraries)
     return [json.loads(work.with_suffix(".out").read_text().splitlines()[-1]) for work in works]
 
 
-def reason(events: list[dict[str, Any]]) -> str | None:
+def reason(events):
     return next((event["reason"] for event in events if event["event"] == "not_applicable"), None)

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +11,17 @@ WORKLOADS = Path(__file__).resolve().parents[2] / "scripts/workloads"
 
 
 @pytest.fixture(autouse=True)
-def _beside_the_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+def _beside_the_workloads(monkeypatch):
     monkeypatch.setattr(sys, "path", [str(WORKLOADS), *sys.path])
 
 
-def account(*words: Any, **what: Any) -> Any:
-    from account import Account  # type: ignore[import-not-found]
+def account(*words, **what):
+    from account import Account
 
     return Account(*words, **what)
 
 
-def test_row_that_comes_three_times_counts_as_one() -> None:
+def test_row_that_comes_three_times_counts_as_one():
     tally = account(5)
     tally.add(2, 1, [0, 1])
     tally.add(2, 0, [1, 1])
@@ -32,13 +31,13 @@ def test_row_that_comes_three_times_counts_as_one() -> None:
     }  # fmt: skip
 
 
-def test_unknown_rows_are_wrong_and_others_of_the_batch_are_not() -> None:
+def test_unknown_rows_are_wrong_and_others_of_the_batch_are_not():
     tally = account(3)
     tally.add(5, 0, [0, 1, 2, 3, -1], wrong=0)
     assert (tally.totals()["rows_wrong"], tally.totals()["rows_missing"]) == (2, 0)
 
 
-def test_fault_of_one_epoch_counts_for_the_run() -> None:
+def test_fault_of_one_epoch_counts_for_the_run():
     from account import of_run
 
     epochs = []
@@ -52,7 +51,7 @@ def test_fault_of_one_epoch_counts_for_the_run() -> None:
     }  # fmt: skip
 
 
-def test_unknown_counts_are_left_out() -> None:
+def test_unknown_counts_are_left_out():
     uncounted, unnumbered = account(None, checked=False), account(4, numbered=False, checked=False)
     uncounted.add(3, 0, [7, 10**12, 7])
     unnumbered.add(3, 0)
@@ -60,7 +59,7 @@ def test_unknown_counts_are_left_out() -> None:
     assert unnumbered.totals() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_expected": 4}
 
 
-def test_new_epoch_starts_at_zero() -> None:
+def test_new_epoch_starts_at_zero():
     tally = account(2)
     tally.add(2, 0, [0, 0], wrong=1)
     tally.begin()
@@ -68,9 +67,9 @@ def test_new_epoch_starts_at_zero() -> None:
     assert not tally.totals()["rows_delivered"] + tally.totals()["rows_wrong"] + tally.totals()["rows_twice"]
 
 
-def test_torn_rows_and_wrong_labels_are_counted() -> None:
-    from load import TokenRows  # type: ignore[import-not-found]
-    from rows import sums_of  # type: ignore[import-not-found]
+def test_torn_rows_and_wrong_labels_are_counted():
+    from load import TokenRows
+    from rows import sums_of
 
     ids = np.arange(4 * 8, dtype=np.int32).reshape(4, 8)
     ids[:, 0], ids[:, 1] = 0, range(4)  # a row's first two ids are its number

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +17,15 @@ MANIFEST = json.dumps(
 )
 LOADS = ("--tokens-dir", ".", "--loader", "memmap_batched")
 # Arguments with which each program reaches its imports, and the first package that it lacks if none is installed.
-ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
+ARGUMENTS = {
     "load": (LOADS, "numpy"),
     "stream": (("--manifest", MANIFEST), "datasets"),
     "tokenize": (("--corpus", "."), "datasets"),
-    "soak": (
-        ("--corpus", ".", "--num-files=1", "--subject=transformers", "--epochs=1"),
-        "transformers",
-    ),
+    "soak": (("--corpus", ".", "--num-files=1", "--subject=transformers", "--epochs=1"), "transformers"),
 }
 
 
-def run(folder: Path, program: Path, *words: str, watched: bool = True) -> "tuple[int, list[str], str]":
+def run(folder, program, *words, watched=True):
     """Run a program without installed packages; return status, reasons of `not_applicable` or `gave_up`, stderr."""
     (folder / "manifest.json").write_text('{"files": []}')
     (folder / "tokenizer").mkdir()
@@ -45,7 +41,7 @@ def run(folder: Path, program: Path, *words: str, watched: bool = True) -> "tupl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", [name for name in WORKLOADS if name != "script"])  # `script` runs a user's code
-def test_every_workload_names_the_package_that_its_stack_lacks(workload: str, tmp_path: Path) -> None:
+def test_every_workload_names_the_package_that_its_stack_lacks(workload, tmp_path):
     words, missing = ARGUMENTS[workload]
     status, reasons, error = run(tmp_path, PROGRAMS / WORKLOADS[workload].PROGRAM, *words)
     assert (status, reasons) == (0, [f"this stack has no {missing}"]), error
@@ -53,7 +49,7 @@ def test_every_workload_names_the_package_that_its_stack_lacks(workload: str, tm
 
 
 @pytest.mark.slow
-def test_unwatched_program_fails_with_a_traceback(tmp_path: Path) -> None:
+def test_unwatched_program_fails_with_a_traceback(tmp_path):
     """A caller that makes a format with it must see the error."""
     status, reasons, error = run(tmp_path, PROGRAMS / "load.py", *ARGUMENTS["load"][0], watched=False)
     assert (status, reasons) == (1, [])
@@ -72,7 +68,7 @@ def test_unwatched_program_fails_with_a_traceback(tmp_path: Path) -> None:
         ("raise ImportError('by hand')", None),
     ],
 )
-def test_only_imports_of_our_programs_are_not_applicable(tmp_path: Path, body: str, reason: str | None) -> None:
+def test_only_imports_of_our_programs_are_not_applicable(tmp_path, body, reason):
     """A failed import inside a library is an error of the library or the stack, and not a property of the cell."""
     workloads, elsewhere = tmp_path / "workloads", tmp_path / "site"
     workloads.mkdir()
@@ -92,7 +88,7 @@ def test_only_imports_of_our_programs_are_not_applicable(tmp_path: Path, body: s
     assert done.returncode == (0 if reason else 1)
 
 
-def test_broken_package_is_an_error(tmp_path: Path) -> None:
+def test_broken_package_is_an_error(tmp_path):
     """A release whose wheel lost its module must fail, or a gate would pass it."""
     (tmp_path / "events.py").write_text((PROGRAMS / "events.py").read_text())
     (tmp_path / "broken-1.0.dist-info").mkdir()

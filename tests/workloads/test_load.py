@@ -1,8 +1,5 @@
 """The program `load`: its counts, its other measurements, and what it reports as not applicable."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from .tokens import LOAD, ROOT, ROWS, WORKLOADS, read_events, run_together
@@ -23,11 +20,10 @@ OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}
 THREADED = NO_LABELS.replace("    ids =", "    import torch\n    assert torch.get_num_threads() == 3\n    ids =")
 # Workers of these runs import the program again.
 SPAWNING = ("spawned",)
-Events = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def runs(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, Events]]:
+def runs(dataset, own, tmp_path_factory):
     """Return status and events of every run. Some run at a time, because they mostly wait and none is timed."""
     work = tmp_path_factory.mktemp("work")
     (work / "no_labels.py").write_text(NO_LABELS)
@@ -35,7 +31,7 @@ def runs(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     (work / "threaded.py").write_text(THREADED)
     (work / "named.py").write_text(OPTIONAL + "OPTIONS = ('ahead',)")
     shuffled = ["--order", "shuffled", "--advice", "random"]
-    commands: dict[str, list[str]] = {
+    commands = {
         "dask": ["--tokens-dir", str(dataset), "--loader", "dask_article"],
         "h5py": ["--tokens-dir", str(dataset), "--loader", "hdf5_article", "--workers", "1", "--start", "spawn"],
         "advised": ["--tokens-dir", str(dataset), "--loader", "memmap_batched", *shuffled],
@@ -75,20 +71,18 @@ def runs(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return dict(zip(commands, zip(statuses, map(read_events, files), strict=True), strict=True))
 
 
-def work(run: tuple[int, Events]) -> dict[str, Any]:
+def work(run):
     """Return the work event of a run, which must have succeeded."""
     status, events = run
     assert status == 0
     return next(event for event in events if event["event"] == "work")
 
 
-def test_dask_loader_of_the_article_delivers_rows_twice(runs: dict[str, tuple[int, Events]]) -> None:
+def test_dask_loader_of_the_article_delivers_rows_twice(runs):
     assert work(runs["dask"])["rows_twice"] > 0
 
 
-def test_dataset_that_cannot_be_pickled_is_a_named_error(
-    runs: dict[str, tuple[int, Events]],
-) -> None:
+def test_dataset_that_cannot_be_pickled_is_a_named_error(runs):
     """An open h5py file cannot be pickled. If a release can, its rows must come."""
     status, events = runs["h5py"]
     reasons = [event["reason"] for event in events if event["event"] == "gave_up"]
@@ -99,33 +93,31 @@ def test_dataset_that_cannot_be_pickled_is_a_named_error(
         assert "pickle" in reasons[0]
 
 
-def test_advice_is_followed_or_not_applicable(runs: dict[str, tuple[int, Events]]) -> None:
+def test_advice_is_followed_or_not_applicable(runs):
     assert work(runs["advised"])["rows_missing"] == 0
     status, events = runs["no advice"]
     assert status == 0
     assert "not_applicable" in [event["event"] for event in events]
 
 
-def test_only_declared_options_reach_a_loader(runs: dict[str, tuple[int, Events]]) -> None:
+def test_only_declared_options_reach_a_loader(runs):
     assert work(runs["named"])["rows_delivered"] == 1100
     status, events = runs["unnamed"]
     reasons = [event["reason"] for event in events if event["event"] == "not_applicable"]
     assert (status, reasons) == (0, ["this loader has no option ahead"])
 
 
-def test_pytorch_gets_the_requested_threads(runs: dict[str, tuple[int, Events]]) -> None:
+def test_pytorch_gets_the_requested_threads(runs):
     assert work(runs["threaded"])["rows_delivered"] == 1100
 
 
-def test_loaders_that_reuse_batch_memory_are_detected(runs: dict[str, tuple[int, Events]]) -> None:
+def test_loaders_that_reuse_batch_memory_are_detected(runs):
     assert work(runs["lent"])["lends"] is True
     assert work(runs["spawned"])["lends"] is False
     assert work(runs["apart"])["lends"] is None, "there were too few batches to know"
 
 
-def test_later_epochs_repeat_until_their_rate_is_measured(
-    runs: dict[str, tuple[int, Events]],
-) -> None:
+def test_later_epochs_repeat_until_their_rate_is_measured(runs):
     first, *later = [event for event in runs["lent"][1] if event["event"] == "epoch"]
     assert sum(event["cpu_s"] for event in later) >= 0.1
     assert len(later) > 1
@@ -134,7 +126,7 @@ def test_later_epochs_repeat_until_their_rate_is_measured(
         assert (event["rows_delivered"], event["rows_twice"], event["rows_missing"]) == (ROWS, 0, 0)
 
 
-def test_startup_of_workers_is_measured_separately(runs: dict[str, tuple[int, Events]]) -> None:
+def test_startup_of_workers_is_measured_separately(runs):
     """A spawned worker imports torch, which takes longer than reading all rows."""
     first = next(event for event in runs["spawned"][1] if event["event"] == "epoch")
     assert 0.5 < first["startup_cpu_s"] < first["cpu_s"]
@@ -143,13 +135,13 @@ def test_startup_of_workers_is_measured_separately(runs: dict[str, tuple[int, Ev
     assert alone["startup_cpu_s"] == 0
 
 
-def test_rows_of_an_own_loader_are_counted(runs: dict[str, tuple[int, Events]]) -> None:
+def test_rows_of_an_own_loader_are_counted(runs):
     sums = work(runs["apart"])
     assert (sums["rows_delivered"], sums["rows_twice"], sums["rows_missing"]) == (ROWS, 0, 0)
 
 
 @pytest.mark.parametrize("whose", ["generated", "own"])
-def test_rows_of_an_own_loader_are_compared_with_its_dataset(runs: dict[str, tuple[int, Events]], whose: str) -> None:
+def test_rows_of_an_own_loader_are_compared_with_its_dataset(runs, whose):
     sums = work(runs[f"labels, {whose}"])
     identified_by = "labels" if whose == "own" else "ids"
     assert (sums["rows_delivered"], sums["rows_identified_by"], sums["labels_checked"]) == (ROWS, identified_by, True)

@@ -2,9 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,26 +13,26 @@ OF_THE_ARTICLE = ["memmap_article", "hdf5_article", "dask_article"]
 pytestmark = pytest.mark.slow
 
 
-def deliveries(dataset: Path, loaders: Iterable[str], *workers: int) -> dict[int, dict[str, Any]]:
+def deliveries(dataset, loaders, *workers):
     """Return what some loaders deliver, by number of workers."""
     output = run("loaders", INSIDE, "deliver", WORKLOADS, dataset, ",".join(map(str, workers)), *loaders)
-    by_loader: dict[str, dict[str, Any]] = json.loads(output.splitlines()[-1])
+    by_loader = json.loads(output.splitlines()[-1])
     return {number: {name: by_workers[str(number)] for name, by_workers in by_loader.items()} for number in workers}
 
 
 @pytest.fixture(scope="module")
-def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
+def delivered(dataset):
     """Return what a loader of each family delivers, by number of workers."""
     return deliveries(dataset, FAMILIES, 0, 2)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in OF_THE_ARTICLE])
-def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name: str, workers: int) -> None:
+def test_every_row_is_delivered_once(delivered, name, workers):
     check_complete(delivered[workers][name])
 
 
-def check_complete(delivered: dict[str, Any]) -> None:
+def check_complete(delivered):
     """Check that every row came once in both orders, or that there is a reason why an order is impossible."""
     assert "error" not in delivered, delivered
     for order, account in delivered.items():
@@ -51,7 +48,7 @@ def check_complete(delivered: dict[str, Any]) -> None:
 
 @pytest.mark.release
 @pytest.mark.end_to_end
-def test_every_row_is_delivered_once_by_all_other_loaders(tmp_path: Path) -> None:
+def test_every_row_is_delivered_once_by_all_other_loaders(tmp_path):
     every = tokens.names_in(tokens.LOADERS, ROOT)
     names = [name for name in every if name not in (*OF_THE_ARTICLE, *FAMILIES)]
     assert names
@@ -60,7 +57,7 @@ def test_every_row_is_delivered_once_by_all_other_loaders(tmp_path: Path) -> Non
             check_complete(account)
 
 
-def test_every_row_of_an_own_file_is_delivered(own: Path) -> None:
+def test_every_row_of_an_own_file_is_delivered(own):
     assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows were copied"
     by_loader = deliveries(own, FAMILIES, 0)[0]
     for name in FAMILIES[1:]:
@@ -70,7 +67,7 @@ def test_every_row_of_an_own_file_is_delivered(own: Path) -> None:
     assert by_loader["memmap_article"]["sequential"]["rows_wrong"] == 0
 
 
-def test_memmap_loader_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:
+def test_memmap_loader_of_the_article_drops_the_last_rows(delivered):
     for account in delivered[0]["memmap_article"].values():
         assert account["rows_missing"] == ROWS % 100
         assert account["rows_wrong"] == account["rows_twice"] == 0
@@ -97,7 +94,7 @@ for evict in (False, True):
 """
 
 
-def test_threads_read_only_rows_outside_of_the_page_cache(dataset: Path) -> None:
+def test_threads_read_only_rows_outside_of_the_page_cache(dataset):
     if (kind := subprocess.check_output(["stat", "-f", "-c", "%T", dataset], text=True).strip()) in ("tmpfs", "ramfs"):
         pytest.skip(f"not run: {dataset} is on {kind}, which cannot be evicted")
     cached, evicted = run("loaders", "-c", READ_BY_WHOM, WORKLOADS, dataset / "npy").splitlines()

@@ -3,7 +3,6 @@
 import importlib
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -11,7 +10,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "scripts" / "workloads"
 
 
 @pytest.fixture
-def progress(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def progress(monkeypatch):
     """Import the module anew, because it has the state of a run."""
     monkeypatch.syspath_prepend(str(SOURCES))
     for name in ("progress", "events"):
@@ -20,10 +19,8 @@ def progress(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.mark.parametrize("documents", [4, 24, 5000])
-def test_progress_is_emitted_before_batches_and_not_too_often(
-    progress: ModuleType, monkeypatch: pytest.MonkeyPatch, documents: int
-) -> None:
-    positions: list[int] = []
+def test_progress_is_emitted_before_batches_and_not_too_often(progress, monkeypatch, documents):
+    positions = []
     monkeypatch.setattr(progress.events, "emit", lambda event, bytes_in, **_: positions.append(bytes_in))
     for _ in range(documents):
         progress.before(["été", "x"], 6 * documents)
@@ -34,5 +31,5 @@ def test_progress_is_emitted_before_batches_and_not_too_often(
 
 
 @pytest.mark.parametrize("text", ["", "plain", "é" * 40_000, "x" + "⨁" * 50_001])
-def test_length_of_a_text_is_in_utf8_bytes(progress: ModuleType, text: str) -> None:
+def test_length_of_a_text_is_in_utf8_bytes(progress, text):
     assert progress.utf8_bytes(text) == len(text.encode())

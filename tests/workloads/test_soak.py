@@ -1,9 +1,5 @@
 """The same work repeated, by every subject of a stack with a prerelease of tokenizers: the same ids, or a reason."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from .encoding import reason, run
@@ -11,20 +7,17 @@ from .encoding import reason, run
 pytestmark = pytest.mark.slow
 
 
-def soak(stack: str, work: Path, corpus: Path, subject: str) -> int | str | None:
+def soak(stack, work, corpus, subject):
     """Return the number of tokens of a run, or the reason why there is none."""
     flags = ["--num-files", "12", "--subject", subject, "--epochs", "2"]
     events = run(stack, "soak.py", work, corpus, *flags)
     return reason(events) or next(event.get("tokens") for event in events if event["event"] == "work")
 
 
-def test_every_subject_counts_the_same_ids_or_gives_a_reason(corpus: Path, tmp_path: Path) -> None:
+def test_every_subject_counts_the_same_ids_or_gives_a_reason(corpus, tmp_path):
     wanted = soak("current", tmp_path / "current", corpus, "transformers")
     assert isinstance(wanted, int)
     for subject in ("tokenizers", "tokenizers-fast"):
         assert soak("next", tmp_path / subject, corpus, subject) == wanted
         assert soak("current", tmp_path / f"{subject}-current", corpus, subject) == wanted
-    assert soak("next", tmp_path / "transformers", corpus, "transformers") in (
-        wanted,
-        "this stack has no transformers",
-    )
+    assert soak("next", tmp_path / "transformers", corpus, "transformers") in (wanted, "this stack has no transformers")

@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -23,8 +22,8 @@ for shards in sys.argv[2:]:
 """
 
 
-def test_requested_number_of_shards_fills_the_buffer(root: Path, tmp_path: Path) -> None:
-    def shards_of_first_rows(stack: str, *shards: int) -> list[int]:
+def test_requested_number_of_shards_fills_the_buffer(root, tmp_path):
+    def shards_of_first_rows(stack, *shards):
         """Return from how many shards the first rows come, for each requested number, up to one that is impossible."""
         environment = {**os.environ, "BEYOND_RAM_EVENTS": str(tmp_path / "events.jsonl")}
         done = forking(interpreter(stack), *LIBRARIES).run(

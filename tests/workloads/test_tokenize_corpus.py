@@ -1,7 +1,5 @@
 """Tokenisation with real stacks: each gives the same ids, or a reason."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -24,7 +22,7 @@ Runs = dict[tuple[str, str], tuple[Path, list[dict[str, Any]]]]
 
 
 @pytest.fixture(scope="module")
-def mapped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def mapped(corpus, tmp_path_factory):
     """Return the folder and the events of every mode in every stack."""
     results, folder = {}, tmp_path_factory.mktemp("mapped")
     for stack in STACKS:
@@ -34,7 +32,7 @@ def mapped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return results
 
 
-def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, mapped: Runs) -> None:
+def test_every_stack_gives_the_same_ids_in_every_mode(corpus, mapped):
     assert [why for _, events in mapped.values() if (why := reason(events))] == []
     first, *others = check(*(work for work, _ in mapped.values()), corpus=corpus)
     assert others == [first] * len(others)
@@ -46,13 +44,13 @@ def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, mapped: Runs
     assert all(len(baseline) == 1 and baseline[0]["encoder"] for baseline in baselines.values())
 
 
-def test_mode_that_reads_files_calls_no_generator(mapped: Runs) -> None:
+def test_mode_that_reads_files_calls_no_generator(mapped):
     work, _ = mapped["current", MODES[-1]]
     assert list((work / "cache").glob("json/*"))
     assert not list((work / "cache").glob("generator*"))
 
 
-def test_engine_gives_the_same_ids_and_emits_progress(corpus: Path, mapped: Runs, tmp_path: Path) -> None:
+def test_engine_gives_the_same_ids_and_emits_progress(corpus, mapped, tmp_path):
     works = [mapped["current", MODES[0]][0]]
     for stack, workers in (("encoder", 1), ("encoder-0.23", 2), ("june-2023", 1)):
         work = tmp_path / stack.replace(".", "-")
@@ -71,7 +69,7 @@ def test_engine_gives_the_same_ids_and_emits_progress(corpus: Path, mapped: Runs
 
 
 @ONE_KIND
-def test_remedies_work_without_transformers_or_give_a_reason(corpus: Path, tmp_path: Path) -> None:
+def test_remedies_work_without_transformers_or_give_a_reason(corpus, tmp_path):
     flags = ["--mode", "shard", "--shards", "2", "--num-files", "9", "--remedy"]
     events = {
         stack: run_each(
@@ -93,7 +91,7 @@ def test_remedies_work_without_transformers_or_give_a_reason(corpus: Path, tmp_p
 
 
 @ONE_KIND
-def test_second_run_without_transformers_uses_the_cache(corpus: Path, tmp_path: Path) -> None:
+def test_second_run_without_transformers_uses_the_cache(corpus, tmp_path):
     flags = ["--mode", "shard", "--shards", "2", "--num-files", "9"]
     run("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
     both = run("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
@@ -101,7 +99,7 @@ def test_second_run_without_transformers_uses_the_cache(corpus: Path, tmp_path: 
     assert shards == [False, False, True, True]
 
 
-def test_corpus_without_a_tokenizer_gets_one_line(tmp_path: Path) -> None:
+def test_corpus_without_a_tokenizer_gets_one_line(tmp_path):
     (tmp_path / "manifest.json").write_text("{}")
     command = [sys.executable, WORKLOADS / "tokenize_corpus.py", "--corpus", tmp_path, "--work-dir", tmp_path / "work"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

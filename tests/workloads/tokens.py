@@ -2,15 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from beyond_ram.experiment import tokens
 from beyond_ram.experiment.events import faults
 
 from ..conftest import forking, interpreter
-from ..forks.stacks import Fork, Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "scripts/workloads"
@@ -29,34 +26,25 @@ ROWS = 1_003
 
 
 # One loader for every way to store rows.
-FAMILIES = [
-    "memmap_article",
-    "threads",
-    "ring",
-    "hdf5_blocks",
-    "parquet_blocks",
-    "csv_pandas",
-    "webdataset",
-    "lmdb",
-    "arrayrecord",
-]
+FAMILIES = ["memmap_article", "threads", "ring", "hdf5_blocks", "parquet_blocks", "csv_pandas", "webdataset", "lmdb",
+            "arrayrecord"]  # fmt: skip
 SHARED = [*FAMILIES, "memmap_batched", "hdf5_article", "dask_article"]
 """Loaders whose formats the shared dataset has."""
 
 
-def stack(name: str) -> Stack:
+def stack(name):
     """Return a stack of loaders that has imported torch, which takes seconds of CPU time."""
     return forking(interpreter(name), "numpy", "torch.utils.data")
 
 
-def run(name: str, *words: object) -> str:
+def run(name, *words):
     """Run a program, or code after `-c`, with a stack, and return its output."""
     done = stack(name).run(*words)
     assert not done.returncode, done.stderr[-2000:]
     return done.stdout
 
 
-def make_dataset(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
+def make_dataset(folder, spec, loaders):
     """Make a token dataset in the formats of some loaders."""
     formats = {tokens.format_of(loader, ROOT) for loader in loaders} - {tokens.SOURCE_FORMAT}
     written = folder / "spec.json"
@@ -66,14 +54,14 @@ def make_dataset(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> 
     return folder
 
 
-def generate(folder: Path, loaders: Iterable[str]) -> Path:
+def generate(folder, loaders):
     """Make a token dataset of generated rows in the formats of some loaders."""
     return make_dataset(folder, {"rows": ROWS, "width": 1024}, loaders)
 
 
-def run_together(runs: Sequence[Sequence[object]]) -> list[int]:
+def run_together(runs):
     """Run programs, some at a time, and return their statuses. A run is its file of events and its command line."""
-    running: list[Fork] = []
+    running = []
     for number, (events, *words) in enumerate(runs):
         if number >= AT_ONCE:
             running[number - AT_ONCE].wait()
@@ -82,7 +70,7 @@ def run_together(runs: Sequence[Sequence[object]]) -> list[int]:
     return [fork.wait() for fork in running]
 
 
-def read_events(path: Path) -> list[dict[str, Any]]:
+def read_events(path):
     """Read events, which must follow the schema."""
     events = [json.loads(line) for line in path.read_text().splitlines()]
     assert not [fault for event in events for fault in faults(event)]

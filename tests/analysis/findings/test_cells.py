@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.findings import Finding, cells
+from beyond_ram.analysis.findings import cells
 from beyond_ram.analysis.loaders import loaders
 
 from ..by_hand import MB, loader
@@ -15,16 +15,16 @@ REPEATED |= {"subject": "x", "n": 3, "epochs_read": 6, "first_epoch_bytes": 10 *
 REPEATED |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB}
 
 
-def findings_of(table: pd.DataFrame, name: str = "loaders") -> list[Finding]:
+def findings_of(table, name="loaders"):
     return [finding for source in cells.SOURCES for finding in source({name: table})]
 
 
-def test_no_runs_are_no_findings() -> None:
+def test_no_runs_are_no_findings():
     assert findings_of(loaders([])) == []
     assert findings_of(pd.DataFrame(), "regrowth") == []
 
 
-def test_a_loader_that_loses_rows_is_named() -> None:
+def test_a_loader_that_loses_rows_is_named():
     wrong = loader("wrong", 99, 1e6, "3 missing", rows_expected=10, rows_delivered=7, workers=0)
     (finding,) = findings_of(pd.DataFrame([wrong]))
     assert (finding.kind, finding.subject, finding.facts["account"]) == ("rows", "wrong", "3 missing")
@@ -45,7 +45,7 @@ def test_a_loader_that_loses_rows_is_named() -> None:
         ({"slope_bytes_low": -5 * MB}, 0),
     ],
 )
-def test_growth_with_every_epoch_is_a_finding(changed: dict[str, object], number: int) -> None:
+def test_growth_with_every_epoch_is_a_finding(changed, number):
     findings = findings_of(pd.DataFrame([REPEATED | changed]), "regrowth")
     assert [(finding.subject, finding.scope.conditions) for finding in findings] == [("new", ("x",))] * number
     assert all(finding.strength == pytest.approx(1.54) for finding in findings), "at least 5.4 MB on top of 10"

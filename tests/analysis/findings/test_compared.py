@@ -1,12 +1,10 @@
 """Findings from table `comparisons`: only what the data shows."""
 
-from typing import Any
-
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.findings import Finding, compared
+from beyond_ram.analysis.findings import compared
 from beyond_ram.analysis.stack_differences import stack_differences
 from beyond_ram.metrics import METRICS
 from beyond_ram.metrics.base import ANY
@@ -16,7 +14,7 @@ from ..by_hand import MB
 PAIRS = [("old", "new")]
 
 
-def runs(stack: str, sizes_mb: list[float], **cell: Any) -> list[dict[str, Any]]:
+def runs(stack, sizes_mb, **cell):
     shared = {"experiment": "e", "stack": stack, "workload": "tokenize", "cache": "cold", "remedy": "none"} | cell
     done = {"outcome": "completed", "completed_work": True}
     return [
@@ -25,14 +23,14 @@ def runs(stack: str, sizes_mb: list[float], **cell: Any) -> list[dict[str, Any]]
     ]
 
 
-def findings_of(*lines: list[dict[str, Any]], locks: dict[str, str] | None = None) -> list[Finding]:
+def findings_of(*lines, locks=None):
     tables = {"comparisons": comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)}
     if locks:
         tables["stack_differences"] = stack_differences(PAIRS, locks)
     return [finding for source in compared.SOURCES for finding in source(tables)]
 
 
-def differences(*lines: list[dict[str, Any]]) -> list[Finding]:
+def differences(*lines):
     return [finding for finding in findings_of(*lines) if finding.kind == "difference"]
 
 
@@ -41,7 +39,7 @@ NOISE = [100, 220, 150]
 GROWTH, PEAK, SPEED = "grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s"
 
 
-def test_difference_is_one_finding_with_all_metrics_and_counts() -> None:
+def test_difference_is_one_finding_with_all_metrics_and_counts():
     elsewhere = [runs(stack, [50, 50.5, 50.2], num_files=9) for stack in ("old", "new")]
     (finding,) = findings_of(
         [line | {"num_files": 4} for line in OLD], runs("new", [300, 302, 301], num_files=4), *elsewhere
@@ -57,7 +55,7 @@ def test_difference_is_one_finding_with_all_metrics_and_counts() -> None:
 
 
 @pytest.mark.parametrize("faster", [0, 1])
-def test_unset_value_is_called_the_default(faster: int) -> None:
+def test_unset_value_is_called_the_default(faster):
     lines = [
         [
             line | {"rows_per_cpu_s": rate * (1 + (threads == faster))}
@@ -75,7 +73,7 @@ def test_unset_value_is_called_the_default(faster: int) -> None:
     assert (*finding.advice.choose, finding.advice.instead_of) == sides[:: 1 if faster else -1]
 
 
-def test_the_opposite_data_gives_the_opposite_finding() -> None:
+def test_the_opposite_data_gives_the_opposite_finding():
     (finding,) = differences(runs("new", [100, 101, 100.5]), runs("old", [300, 302, 301]))
     assert finding.effects[0].ratio == pytest.approx(1 / 3, rel=0.01)
     assert finding.advice is not None
@@ -83,7 +81,7 @@ def test_the_opposite_data_gives_the_opposite_finding() -> None:
 
 
 @pytest.mark.parametrize("new", [[100.2, 100.9, 100.6], [300], [30, 300, 120]], ids=["absent", "one run", "wild"])
-def test_without_a_confirmed_difference_there_is_no_finding(new: list[float]) -> None:
+def test_without_a_confirmed_difference_there_is_no_finding(new):
     assert findings_of(OLD[: len(new)], runs("new", new)) == []
 
 
@@ -91,12 +89,12 @@ def test_without_a_confirmed_difference_there_is_no_finding(new: list[float]) ->
     ("metric", "figure"),
     [("requests_metadata", "requests_by_workers"), ("requests_data", ""), ("rows_per_s", ""), (GROWTH, "")],
 )
-def test_the_figure_of_a_difference_draws_its_metric(metric: str, figure: str) -> None:
+def test_the_figure_of_a_difference_draws_its_metric(metric, figure):
     assert compared._figure("stack", {"workload": "stream", "metric": metric}) == figure
 
 
 @pytest.mark.parametrize(("cold", "metric"), [(2, "rows_per_cpu_s"), (1, "rows_per_cpu_s_warm")])
-def test_first_epoch_leads_if_confirmed_else_later_epochs(cold: float, metric: str) -> None:
+def test_first_epoch_leads_if_confirmed_else_later_epochs(cold, metric):
     rates = {
         stack: {"rows_per_cpu_s": 1e5 * first, "rows_per_cpu_s_warm": 1e5 * warm}
         for stack, first, warm in (("old", 1, 1), ("new", cold, 10))
@@ -111,18 +109,18 @@ def test_first_epoch_leads_if_confirmed_else_later_epochs(cold: float, metric: s
     assert finding.effects[0].metric == metric
 
 
-def test_a_failed_repeat_is_counted() -> None:
+def test_a_failed_repeat_is_counted():
     failed = runs("new", [300, 302, 301, 303])
     failed[0] |= {"outcome": "failed", "completed_work": False}
     (finding,) = differences(runs("old", [100, 101, 100.5, 100.2]), failed)
     assert finding.scope.failed == 2, "one run, of two metrics"
 
 
-def test_no_comparisons_are_no_findings() -> None:
+def test_no_comparisons_are_no_findings():
     assert findings_of([]) == []
 
 
-def test_every_decided_workload_has_a_figure_for_stacks() -> None:
+def test_every_decided_workload_has_a_figure_for_stacks():
     decided = {workload for metric in METRICS.values() for workload in metric.decided} - {ANY}
     assert decided - {"script", "soak"} <= set(compared._FIGURES), "these have tables alone"
 
@@ -130,7 +128,7 @@ def test_every_decided_workload_has_a_figure_for_stacks() -> None:
 LOCKS = {"old": "a==1\nb==1\nc==1\nd==1\ne==1\n", "new": "a==1\nb==2\nc==2\nd==2\ne==2\n", "new.in": "e\n"}
 
 
-def test_differing_packages_are_named_requested_ones_first() -> None:
+def test_differing_packages_are_named_requested_ones_first():
     new = [300.0, 302.0, 301.0]
     (finding,) = findings_of(OLD, runs("new", new), locks=LOCKS)
     assert [str(one).split()[0] for one in finding.facts["packages"]] == ["e", "b", "c", "d"]
@@ -138,13 +136,13 @@ def test_differing_packages_are_named_requested_ones_first() -> None:
     assert alike.facts["packages"] == []
 
 
-def test_values_of_another_axis_have_no_packages() -> None:
+def test_values_of_another_axis_have_no_packages():
     findings = findings_of(OLD, runs("old", [30, 30.1, 30.2], remedy="one-thread"), locks=LOCKS)
     assert findings
     assert not any(finding.facts["packages"] for finding in findings)
 
 
-def rates(old: list[float], new: list[float], **cell: Any) -> list[list[dict[str, Any]]]:
+def rates(old, new, **cell):
     """A candidate with a third of the memory, and these tokens per CPU-second."""
     sizes = {"old": [300, 301, 299.5], "new": [100, 101, 100.5]}
     return [
@@ -153,7 +151,7 @@ def rates(old: list[float], new: list[float], **cell: Any) -> list[list[dict[str
     ]
 
 
-def test_slowdown_of_a_better_version_is_given_in_percent() -> None:
+def test_slowdown_of_a_better_version_is_given_in_percent():
     """REVIEW.md 3.3: no page named a slowdown of 25 and 30 % in two sessions."""
     (finding,) = differences(*rates([100, 104, 101], [74, 94, 66]))
     assert finding.effects[0].metric == GROWTH
@@ -162,7 +160,7 @@ def test_slowdown_of_a_better_version_is_given_in_percent() -> None:
     assert f"ratio {slower.ratio:.3g} (95 % " in finding.text
 
 
-def test_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
+def test_metric_that_is_better_and_worse_is_named_with_its_cells():
     """REVIEW.md 3.7: "better in held memory … worse in held memory", without the other cell."""
     few = [line | {"num_files": 4} for group in rates([100, 101, 102], [100, 101, 102]) for line in group]
     many = [line | {"num_files": 9} for line in (*runs("new", [300, 301, 300]), *runs("old", [100, 101, 100.5]))]
@@ -175,13 +173,13 @@ def test_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
     assert "9 files" in worse
 
 
-def with_runs(lines: list[dict[str, Any]]) -> list[Finding]:
+def with_runs(lines):
     table = pd.DataFrame(lines)
     tables = {"comparisons": comparisons(table, PAIRS), "runs": table}
     return [finding for source in compared.SOURCES for finding in source(tables) if finding.kind == "difference"]
 
 
-def test_advice_states_the_cpus_or_documents_of_the_measurement() -> None:
+def test_advice_states_the_cpus_or_documents_of_the_measurement():
     """REVIEW.md 3.6: no workers, on 2 CPUs without work per row; batch size 1, where a batch is the whole input."""
     shared = {
         "experiment": "e",
@@ -215,7 +213,7 @@ def test_advice_states_the_cpus_or_documents_of_the_measurement() -> None:
 
 
 @pytest.mark.parametrize(("wall_s", "longer"), [((4.0, 5.2), True), ((4.0, 3.9), False)])
-def test_advice_names_undecided_metrics_and_a_longer_wall_clock(wall_s: tuple[float, float], longer: bool) -> None:
+def test_advice_names_undecided_metrics_and_a_longer_wall_clock(wall_s, longer):
     """Advice without the wall clock hides that the smaller peak takes 30 % longer."""
     sides = rates([100, 140, 70], [80, 130, 105])
     lines = [line | {"duration_s": took} for side, took in zip(sides, wall_s, strict=True) for line in side]
@@ -227,7 +225,7 @@ def test_advice_names_undecided_metrics_and_a_longer_wall_clock(wall_s: tuple[fl
     assert (f"{wall_s[1]:g} s, not {wall_s[0]:g} s" in finding.action) is longer
 
 
-def test_trade_off_names_the_experiment_that_got_worse() -> None:
+def test_trade_off_names_the_experiment_that_got_worse():
     """A reader attributed a slowdown in another experiment to the setting that was better in memory."""
     here = [line | {SPEED: None} for group in rates([1, 1, 1], [1, 1, 1], experiment="leaner") for line in group]
     slow = [line for group in rates([100, 101, 102], [50, 51, 52], experiment="slower") for line in group]
@@ -237,7 +235,7 @@ def test_trade_off_names_the_experiment_that_got_worse() -> None:
     assert "experiment slower" in finding.action.split("worse in")[1]
 
 
-def ended(outcomes: dict[str, list[str]]) -> list[Finding]:
+def ended(outcomes):
     """Findings of runs of two loaders with these outcomes."""
     lines = [
         {"experiment": "e", "stack": "s", "workload": "load", "loader": loader, "rep": rep, "outcome": outcome,
@@ -249,7 +247,7 @@ def ended(outcomes: dict[str, list[str]]) -> list[Finding]:
 
 
 @pytest.mark.parametrize("outcome", ["timed_out", "killed_at_limit"])
-def test_end_beside_a_completed_run_is_a_finding_with_its_counts(outcome: str) -> None:
+def test_end_beside_a_completed_run_is_a_finding_with_its_counts(outcome):
     (finding,) = ended({"map": [outcome, outcome], "blocks": ["completed"] * 3})
     assert (finding.subject, finding.baseline, finding.scope.failed) == ("map", "blocks", 2)
     assert "2 of 2 runs" in finding.title and "3 of 3" in finding.title
@@ -258,7 +256,7 @@ def test_end_beside_a_completed_run_is_a_finding_with_its_counts(outcome: str) -
     assert (turned.subject, turned.baseline) == ("blocks", "map")
 
 
-def test_decided_comparison_of_failed_runs_is_the_only_finding() -> None:
+def test_decided_comparison_of_failed_runs_is_the_only_finding():
     runs_of = {"experiment": "e", "stack": "s", "workload": "load", "loader": "a", "rep": 1, "outcome": "timed_out"}
     table = pd.DataFrame([runs_of | {"completed_work": False}, runs_of | {"loader": "b", "outcome": "completed"}])
     line = {"experiment": "e", "axis": "loader", "metric": "run_failed", "result": "worse"}
@@ -267,7 +265,7 @@ def test_decided_comparison_of_failed_runs_is_the_only_finding() -> None:
     assert list(compared._outcomes({"runs": table, "comparisons": pd.DataFrame([line | {"axis": "stack"}])}))
 
 
-def test_outcomes_that_do_not_differ_or_not_always_are_none() -> None:
+def test_outcomes_that_do_not_differ_or_not_always_are_none():
     assert not ended({"map": ["timed_out"], "blocks": ["timed_out"]})
     assert not ended({"map": ["completed"], "blocks": ["completed"]})
     assert not ended({"map": ["timed_out", "completed"], "blocks": ["completed"] * 2})

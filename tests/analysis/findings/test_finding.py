@@ -7,7 +7,7 @@ import pandas as pd
 from beyond_ram.analysis.findings import undecided
 
 
-def test_undecided_results_are_counted() -> None:
+def test_undecided_results_are_counted():
     comparisons = pd.DataFrame(
         {
             "result": ["better", "undecided", "undecided", "undecided"],

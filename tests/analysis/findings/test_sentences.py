@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).with_name("golden")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("study", ["original", "one run", "one fails"])
-def test_a_report_reads_as_on_its_golden_page(study: str) -> None:
+def test_a_report_reads_as_on_its_golden_page(study):
     """Sentences are tested here alone; all other tests are about the fields of findings."""
     tables = report(study)
     paragraphs = [f"## {one.title}\n\n{one.text}\n\n{one.action or 'No advice.'}\n" for one in findings(tables)]
@@ -34,11 +34,11 @@ def test_a_report_reads_as_on_its_golden_page(study: str) -> None:
     ("ratio", "words"),
     [(14.2, "14.2 times more"), (1 / 14, "14 times fewer"), (1.25, "25 % more"), (0.75, "25 % fewer")],
 )
-def test_ratio_of_rates_in_words(ratio: float, words: str) -> None:
+def test_ratio_of_rates_in_words(ratio, words):
     assert factor(ratio) == words
 
 
-def test_median_detectable_effect_lies_between_two_values() -> None:
+def test_median_detectable_effect_lies_between_two_values():
     assert "2.5 times" in detectable([2.0, 3.0])
     assert "14 %" in detectable([1.14])
     assert "100 %" in detectable([1.997])

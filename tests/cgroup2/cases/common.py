@@ -7,12 +7,10 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from beyond_ram.cli import main
 
@@ -29,7 +27,7 @@ BEYOND_RAM = [sys.executable, "-S", "-c", _CALL]
 PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
 
 
-def holds(size_bytes: int) -> list[str]:
+def holds(size_bytes):
     """Return a command that holds this much memory for a moment."""
     return [*PYTHON, f"import time; held = bytearray({size_bytes}); time.sleep(0.2)"]
 
@@ -37,28 +35,28 @@ def holds(size_bytes: int) -> list[str]:
 class Watched:
     """A finished call of `beyond-ram watch`."""
 
-    def __init__(self, done: "subprocess.CompletedProcess[str]", out: Path) -> None:
+    def __init__(self, done, out):
         self.status, self.stderr = done.returncode, done.stderr
         run = out / "run.json"
-        self.record: dict[str, Any] = json.loads(run.read_text()) if run.exists() else {}
+        self.record = json.loads(run.read_text()) if run.exists() else {}
         print(f"status {self.status}\n{self.stderr}")
 
     @property
-    def mechanism(self) -> str:
+    def mechanism(self):
         return str(self.record["peak"]["cgroup"].get("mechanism"))
 
     @property
-    def cgroup_bytes(self) -> int:
+    def cgroup_bytes(self):
         return int(self.record["peak"]["cgroup_bytes"])
 
 
-def holds_until(end: Path, size_bytes: int) -> list[str]:
+def holds_until(end, size_bytes):
     """Return a command that holds this much memory, prints a line, and ends when the file `end` exists."""
     program = f"import os, time; held = bytearray({size_bytes}); print(flush=True)\n"
     return [*PYTHON, f"{program}while not os.path.exists({str(end)!r}): time.sleep(0.1)"]
 
 
-def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None, end: Path | None = None) -> Watched:
+def watch(*words, prefix=(), group=None, end=None):
     """Run `beyond-ram watch` to its end, behind the words of `prefix`, or in a `group`.
 
     The file `end` is made after some samples, and ends the watched program (`holds_until`).
@@ -67,7 +65,7 @@ def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None, en
     out.chmod(0o777)
     arguments = ["watch", "--out", str(out), *words]
 
-    def call() -> "subprocess.CompletedProcess[str]":
+    def call():
         return run([*prefix, *BEYOND_RAM, *arguments]) if prefix else _fork(arguments, group)
 
     if end is None:
@@ -80,13 +78,13 @@ def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None, en
         return Watched(done.result(), out)
 
 
-def run(command: Sequence[str], group: Path | None = None) -> "subprocess.CompletedProcess[str]":
+def run(command, group=None):
     return subprocess.run(
         command, preexec_fn=joining(group), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600
     )
 
 
-def _fork(arguments: Sequence[str], group: Path | None) -> "subprocess.CompletedProcess[str]":
+def _fork(arguments, group):
     """Run the command in a fork of this process, which has imported it: the imports take longer than the rest."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         pid = os.fork()
@@ -114,13 +112,13 @@ def _fork(arguments: Sequence[str], group: Path | None) -> "subprocess.Completed
         return subprocess.CompletedProcess(arguments, status, output.read(), errors.read())
 
 
-def joining(group: Path | None) -> Callable[[], None] | None:
+def joining(group):
     """Return a function for `preexec_fn` that enters a group."""
-    return None if group is None else lambda: (group / "cgroup.procs").write_text("0") and None  # type: ignore[func-returns-value]
+    return None if group is None else lambda: (group / "cgroup.procs").write_text("0") and None
 
 
 @contextmanager
-def made(path: str, **files: str) -> Iterator[Path]:
+def made(path, **files):
     """Make a group below the root, with the memory controller, and write these files (`memory_max="100M"`)."""
     folder = ROOT_GROUP
     for name in path.split("/"):
@@ -146,7 +144,7 @@ def made(path: str, **files: str) -> Iterator[Path]:
                 time.sleep(0.1)
 
 
-def groups_of_ours() -> list[str]:
+def groups_of_ours():
     """Return all groups that the program has made. Groups that end meanwhile are skipped."""
     return [
         str(Path(folder, name))
@@ -156,7 +154,7 @@ def groups_of_ours() -> list[str]:
     ]
 
 
-def wait_until(true: Callable[[], object], within_s: float = 120.0) -> bool:
+def wait_until(true, within_s=120.0):
     until = time.monotonic() + within_s
     while not true():
         if time.monotonic() > until:
@@ -165,12 +163,12 @@ def wait_until(true: Callable[[], object], within_s: float = 120.0) -> bool:
     return True
 
 
-def assert_no_group_is_left() -> None:
+def assert_no_group_is_left():
     """Wait until no group is left: a manager removes a scope some time after its last process."""
     assert wait_until(lambda: not groups_of_ours()), groups_of_ours()
 
 
-def check_kill(mechanism: str, **how: Any) -> dict[str, Any]:
+def check_kill(mechanism, **how):
     """Check that a program runs until it needs more than its limit, and that the group's peak and pressure are read.
 
     `how` are arguments of `watch`.
@@ -188,7 +186,7 @@ def check_kill(mechanism: str, **how: Any) -> dict[str, Any]:
     return {"killed_at_bytes": more.cgroup_bytes}
 
 
-def check_limit(mechanism: str, **how: Any) -> dict[str, Any]:
+def check_limit(mechanism, **how):
     """Check the same, and that a program below the limit completes, with its exact peak: once for each mechanism."""
     killed = check_kill(mechanism, **how)
     less = watch("--memory-limit", "60M", "--", *holds(40 * MB), **how)

@@ -10,7 +10,7 @@ from . import Skip
 PLACE = "plain"
 
 
-def case_group_of_each_runtime() -> dict[str, object]:
+def case_group_of_each_runtime():
     if reason := layouts._no_groups_reason():
         raise Skip(reason)
     with mock.patch.object(layouts, "HOLDS", layouts.HOLDS.replace("60_000_000", "0")):  # not measured here
@@ -20,5 +20,5 @@ def case_group_of_each_runtime() -> dict[str, object]:
     return {"layouts": len(layouts.LAYOUTS)}
 
 
-def case_summary_of_a_container() -> None:
+def case_summary_of_a_container():
     layouts.test_summary_has_memory_that_is_evicted_killed_and_kept(Path(tempfile.mkdtemp()))

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,7 +39,7 @@ SUBSET = ("/dev/shm", "forks, a tenth copied", "page cache", "SQLite on disk")
 """The programs of an ordinary run. With ADVICE in the environment all programs run, for minutes."""
 
 
-def case_self_test() -> dict[str, object]:
+def case_self_test():
     """Every reading is within its tolerance, except those that the slow guest explains."""
     done = run([sys.executable, "-c", SELF_TEST])
     print(done.stdout)
@@ -51,7 +50,7 @@ def case_self_test() -> dict[str, object]:
     return {"readings": len(readings), "off": len(off)}
 
 
-def case_readings_of_pss_cover_all_memory() -> dict[str, object]:
+def case_readings_of_pss_cover_all_memory():
     """The kernel may skip a mapping while the program maps memory."""
     size, words = 50 * MB, "held = bytearray(b'x') * {}\nprint(flush=True)\nwhile True: mmap.mmap(-1, 1 << 20).close()"
     with subprocess.Popen([*common.PYTHON, "import mmap; " + words.format(size)], stdout=subprocess.PIPE) as program:
@@ -67,7 +66,7 @@ def case_readings_of_pss_cover_all_memory() -> dict[str, object]:
     return {"readings": len(raw), "skipped": sum(one.pss_bytes < size for one in raw), "complete": complete}
 
 
-def _programs() -> Iterator[tuple[str, list[str]]]:
+def _programs():
     """Yield programs with memory of every kind, in sizes for a slow machine. {folder} is a folder on disk."""
     words = {
         "anonymous memory": ("anonymous.py", 60), "a mapped file": ("file.py", 60, "{folder}"),
@@ -99,7 +98,7 @@ def _programs() -> Iterator[tuple[str, list[str]]]:
     yield "a small command", ["sleep", "0.2"]
 
 
-def case_programs_complete_under_the_advised_limit() -> dict[str, object]:
+def case_programs_complete_under_the_advised_limit():
     """Each program completes in a group whose limit is exactly the advised request."""
     chosen = [program for program in _programs() if "ADVICE" in os.environ or program[0] in SUBSET]
     with made("measured") as measured, made("asked") as limited, ThreadPoolExecutor(3) as pool:
@@ -111,9 +110,7 @@ def case_programs_complete_under_the_advised_limit() -> dict[str, object]:
     return {"programs": len(results)}
 
 
-def _run_under_advised_limit(
-    measured: Path, limited_parent: Path, name: str, words: Sequence[str]
-) -> tuple[str, int, int, int]:
+def _run_under_advised_limit(measured, limited_parent, name, words):
     own, limited = (
         measured / name.replace(" ", "-").replace("/", "-"),
         limited_parent / name.replace(" ", "-").replace("/", "-"),
@@ -137,7 +134,7 @@ def _run_under_advised_limit(
     return result
 
 
-def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
+def case_a_limit_search_agrees_with_a_bisection_by_hand():
     """Compare the workflow's search, with `beyond-ram watch` as its probe, with groups made by plain files."""
     from beyond_ram.advice import advise
     from beyond_ram.measure.limit import LimitPolicy
@@ -167,13 +164,13 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
     return {"search_bytes": completed_bytes, "by_hand_bytes": enough, "probes": len(policy.search["probes"])}
 
 
-def case_random_kills_leave_no_group() -> dict[str, object]:
+def case_random_kills_leave_no_group():
     """The watcher is killed at any moment, alone in a group and in the root group."""
     chosen = random.Random(28)
     with made("kills") as parent:
         (parent / "cgroup.subtree_control").write_text("+memory")
 
-        def killed(number: int) -> int:
+        def killed(number):
             group = parent / str(number)
             group.mkdir()
             words = [*BEYOND_RAM, "watch", "--memory-limit", "1G", "--", "sh", "-c", "sleep 100 & sleep 100"]

@@ -13,14 +13,14 @@ PLACE = "plain"
 BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"
 
 
-def case_the_kernel_has_cgroup_v2() -> dict[str, object]:
+def case_the_kernel_has_cgroup_v2():
     assert "memory" in (ROOT_GROUP / "cgroup.controllers").read_text().split()
     assert Path("/proc/pressure/memory").exists()
     assert not Path("/run/systemd/system").exists()
     return {"kernel": os.uname().release}
 
 
-def case_root_group() -> dict[str, object]:
+def case_root_group():
     (ROOT_GROUP / "cgroup.subtree_control").write_text("-memory")
     outcomes = check_kill(BELOW)
     assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), (
@@ -29,14 +29,14 @@ def case_root_group() -> dict[str, object]:
     return outcomes
 
 
-def case_alone_in_a_group() -> dict[str, object]:
+def case_alone_in_a_group():
     with made("alone") as group:
         outcomes = check_limit(BELOW, group=group)
         assert not (group / "cgroup.subtree_control").read_text().split(), "the controllers were not restored"
     return outcomes
 
 
-def case_with_others_in_the_group() -> dict[str, object]:
+def case_with_others_in_the_group():
     with made("shell") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
         try:
@@ -48,7 +48,7 @@ def case_with_others_in_the_group() -> dict[str, object]:
     return outcomes
 
 
-def case_group_with_a_limit_is_not_left() -> None:
+def case_group_with_a_limit_is_not_left():
     """Others are in a group with a limit. A group beside it would not have that limit."""
     with made("limited", memory_max="200M") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
@@ -72,7 +72,7 @@ def case_group_with_a_limit_is_not_left() -> None:
             other.wait()
 
 
-def case_advised_command_makes_room() -> dict[str, object]:
+def case_advised_command_makes_room():
     """As in a container with a writable group: only the own group is visible, and a shell is in it."""
     with made("container", memory_max="600M") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
@@ -87,7 +87,7 @@ def case_advised_command_makes_room() -> dict[str, object]:
             other.wait()
 
 
-def case_a_limit_within_a_limit() -> None:
+def case_a_limit_within_a_limit():
     """A kill at the inner limit is not a kill at the outer one."""
     inner = [*common.BEYOND_RAM, "watch", "--memory-limit", "60M", "--", *holds(100 * MB)]
     outer = watch("--memory-limit", "500M", "--", *inner)
@@ -96,14 +96,14 @@ def case_a_limit_within_a_limit() -> None:
     assert not groups_of_ours()
 
 
-def case_kill_at_the_limit_ends_all_processes() -> None:
+def case_kill_at_the_limit_ends_all_processes():
     program = f"import os, signal; os.fork() or bytearray({100 * MB}); signal.pause()"
     result = watch("--memory-limit", "60M", "--", *common.PYTHON, program)
     assert result.record["outcome"] == "killed_at_limit"
     assert not result.record["left_running"]
 
 
-def case_background_process_survives_the_command() -> None:
+def case_background_process_survives_the_command():
     result = watch("--memory-limit", "150M", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo")
     (left,) = result.record["left_running"]
     try:
@@ -113,7 +113,7 @@ def case_background_process_survives_the_command() -> None:
         os.kill(left["pid"], signal.SIGKILL)
 
 
-def case_a_group_of_a_killed_run_is_removed_by_the_next() -> None:
+def case_a_group_of_a_killed_run_is_removed_by_the_next():
     with made("killed") as group:
         words = [*common.BEYOND_RAM, "watch", "--memory-limit", "1G", "--", "sleep", "1000"]
         running = subprocess.Popen(words, preexec_fn=common.joining(group), stderr=subprocess.DEVNULL)
@@ -128,16 +128,16 @@ def case_a_group_of_a_killed_run_is_removed_by_the_next() -> None:
         assert not groups_of_ours()
 
 
-def _pids(group: Path) -> list[str]:
+def _pids(group):
     """Return the processes in the group and below. Groups that end meanwhile are skipped."""
-    pids: list[str] = []
+    pids = []
     for folder, _, _ in os.walk(group):
         with contextlib.suppress(OSError):
             pids += Path(folder, "cgroup.procs").read_text().split()
     return pids
 
 
-def case_given_group() -> None:
+def case_given_group():
     """`--cgroup` reads the peak, kills and limit of a group of others."""
     with made("pod", memory_max="150M") as group:
         end = Path("/var/tmp/end-of-given")

@@ -9,7 +9,7 @@ from .common import PYTHON, watch
 PLACE = "plain"
 
 
-def case_pressure_of_the_group() -> dict[str, object]:
+def case_pressure_of_the_group():
     data = Path("/var/tmp/read-again")
     data.write_bytes(bytes(60_000_000))
     descriptor = os.open(data, os.O_RDWR)

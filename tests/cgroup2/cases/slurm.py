@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -38,7 +37,7 @@ AllowedSwapSpace=0
 
 
 @cache
-def _up() -> None:
+def _up():
     """Start Slurm's daemons. Raises Skip if they do not come up."""
     # slurmd needs its name to resolve to an address other than loopback's, and the guest has no network card.
     for command in ("hostname node1", "ip link set lo up", "ip address add 10.99.0.1/32 dev lo"):
@@ -62,17 +61,17 @@ def _up() -> None:
         raise Skip(f"slurmd does not come up: {log.read_text()[-1500:] if log.exists() else 'it wrote no log'}")
 
 
-def _step(mebibytes: int, who: Sequence[str] = ()) -> list[str]:
+def _step(mebibytes, who=()):
     _up()
     return [*who, "srun", "--chdir=/tmp", f"--mem={mebibytes}"]
 
 
-def _worker() -> list[str]:
+def _worker():
     user("submitter")
     return ["setpriv", "--reuid=submitter", "--regid=submitter", "--init-groups", "env", "HOME=/home/submitter"]
 
 
-def case_step_of_a_user() -> None:
+def case_step_of_a_user():
     """The group is Slurm's: no limit can be set below it, but its limit, peak and kills are read."""
     refused = watch("--memory-limit", "150M", "--", "true", prefix=_step(200, _worker()))
     assert refused.status == 2
@@ -86,13 +85,13 @@ def case_step_of_a_user() -> None:
     assert killed.record["killed_for_memory"], killed.record
 
 
-def case_step_of_root() -> None:
+def case_step_of_root():
     result = watch("--memory-limit", "60M", "--", *holds(100 * MB), prefix=_step(400))
     assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
     assert result.record["peak"]["around"]["limit_bytes"] == 400 << 20
 
 
-def case_attach_to_a_job() -> None:
+def case_attach_to_a_job():
     end = Path("/var/tmp/end-of-job")
     words = [*_step(300, _worker()), *common.holds_until(end, 60 * MB)]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

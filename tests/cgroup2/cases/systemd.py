@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
@@ -17,60 +15,60 @@ REFUSED = "beyond-ram: no memory limit can be set here: "
 
 
 @cache
-def user(name: str) -> int:
+def user(name):
     """Create an ordinary user, and return its id."""
     subprocess.run(["useradd", "-m", "-s", "/bin/bash", name], check=True)
     return int(subprocess.run(["id", "-u", name], capture_output=True, text=True, check=True).stdout)
 
 
-def linger(name: str) -> None:
+def linger(name):
     """Start the user's manager without a session."""
     subprocess.run(["loginctl", "enable-linger", name], check=True)
     assert wait_until(Path(f"/run/user/{user(name)}/bus").exists, 60)
 
 
-def session(name: str = "worker") -> list[str]:
+def session(name="worker"):
     """Return a command that starts a session, as ssh or a login does."""
     user(name)
     service = ["systemd-run", "-q", "--wait", "--pipe", f"--uid={name}", "-p", "PAMName=login"]
     return [*service, "-p", f"WorkingDirectory=/home/{name}", "-p", f"Environment=PATH={os.environ['PATH']}"]
 
 
-def becoming(name: str) -> list[str]:
+def becoming(name):
     """Return a command that becomes another user, without a session and its variables."""
     user(name)
     words = ["setpriv", f"--reuid={name}", f"--regid={name}", "--init-groups", "env", "-u", "XDG_RUNTIME_DIR"]
     return [*words, f"HOME=/home/{name}"]
 
 
-def case_systemd_is_the_first_process() -> dict[str, object]:
+def case_systemd_is_the_first_process():
     assert Path("/proc/1/comm").read_text().strip() == "systemd"
     output = subprocess.run(["systemctl", "--version"], capture_output=True, text=True, check=True).stdout
     return {"kernel": os.uname().release, "systemd": output.splitlines()[0]}
 
 
-def case_user_session() -> dict[str, object]:
+def case_user_session():
     """The README's command, as an ordinary user, with nothing to configure."""
     return check_limit(USERS, prefix=session())
 
 
-def case_user_session_by_a_shell() -> dict[str, object]:
+def case_user_session_by_a_shell():
     return check_kill(USERS, prefix=[*session(), "bash", "-c", '"$@"; exit $?', "bash"])
 
 
-def case_user_with_a_manager_and_no_session() -> dict[str, object]:
+def case_user_with_a_manager_and_no_session():
     prefix = becoming("lingering")
     linger("lingering")
     return check_kill(USERS, prefix=prefix)
 
 
-def case_root_in_a_delegated_scope() -> None:
+def case_root_in_a_delegated_scope():
     scope = ["systemd-run", "-q", "--scope", "-p", "Delegate=yes"]
     result = watch("--memory-limit", "60M", "--", *holds(100 * MB), prefix=scope)
     assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
 
 
-def case_user_in_a_scope_with_a_limit() -> None:
+def case_user_in_a_scope_with_a_limit():
     """The record has the limit of the scope, and a lower limit inside it works."""
     scope = [*session(), "systemd-run", "-q", "--user", "--scope", "-p", "MemoryMax=400M", "-p", "MemorySwapMax=0"]
     result = watch("--memory-limit", "60M", "--", *holds(100 * MB), prefix=scope)
@@ -78,7 +76,7 @@ def case_user_in_a_scope_with_a_limit() -> None:
     assert result.record["peak"]["around"]["limit_bytes"] == 400 << 20
 
 
-def case_user_without_a_manager_is_refused() -> None:
+def case_user_without_a_manager_is_refused():
     prefix = becoming("nobodys")
     refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
@@ -93,7 +91,7 @@ def case_user_without_a_manager_is_refused() -> None:
     )
 
 
-def case_user_leaves_no_limit() -> None:
+def case_user_leaves_no_limit():
     """A user with a manager is in a group of root with a limit. A scope of the user would not have that limit."""
     prefix = ["systemd-run", "-q", "--scope", "-p", "MemoryMax=400M", *becoming("lingering")]
     linger("lingering")
@@ -102,24 +100,24 @@ def case_user_leaves_no_limit() -> None:
     assert "would leave memory.max" in refused.stderr
 
 
-def case_service_of_root() -> dict[str, object]:
+def case_service_of_root():
     """The service's group has its shell, and the runner of these cases."""
     return check_limit(SYSTEMS)
 
 
-def case_service_that_is_the_watcher() -> dict[str, object]:
+def case_service_that_is_the_watcher():
     """By default systemd ends a whole service after the kernel killed one of its processes."""
     return check_kill(SYSTEMS, prefix=["systemd-run", "-q", "--wait", "--pipe"])
 
 
-def case_root_shell() -> dict[str, object]:
+def case_root_shell():
     """A session of root with its shell, as by ssh."""
     login = ["systemd-run", "-q", "--wait", "--pipe", "-p", "PAMName=login"]
     login += ["-p", f"Environment=PATH={os.environ['PATH']}"]
     return check_kill(SYSTEMS, prefix=[*login, "bash", "-c", '"$@"; exit $?', "bash"])
 
 
-def case_the_peak_of_a_service() -> None:
+def case_the_peak_of_a_service():
     """`--cgroup` reads the peak and limit of a running service."""
     unit = ["systemd-run", "-q", "--unit=held", "-p", "MemoryMax=300M", "-p", "MemoryAccounting=yes"]
     end = Path("/var/tmp/end-of-service")
@@ -133,7 +131,7 @@ def case_the_peak_of_a_service() -> None:
     assert result.record["peak"]["around"]["kills"] == 0
 
 
-def _container(group: Path, mode: str, who: Sequence[str] = (), shell: str = '"$@"') -> list[str]:
+def _container(group, mode, who=(), shell='"$@"'):
     """Do what a runtime does: enter the group from outside, then a cgroup namespace with its own mount."""
     mounts = {
         "read-only": "umount -R /sys/fs/cgroup; mount -t cgroup2 -o ro,nosuid,nodev,noexec cgroup /sys/fs/cgroup",
@@ -145,19 +143,19 @@ def _container(group: Path, mode: str, who: Sequence[str] = (), shell: str = '"$
     return ["bash", "-c", f"echo $$ > {group}/cgroup.procs; {unshare}", "-", *inner]
 
 
-def _pod(**files: str) -> AbstractContextManager[Path]:
+def _pod(**files):
     pod = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b.slice"
     return made(f"{pod}/cri-containerd-77ff.scope", **files)
 
 
-def case_container_with_a_writable_group() -> dict[str, object]:
+def case_container_with_a_writable_group():
     with _pod(memory_max="600M") as group:
         outcomes = check_kill(BELOW, prefix=_container(group, "writable"))
         assert not (group / "cgroup.subtree_control").read_text().split()
     return outcomes
 
 
-def case_container_with_a_writable_group_of_a_user() -> dict[str, object]:
+def case_container_with_a_writable_group_of_a_user():
     with _pod(memory_max="600M") as group:
         number = user("contained")
         for name in (".", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
@@ -166,7 +164,7 @@ def case_container_with_a_writable_group_of_a_user() -> dict[str, object]:
         return check_limit(BELOW, prefix=_container(group, "writable", who))
 
 
-def case_container_with_a_read_only_group() -> None:
+def case_container_with_a_read_only_group():
     """No limit can be set, but the group's limit, peak and kills are read."""
     with _pod(memory_max="200M", memory_swap_max="0") as group:
         prefix = _container(group, "read-only")
@@ -185,7 +183,7 @@ def case_container_with_a_read_only_group() -> None:
         assert killed.record["peak"]["around"]["kills"] == 1
 
 
-def case_container_with_the_tree_of_its_host() -> None:
+def case_container_with_the_tree_of_its_host():
     """/proc/self/cgroup has `/`, and the mount there is not the own group."""
     with _pod(memory_max="400M") as group:
         measured = watch("--", *holds(50 * MB), prefix=_container(group, "host's"))
@@ -194,7 +192,7 @@ def case_container_with_the_tree_of_its_host() -> None:
         assert around is None or around["limit_bytes"] == 400 << 20
 
 
-def case_pod_limit_around_a_container() -> None:
+def case_pod_limit_around_a_container():
     """The pod's limit kills, not the container's: the container has a kill without an `oom` event."""
     with _pod(memory_max="300M", memory_swap_max="0") as group:
         (group.parent / "memory.max").write_text("120M")
@@ -206,7 +204,7 @@ def case_pod_limit_around_a_container() -> None:
         (group.parent / "memory.max").write_text("max")
 
 
-def case_attach_to_a_pod() -> None:
+def case_attach_to_a_pod():
     with _pod(memory_max="300M") as group:
         end = Path("/var/tmp/end-of-pod")
         running = subprocess.Popen(
@@ -220,5 +218,5 @@ def case_attach_to_a_pod() -> None:
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
 
 
-def case_nothing_is_left() -> None:
+def case_nothing_is_left():
     common.assert_no_group_is_left()

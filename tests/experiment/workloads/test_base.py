@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 import yaml
@@ -13,16 +12,15 @@ from pydantic import Field
 
 from beyond_ram.experiment import WORKLOADS, load
 from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
-from beyond_ram.experiment.paths import Point
 from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Matrix, Values
 
 
 @pytest.fixture
-def config(root: Path) -> dict[str, Any]:
+def config(root):
     return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
-def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Path) -> None:
+def test_meaningless_combinations_are_left_out(config, root):
     config["ladders"] = {}
     config["experiments"] = {
         "x": {
@@ -51,7 +49,7 @@ def test_meaningless_combinations_are_left_out(config: dict[str, Any], root: Pat
     assert len(cells) == 2 * len(points)
 
 
-def test_the_matrix_is_checked(root: Path) -> None:
+def test_the_matrix_is_checked(root):
     config = {
         "scripts": {"own": {"file": "cases/pandas_2_2_0.py"}},
         "experiments": {"d": {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}},
@@ -59,14 +57,14 @@ def test_the_matrix_is_checked(root: Path) -> None:
     assert len(load(config, root=root).cells("d")) == 1
 
 
-def test_paths_of_cells_follow_the_grammar() -> None:
+def test_paths_of_cells_follow_the_grammar():
     class DeepMatrix(Matrix):
         size: Annotated[Counts, Axis()] = Field([1])
         workers: Annotated[Counts, Axis(unit="workers")] = Field([0])
         depth: Annotated[Counts, Axis()] = Field([2])
         cache: Annotated[Values[Literal["cold", "interrupted", "rerun"]], Axis("cache")] = Field(["cold"])
 
-        def normalise(self, point: dict[str, Any]) -> Point:
+        def normalise(self, point):
             return super().normalise(point if point["workers"] else point | {"depth": 0})
 
     class Deep(Experiment):
@@ -90,7 +88,7 @@ def test_paths_of_cells_follow_the_grammar() -> None:
         assert re.fullmatch(sides["tail"], tail)
 
 
-def test_start_method_means_nothing_without_workers() -> None:
+def test_start_method_means_nothing_without_workers():
     matrix = {
         "stack": ["loaders"],
         "tokens": ["t"],

@@ -3,7 +3,7 @@
 from beyond_ram.experiment import WORKLOADS
 
 
-def test_only_shuffled_streams_have_input_shards() -> None:
+def test_only_shuffled_streams_have_input_shards():
     matrix = {"stack": ["stream-current"], "repository": ["large"], "mode": ["stream", "download"]}
     matrix |= {"shuffle_buffer": [0, 500], "input_shards": [0, 4]}
     cells = WORKLOADS["stream"].model_validate({"workload": "stream", "matrix": matrix}).cells("x")

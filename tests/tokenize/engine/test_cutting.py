@@ -5,13 +5,11 @@ import json
 import subprocess
 import sys
 import unicodedata
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import interpreter
-from tests.tokenize.conftest import ENGINE, HERE, MANY_SCRIPTS, Tokenize
+from tests.tokenize.conftest import ENGINE, HERE, MANY_SCRIPTS
 from tests.tokenize.engine.fuzzing import DOCUMENTS, SEED, released
 
 sys.path.append(str(ENGINE))
@@ -25,26 +23,26 @@ BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "
 PATTERNS = json.loads((HERE / "engine" / "split_patterns.json").read_text(encoding="utf-8"))
 
 
-def split(pattern: str) -> dict[str, Any]:
+def split(pattern):
     return {"type": "Split", "pattern": {"Regex": PATTERNS[pattern]}, "behavior": "Isolated", "invert": False}
 
 
-def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
+def sequence(*steps):
     return {"type": "Sequence", "pretokenizers": list(steps)}
 
 
-def added(text: str, **flags: bool) -> dict[str, Any]:
+def added(text, **flags):
     return {"id": 0, "content": text, "normalized": False, "special": False, **flags}
 
 
-def spec(**parts: Any) -> dict[str, Any]:
+def spec(**parts):
     """Return the parts of a tokenizer file that cuts depend on: BPE behind the split of Llama 3."""
     model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
     return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
 
 @pytest.mark.slow
-def test_nfc_does_not_change_letters_beyond_ascii() -> None:
+def test_nfc_does_not_change_letters_beyond_ascii():
     """Check the proof's assumptions in two versions of Unicode; its policy keeps NFC stable in later ones."""
     import re
 
@@ -63,8 +61,8 @@ def test_nfc_does_not_change_letters_beyond_ascii() -> None:
     for text in ("a \u0301", "e\n\u0301", "가 \u11a8", "か\n\u3099"):
         for form in ("NFC", "NFD", "NFKC", "NFKD"):
             at = 1
-            parts = unicodedata.normalize(form, text[:at]) + unicodedata.normalize(form, text[at:])  # type: ignore[arg-type]
-            assert parts == unicodedata.normalize(form, text)  # type: ignore[arg-type]
+            parts = unicodedata.normalize(form, text[:at]) + unicodedata.normalize(form, text[at:])
+            assert parts == unicodedata.normalize(form, text)
 
 
 CUT = {
@@ -81,7 +79,7 @@ CUT = {
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_pipelines_that_the_proof_covers_are_cut(name: str) -> None:
+def test_pipelines_that_the_proof_covers_are_cut(name):
     rules = cutting.rules(CUT[name])
     normalizer = CUT[name].get("normalizer", {"type": None})["type"]
     ascii_only = normalizer not in (None, "NFC")
@@ -153,15 +151,13 @@ NOT_CUT = {
 
 
 @pytest.mark.parametrize("name", NOT_CUT)
-def test_pipelines_without_a_proof_are_not_cut(name: str) -> None:
+def test_pipelines_without_a_proof_are_not_cut(name):
     with pytest.raises(cutting.NoCuts):
         cutting.rules(NOT_CUT[name])
 
 
 @pytest.mark.slow
-def test_accent_before_a_line_break_keeps_its_ids(
-    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_accent_before_a_line_break_keeps_its_ids(families, tokenize, tmp_path):
     """NFD turns a letter's accent into a mark, which the pattern joins with the line break behind it."""
     file = json.loads(families["llama3"].read_text(encoding="utf-8"))
     file["normalizer"] = NFD
@@ -197,7 +193,7 @@ LONG = {
 
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("part", [1, 64, 1 << 20])
-def test_joined_pieces_are_the_text(name: str, part: int) -> None:
+def test_joined_pieces_are_the_text(name, part):
     rules, text = cutting.rules(spec()), LONG[name]
     cutter = cutting.Cutter(rules, 100)
     pieces = [piece for at in range(0, len(text), part) for piece in cutter.feed(text[at : at + part])]
@@ -210,9 +206,7 @@ def test_joined_pieces_are_the_text(name: str, part: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["in pieces", "through files"])
 @pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
-def test_random_pipelines_and_texts_keep_their_ids(
-    stack: str, how: str, families: dict[str, Path], shared: Path, tmp_path: Path
-) -> None:
+def test_random_pipelines_and_texts_keep_their_ids(stack, how, families, shared, tmp_path):
     """Every document has the ids of the plain library. `BEYOND_RAM_FUZZ` sets the number of documents."""
     wanted = DOCUMENTS if how == "in pieces" else max(DOCUMENTS // 100, 60)
     flags = [] if how == "in pieces" else ["--through-files"]

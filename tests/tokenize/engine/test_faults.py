@@ -7,17 +7,14 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import mounted
-from tests.forks.stacks import Stack
-from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
+from tests.tokenize.conftest import ENGINE, RUN, in_stack
 from tests.tokenize.documents import files_of
 
 pytestmark = pytest.mark.slow
@@ -27,9 +24,7 @@ FORMATS = ("bin", "datasets", "parquet")
 
 
 @pytest.fixture(scope="module")
-def finished(
-    source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
+def finished(source, families, tokenize, tmp_path_factory):
     """Make an undisturbed output folder of each format. Tests copy it."""
     folders = {format: tmp_path_factory.mktemp("finished") / format for format in FORMATS}
     for format, out in folders.items():
@@ -37,11 +32,11 @@ def finished(
     return folders
 
 
-def all_files(out: Path) -> list[Path]:
+def all_files(out):
     return sorted(path for path in out.rglob("*") if path.is_file() and path.stat().st_size)
 
 
-def change_a_byte(path: Path, random: Random) -> None:
+def change_a_byte(path, random):
     """Change one byte, and set the times of the file back."""
     before, data = path.stat(), bytearray(path.read_bytes())
     data[random.randrange(len(data))] ^= 1 << random.randrange(8)
@@ -51,10 +46,7 @@ def change_a_byte(path: Path, random: Random) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("damage", ["delete", "cut", "one byte"])
-def test_damaged_output_files_are_made_again(
-    damage: str, format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+def test_damaged_output_files_are_made_again(damage, format, source, finished, families, tokenize, tmp_path):
     """The same command makes it, for one file of each kind."""
     random, whole = Random(f"{damage} {format}"), files_of(finished[format])
     names = [path.relative_to(finished[format]) for path in all_files(finished[format])]
@@ -74,21 +66,17 @@ def test_damaged_output_files_are_made_again(
         shutil.rmtree(out)
 
 
-def test_damaged_manifest_is_refused(
-    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_damaged_manifest_is_refused(source, finished, families, tokenize, tmp_path):
     shutil.copytree(finished["bin"], tmp_path / "out")
     change_a_byte(tmp_path / "out" / ".beyond-ram-tokenize" / "manifest.json", Random(1))
     done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "out")
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "damaged" in done.stderr
 
 
-def test_parts_of_another_manifest_are_not_adopted(
-    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_parts_of_another_manifest_are_not_adopted(source, finished, families, tokenize, tmp_path):
     """Neither without a manifest, nor with the one of the command that adopts them."""
     (tmp_path / "other.txt").write_text("one two", encoding="utf-8")
-    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "no_special_tokens": True}
+    flags = {"tokenizer": families["gpt2"], "no_special_tokens": True}
     for format in FORMATS:
         right, out = tmp_path / f"right-{format}", tmp_path / f"out-{format}"
         assert tokenize(tmp_path / "other.txt", out=right, format=format, **flags).returncode == 0
@@ -104,13 +92,11 @@ def test_parts_of_another_manifest_are_not_adopted(
 
 
 @pytest.mark.parametrize("change", ["in place", "another file"])
-def test_input_that_changes_between_shards_is_refused(
-    change: str, source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_input_that_changes_between_shards_is_refused(change, source, families, tokenize, tmp_path):
     """Also if its size and time of change are the same, and the places of its digest."""
     changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
     shutil.copy2(source, changing)
-    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": out}
+    flags = {"tokenizer": families["gpt2"], "out": out}
     assert tokenize(changing, shard="1/2", **flags).returncode == 0
     if change == "another file":
         shutil.copy2(changing, tmp_path / "copy")
@@ -125,9 +111,7 @@ def test_input_that_changes_between_shards_is_refused(
     assert not (out / "summary.json").exists()
 
 
-def test_planted_links_are_not_followed(
-    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_planted_links_are_not_followed(source, finished, families, tokenize, tmp_path):
     victim, whole = tmp_path / "victim", files_of(finished["bin"])
     victim.write_text("precious")
     names = ["summary.json", "tokens.idx", ".beyond-ram-tokenize/spare", ".beyond-ram-tokenize/000000.json"]
@@ -144,11 +128,9 @@ def test_planted_links_are_not_followed(
         assert files_of(out) == whole if done.returncode == 0 else not (out / "summary.json").is_file(), name
 
 
-def test_damaged_shard_is_not_joined(
-    source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_damaged_shard_is_not_joined(source, families, tokenize, tmp_path):
     out = tmp_path / "out"
-    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": out}
+    flags = {"tokenizer": families["gpt2"], "out": out}
     assert tokenize(source, shard="1/2", **flags).returncode == 0
     change_a_byte(out / "tokens-00001-of-00002.bin", Random(2))
     done = tokenize(source, shard="2/2", **flags)
@@ -175,9 +157,7 @@ sys.exit(run.main(sys.argv[3:]))
 """
 
 
-def test_input_that_changes_during_the_run_fails_it(
-    source: Path, families: dict[str, Path], tokenize: Tokenize, engine: Stack, tmp_path: Path
-) -> None:
+def test_input_that_changes_during_the_run_fails_it(source, families, tokenize, engine, tmp_path):
     """Also if the time of its last change is set back."""
     changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
     shutil.copyfile(source, changing)
@@ -189,14 +169,14 @@ def test_input_that_changes_during_the_run_fails_it(
     assert again.returncode == 2 and "start again" in again.stderr and not (out / "summary.json").exists()
 
 
-def stream(path: Path, texts: list[str | None]) -> bytes:
+def stream(path, texts):
     table = pa.table({"text": texts})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table, max_chunksize=10)
     return path.read_bytes()
 
 
-def test_arrow_stream_without_its_end_is_refused(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_arrow_stream_without_its_end_is_refused(families, tokenize, tmp_path):
     path = tmp_path / "a.arrow"
     whole = stream(path, ["some words"] * 30)
     assert tokenize(path, tokenizer=families["gpt2"], out=tmp_path / "whole").returncode == 0
@@ -209,7 +189,7 @@ def test_arrow_stream_without_its_end_is_refused(families: dict[str, Path], toke
         assert done.returncode == 2 and "a.arrow" in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def test_null_is_refused_anywhere(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+def test_null_is_refused_anywhere(families, tokenize, tmp_path):
     inside = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["x", None]))
     index = pa.DictionaryArray.from_arrays(pa.array([0, None, 0], pa.int32()), pa.array(["x"]))
     for name, array in (("plain", pa.array(["x", None])), ("inside", inside), ("index", index)):
@@ -226,13 +206,11 @@ def test_null_is_refused_anywhere(families: dict[str, Path], tokenize: Tokenize,
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_full_disk_gets_one_line_and_the_same_command_continues(
-    format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_full_disk_gets_one_line_and_the_same_command_continues(format, source, finished, families, tokenize, tmp_path):
     needed = sum(path.stat().st_size for path in all_files(finished[format]))
     for share in (0.3, 0.8, 0.99):
         with mounted(tmp_path / f"{share}", str(int(needed * share))) as disk:
-            flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": disk / "out", "format": format}
+            flags = {"tokenizer": families["gpt2"], "out": disk / "out", "format": format}
             done = tokenize(source, workers=2, **flags)
             assert done.returncode == 1 and "the disk is full" in done.stderr.splitlines()[-1], done.stderr
             assert "Traceback" not in done.stderr and not (disk / "out" / "summary.json").exists()
@@ -264,23 +242,16 @@ print(json.dumps(sorted(messages)))
 """
 
 
-def test_size_of_a_full_disk_is_read_while_another_worker_still_removes_its_files(tmp_path: Path) -> None:
+def test_size_of_a_full_disk_is_read_while_another_worker_still_removes_its_files(tmp_path):
     messages = in_stack("encoder", CHANGING, ENGINE, tmp_path)
     assert messages and all("the disk is full" in message for message in messages)
 
 
-def remount(folder: Path, size: int) -> None:
+def remount(folder, size):
     subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
 
 
-def test_random_faults_cause_no_false_success(
-    source: Path,
-    finished: dict[str, Path],
-    families: dict[str, Path],
-    tokenize: Tokenize,
-    engine: Stack,
-    tmp_path: Path,
-) -> None:
+def test_random_faults_cause_no_false_success(source, finished, families, tokenize, engine, tmp_path):
     """After one to three faults, a command that succeeds has the output of an undisturbed one."""
     random = Random(FAULTS)
     kinds, refusals = ("kill", "kill", "delete", "byte", "cut", "two at once", "input", "full disk"), 0

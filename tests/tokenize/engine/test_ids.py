@@ -2,14 +2,11 @@
 
 import json
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import interpreter
-from tests.forks.stacks import Stack
-from tests.tokenize.conftest import ENGINE, Tokenize, forks_of, in_stack
+from tests.tokenize.conftest import ENGINE, forks_of, in_stack
 
 pytestmark = pytest.mark.slow
 
@@ -23,20 +20,20 @@ BACK += "print(json.dumps([one.tolist() for one in ids]))"
 FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
 
 
-def large(spec: dict[str, Any], entries: int) -> dict[str, Any]:
+def large(spec, entries):
     """Fill a tokenizer file's vocabulary up to a number of entries."""
     vocabulary = spec["model"]["vocab"]
     vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), entries)}
     return spec
 
 
-def token_outside(spec: dict[str, Any], id: int = 5) -> dict[str, Any]:
+def token_outside(spec, id=5):
     """Add a token that the vocabulary lacks, with a taken id: the library gives it another."""
     spec["added_tokens"].append({"id": id, "content": "<X>", **FLAGS})
     return spec
 
 
-def template(spec: dict[str, Any]) -> dict[str, Any]:
+def template(spec):
     token = {"SpecialToken": {"id": "<b>", "type_id": 0}}
     text = {"Sequence": {"id": "A", "type_id": 0}}
     spec["post_processor"] = {
@@ -56,7 +53,7 @@ CASES = {
 
 @pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
 @pytest.mark.parametrize("case", CASES)
-def test_ids_have_the_width_they_need(case: str, stack: str, families: dict[str, Path], tmp_path: Path) -> None:
+def test_ids_have_the_width_they_need(case, stack, families, tmp_path):
     change, dtype = CASES[case]
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_text(json.dumps(change(json.loads(families["gpt2"].read_text(encoding="utf-8")))), encoding="utf-8")
@@ -69,7 +66,7 @@ def test_ids_have_the_width_they_need(case: str, stack: str, families: dict[str,
     assert in_stack(stack, BACK, ENGINE, tmp_path / "out") == in_stack(stack, PLAIN, tokenizer, json.dumps(texts))
 
 
-def test_id_that_does_not_fit_is_refused() -> None:
+def test_id_that_does_not_fit_is_refused():
     """Each array is checked before it is narrowed."""
     code = "import sys, json; sys.path.insert(0, sys.argv[1]); import numpy as np, outputs, trouble\n"
     code += "refused = []\n"
@@ -81,7 +78,7 @@ def test_id_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
-def test_appended_id_comes_from_the_loaded_tokenizer(stack: str, families: dict[str, Path], tmp_path: Path) -> None:
+def test_appended_id_comes_from_the_loaded_tokenizer(stack, families, tmp_path):
     tokenizer = tmp_path / "tokenizer.json"
     spec = token_outside(json.loads(families["gpt2"].read_text(encoding="utf-8")))
     tokenizer.write_text(json.dumps(spec), encoding="utf-8")
@@ -93,7 +90,7 @@ def test_appended_id_comes_from_the_loaded_tokenizer(stack: str, families: dict[
     assert result == [len(spec["model"]["vocab"]), 0, id]
 
 
-def test_model_with_dropout_is_refused(families: dict[str, Path], tmp_path: Path) -> None:
+def test_model_with_dropout_is_refused(families, tmp_path):
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
     spec["model"]["dropout"] = 0.1
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
@@ -119,9 +116,7 @@ sys.exit(run.main(sys.argv[2:]))
 
 
 @pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
-def test_wrong_ids_are_found_in_the_default_share(
-    format: str, families: dict[str, Path], engine: Stack, tmp_path: Path
-) -> None:
+def test_wrong_ids_are_found_in_the_default_share(format, families, engine, tmp_path):
     """One of 400 documents is cut, and is compared first."""
     texts = ["some words"] * 200 + ["some words " * 7000] + ["and more"] * 199
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
@@ -134,12 +129,10 @@ def test_wrong_ids_are_found_in_the_default_share(
         assert not (out / "summary.json").exists()
 
 
-def test_verify_share_sets_the_number_of_verified_documents(
-    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
-) -> None:
+def test_verify_share_sets_the_number_of_verified_documents(families, tokenize, tmp_path):
     lines = "".join(json.dumps({"text": f"document {at} " * 20}) + "\n" for at in range(5000))
     (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
-    flags: dict[str, Any] = {"tokenizer": families["gpt2"]}
+    flags = {"tokenizer": families["gpt2"]}
     counts = []
     for out, more in (("a", {}), ("a", {"verify_share": 20}), ("a", {"verify_share": 100}), ("b", {"verify_share": 0})):
         done = tokenize(tmp_path / "a.jsonl", out=tmp_path / out, **flags, **more)

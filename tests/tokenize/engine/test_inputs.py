@@ -7,9 +7,6 @@ import itertools
 import json
 import struct
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,25 +34,25 @@ TEXTS = st.lists(TEXT, max_size=12)
 
 
 @pytest.fixture
-def chunk() -> Iterator[Any]:
+def chunk():
     """Yield a function that sets how many bytes are read at once."""
     before = inputs.CHUNK
 
-    def to(size: int) -> None:
+    def to(size):
         inputs.CHUNK = size
 
     yield to
     inputs.CHUNK = before
 
 
-def read(spans: list[Any], huge: int) -> list[str]:
-    texts: list[str] = []
+def read(spans, huge):
+    texts = []
     for batch in inputs.read(spans, "text", huge):
         texts += ["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts
     return texts
 
 
-def cut(path: Path, places: list[int]) -> list[tuple[str, int, int | None]]:
+def cut(path, places):
     """Return the spans of a file that is cut at these bytes."""
     size = path.stat().st_size
     edges = sorted({0, *(place % (size + 1) for place in places)} - {size}) or [0]
@@ -71,9 +68,8 @@ def cut(path: Path, places: list[int]) -> list[tuple[str, int, int | None]]:
     behind=st.sampled_from(({}, {"z": [[]], "y": "text", "x": "\n" * 40})),
 )  # fmt: skip
 def test_json_lines_are_read_whole(
-    chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, places: list[int],
-    ascii: bool, end: str, last: bool, before: dict[str, Any], behind: dict[str, Any],
-) -> None:  # fmt: skip
+    chunk, tmp_path_factory, texts, huge, size, places, ascii, end, last, before, behind
+):
     path = tmp_path_factory.getbasetemp() / "lines.jsonl"
     rows = [json.dumps({**before, "text": text, **behind}, ensure_ascii=ascii) for text in texts]
     whole = end.join(rows) + (end if last else "")
@@ -89,9 +85,7 @@ def test_json_lines_are_read_whole(
 @pytest.mark.slow
 @settings(SETTINGS, max_examples=SETTINGS.max_examples * 2 // 5)  # an example takes 90 ms
 @given(texts=TEXTS, huge=st.integers(1, 100), size=st.integers(1, 60), rows=st.integers(1, 5), large=st.booleans())
-def test_tables_are_read_whole(
-    chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, rows: int, large: bool
-) -> None:
+def test_tables_are_read_whole(chunk, tmp_path_factory, texts, huge, size, rows, large):
     folder = tmp_path_factory.getbasetemp()
     table = pa.table({"text": pa.array(texts, pa.large_string() if large else pa.string())})
     for kind, opening in (("stream", pa.ipc.new_stream), ("file", pa.ipc.new_file)):
@@ -109,9 +103,7 @@ def test_tables_are_read_whole(
 @pytest.mark.slow
 @SETTINGS
 @given(text=TEXT, huge=st.integers(1, 100), size=st.integers(1, 60))
-def test_text_files_are_read_whole(
-    chunk: Any, tmp_path_factory: pytest.TempPathFactory, text: str, huge: int, size: int
-) -> None:
+def test_text_files_are_read_whole(chunk, tmp_path_factory, text, huge, size):
     path = tmp_path_factory.getbasetemp() / "one.txt"
     path.write_bytes(text.encode())
     chunk(size)
@@ -126,7 +118,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_malformed_lines_are_refused_whole_and_streamed(line: str) -> None:
+def test_malformed_lines_are_refused_whole_and_streamed(line):
     with pytest.raises(json_text.Refused):
         json_text.Lines("text").slow(line.encode())
     for size in (1, 3, 100):
@@ -136,7 +128,7 @@ def test_malformed_lines_are_refused_whole_and_streamed(line: str) -> None:
             list(json_text.LineStream(chunks, "text").pieces())
 
 
-def in_chunks(raw: bytes, size: int) -> str | None:
+def in_chunks(raw, size):
     """Read a line in chunks; return its text, or None if it is refused."""
     chunks = (raw[at : at + size] for at in range(0, len(raw), size))
     try:
@@ -145,7 +137,7 @@ def in_chunks(raw: bytes, size: int) -> str | None:
         return None
 
 
-def test_long_name_is_not_taken_for_an_empty_name() -> None:
+def test_long_name_is_not_taken_for_an_empty_name():
     raw = b'{"' + b"n" * 5000 + b'": "x"}'
     with pytest.raises(json_text.Refused):
         "".join(json_text.LineStream(iter((raw,)), "").pieces())
@@ -154,7 +146,7 @@ def test_long_name_is_not_taken_for_an_empty_name() -> None:
     assert "".join(json_text.LineStream(iter((b'{"": "x"}',)), "").pieces()) == "x"
 
 
-def test_column_name_with_a_dot_is_not_a_nested_column(tmp_path: Path) -> None:
+def test_column_name_with_a_dot_is_not_a_nested_column(tmp_path):
     inner = [{"b": "no"}, {"b": "no"}]
     for number, columns in enumerate(({"a": inner, "a.b": ["x", "y"]}, {"a.b": ["x", "y"], "a": inner})):
         path = tmp_path / f"{number}.parquet"
@@ -163,13 +155,13 @@ def test_column_name_with_a_dot_is_not_a_nested_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "a.txt.gz", "a.txt.zst"])
-def test_empty_compressed_file_is_refused(name: str, tmp_path: Path) -> None:
+def test_empty_compressed_file_is_refused(name, tmp_path):
     (tmp_path / name).touch()
     with pytest.raises(json_text.Refused, match="empty"):
         list(inputs.read([(str(tmp_path / name), 0, None)], "text"))
 
 
-def at_once(raw: bytes) -> str | None:
+def at_once(raw):
     try:
         return str(json_text.Lines("text").text(raw))
     except json_text.Refused:
@@ -192,7 +184,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("case", ODD)
-def test_streamed_lines_are_checked_like_whole_ones(case: str) -> None:
+def test_streamed_lines_are_checked_like_whole_ones(case):
     raw, text = ODD[case]
     assert at_once(raw) == text
     assert [in_chunks(raw, size) for size in (1, 2, 7, 1000)] == [text] * 4
@@ -212,19 +204,17 @@ LINES = st.fixed_dictionaries(
     what=st.sampled_from((None, *b'"\\{}[]:, 0a\x00\xff\xc3\n')),
     size=st.integers(1, 40),
 )
-def test_damaged_lines_give_the_same_streamed_and_whole(
-    row: dict[str, Any], where: float, what: int | None, size: int
-) -> None:
+def test_damaged_lines_give_the_same_streamed_and_whole(row, where, what, size):
     raw = bytearray(json.dumps(row, ensure_ascii=False).encode())
     if what is not None:
         raw[int(where * (len(raw) - 1))] = what
     assert in_chunks(bytes(raw), size) == at_once(bytes(raw))
 
 
-def test_bad_escape_in_a_long_line_is_refused_early() -> None:
+def test_bad_escape_in_a_long_line_is_refused_early():
     chunks_read = 0
 
-    def chunks() -> Iterator[bytes]:
+    def chunks():
         nonlocal chunks_read
         yield b'{"text": "\\x'
         for _ in range(1000):
@@ -236,7 +226,7 @@ def test_bad_escape_in_a_long_line_is_refused_early() -> None:
     assert chunks_read < 5
 
 
-def test_units_cover_each_byte_once(tmp_path: Path) -> None:
+def test_units_cover_each_byte_once(tmp_path):
     """Each byte is in one span, in order."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "some text"}\n' * 1_600_000)
@@ -252,13 +242,13 @@ def test_units_cover_each_byte_once(tmp_path: Path) -> None:
     assert [span[0] for span in spans[-5:]] == list(map(str, small)) and len(units[-1]) >= 5
 
 
-def texts_of(path: Path) -> list[str]:
+def texts_of(path):
     """Plan and read a file, as a run does."""
     units, _ = inputs.plan([str(path)])
     return [text for unit in units for text in read(unit, 100)]
 
 
-def arrow(path: Path, array: pa.Array, stream: bool = True, **options: Any) -> Path:
+def arrow(path, array, stream=True, **options):
     """Write a column of text between others, two rows a batch."""
     other = pa.array([[{"a": None}, {"a": 1}]] * len(array))
     union = pa.UnionArray.from_sparse(pa.array([0] * len(array), pa.int8()), [pa.array(["u"] * len(array))])
@@ -280,7 +270,7 @@ KINDS = {
 }
 
 
-def column(kind: str) -> pa.Array:
+def column(kind):
     if kind == "dictionary of views":
         values = pa.array([LONG[0], *LONG[1:4]], pa.string_view())
         return pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 0], pa.int32()), values)
@@ -290,14 +280,14 @@ def column(kind: str) -> pa.Array:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
-def test_columns_of_text_are_read(kind: str, stream: bool, compression: str | None, tmp_path: Path) -> None:
+def test_columns_of_text_are_read(kind, stream, compression, tmp_path):
     path = arrow(tmp_path / "a.arrow", column(kind), stream, compression=compression)
     assert texts_of(path) == LONG
     need, _ = inputs.needs([(str(path), 0, None)], "text")
     assert (need > 0) == (compression is not None)
 
 
-def test_empty_table_is_read(tmp_path: Path) -> None:
+def test_empty_table_is_read(tmp_path):
     for stream in (True, False):
         assert texts_of(arrow(tmp_path / "a.arrow", pa.array([], pa.string()), stream)) == []
     path = tmp_path / "a.parquet"
@@ -307,7 +297,7 @@ def test_empty_table_is_read(tmp_path: Path) -> None:
     assert texts_of(path) == ["x"] and inputs.needs([(str(path), 0, 2)], "text")[0]
 
 
-def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
+def test_arrow_after_its_end_is_refused(tmp_path):
     stream = arrow(tmp_path / "s.arrow", pa.array(LONG)).read_bytes()
     file = arrow(tmp_path / "f.arrow", pa.array(LONG), stream=False).read_bytes()
     path = tmp_path / "a.arrow"
@@ -320,13 +310,13 @@ def test_arrow_after_its_end_is_refused(tmp_path: Path) -> None:
         assert texts_of(path) == LONG
 
 
-def without_length_of_schema(raw: bytes) -> bytes:
+def without_length_of_schema(raw):
     """An IPC file as polars 2.1 writes it: the place in the file stays, so the footer is right."""
     size = int.from_bytes(raw[12:16], "little")
     return raw[:8] + raw[16 : 16 + size] + bytes(8) + raw[16 + size :]
 
 
-def test_arrow_file_without_the_length_of_its_schema_is_read(tmp_path: Path) -> None:
+def test_arrow_file_without_the_length_of_its_schema_is_read(tmp_path):
     path = tmp_path / "a.arrow"
     files = {}
     for name, texts in {"some": LONG, "none": []}.items():
@@ -340,7 +330,7 @@ def test_arrow_file_without_the_length_of_its_schema_is_read(tmp_path: Path) -> 
             texts_of(path)
 
 
-def test_batch_that_the_footer_does_not_list_is_refused(tmp_path: Path) -> None:
+def test_batch_that_the_footer_does_not_list_is_refused(tmp_path):
     path = arrow(tmp_path / "a.arrow", pa.array(LONG), stream=False)
     raw = path.read_bytes()
     start = len(raw) - 10 - int.from_bytes(raw[-10:-6], "little")
@@ -353,7 +343,7 @@ def test_batch_that_the_footer_does_not_list_is_refused(tmp_path: Path) -> None:
             texts_of(path)
 
 
-def test_compressed_text_after_its_end_is_refused(tmp_path: Path) -> None:
+def test_compressed_text_after_its_end_is_refused(tmp_path):
     packed = {"gz": gzip.compress(b"a text"), "zst": pa.compress(b"a text", codec="zstd", asbytes=True)}
     for ending, raw in packed.items():
         path = tmp_path / f"a.txt.{ending}"
@@ -364,7 +354,7 @@ def test_compressed_text_after_its_end_is_refused(tmp_path: Path) -> None:
             texts_of(path)
 
 
-def test_parquet_after_its_end_is_refused(tmp_path: Path) -> None:
+def test_parquet_after_its_end_is_refused(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": LONG}), path, write_page_index=True)
     raw = path.read_bytes()
@@ -375,13 +365,13 @@ def test_parquet_after_its_end_is_refused(tmp_path: Path) -> None:
             texts_of(path)
 
 
-def many_groups(path: Path) -> Path:
+def many_groups(path):
     inner = [{"a": [1, 2], "b": {"c": "x"}}] * 20
     pq.write_table(pa.table({"number": list(range(20)), "inner": inner, "text": ["x"] * 20}), path, row_group_size=1)
     return path
 
 
-def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_parsed(tmp_path):
     path = many_groups(tmp_path / "a.parquet")
     metadata = pq.read_metadata(path)
     assert (metadata.num_row_groups, metadata.num_columns) == (20, 4)
@@ -399,7 +389,7 @@ def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_par
         inputs.plan([str(path)], room=need - 1)
 
 
-def test_parsed_footers_do_not_add_up(tmp_path: Path) -> None:
+def test_parsed_footers_do_not_add_up(tmp_path):
     path = str(many_groups(tmp_path / "a.parquet"))
     gc.collect()
     gc.disable()
@@ -413,7 +403,7 @@ def test_parsed_footers_do_not_add_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-def test_repeated_texts_of_parquet_are_not_expanded(kind: pa.DataType, tmp_path: Path) -> None:
+def test_repeated_texts_of_parquet_are_not_expanded(kind, tmp_path):
     distinct = [f"{number} " * 2500 for number in range(50)]
     texts = [distinct[number * 7 % 50] for number in range(2_000)] + [f"last {number}" for number in range(9)]
     pq.write_table(pa.table({"text": pa.array(texts, kind)}), tmp_path / "a.parquet")
@@ -426,7 +416,7 @@ def test_repeated_texts_of_parquet_are_not_expanded(kind: pa.DataType, tmp_path:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_zstd_window_is_needed(known: bool, tmp_path: Path) -> None:
+def test_zstd_window_is_needed(known, tmp_path):
     path, raw = tmp_path / "a.txt.zst", b"some text " * 30_000
     if known:  # then the frame has no window: the whole text is kept
         path.write_bytes(pa.compress(raw, codec="zstd", asbytes=True))
@@ -437,7 +427,7 @@ def test_zstd_window_is_needed(known: bool, tmp_path: Path) -> None:
     assert window == len(raw) if known else 1 << 19 <= window <= 1 << 23
 
 
-def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path: Path) -> None:
+def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": LONG}), path, write_page_checksum=True, use_dictionary=False, compression="none")
     raw = path.read_bytes()
@@ -448,18 +438,18 @@ def test_each_changed_bit_of_a_checked_page_is_refused(tmp_path: Path) -> None:
             texts_of(path)
 
 
-def changed(path: Path, before: bytes, after: bytes) -> None:
+def changed(path, before, after):
     raw = path.read_bytes()
     assert raw.count(before) == 1
     path.write_bytes(raw.replace(before, after))
 
 
-def int32(*numbers: int) -> bytes:
+def int32(*numbers):
     return b"".join(number.to_bytes(4, "little", signed=True) for number in numbers)
 
 
 @pytest.mark.parametrize("offsets", [(0, 4, 90), (0, 9, 8), (0, -4, 8), (-4, 4, 8), (5, 4, 8)])
-def test_damaged_offsets_are_refused(offsets: tuple[int, ...], tmp_path: Path) -> None:
+def test_damaged_offsets_are_refused(offsets, tmp_path):
     path = arrow(tmp_path / "a.arrow", pa.array(["AAAA", "BBBB"]))
     assert texts_of(path) == ["AAAA", "BBBB"]
     changed(path, int32(0, 4, 8), int32(*offsets))
@@ -468,7 +458,7 @@ def test_damaged_offsets_are_refused(offsets: tuple[int, ...], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("change", [{2: 1}, {2: -1}, {3: 90}, {3: -1}, {0: 90}, {0: -1}, {1: 0}])
-def test_damaged_views_are_refused(change: dict[int, int], tmp_path: Path) -> None:
+def test_damaged_views_are_refused(change, tmp_path):
     path = arrow(tmp_path / "a.arrow", pa.array([LONG[0]], pa.string_view()))
     view = [len(LONG[0]), int.from_bytes(LONG[0][:4].encode(), "little"), 0, 0]
     changed(path, int32(*view), int32(*(change.get(at, number) for at, number in enumerate(view))))
@@ -477,7 +467,7 @@ def test_damaged_views_are_refused(change: dict[int, int], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("index", [4, -1])
-def test_damaged_indices_are_refused(index: int, tmp_path: Path) -> None:
+def test_damaged_indices_are_refused(index, tmp_path):
     indices = pa.array([1734, 1735], pa.int32())
     values = pa.array(["xx"] * 1736)  # whose offsets are other numbers
     path = arrow(tmp_path / "a.arrow", pa.DictionaryArray.from_arrays(indices, values))
@@ -486,7 +476,7 @@ def test_damaged_indices_are_refused(index: int, tmp_path: Path) -> None:
         texts_of(path)
 
 
-def test_nulls_that_a_batch_does_not_count_are_refused(tmp_path: Path) -> None:
+def test_nulls_that_a_batch_does_not_count_are_refused(tmp_path):
     path = arrow(tmp_path / "a.arrow", pa.array(["a" * 500] * 201 + [None], pa.string()).slice(1))
     raw = path.read_bytes()
     node = (1).to_bytes(8, "little") * 2  # the last batch has one row, and one null
@@ -496,7 +486,7 @@ def test_nulls_that_a_batch_does_not_count_are_refused(tmp_path: Path) -> None:
         texts_of(path)
 
 
-def test_long_blank_line_is_no_document(tmp_path: Path) -> None:
+def test_long_blank_line_is_no_document(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "a"}\n' + b" " * 500 + b"\r\n" + b" " * 500 + b'{"text": "b"}\n' + b" " * 500)
     assert texts_of(path) == ["a", "b"]
@@ -516,7 +506,7 @@ def test_long_blank_line_is_no_document(tmp_path: Path) -> None:
         (b"text\nok\n" + b'"x\n",' * 200_000, "line 3: a row of more"),
     ],
 )
-def test_csv_that_is_refused_names_the_line(content: bytes, lines: str, tmp_path: Path) -> None:
+def test_csv_that_is_refused_names_the_line(content, lines, tmp_path):
     (tmp_path / "a.csv").write_bytes(content)
     limit = csv.field_size_limit(300_000)
     try:
@@ -527,7 +517,7 @@ def test_csv_that_is_refused_names_the_line(content: bytes, lines: str, tmp_path
 
 
 @pytest.mark.parametrize("huge", [4, 1000])
-def test_byte_order_mark_is_skipped_only_at_the_start_of_a_file(huge: int, tmp_path: Path) -> None:
+def test_byte_order_mark_is_skipped_only_at_the_start_of_a_file(huge, tmp_path):
     mark, path = b"\xef\xbb\xbf", tmp_path / "a.jsonl"
     path.write_bytes(mark + b'{"text": "a"}\n{"text": "b"}\n')
     assert read([(str(path), 0, None)], huge) == ["a", "b"]

@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,46 +18,46 @@ from trouble import Refused
 sys.path.remove(str(ENGINE))
 
 
-def write(*names: str) -> None:
+def write(*names):
     for name in names:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
 
 
-def link(name: str, target: str) -> None:
+def link(name, target):
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).symlink_to(target)
 
 
-def save(folder: str, files: list[str]) -> None:
+def save(folder, files):
     """Write a folder as `Dataset.save_to_disk` does, with results of `map` beside it."""
     write(*(f"{folder}/{file}" for file in files), f"{folder}/cache-1f0.arrow", f"{folder}/dataset_info.json")
     state = {"_data_files": [{"filename": file} for file in files], "_split": "train"}
     Path(folder, "state.json").write_text(json.dumps(state), encoding="utf-8")
 
 
-def hub() -> None:
+def hub():
     write("hub/blobs/0a1b", "hub/blobs/9c", "hub/refs/main")
     for revision in ("1", "2"):
         link(f"hub/snapshots/{revision}/train.jsonl", "../../blobs/0a1b")
     link("hub/snapshots/2/more.parquet", "../../blobs/9c")
 
 
-def linked_folders() -> None:
+def linked_folders():
     write("tree/m/1.jsonl", "far/2.jsonl", "far/deep/3.jsonl")
     link("tree/a", "../far")
     link("tree/z", "../far/deep")
     link("tree/m/up", "..")
 
 
-def splits() -> None:
+def splits():
     save("saved/train", ["data-1.arrow", "data-0.arrow"])
     save("saved/test", ["data-0.arrow"])
     write("saved/.lock", "saved/validation/data-0.arrow")
     Path("saved/dataset_dict.json").write_text('{"splits": ["train", "test"]}', encoding="utf-8")
 
 
-def special() -> None:
+def special():
     write("in/a.jsonl", "in/.hidden/b.jsonl", "in/.c.jsonl", "in/README", "in/d.PDF", "in/e.JSONL.GZ")
     os.mkfifo("in/pipe.jsonl")
     link("in/null.txt", "/dev/null")
@@ -66,23 +65,23 @@ def special() -> None:
         opened.bind("in/socket.txt")
 
 
-def saved_deeper() -> None:
+def saved_deeper():
     write("in/0.txt", "in/x.txt", "in/hf/cache-7.arrow", "in/hf/set-train.arrow", "in/hf/dataset_info.json")
     save("in/mine", ["b.arrow", "a.arrow"])
 
 
-def described_by_no_file() -> None:
+def described_by_no_file():
     write("in/0.arrow", "in/1/a.jsonl", "in/2/dataset_dict.json/b.jsonl", "in/9.parquet.gz")
     os.mkfifo("in/state.json")
     os.mkfifo("in/1/dataset_dict.json")
 
 
-def odd_names() -> None:
+def odd_names():
     write("in/a[1].txt", "in/a-b.txt", "in/a/c.txt", "in/b\n.txt", "in/\udcff.txt", "in/~.txt")
 
 
 # The folders, the names of their files in order, and how many are left out for which reason.
-HELD: dict[str, tuple[Callable[[], None], str, list[str], dict[str, int]]] = {
+HELD = {
     "the cache of the Hub": (
         hub, "hub", ["snapshots/1/train.jsonl", "snapshots/2/more.parquet"], {"no ending": 3, "read already": 1},
     ),
@@ -109,9 +108,7 @@ HELD: dict[str, tuple[Callable[[], None], str, list[str], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("case", HELD)
-def test_folder_pattern_and_names_hold_the_same_files(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_pattern_and_names_hold_the_same_files(case, tmp_path, monkeypatch):
     make, root, names, left_out = HELD[case]
     monkeypatch.chdir(tmp_path)
     make()
@@ -127,57 +124,55 @@ def test_folder_pattern_and_names_hold_the_same_files(
 
 
 @pytest.mark.parametrize("arguments", [["in"], ["in/*.arrow"], ["in/*"], ["in/a.arrow", "in"]])
-def test_results_that_datasets_keeps_are_no_data(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_datasets_keeps_are_no_data(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save("in", ["a.arrow"])
     assert inventory.Inventory(arguments, "out").files == [str(tmp_path / "in" / "a.arrow")]
 
 
-def closed(name: str, mode: int) -> None:
+def closed(name, mode):
     write("in/a.jsonl", "in/sub/b.jsonl")
     Path(name).chmod(mode)
 
 
-def lost_part() -> None:
+def lost_part():
     save("in/mine", ["a.arrow", "b.arrow"])
     Path("in/mine/b.arrow").unlink()
 
 
-def lost_split() -> None:
+def lost_split():
     write("in/train/data-0.arrow", "in/train/cache-0.arrow")
     Path("in/dataset_dict.json").write_text('{"splits": ["train"]}', encoding="utf-8")
 
 
-def pipe_as_part() -> None:
+def pipe_as_part():
     save("in", ["a.arrow"])
     Path("in/a.arrow").unlink()
     os.mkfifo("in/a.arrow")
 
 
-def no_path() -> None:
+def no_path():
     Path("in/state.json").write_text('{"_data_files": [{"filename": "\\u0000"}]}', encoding="utf-8")
 
 
-def lost_description() -> None:
+def lost_description():
     write("in/a.jsonl")
     link("in/state.json", "gone")
 
 
-def indices() -> None:
+def indices():
     save("in", ["a.arrow"])
     state = {"_data_files": [{"filename": "a.arrow"}], "_indices_data_files": [{"filename": "indices.arrow"}]}
     Path("in/state.json").write_text(json.dumps(state), encoding="utf-8")
 
 
-def of_two_kinds() -> None:
+def of_two_kinds():
     write("in/raw.txt")
     link("in/x.jsonl", "raw.txt")
 
 
 # What cannot be an input: how it is made, the arguments, and the name in the message.
-REFUSED: dict[str, tuple[Callable[[], object], list[str], str]] = {
+REFUSED = {
     "a link that leads nowhere": (lambda: [write("in/a.jsonl"), link("in/x", "gone")], ["in"], "in/x"),
     "the same by a pattern": (lambda: [write("in/a.jsonl"), link("in/x", "gone")], ["in/**/*.jsonl"], "in/x"),
     "the same by name": (lambda: link("x.jsonl", "gone"), ["x.jsonl"], "x.jsonl"),
@@ -215,7 +210,7 @@ REFUSED: dict[str, tuple[Callable[[], object], list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_an_input_is_refused_by_name(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_an_input_is_refused_by_name(case, tmp_path, monkeypatch):
     make, arguments, name = REFUSED[case]
     monkeypatch.chdir(tmp_path)
     make()
@@ -232,9 +227,7 @@ def test_what_cannot_be_an_input_is_refused_by_name(case: str, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("arguments", [["in"], ["in/**/*.jsonl"], ["in/*/*.jsonl", "in/a.jsonl"], ["in/*"]])
-def test_output_in_an_input_folder_is_left_out_before_and_after(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_in_an_input_folder_is_left_out_before_and_after(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write("in/a.jsonl", "in/sub/b.jsonl")
     before = inventory.Inventory(arguments, "in/out")
@@ -244,8 +237,8 @@ def test_output_in_an_input_folder_is_left_out_before_and_after(
     assert +before.left_out == +after.left_out == {"output folder": 1}
 
 
-def test_digest_of_the_inputs_changes_with_any_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def called(*names: str) -> "subprocess.CompletedProcess[str]":
+def test_digest_of_the_inputs_changes_with_any_of_them(tmp_path, monkeypatch):
+    def called(*names):
         command = [sys.executable, ENGINE / "inventory.py", "out", *names]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 

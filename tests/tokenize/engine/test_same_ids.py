@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,17 +17,17 @@ import same_ids
 RELEASES = json.loads(same_ids.TABLES.read_text(encoding="utf-8"))["releases"]
 
 
-def spec(**parts: Any) -> dict[str, Any]:
+def spec(**parts):
     """Return the parts of a tokenizer file that have to be proved: BPE behind the split of Llama 3."""
     model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
     return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
 
-def bpe(**flags: Any) -> dict[str, Any]:
+def bpe(**flags):
     return {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": [], **flags}
 
 
-def replaced(pattern: dict[str, str], content: str = "x") -> dict[str, Any]:
+def replaced(pattern, content="x"):
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 
@@ -79,19 +77,19 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_pipelines_without_a_proof_go_to_the_named_release(name: str) -> None:
+def test_pipelines_without_a_proof_go_to_the_named_release(name):
     with pytest.raises(same_ids.NoProof):
         same_ids.characters(DIFFERENT[name], *RELEASES)
 
 
-def test_proof_is_of_two_releases_alone() -> None:
+def test_proof_is_of_two_releases_alone():
     assert (0x17F, 0x17F) in same_ids.characters(spec(), *RELEASES)
     with pytest.raises(same_ids.NoProof, match="were compared"):
         same_ids.characters(spec(), RELEASES[0], "0.23.2")
     assert encoders.release("encoder-0.23") == RELEASES[1], "tests/tokenize/characters.py --write compares new releases"
 
 
-def test_character_that_a_merge_uses_too_early_is_found() -> None:
+def test_character_that_a_merge_uses_too_early_is_found():
     """The fast release takes the character at once; the named one has not made it when the merge comes."""
     e_acute, late = "\u00c3\u00a9", [["a", "\u00c3\u00a9"], ["b", "a"], ["\u00c3", "\u00a9"]]
 
@@ -110,7 +108,7 @@ def test_character_that_a_merge_uses_too_early_is_found() -> None:
 RANGES = [(0x17F, 0x17F), (0x7FD, 0x800), (0xA7CE, 0xA82C), (0xFFFD, 0xFFFF), (0x10000, 0x10001), (0x10FFFF, 0x10FFFF)]
 
 
-def test_other_characters_are_found_anywhere_in_a_text() -> None:
+def test_other_characters_are_found_anywhere_in_a_text():
     """Those at the ends of the ranges and beside them, in each size of UTF-8, alone and in one of several texts."""
     alike, step = same_ids.Alike(RANGES), same_ids.Alike.STEP
     for first, last in RANGES:
@@ -123,19 +121,16 @@ def test_other_characters_are_found_anywhere_in_a_text() -> None:
     assert same_ids.Alike([]).others(["\u017f", "a"]) == []
 
 
-def tried(script: str, *arguments: object) -> dict[str, Any]:
+def tried(script, *arguments):
     command = [interpreter(encoders.FAST), HERE / script, ENGINE, encoders.packages(encoders.NAMED), *arguments]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    counts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return counts
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("only", [False, True], ids=["random pipelines", "files of packages"])
-def test_texts_have_the_ids_of_the_named_release(
-    only: bool, families: dict[str, Path], shared: Path, tmp_path: Path
-) -> None:
+def test_texts_have_the_ids_of_the_named_release(only, families, shared, tmp_path):
     """`BEYOND_RAM_FUZZ` sets the number of documents."""
     files = released(shared) if only else [*families.values()]
     if not files:
@@ -147,6 +142,7 @@ def test_texts_have_the_ids_of_the_named_release(
 
 
 @pytest.mark.slow
-def test_characters_of_the_tables_are_those_that_differ() -> None:
+@pytest.mark.end_to_end  # the test above has texts with these characters
+def test_characters_of_the_tables_are_those_that_differ():
     """Those beside the listed ranges, all that normalizers change, and one in nine and in 4,999 of the others."""
     assert not any(tried("characters.py", "--every", 4999).values())

@@ -11,15 +11,15 @@ workers = int(sys.argv[2])
 
 
 class Rows:
-    def __len__(self) -> int:
+    def __len__(self):
         return len(records)
 
-    def __getitem__(self, at: int) -> int:
-        return len(records[at]["text"])  # type: ignore[arg-type]
+    def __getitem__(self, at):
+        return len(records[at]["text"])
 
 
 try:
-    from torch.utils.data import DataLoader  # type: ignore[import-not-found, unused-ignore]
+    from torch.utils.data import DataLoader
 except ImportError:
     for _ in range(2):
         done, telling = os.pipe()

@@ -5,7 +5,7 @@ import sys
 import time
 
 
-def hold(size: int) -> int:
+def hold(size):
     memory = bytearray(size)
     time.sleep(0.5)
     return len(memory)
