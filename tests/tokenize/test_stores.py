@@ -324,6 +324,8 @@ def test_memory_limit_holds(store, whole, run, python, families, tmp_path):
     assert seen["outcome"] == "completed", seen
     assert seen["peak"]["anon_bytes"] < 200_000_000
     assert files_of(tmp_path / "out")["tokens.bin"] == whole["files"]["tokens.bin"]
+    if not store.hub:
+        return  # what follows reads a copy on disk
     table = pa.table({"text": [f"{number} " * 60_000 for number in range(600)]})
     pq.write_table(table, tmp_path / "large.parquet", data_page_size=1 << 28, use_dictionary=False)
     store.change("large.parquet", (tmp_path / "large.parquet").read_bytes())
