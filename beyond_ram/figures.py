@@ -57,9 +57,11 @@ def _in_millions(x: float, _: int | None) -> str:
 
 
 def _thin_out(axes: Axes) -> None:
-    """Fewer labels on a horizontal logarithmic axis of many decades: they are numbers, and would overlap."""
+    """Fewer labels on a horizontal logarithmic axis of many decades: they are numbers, and would overlap. Ticks that a
+    figure sets stay."""
     low, high = axes.get_xlim()
-    if axes.get_xscale() == "log" and (decades := math.log10(high / low)) > _MOST_DECADES:
+    is_log = isinstance(axes.xaxis.get_major_locator(), LogLocator)
+    if is_log and (decades := math.log10(high / low)) > _MOST_DECADES:
         axes.xaxis.set_major_locator(LogLocator(10 ** math.ceil(decades / _MOST_DECADES)))
 
 
