@@ -38,8 +38,11 @@ def _comparisons(table: pd.DataFrame) -> Iterator[str]:
             yield f"{_are(len(lines), total, comparisons)} undecided. {detectable(tuple(ratios))}".strip()
     likely = pending[pending["reason"].isin(LIKELY.values())]
     if len(likely):
-        each = zip(likely["metric"], likely["reason"], strict=True)
-        changes = dict.fromkeys(f"{METRICS[name].label} {reason.removeprefix('likely ')}" for name, reason in each)
+        changes = dict.fromkeys(
+            f"{METRICS[line['metric']].label} {line['reason'].removeprefix('likely ')} "
+            f"from {line['before']} to {line['after']}"
+            for line in likely.to_dict("records")
+        )
         why = f"over {percent(LIKELY_SHARE)}, the same sign in every pair"
         yield f"{_are(len(likely), len(pending), 'these')} likely: {first_of(changes, MOST_NAMED)} ({why})."
     if few := len(table) - len(enough):

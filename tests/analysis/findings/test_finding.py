@@ -12,6 +12,8 @@ def test_undecided_results_are_counted():
         {
             "result": ["better", "undecided", "undecided", "undecided"],
             "reason": ["", "too noisy", "likely worse", "too few repeats"],
+            "before": "old",
+            "after": "new",
             "family": ["planned", "planned", "exploratory", "planned"],
             "metric": ["end_kept_bytes", "end_kept_bytes", "peak_kept_bytes", "cpu_s"],
             "ratio": [2.0, 1.1, None, None],
@@ -27,7 +29,7 @@ def test_undecided_results_are_counted():
         [("", "", "1", "2")], [("1", "3", "", "")], [("1", "3", "", "")],
     ]  # fmt: skip
     planned, _, likely, *_, absent = undecided(tables)
-    assert "Peak of kept memory worse" in likely
+    assert "Peak of kept memory worse from old to new" in likely
     assert "less than 50 %" in planned
     assert "pinned (there is no accelerator)" in absent
     assert undecided({}) == []
