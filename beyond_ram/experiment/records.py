@@ -34,7 +34,7 @@ _DEEPER: run_reading.Types = {
     "work.endpoint": (dict,),
     "work.endpoint.*": (int, float),
     **{f"work.{name}": (*field.types, type(None)) for name, field in FIELDS.items()},
-    **{f"work.{name}": NUMBER for name in ("requests_failed", "in_flight_max", "data_in_flight_max")},
+    **{f"work.{name}": NUMBER for name in ("requests_failed", "in_flight_max")},
     "attempts": (list,),
     "attempts.*": (dict,),
     "limit": (dict,),

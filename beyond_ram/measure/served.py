@@ -170,16 +170,11 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
     """The requests of a run for run.json, counted by kind and role."""
     lines = joined(requests, pid, events)
     endpoint = own_work(requests)
-    first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
-    data = [line for line in lines if line["kind"] in ("data", "xorb")]
     return {
         "requests": _counts(lines),
-        "requests_before_first_batch": None if first is None else sum(line["t_s"] <= first for line in lines),
         "requests_failed": sum(bool(line["fault"]) or line["status"] >= 500 or line["status"] == 0 for line in lines),
         "bytes_received": sum(line["bytes_sent"] for line in lines),
-        "data_bytes_received": sum(line["bytes_sent"] for line in data),
         "in_flight_max": _at_once(lines),
-        "data_in_flight_max": _at_once(data),
         **({"endpoint": endpoint} if endpoint else {}),
     }
 

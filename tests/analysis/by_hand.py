@@ -77,7 +77,7 @@ def streamed(stack, requests, rep=1, *, resolved_s=0.5, epoch_s=(2.0,), outcome=
     work = {"rows": 64, "rows_per_worker": {"0": 40, "1": 24}, "bytes_in": 640, "rows_expected": 64}
     work |= {"rows_delivered": 64, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0}
     if requests is not None:
-        work |= {"requests": requests, "data_in_flight_max": 2, "data_bytes_received": 1280}
+        work |= {"requests": requests}
     record = {
         "outcome": outcome, "completed_work": outcome == "completed", "workload": "stream", "exit_status": 0,
         "signal": None, "duration_s": 9.0, "cpu_s": 5.0, "cell": {"stack": stack, **STREAMED, **cell, "rep": rep},

@@ -141,7 +141,7 @@ def repeated(run, rep, place, noise):
         for kinds in (record["work"].get("requests") or {}).values():
             kinds |= {role: math.ceil(count * math.exp(noise * rng.normal())) for role, count in kinds.items()}
         for counts in (record["work"], *(event for event in events if event["event"] == "metric")):
-            counted = {"bytes_received", "data_bytes_received", "value"} & set(counts)
+            counted = {"bytes_received", "value"} & set(counts)
             counts |= {key: math.ceil(counts[key] * math.exp(noise * rng.normal())) for key in sorted(counted)}
     return record, events
 

@@ -77,7 +77,7 @@ def test_download_by_xet_gets_every_row(root, python, tmp_path):
     assert (work["rows_delivered"], work["rows_missing"], work["rows_wrong"]) == (300, 0, 0)
     assert work["requests"]["xorb"]
     assert "data" not in work["requests"]
-    assert work["data_bytes_received"] > 0
+    assert work["bytes_received"] > 0
     assert not (tmp_path / "n" / ".xet").exists(), "the repository, an input of other runs, was changed"
 
 
