@@ -36,7 +36,7 @@ def plot(loaders):
                 axes.barh(place + offset, rate, 0.26, color=colour)
             figures.beside(axes, label(line), (rate if rate == rate else left, place + offset), 5)
     axes.set_xscale("log")
-    axes.set_xlim(left, high * (high / left) ** 1.2)  # the labels need more than half of the width
+    axes.set_xlim(left, high * (high / left) ** 1.35)  # the labels need more than half of the width
     axes.set_yticks([])
     axes.set_ylim(len(limited) - 0.5, -0.6)
     axes.grid(axis="y", visible=False)
