@@ -1,4 +1,4 @@
-"""Keep Snakemake's scheduler idle while a run is measured, and let it end."""
+"""Keep Snakemake's scheduler idle while a run is measured, and let it end on SIGTERM."""
 
 import threading
 from typing import Any
@@ -23,7 +23,7 @@ def stay_idle(workflow: Any) -> None:
 
 
 def end_on_sigterm(workflow: Any) -> None:
-    """Let Snakemake end on SIGTERM at any moment.
+    """Let Snakemake end on SIGTERM also while it holds its lock.
 
     The handler of Snakemake 9.27 takes a lock that the thread which it interrupts may hold, and then waits for itself
     for ever. The thread may take a lock of this kind twice.

@@ -181,7 +181,8 @@ def report(
 def _without_findings(all_findings: Sequence[Finding], tables: Tables) -> str:
     """Why there is no finding, or only small ones."""
     if not len(tables.get("comparisons", ())):
-        return "Nothing was compared: no axis of this config has values that are compared with each other."
+        of_scripts = "Of a script, stacks and the values of axis `side` are compared."
+        return f"Nothing was compared: table `comparisons` has no line. {of_scripts}"
     return f"No difference is larger than {f'noise and {percent(SHARE)}' if all_findings else 'noise'}."
 
 

@@ -256,6 +256,7 @@ def _taken_early(merges, states):
     does not look whether the whole character could be merged with another before its bytes are.
     """
     last = {entry: max(rank for rank, _, _ in of_entry) for entry, of_entry in states.items()}
+    # Of equal pairs any counts here: a character too many goes to the named release, never one too few.
     used = {part for rank, pair in enumerate(merges) for part in pair if rank < last.get(part, 0)}
     if not used:
         return set()
