@@ -39,7 +39,6 @@ from trouble import NO_ROOM, Refused, out_of_memory
 
 WORK = ".beyond-ram-tokenize"
 FORM = 6  # version of the layout of the work folder and the output
-LOOK_EVERY = 0.2  # seconds between readings of memory
 # Places in the identity of an input, the most telling first. A copy has another inode, and only reading all of it would
 # show that its content is the same.
 IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change": 2, "inode": 3}
@@ -354,11 +353,12 @@ class Progress:
         self.terminal = sys.stderr.isatty()
         self.every, self.shown_s, self.tokens = 0.5 if self.terminal else 15.0, time.monotonic(), 0
 
+    def due(self):
+        return time.monotonic() - self.shown_s >= self.every
+
     def show(self, memory, workers, last=False):
-        now = time.monotonic()
-        if not last and now - self.shown_s < self.every:
-            return
-        self.shown_s, spent = now, max(now - self.start, 1e-9)
+        self.shown_s = now = time.monotonic()
+        spent = max(now - self.start, 1e-9)
         rate = (self.done - self.at_start) / spent
         left = max(self.total - self.done, 0) / rate if rate else 0
         text = (
@@ -545,7 +545,7 @@ class TokenizeRun:
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
         self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
-        self.cpu, self.looked = 0.0, 0.0
+        self.cpu = 0.0
         finished = len(self.mine) - len(self.todo)
         if finished:
             print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
@@ -647,11 +647,8 @@ class TokenizeRun:
     def loop(self):
         while any(worker.unit is not None for worker in self.workers):
             self.listen(0.5)
-            if (now := time.monotonic()) - self.looked > LOOK_EVERY:
-                self.looked, memory = (
-                    now,
-                    self.parent + sum(one.memory() for one in self.workers) + self.copies.memory(),
-                )
+            if self.progress.due():  # reading a worker's memory takes 2 ms
+                memory = self.parent + sum(one.memory() for one in self.workers) + self.copies.memory()
                 self.progress.show(memory, len(self.workers))
 
     def listen(self, timeout):
