@@ -92,8 +92,8 @@ class LoadedRelease:
 
     def _check_ids(self, spec):
         """Raise Refused if this release encodes at random: 1.0 does if two vocabulary entries have the same id."""
-        ids = [id for _, id in vocabulary(spec)]
-        if self.arrays and len({*ids}) < len(ids):
+        ids = [id for _, id in vocabulary(spec)] if self.arrays else ()
+        if len({*ids}) < len(ids):
             twice = next(id for id, count in collections.Counter(ids).items() if count > 1)
             raise Refused(
                 f"tokenizers {self.version} encodes at random, because two vocabulary entries have id {twice}"

@@ -191,9 +191,11 @@ def of_entries(spec, fast, named, ranges):
     own, early = {}, set()
     if model["type"] == "BPE" and _of_bytes(spec):
         single, merges = _single(model["vocab"]), _merges(model)
-        states = _all_states(merges, [entry for entry, one in single.items() if entry != one])
-        early = {single[entry] for entry in _taken_early(merges, states)}
-        own = dict.fromkeys(single.values()) | {single[entry]: model["vocab"][entry] for entry in states}
+        ranks = _ranks(merges)
+        last = {entry: _last(tuple(entry), ranks) for entry, one in single.items() if entry != one}
+        last = {entry: rank for entry, rank in last.items() if rank != NEVER}
+        early = {single[entry] for entry in _taken_early(merges, ranks, last)}
+        own = dict.fromkeys(single.values()) | {single[entry]: model["vocab"][entry] for entry in last}
     added = [token["content"] for token in spec.get("added_tokens") or [] if token["content"]]
     texts, entries = [*added, *sorted(own)], [*[None] * len(added), *map(own.get, sorted(own))]
     ids = [one.tolist() for one in fast.encode(texts, False)]
@@ -215,57 +217,68 @@ def _merges(model):
 
 def _single(vocabulary):
     """{entry: character} of the entries of one character beyond ASCII, as bytes or as itself."""
-    byte_of, single = cutting.symbols(), {}
-    begins = {one for one, byte in byte_of.items() if byte >= 0xC2}  # the first byte of such a character
-    for entry in vocabulary:
-        head = entry[:1]
-        if head in begins and 2 <= len(entry) <= 4 and {*entry} <= byte_of.keys():
-            text = bytes(map(byte_of.get, entry)).decode(errors="ignore")
-            if len(text) == 1 and len(text.encode()) == len(entry):
-                single[entry] = text
-        elif head not in byte_of and len(entry) == 1 and not entry.isascii():
-            single[entry] = entry
-    return single
+    byte_of = cutting.symbols()
+
+    def one_of(first, last):
+        return f"[{re.escape(''.join(one for one, byte in byte_of.items() if first <= byte <= last))}]"
+
+    after = one_of(0x80, 0xBF)
+    of_bytes = "|".join(
+        one_of(*head) + after * size for size, head in enumerate([(0xC2, 0xDF), (0xE0, 0xEF), (0xF0, 0xF4)], 1)
+    )
+    short = [entry for entry in vocabulary if len(entry) <= 4 and not entry.isascii()]
+    entries = [*filter(re.compile(of_bytes).fullmatch, short)]
+    raw = "\n".join(entries).translate({ord(one): byte for one, byte in byte_of.items()}).encode("latin-1")
+    texts = raw.decode(errors="ignore").split("\n")  # without what is no character
+    single = {entry: text for entry, text in zip(entries, texts, strict=True) if text}
+    return single | {entry: entry for entry in short if len(entry) == 1 and entry not in byte_of}
 
 
-def _all_states(merges, entries):
-    """{entry: states} of the entries of up to four bytes to which their merges lead, as `_states` gives them."""
-    # Of equal pairs the last one counts.
-    ranks = {(left, right): rank for rank, (left, right) in enumerate(merges) if len(left) + len(right) <= 4}
-    return {entry: states for entry in entries if (states := _states(entry, ranks))}
+def _ranks(merges):
+    """{pair: rank} of the merges that make up to four bytes. Of equal pairs the last one counts."""
+    return {(left, right): rank for rank, (left, right) in enumerate(merges) if len(left) + len(right) <= 4}
 
 
-def _states(entry, ranks):
-    """(rank of the next merge, first part, last part) while the bytes of a character merge; None if they do not."""
-    parts, states = [*entry], []
+def _last(parts, ranks):
+    """The highest rank of the merges that make a character of its bytes; NEVER if they do not."""
+    if len(parts) == 2:
+        return ranks.get(parts, NEVER)
+    of_pairs = [ranks.get(pair, NEVER) for pair in itertools.pairwise(parts)]
+    rank = min(of_pairs)
+    return rank if rank == NEVER else max(rank, _last(_merged(parts, of_pairs.index(rank)), ranks))
+
+
+def _merged(parts, at):
+    return *parts[:at], parts[at] + parts[at + 1], *parts[at + 2 :]
+
+
+def _states(parts, ranks):
+    """(rank of the next merge, first part, last part) while the bytes of a character merge."""
     while len(parts) > 1:
         of_pairs = [ranks.get(pair, NEVER) for pair in itertools.pairwise(parts)]
         rank = min(of_pairs)
-        if rank == NEVER:
-            return None
-        states.append((rank, parts[0], parts[-1]))
-        at = of_pairs.index(rank)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return states
+        yield rank, parts[0], parts[-1]
+        parts = _merged(parts, of_pairs.index(rank))
 
 
-def _taken_early(merges, states):
+def _taken_early(merges, ranks, last):
     """The entries that the fast release takes at once, although a merge uses them before another makes them.
 
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
-    does not look whether the whole character could be merged with another before its bytes are.
+    does not look whether the whole character could be merged with another before its bytes are. `last`: the entries,
+    and the highest rank of the merges that make each.
     """
-    last = {entry: max(rank for rank, _, _ in of_entry) for entry, of_entry in states.items()}
     # Of equal pairs any counts here: a character too many goes to the named release, never one too few.
-    used = {part for rank, pair in enumerate(merges) for part in pair if rank < last.get(part, 0)}
+    used = {part for rank, pair in enumerate(merges) for part in pair if part in last and rank < last[part]}
     if not used:
         return set()
-    ends = {part for entry in used for _, *parts in states[entry] for part in parts}
+    states = {entry: [*_states(tuple(entry), ranks)] for entry in used}
+    ends = {part for of_entry in states.values() for _, *parts in of_entry for part in parts}
     byte_of = cutting.symbols()
     from_left: dict[str, int] = {}
     from_right: dict[str, int] = {}
-    ranks = dict(zip(map(tuple, merges), itertools.count()))  # the last of equal pairs counts
-    for (left, right), rank in ranks.items():
+    all_ranks = dict(zip(map(tuple, merges), itertools.count()))  # the last of equal pairs counts
+    for (left, right), rank in all_ranks.items():
         if right in ends and byte_of.get(left[-1], 255) < 0xC0:  # else no character ends there
             from_left[right] = min(rank, from_left.get(right, rank))
         if left in ends and not 0x80 <= byte_of.get(right[0], 128) < 0xC2:  # else no character begins there
@@ -335,9 +348,9 @@ def suspects(spec, fast, ranges):
         return any(raw[-size:] in begun for size in (1, 2, 3)) or whole.search(raw.decode(errors="ignore"))
 
     table = np.zeros(fast.highest_id(spec) + 1, bool)
-    for entry, id in model["vocab"].items():
-        if possible(entry) and suspect(entry):
-            table[id] = True
+    for entry in filter(possible, model["vocab"]):
+        if suspect(entry):
+            table[model["vocab"][entry]] = True
     if (id := model["vocab"].get(model.get("unk_token"))) is not None:
         table[id] = True
     added = any(whole.search(token["content"]) for token in spec.get("added_tokens") or [])
@@ -350,13 +363,14 @@ class Alike:
     `suspects`: their ids.
 
     Three looks, the cheapest first; docs/tokenize.md has their costs. Most texts have no byte with which one of the
-    others begins in UTF-8; where this has answered for less than half of the texts, it is left out. Most have no id
-    that may stand for one. The last look is at all characters: below the first other one, and in the widest spans
-    without one; the few below are searched one by one.
+    others begins in UTF-8, or few of them, each before bytes of another character; where this has answered for less
+    than half of the texts, it is left out. Most have no id that may stand for one. The last look is at all characters:
+    below the first other one, and in the widest spans without one; the few below are searched one by one.
     """
 
     STEP = 1 << 16  # characters at once: their codes stay in the cache of a core
     RARE, SPANS = 4, 2
+    PLACE = 512  # bytes of a text for which one more place is looked at
 
     def __init__(self, ranges, suspects=None):
         import numpy as np
@@ -371,7 +385,8 @@ class Alike:
         spans = sorted((before + 1 - after, before + 1) for before, after in itertools.pairwise([-1, *codes]))
         self.spans = [(np.uint16(start), np.uint16(min(-size, 0xFFFF))) for size, start in spans[: self.SPANS]]
         others = map(chr, np.flatnonzero(self.table).tolist())
-        self.heads = sorted({one.encode("utf-8", "surrogatepass")[:1] for one in others})
+        self.begun = {one.encode("utf-8", "surrogatepass")[:3] for one in others}
+        self.heads = sorted({one[:1] for one in self.begun})
         self.asked = self.answered = 0  # texts of the first look
         self.below, self.within, self.moved = (np.empty(self.STEP, kind) for kind in (bool, bool, np.uint16))
 
@@ -382,8 +397,7 @@ class Alike:
             raw = [texts[at].encode("utf-8", "surrogatepass") for at in wide]
             joined = b"".join(raw)
             heads = [head for head in self.heads if head in joined]
-            begun = zip(wide, raw, strict=True) if heads else ()
-            left = [at for at, one in begun if any(head in one for head in heads)]
+            left = [at for at, one in zip(wide, raw, strict=True) if self._begins(one, heads)] if heads else []
             self.asked += len(wide)
             self.answered += len(wide) - len(left)
             wide = left
@@ -395,6 +409,18 @@ class Alike:
         if not wide or not self._differs("".join([texts[at] for at in wide]) if len(wide) > 1 else texts[wide[0]]):
             return []
         return [at for at in wide if self._differs(texts[at])]
+
+    def _begins(self, raw, heads):
+        """Whether one of the others may begin in a text in UTF-8. Few places are looked at."""
+        places = 2 + len(raw) // self.PLACE
+        for head in heads:
+            at = raw.find(head)
+            while at >= 0:
+                if not places or raw[at : at + 3] in self.begun or raw[at : at + 2] in self.begun:
+                    return True
+                places -= 1
+                at = raw.find(head, at + 1)
+        return False
 
     def _differs(self, text):
         return any(one in text for one in self.rare) or any(

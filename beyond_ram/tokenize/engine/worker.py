@@ -168,6 +168,7 @@ class Common:
         from trouble import Refused
 
         self.config = config
+        gc.disable()  # loading makes many objects, and no garbage that only the collector finds
         spec = encoder.read_spec(config["tokenizer"])
         named, fast, alike, self.why_alone = self.releases(spec)
         inputs.trim()
@@ -189,6 +190,7 @@ class Common:
             self.rules, self.why = None, str(reason)
         inputs.trim()
         self.stopped = False
+        gc.enable()
         gc.freeze()  # the loaded objects stay, so the garbage collector need not search them
         self.base = anonymous("self")
 
@@ -220,7 +222,6 @@ class Common:
         try:
             ranges = same_ids.characters(spec, encoder.tokenizers.__version__, library.__version__)
             fast = encoder.LoadedRelease(path, spec)  # first: behind the other it takes a third more CPU time
-            inputs.trim()
         except (same_ids.NoProof, Refused) as reason:
             return encoder.LoadedRelease(path, spec, library), None, None, str(reason)
         named = encoder.LoadedRelease(path, spec, library)

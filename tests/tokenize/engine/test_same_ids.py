@@ -94,7 +94,9 @@ def test_character_that_a_merge_uses_too_early_is_found():
     e_acute, late = "\u00c3\u00a9", [["a", "\u00c3\u00a9"], ["b", "a"], ["\u00c3", "\u00a9"]]
 
     def early(merges: list[list[str]], entry: str = e_acute) -> set[str]:
-        taken: set[str] = same_ids._taken_early(merges, same_ids._all_states(merges, [entry]))
+        ranks = same_ids._ranks(merges)
+        last = same_ids._last(tuple(entry), ranks)
+        taken: set[str] = same_ids._taken_early(merges, ranks, {} if last == same_ids.NEVER else {entry: last})
         return taken
 
     assert early(late) == {e_acute}
@@ -113,11 +115,16 @@ def test_other_characters_are_found_anywhere_in_a_text():
     alike, step = same_ids.Alike(RANGES), same_ids.Alike.STEP
     for first, last in RANGES:
         for code in {first - 1, first, last, min(last + 1, 0x10FFFF)}:
-            for text in (chr(code), f"a{chr(code)}\u4e2d", "\u00e9" * (step - 1) + chr(code), chr(code) + "z" * step):
+            before = [*"\u00e9\u0e01\u1ebf\ua000\U0001f600"]  # their first bytes are those of the others too
+            same_head = ["".join(before) * size + chr(code) for size in (1, 2, 3, 1000)]
+            long = "\u00e9" * (step - 1) + chr(code), chr(code) + "z" * step
+            for text in (chr(code), f"a{chr(code)}\u4e2d", *long, *same_head):
                 is_other = any(first <= code <= last for first, last in RANGES)
                 assert alike.others([text]) == [0] * is_other, hex(code)
                 assert alike.others(["ascii", "\u00e9\u4e2d", text, "\U0001f600"]) == [2] * is_other, hex(code)
     assert alike.others(["\ud800"]) == []
+    first_look = same_ids.Alike(RANGES, suspects=[])  # no ids to look at
+    assert first_look.others(["\u0e01", "\U0001f600 a " * 2], [None, None]) == [] and first_look.answered == 2
     assert same_ids.Alike([]).others(["\u017f", "a"]) == []
 
 
