@@ -88,3 +88,9 @@ def test_default_of_one_workload_is_described_there(described):
     assert "| `600` |" in tables["Workload `stream`"]["timeout_s"]
     assert "timeout_s" not in tables["Workload `tokenize`"]
     assert "| required |" in tables["Every corpus"]["tokenizer"]
+
+
+def test_every_shipped_stack_is_described():
+    page = (ROOT / "docs" / "stacks.md").read_text(encoding="utf-8")
+    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert [path.stem for path in (ROOT / "envs").glob("*.in") if f"`{path.stem}`" not in rows] == []
