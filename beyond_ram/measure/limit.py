@@ -29,7 +29,7 @@ _MOST_STEPS, _UP = 8, 1.3
 _FLOOR_BYTES = 8 << 20
 # Close to its limit a program can read the same pages again and again. A run counts as not completed if it takes this
 # many times as long as without a limit, plus some seconds.
-_PATIENCE, _PATIENCE_S = 10, 15
+_PATIENCE, _PATIENCE_S = 10, 5
 # Lead in pairs that decides the answer, and the maximum number of pairs. If noise reverses one pair in five, a lead of
 # three is wrong in 1.5 % of all cases.
 _LEAD, _PAIRS = 3, 9

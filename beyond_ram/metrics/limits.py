@@ -29,7 +29,7 @@ COLUMNS: list[Column] = [
         "largest limit under which the kernel killed it", _PROBED, direction="lower"),
     Column("timed_out_at_bytes", "Largest limit under which it timed out", "bytes", ("limits",),
         "largest limit under which the work was not done in time",
-        f"{_PROBED}; the time limit is ten times the time without a limit, plus 15 seconds", direction="lower"),
+        f"{_PROBED}; the time limit is ten times the time without a limit, plus 5 seconds", direction="lower"),
     Column("failed_at_bytes", "Largest limit under which it failed", "bytes", ("limits",),
         "largest limit under which it failed without being killed for memory", _PROBED, direction="lower"),
     Column("ended_at_bytes", "Largest limit that did not suffice", "bytes", ("limits",),
