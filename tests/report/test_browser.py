@@ -189,6 +189,27 @@ def test_report_opens_on_the_strongest_findings(page_file, opened):
     assert page.evaluate("window.shifted") < 0.1
 
 
+def test_answers_stand_side_by_side_with_their_pictures(tmp_path, report, opened, measured_once):
+    """Three on a desktop, one below the other on a phone."""
+    drawn = []
+    for name in ("one", "two", "three"):
+        files = figure(tmp_path, name)
+        drawing, axes = plt.subplots()
+        axes.plot([1, 2], [3, 4])
+        figures.save(drawing, f"The answer of {name}.", svg=files.svg, png=files.png, caption_file=files.caption)
+        drawn.append((f"Figure {name}", "A chapter", ["growth"], f"What does {name} cost?"))
+    paths = [*measured_once.rglob("run.json")]
+    report(tmp_path, paths, {}, svg=[str(tmp_path / f"{name}.svg") for name in ("one", "two", "three")], figures=drawn)
+    for size, columns in (("desktop", 3), ("phone", 1)):
+        page = opened(tmp_path / "report.html", size)
+        boxes = [one.bounding_box() for one in page.locator(".answers section").all()]
+        assert len(boxes) == 3 and len({box["x"] for box in boxes}) == columns
+        for section in page.locator(".answers section").all():
+            question, picture, answer = (section.locator(name).first.bounding_box() for name in ("h2", "svg", "p"))
+            assert question["y"] < picture["y"] < answer["y"]
+            assert not columns > 1 or answer["y"] + answer["height"] <= SIZES[size][1], "below the first screen"
+
+
 def test_planted_markup_is_shown_as_text(page_file, opened):
     page = opened(page_file)
     go(page, "holders")
