@@ -128,12 +128,6 @@ class Question:
     candidate: SideValues
     metric: str = ""
     """A key of the registry. Questions on one metric share their noise."""
-    direction: Direction | None = None
-    """Which direction is better. Default: as the metric declares."""
-    threshold: Threshold | None = None
-    """Default: the threshold of the metric."""
-    counted: bool | None = None
-    """Whether values are exact counts. Default: as the registry says."""
     family: Family = "planned"
     """How p is corrected for multiple testing."""
     spread: Spread = NO_SPREAD
@@ -145,13 +139,11 @@ class Question:
     def better(self) -> Direction:
         """The better direction."""
         metric = METRICS.get(self.metric)
-        return self.direction or (metric.direction if metric else "neither")
+        return metric.direction if metric else "neither"
 
     @property
     def counts(self) -> bool:
         """Whether values are counts. Counts are exact if all repeats agree; readings can agree by chance."""
-        if self.counted is not None:
-            return self.counted
         return self.metric in METRICS and METRICS[self.metric].trust.startswith(EXACT)
 
     @property
@@ -163,7 +155,7 @@ class Question:
     @property
     def smallest(self) -> Threshold:
         """The smallest difference that matters."""
-        return self.threshold or threshold_of(self.metric)
+        return threshold_of(self.metric)
 
     @functools.cached_property
     def as_ratio(self) -> bool:
@@ -410,8 +402,7 @@ class _Prepared:
         low, high = self.effect - self.half, self.effect + self.half
         question = self.question
         # For exact counts no share is too small: one more request is one more request.
-        exact = self.exact and question.threshold is None
-        threshold = replace(question.smallest, share=0.0) if exact else question.smallest
+        threshold = replace(question.smallest, share=0.0) if self.exact else question.smallest
         large = replace(question.smallest, share=LIKELY_SHARE)
         covered = [threshold.covers(one, self.means[0], self.as_ratio) for one in (low, self.effect, high)]
         result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
