@@ -53,22 +53,20 @@ def measure_input(cell):
     }
 
 
-# The command of every measuring rule; measure_params gives its params.
-MEASURE = (
-    f"beyond-ram measure --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
-    "--lock {params.lock:q} --code {params.code:q} {params.jobs:q} 2> {log:q}"
-)
+# Of every measuring rule. One param, because Snakemake takes longer for each than we do.
+MEASURE = "{params.command} 2> {log:q}"
+
+
+def measuring(cells):
+    """The command of a job that measures some cells."""
+    options = {"runs": RUNS, "work": f"{RESULTS}/private", **setting_of(cells[0])}
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return shlex.join(["beyond-ram", "measure", *words, *(job_of(cell)[1] for cell in cells)])
 
 
 def setting_of(cell, alone=True):
     """The interpreter, the lock and the code of a run; `alone` in a job of its stack."""
     return {"python": python_of(cell["stack"], alone), "lock": lock_of(cell["stack"]), "code": code_of_cell(cell)}
-
-
-def measure_params(cells_of):
-    """The params of a measuring rule; `cells_of` maps its wildcards to cells."""
-    of_setting = {name: lambda w, name=name: setting_of(cells_of(w)[0])[name] for name in ("python", "lock", "code")}
-    return of_setting | {"jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)]}
 
 
 def how_to_run(cells):

@@ -24,6 +24,6 @@ rule measure:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(cell_of(w.run), attempt),
     params:
-        **measure_params(lambda w: [cell_of(w.run)]),
+        command=lambda w: measuring([cell_of(w.run)]),
     shell:
         MEASURE

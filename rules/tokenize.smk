@@ -26,7 +26,7 @@ rule measure_interrupted:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(interrupted_cells(w)[0], attempt),
     params:
-        **measure_params(interrupted_cells),
+        command=lambda w: measuring(interrupted_cells(w)),
     shell:
         MEASURE
 

@@ -3,6 +3,7 @@
 A run's folder is its description: EXPERIMENT, then a level `key~value` per axis in the workload's order, then `rep~N`.
 """
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Cell:
         """The cell as in run.json and the tables."""
         return {"experiment": self.experiment, **dict(self.axes), "rep": self.rep}
 
-    @property
+    @functools.cached_property
     def path(self) -> str:
         """The folder of this run, relative to the folder of all runs. Raises ValueError for an invalid value."""
         for axis, value in self.axes:
