@@ -18,9 +18,10 @@ _SECRET = re.compile(
     r"|bearer|webhook|mnemonic|sessionid|sessid).*|.*(?:cookies?|pwd|pw)|pass(?:in|out)|p?swd|creds?|jwt"
 )
 # Secret as the last part of a name.
-_LAST = re.compile(r"pat|t?otp|pin|psk|sas|sid")
+_LAST = re.compile(r"(?:git(?:hub|lab))?pat|t?otp|pin|psk|sas|sid|sk")
+_PASS = ("code", "phrase", "wd", "word")  # behind "pass", as in passWord
 # Words of code and text too: secret only if a value follows.
-_COMMON = re.compile(r".*(?:pass|auth|cookies?|pwd|pw)|pat|t?otp|pin|psk|sas|sid|creds?")
+_COMMON = re.compile(r".*(?:pass|auth|cookies?|pwd|pw)|pat|t?otp|pin|psk|sas|sid|sk|creds?")
 _NO_PASS = re.compile("backward|by|com|encom|forward|max|multi|n|num|over|single|start|sur|tres|two|under|work")
 _FLAG = re.compile("allow|disable|enable|has|no|require|skip|un|use|with")
 # X key and Xkey, for any other X, are secret.
@@ -95,11 +96,12 @@ _FORM = re.compile(
     r"|(\bIDENTIFIED\s(?:.{0,50}?\s)?(?:BY|AS)\s+)(?=\S)"
     r"|(\b(?i:identified\s(?:.{0,50}?\s)?(?:by|as))\s+)(?=['\"])"
     r"|(\b(?:echo|printf)\s+)(?=[^\n]{0,300}\|[^\n]{0,300}(?:stdin|passwd|with-token|sudo -\w*S|login))"
-    r"|((?<![\w-])(?:--(?:proxy-)?(?:user|cert)|-u)['\",\s=]{1,4})(?=[^\s'\",:%]+[:%](?!\d+(?:\s|$)))"
+    r"|((?<![\w-])(?:--(?:(?:proxy-)?(?:user|cert)|login)|-u)['\",\s=]{1,4})(?=[^\s'\",:%]+[:%](?!\d+(?:\s|$)))"
     r"|(\bjdbc:oracle:\w+:)(?=[^@\s/]+/)|(\boracle(?:\+\w+)?://[^@\s/:]+/)(?=[^@\s/]+@)"
     r"|(\b(?i:pragma\s+(?:re)?key)\s*=\s*)(?=\S)|\bsudo\s+(?:-\w+\s+)*-\w*S"
+    r"|((?:^|\s)/p:)(?=\S)"
 )
-_USER = re.compile(r"(?<![\w/:.@%+-])[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?=\w)")
+_USER = re.compile(r"(?:(?<![\w/:.@%+-])|(?<=//)(?<!://)(?<![\w/.]//))[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?=\w)")
 # Options of programs and subcommands, without a dash, whose value is secret: the next word, or the rest of the word.
 _SHORT = {
     r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA",
@@ -158,7 +160,8 @@ def in_text(text: str) -> str:
     """A text, such as a program's output: from each secret to the end of its line, or of the text where a quote or
     bracket stays open."""
     parts, at = [], 0
-    for begin, end in sorted(_secrets(text)):
+    # A token that is the user of an address ends with it.
+    for begin, end in sorted(_secrets(text), key=lambda one: (one[0], one[1] is None, one[1])):
         if begin >= at and not _MASKED.match(text, begin):
             parts += [text[at:begin], MASK]
             at = _end(text, begin) if end is None else end
@@ -184,7 +187,11 @@ def _names_secret(parts: Sequence[str], number: int, name: str) -> bool:
         before = word[1] or before
         secret = bool(_KEYS.fullmatch(before)) or not (word[2] or _NO_KEY.fullmatch(before))
         return secret and not any(map(_ABOUT.fullmatch, after))
-    if _SECRET.fullmatch(part) or (part == "phrase" and before in ("pass", "seed", "recovery")):
+    if (
+        _SECRET.fullmatch(part)
+        or (part in _PASS and before == "pass")
+        or (part == "phrase" and before in ("seed", "recovery"))
+    ):
         return not any(map(_ABOUT.fullmatch, after)) and not (part == "pwd" and before in ("num", "work"))
     if part == "session":
         return after[:1] == ["id"] or bool(re.fullmatch("--?session", name))
@@ -222,7 +229,7 @@ def _hides(name: str, value: str) -> bool:
 
 def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
     """Whether the word after `word` is secret."""
-    if word in ("--user", "--proxy-user", "--cert", "--proxy-cert", "-u"):
+    if word in ("--user", "--proxy-user", "--cert", "--proxy-cert", "--login", "-u"):
         return bool(_FORM.match(f"{word} {following}"))
     if word in ("--value", "--body"):  # of what a word before it names: --name /prod/password --value X
         return any(map(_names_a_secret, before))
@@ -242,10 +249,13 @@ def _names_a_secret(word: str) -> bool:
 
 
 def _word(word: str) -> str:
-    if _PLAIN.fullmatch(word):
-        return in_text(word)
-    head = _HEAD.match(word)
-    return (head[0] if head else "") + MASK if _mentions(word) else word
+    shown = in_text(word) if _PLAIN.fullmatch(word) else word
+    # A word may be encoded for an address: {"password": … as %7B%22password%22%3A….
+    decoded = urllib.parse.unquote(word)
+    if shown == word and (not _PLAIN.fullmatch(decoded) or in_text(decoded) != decoded) and _mentions(decoded):
+        head = _HEAD.match(word)
+        shown = (head[0] if head else "") + MASK
+    return shown
 
 
 def _mentions(text: str) -> bool:

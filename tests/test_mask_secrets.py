@@ -31,6 +31,12 @@ MASKED = {
     "--password-file /x --token-count=5": "--password-file /x --token-count=5",
     "--password --rows 5": "--password *** 5",
     "user@host:x a@b tokenize token": "user@host:x a@b tokenize token",
+    "clone https://ghp_a1B2a1B2a1B2a1B2a1B2@host/x": "clone https://***@host/x",
+    "--passWord hunter2 --pass-word=hunter2": "--passWord *** --pass-word=***",
+    "//me:hunter2@host/x --login=me:hunter2": "//***@host/x --login=***",
+    "GITHUBPAT=hunter2 STRIPE_SK=hunter2 /p:hunter2": "GITHUBPAT=*** STRIPE_SK=*** /p:***",
+    "%7B%22password%22%3A%22hunter2%22%7D https://h/?q=%26token%3Dhunter2": "*** ***",
+    "https://h/a%20b?x=%22y%22 /a/p:b a//b:c@d": "https://h/a%20b?x=%22y%22 /a/p:b a//b:c@d",
 }
 
 
