@@ -54,19 +54,19 @@ def measure_input(cell):
 
 
 # Of every measuring rule. One param, because Snakemake takes longer for each than we do.
-MEASURE = "{params.command} 2> {log:q}"
-
-
-def measuring(cells):
-    """The command of a job that measures some cells."""
-    options = {"runs": RUNS, "work": f"{RESULTS}/private", **setting_of(cells[0])}
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    return shlex.join(["beyond-ram", "measure", *words, *(job_of(cell)[1] for cell in cells)])
+MEASURE = "{params.command:q} 2> {log:q}"
 
 
 def setting_of(cell, alone=True):
     """The interpreter, the lock and the code of a run; `alone` in a job of its stack."""
     return {"python": python_of(cell["stack"], alone), "lock": lock_of(cell["stack"]), "code": code_of_cell(cell)}
+
+
+def measuring(cells):
+    """The command of a job that measures some cells, in words."""
+    options = {"runs": RUNS, "work": f"{RESULTS}/private", **setting_of(cells[0])}
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return ["beyond-ram", "measure", *words, *(job_of(cell)[1] for cell in cells)]
 
 
 def how_to_run(cells):

@@ -11,7 +11,6 @@ import hashlib
 import math
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path

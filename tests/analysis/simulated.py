@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,28 @@ import pandas as pd
 from beyond_ram.analysis.decide import ALPHA, LOOKS, Question, SideValues, _with_p_values, decide, differences
 from beyond_ram.analysis.growth import judged
 from beyond_ram.analysis.noise import NO_SPREAD, Noise, spreads_of
+from beyond_ram.analysis.thresholds import Threshold
 
 NOISE = Path(__file__).parent.parent / "data" / "noise.csv"
 SPREAD = Path(__file__).parents[2] / "beyond_ram" / "analysis" / "session_spread.csv"
 SPREADS = ("equal", "inverse chi-square", "lognormal", "two kinds")
 DIFFERENT = ("better", "worse")
+
+
+@dataclass(frozen=True)
+class Asked(Question):
+    """A question with a direction and a threshold of its own."""
+
+    direction: str = ""
+    threshold: Threshold | None = None
+
+    @property
+    def better(self):
+        return self.direction or super().better
+
+    @property
+    def smallest(self):
+        return self.threshold or super().smallest
 
 
 def scatter(spread, cells, rng):
@@ -247,10 +264,13 @@ def looks_alarm(questions, noise, most, reports, rng, *, corrected):
         for look in (one for one in LOOKS if one <= most):
             repeats |= {at: look for at, result in enumerate(results) if result == "undecided"}
             asked = [
-                Question(*(SideValues(tuple(side[: repeats[at]])) for side in values[at]), looked_at=corrected)
+                Asked(
+                    *(SideValues(tuple(side[: repeats[at]])) for side in values[at]),
+                    looked_at=corrected, direction="lower",
+                )
                 for at in repeats
-            ]
-            results = [one.result for one in decide([replace(one, direction="lower") for one in asked])]
+            ]  # fmt: skip
+            results = [one.result for one in decide(asked)]
         alarms += any(result in DIFFERENT for result in results)
     return alarms / reports
 

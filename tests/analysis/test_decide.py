@@ -1,7 +1,7 @@
 """Decisions: known answers, properties that hold for any data, and simulation."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,25 +28,9 @@ from beyond_ram.analysis.thresholds import Threshold, threshold_of
 from . import simulated
 
 
-@dataclass(frozen=True)
-class Asked(Question):
-    """A question with a direction and a threshold of its own."""
-
-    direction: str = ""
-    threshold: Threshold | None = None
-
-    @property
-    def better(self):
-        return self.direction or super().better
-
-    @property
-    def smallest(self):
-        return self.threshold or super().smallest
-
-
 def compare(baseline, candidate, **fields):
     """Decide one question alone."""
-    return decide([Asked(baseline, candidate, **fields)])[0]
+    return decide([simulated.Asked(baseline, candidate, **fields)])[0]
 
 
 SIZE = st.floats(1e7, 1e12)
@@ -209,7 +193,7 @@ def test_holm_by_hand():
 
 
 def test_more_comparisons_make_each_harder_to_confirm():
-    strong = Asked(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
+    strong = simulated.Asked(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
     idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i}") for i in range(40)]
     alone, among = decide([strong])[0], decide([strong, *idle])[0]
     assert alone.result == "worse"

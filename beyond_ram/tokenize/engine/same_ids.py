@@ -230,7 +230,7 @@ def _single(vocabulary):
     entries = [*filter(re.compile(of_bytes).fullmatch, short)]
     raw = "\n".join(entries).translate({ord(one): byte for one, byte in byte_of.items()}).encode("latin-1")
     texts = raw.decode(errors="ignore").split("\n")  # without what is no character
-    single = {entry: text for entry, text in zip(entries, texts, strict=True) if text}
+    single = {entry: text for entry, text in zip(entries, texts, strict=False) if text}  # without entries: one text, ""
     return single | {entry: entry for entry in short if len(entry) == 1 and entry not in byte_of}
 
 

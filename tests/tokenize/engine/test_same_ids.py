@@ -107,6 +107,16 @@ def test_character_that_a_merge_uses_too_early_is_found():
     assert early([["XY", "Z"], ["a", "XYZ"], ["b", "a"], ["X", "Y"]], "XYZ") == {"XYZ"}  # of a part that comes later
 
 
+def test_entries_of_one_character_are_found_as_bytes_and_as_themselves():
+    entries = {"\u00c3\u00a9": "\u00e9", "\u00e4\u00b8\u0143": "\u4e2d", "\u00f0\u0141\u013a\u0122": "\U0001f600"}
+    assert same_ids._single([*entries, "\u4e2d", "a", "\u00c3", "\u00a9", "\u00c3\u00a9a"]) == {
+        **entries,
+        "\u4e2d": "\u4e2d",
+    }
+    assert same_ids._single(["\u00e0\u0122\u0122", "\u00ed\u0142\u0122"]) == {}  # too long for U+0000, half a pair
+    assert same_ids._single(["a", "b"]) == {}
+
+
 RANGES = [(0x17F, 0x17F), (0x7FD, 0x800), (0xA7CE, 0xA82C), (0xFFFD, 0xFFFF), (0x10000, 0x10001), (0x10FFFF, 0x10FFFF)]
 
 
