@@ -53,7 +53,7 @@ def measure_input(cell):
     }
 
 
-# Of every measuring rule. One param, because Snakemake takes longer for each than we do.
+# The shell command of every measuring rule. One param, because Snakemake evaluates each of them several times a job.
 MEASURE = "{params.command:q} 2> {log:q}"
 
 
