@@ -196,11 +196,14 @@ def spending(share: float) -> dict[int, float]:
 
 def _tests(first: Array, second: Array, metric: MetricRule) -> dict[bool, Array]:
     """For a change upwards and downwards the larger of two statistics, for each relabelling: of mean ranks, which shows
-    a change of the typical run, and of means, which shows rare ones."""
+    a change of the typical run, and of means, which shows rare ones. Ranks scatter as much as the readings, so that
+    small differences have small statistics in both."""
     pooled = _pooled(first, second)
     known = np.sort(pooled[np.isfinite(pooled)])
     ranks = (np.searchsorted(known, pooled, "left") + np.searchsorted(known, pooled, "right")).astype(float)
-    both = statistic(pooled, metric), statistic(np.where(np.isfinite(pooled), ranks, math.nan), metric)
+    ranks[~np.isfinite(pooled)] = math.nan
+    ranks *= np.nanstd(pooled) / (np.nanstd(ranks) or 1.0)
+    both = statistic(pooled, metric), statistic(ranks, metric)
     return {True: np.maximum(*both), False: -np.minimum(*both)}
 
 

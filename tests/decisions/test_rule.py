@@ -79,6 +79,14 @@ def test_three_percent_between_constants_takes_four_runs_and_never_fewer():
         decide(a[:3], b[:3])
 
 
+def test_readings_that_differ_by_less_than_the_floor_do_not_hide_a_change_of_another_metric():
+    written = [3.0, 3.0, 3.0, 2.0], [3.0, 2.0, 2.0, 2.0]  # two levels, on four runs each: the largest rank statistic
+    memory = [25.14, 25.16, 25.12, 25.15], [95.33, 95.32, 95.35, 95.36]
+    baseline, candidate = (np.column_stack(side) for side in zip(memory, written, strict=True))
+    decisions = decide(baseline, candidate, MEMORY, MetricRule(floor=8000.0))
+    assert [one.result for one in decisions] == ["worse", "same"]
+
+
 @pytest.mark.parametrize(("metric", "said"), [
     (MetricRule(floor=8.0), "same"), (MetricRule(share=0.1), "same"), (MetricRule(floor=2.0), "worse"),
     (MEMORY, "worse"),
