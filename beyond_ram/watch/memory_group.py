@@ -42,6 +42,8 @@ class Charges(NamedTuple):
     """The part of swap that is also in memory, and charged as usage too."""
     inactive_file_bytes: int = 0
     """File pages that the kernel reclaims first."""
+    unlisted_bytes: int = 0
+    """Neither anonymous nor page cache nor a slab that can be given back."""
 
     @property
     def working_set_bytes(self) -> int:
@@ -74,11 +76,10 @@ def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = 
     listed = min(field(b"inactive_file") + field(b"active_file"), max(0, file - field(b"shmem")))
     evictable = listed + field(b"slab_reclaimable")
     swapped = field(b"swap") if swap_bytes is None else swap_bytes
-    kernel = field(b"kernel") or usage_bytes - anon - file - field(b"swapcached")
-    kernel = max(0, kernel - field(b"slab_reclaimable"))
-    return Charges(
-        usage_bytes, evictable, anon, field(b"shmem"), kernel, swapped, field(b"swapcached"), field(b"inactive_file")
-    )
+    unlisted = usage_bytes - anon - file - field(b"swapcached")
+    kernel, unlisted = (max(0, size - field(b"slab_reclaimable")) for size in (field(b"kernel") or unlisted, unlisted))
+    beside = swapped, field(b"swapcached"), field(b"inactive_file"), unlisted
+    return Charges(usage_bytes, evictable, anon, field(b"shmem"), kernel, *beside)
 
 
 class GroupMeter:
@@ -110,6 +111,7 @@ class GroupMeter:
         self.now = None if ours or whole else self.charges()
         """The last reading."""
         self._before = self.now
+        self._unlisted_before_bytes = 0 if ours else (self.now or self.charges()).unlisted_bytes
         self.held_before_bytes = self.now.kept_bytes if self.now else 0
         """Kept memory of the group at the start, which is not counted."""
         self._usage, self._high = self._number("usage"), self._number("peak")
@@ -204,6 +206,11 @@ class GroupMeter:
     def kept_now_bytes(self) -> int:
         """Unreclaimable memory at the last reading, in bytes."""
         return self._above_before(self.now) if self.now else 0
+
+    @property
+    def unlisted_grown_bytes(self) -> int:
+        """How much more it is charged for than at the start, that is on none of the kernel's lists."""
+        return self.now.unlisted_bytes - self._unlisted_before_bytes if self.now else 0
 
     def _reset(self) -> None:
         """Start a new peak. Needs v2 and Linux 6.12; without them `can_reset` becomes false."""

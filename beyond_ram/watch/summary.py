@@ -222,6 +222,8 @@ def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
     if before > advice.ROOM_BYTES:
         parts.append(f"what took the place of {megabytes(before)} that its group held before")
+    if (uncharged := peak.get("uncharged_bytes") or 0) > advice.ROOM_SHARE * advised.kept_bytes + advice.ROOM_BYTES:
+        parts.append(f"up to {megabytes(uncharged)} of the kernel's for no group (sockets, drivers, or other programs)")
     return "; ".join(parts)
 
 

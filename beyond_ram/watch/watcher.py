@@ -30,6 +30,7 @@ from .exit_status import signal_name
 from .groups import GroupError, LimitError
 from .hidden import Writes
 from .instrument import Instrument, OnEvent
+from .kernel_memory import KernelMemory
 from .memory_group import Around
 from .missing import Missing, one_line
 from .outfile import copy
@@ -177,13 +178,16 @@ class _Run:
         self.resident = self.missing.attempt("page cache", lambda: pagecache.residency(self.options.inputs), None)
 
     def look_around(self) -> None:
-        """Open the group of this process, and the machine's shared memory, before the command starts."""
+        """Open the group of this process, and what is read of the machine, before the command starts."""
         self.counting.around = around = self.missing.attempt("the group around", Around.find, None)
         if around:
             self.stack.callback(self.quietly, around.meter.close)
         self.counting.sharing = sharing = self.missing.attempt("shared pages", Sharing, None)
         if sharing:
             self.stack.callback(self.quietly, sharing.close)
+        self.counting.kernel = kernel = KernelMemory.open()
+        if kernel:
+            self.stack.callback(self.quietly, kernel.close)
 
     def make_group(self) -> None:
         """Make a memory group for the command if possible. Raises LimitError if a limit needs one."""
