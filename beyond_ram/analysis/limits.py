@@ -24,7 +24,7 @@ COLUMNS = [
 def limits(records: Records) -> pd.DataFrame:
     """One line per run whose smallest limit was searched. Sizes in bytes; errors as shares of `completed_at_bytes`.
 
-    `time_ratio` is the time of the completed run nearest to the limit, over the time without a limit. If no limit can
+    `time_ratio` is the time of the slowest run at the limit, over the time without a limit. If no limit can
     be set, `not_run` gives the reason and all other columns are empty.
     """
     lines = [_line(record) for record, _ in records if "limit" in record]
@@ -41,6 +41,7 @@ def _line(record: Record) -> dict[str, Any]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
     at, ended = max(((limit.get(name) or 0, word) for word, name in ENDED_AT.items()), key=lambda one: one[0])
     completed, advice = limit.get("completed_at_bytes"), advise(record)
+    at_limit = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
     line: dict[str, Any] = {
         **record["cell"],
         "bytes_in": record.get("work", {}).get("bytes_in"),
@@ -48,6 +49,7 @@ def _line(record: Record) -> dict[str, Any]:
         "ended_at_bytes": at or None,
         "ended": _ENDED[ended] if at else None,
         "completed_at_bytes": completed,
+        "completed_runs": len(at_limit) or None,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
         "ask_bytes": None if advice.at_least else advice.ask_bytes,
         "probes": len(limit.get("probes", [])),
@@ -59,7 +61,7 @@ def _line(record: Record) -> dict[str, Any]:
     line["error_ask"] = line["ask_bytes"] / completed - 1 if completed and line["ask_bytes"] else None
     least = min(map(abs, errors.values()), default=None)
     line["nearest_predictor"] = " and ".join(PREDICTORS[name] for name in errors if abs(errors[name]) == least) or None
-    nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
-    line["time_ratio"] = nearest[0]["duration_s"] / record["duration_s"] if nearest else None
-    line["major_faults_at_limit"] = nearest[0]["major_faults"] if nearest else None
+    slowest = max(at_limit, key=lambda probe: probe["duration_s"], default=None)
+    line["time_ratio"] = slowest["duration_s"] / record["duration_s"] if slowest else None
+    line["major_faults_at_limit"] = slowest["major_faults"] if slowest else None
     return line

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     """The limits in short lines."""
-    from ..metrics.limits import ENDED_AT
+    from ..measure.limit import largest_too_small
     from ..units import MB, percent
 
     if reason := limits.get("not_run"):
@@ -84,10 +84,11 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
     )
     if not limits.get("completed_at_bytes"):
         return [f"cannot say: {spent[0]}" if spent else "cannot say: no run completed under a limit"]
-    below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)
+    below, runs = largest_too_small(limits), limits["completed_runs"]
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
-    completed = f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB in {_at_limit(limits)['duration_s']:.2f} s"
-    lines = [f"{completed}{killed}, {len(limits['probes'])} runs"]
+    slowest = f"{_at_limit(limits)['duration_s']:.2f} s"
+    times = f"in {runs} runs of at most {slowest}" if runs > 1 else f"in one run of {slowest}"
+    lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB {times}{killed}; {len(limits['probes'])} runs"]
     lines.append(_cache_line(limits))
     if kept := limits.get("speed_kept_at_bytes"):
         pairs = len(limits["speed_probes"])
@@ -104,8 +105,9 @@ def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
 
 
 def _at_limit(limits: dict[str, Any]) -> dict[str, Any]:
-    """The run under the smallest limit that it completed."""
-    return next(one for one in limits["probes"] if one["limit_bytes"] == limits["completed_at_bytes"])
+    """The slowest run under the smallest limit that it completed."""
+    completed = (one for one in limits["probes"] if one["limit_bytes"] == limits["completed_at_bytes"])
+    return max(completed, key=lambda one: one["duration_s"])
 
 
 def _cache_line(limits: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ _FLOOR_BYTES = 8 << 20
 # Close to its limit a program can read the same pages again and again. A run counts as not completed if it takes this
 # many times as long as without a limit, plus some seconds.
 _PATIENCE, _PATIENCE_S = 10, 5
+# Near its limit a program completes in one run and not in the next. A limit is enough if this many runs complete.
+COMPLETIONS = 3
 # Lead in pairs that decides the answer, and the maximum number of pairs. If noise reverses one pair in five, a lead of
 # three is wrong in 1.5 % of all cases.
 _LEAD, _PAIRS = 3, 9
@@ -105,19 +107,16 @@ class LimitPolicy:
         (free,) = self._get(_FIRST, None)
         if free["outcome"] == "not_applicable":
             return
-        search = self.search = {
-            "tolerance": TOLERANCE,
-            "completed_at_bytes": None,
-            **dict.fromkeys(ENDED_AT.values()),
-            "probes": [],
-        }
+        search: dict[str, Any] = {"tolerance": TOLERANCE, "probes": []} | bounds([])
+        self.search = search
         limit: int | None = max(free["kept_bytes"], _FLOOR_BYTES)
         while limit:
-            (probe,) = self._get(_PROBE, limit)
-            search["probes"].append(probe)
-            search["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
-            too_small = max(filter(None, map(search.get, ENDED_AT.values())), default=None)
-            limit = next_limit(too_small, search["completed_at_bytes"], len(search["probes"]))
+            search["probes"] += self._get(_PROBE, limit)
+            search |= bounds(search["probes"])
+            too_small, completed = largest_too_small(search), search["completed_at_bytes"]
+            limit = next_limit(too_small, completed, len({probe["limit_bytes"] for probe in search["probes"]}))
+            if limit is None and search["completed_runs"] < COMPLETIONS:
+                limit = completed
         if not self.share:
             return
         # Between the smallest limit that completes and the most memory that the cgroup used without a limit.
@@ -148,6 +147,22 @@ class LimitPolicy:
             if abs(lead) == _LEAD:
                 return lead > 0
         return False
+
+
+def bounds(probes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """By outcome the largest limit that did not suffice; the smallest one above, in bytes, and its runs."""
+    ends: dict[str, Any] = dict.fromkeys(ENDED_AT.values())
+    for probe in probes:
+        if not probe["completed_work"]:
+            ends[ended_at(probe)] = max(ends[ended_at(probe)] or 0, probe["limit_bytes"])
+    enough = [probe["limit_bytes"] for probe in probes if probe["limit_bytes"] > (largest_too_small(ends) or 0)]
+    smallest = min(enough, default=None)
+    return ends | {"completed_at_bytes": smallest, "completed_runs": enough.count(smallest)}
+
+
+def largest_too_small(limits: Mapping[str, Any]) -> int | None:
+    """The largest limit under which a run did not complete, in bytes; None if none was tried."""
+    return max(filter(None, map(limits.get, ENDED_AT.values())), default=None)
 
 
 def _next_speed_limit(slowed: int | None, kept: int | None, most: int) -> int | None:

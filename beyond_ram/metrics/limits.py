@@ -22,7 +22,7 @@ def ended_at(probe: Record) -> str:
 
 
 _PROBED = "by a bisection of whole runs under the kernel's limit, to 3 %"
-_OF_PROBE = "of the run that completed nearest to the limit"
+_OF_PROBE = "of the slowest run under `completed_at_bytes`"
 
 COLUMNS: list[Column] = [
     Column("killed_at_bytes", "Largest limit that killed it", "bytes", ("limits",),
@@ -35,7 +35,9 @@ COLUMNS: list[Column] = [
     Column("ended_at_bytes", "Largest limit that did not suffice", "bytes", ("limits",),
         "the largest of the three above; `ended` says how the run ended there", _PROBED, direction="lower"),
     Column("completed_at_bytes", "Smallest limit that completed", "bytes", ("limits",),
-        "smallest limit under which the work was done", _PROBED, direction="lower"),
+        "smallest limit under which all `completed_runs` did the work", _PROBED, direction="lower"),
+    Column("completed_runs", "Runs at the smallest limit", "runs", ("limits",),
+        "runs under `completed_at_bytes`, all of which completed: 3, or fewer if the budget ended the search", EXACT),
     Column("ask_bytes", "Memory request", "bytes", ("limits",),
         "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB; see watch.md",
         "the rule of `beyond-ram watch` and of the workflow's own requests; error_ask has its error",

@@ -75,8 +75,8 @@ def caption(limits):
 The smallest limit under which the work completes, by bisection with limits of the kernel
 ({figures.counts(limits.groupby("cell").size())}): the left end of the black line was too small, the right end
 sufficed. The dashed line is what beyond-ram watch requests. Markers are readings of a run without a limit. Above
-(+) or below (-) the smallest limit: {words}. Just above the limit the work took {slower} times as long as without one,
-one run each.
+(+) or below (-) the smallest limit: {words}. At the limit the slowest run took {slower} times as long as the one
+without.
 """
 
 
@@ -84,7 +84,8 @@ def answer(line):
     request, small, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "ended_at", "completed_at"))
     enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (
-        f"{subject(line)} completed with {least:,.0f} MB; with {small:,.0f} MB it was {line['ended']} (n = 1). "
+        f"{subject(line)} completed with {least:,.0f} MB in {line['completed_runs']:.0f} runs of as many; "
+        f"with {small:,.0f} MB it was {line['ended']} (n = 1). "
         f"beyond-ram watch requests {request:,.0f} MB after a run without a limit: {enough}."
     )
 

@@ -31,10 +31,17 @@ def test_predictor_nearest_to_the_smallest_limit_is_named():
             "outcome": "completed",
             "completed_work": True,
         },
+        {
+            "limit_bytes": 200 * MIB,
+            "duration_s": 2.5,
+            "major_faults": 3,
+            "outcome": "completed",
+            "completed_work": True,
+        },
         {"limit_bytes": 180 * MIB, "duration_s": 1.0, "outcome": "killed_at_limit", "completed_work": False},
     ]
     line = limits([run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB, probes=probes)]).iloc[0]
-    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 3)
+    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 4)
     assert line["error_rss"] == pytest.approx(0.5)
     assert line["error_anon"] == pytest.approx(-0.2)
     assert line["error_anon_upper_bound"] == pytest.approx(-0.05)

@@ -12,7 +12,7 @@ from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.scripts import Script
 from beyond_ram.measure.cell import Setting
-from beyond_ram.measure.limit import TOLERANCE, LimitPolicy, measure_limit, next_limit
+from beyond_ram.measure.limit import COMPLETIONS, TOLERANCE, LimitPolicy, measure_limit, next_limit
 from beyond_ram.measure.plan import Run
 from beyond_ram.watch import groups
 
@@ -93,7 +93,8 @@ def search(once, share=None, known=()):
         for member in blocks[0].members:
             outcome, work_s = once(1 << 60 if member.side == "no limit" else int(member.side))
             values = {"kept_bytes": 30 * MB, "most_bytes": 40 * MB, "completed_work": outcome == "completed"}
-            runs.append(Run(member, 1, blocks[0].name, outcome, values=values | {"work_s": work_s}))
+            values |= {"work_s": work_s} | ({} if member.side == "no limit" else {"limit_bytes": int(member.side)})
+            runs.append(Run(member, 1, blocks[0].name, outcome, values=values))
     return policy.search, runs
 
 
@@ -104,6 +105,19 @@ def test_slow_run_is_timed_out_not_killed():
     limit, _ = search(once)
     assert (limit["killed_at_bytes"] or 0) < 20 * MB < limit["timed_out_at_bytes"] < 40 * MB
     assert limit["timed_out_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["timed_out_at_bytes"]
+
+
+def test_limit_under_which_some_runs_complete_is_not_enough():
+    noise, limits = random.Random(1), []
+    for _ in range(50):
+        limit, runs = search(lambda size: ("completed" if noise.random() < size / (40 * MB) - 0.5 else "timed_out", 1))
+        smallest = limit["completed_at_bytes"]
+        at_limit = [run for run in runs if run.member.side == str(smallest)]
+        assert [run.outcome for run in at_limit] == ["completed"] * COMPLETIONS
+        assert limit["completed_runs"] == COMPLETIONS
+        assert all(int(run.member.side) < smallest for run in runs if run.outcome != "completed")
+        limits.append(smallest)
+    assert sum(smallest > 40 * MB for smallest in limits) > 35, "there half of the runs complete"
 
 
 @pytest.mark.parametrize("kept_from_mb", [20, 24])
