@@ -89,7 +89,7 @@ def _files(folder: Path) -> tuple[list[Path], int]:
     from ..experiment.corpora import FORMATS
 
     if not folder.is_dir():
-        raise ValueError(f"{folder}: no such folder")
+        raise ValueError(f"{folder}: {'a file; name its folder' if folder.is_file() else 'no such folder'}")
     existing = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     taken: list[Path] = []
     taken_bytes = 0

@@ -56,9 +56,11 @@ def test_tokenizer_is_a_folder_or_a_name(tokenizer, attribute, folder):
 def test_mistakes_get_one_line_and_write_nothing(folder, capsys):
     (folder / "a.pdf").write_text("x")
     assert main(["init", "data"]) == 2
+    assert main(["init", "data/a.pdf"]) == 2
     (folder / "a.jsonl").write_text("{")
     assert main(["init", "data"]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3 and "its folder" in lines[1]
     assert not Path("beyond-ram.yaml").exists()
     Path("beyond-ram.yaml").write_text("mine")
     (folder / "a.jsonl").write_text('{"text": "x"}\n')
