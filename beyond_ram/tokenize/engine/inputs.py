@@ -150,7 +150,7 @@ def arrow_library():
 def footer_need(file, enough=ROUGH):
     """The most bytes of memory to parse the footer of a Parquet file, counted well if it may be above `enough`; 0 for
     another file."""
-    if kind_of(file)[0] != "parquet":
+    if kind_of(file)[0] != "parquet" or not os.path.getsize(path_of(file)):
         return 0
     with (
         refusing(file),
@@ -593,6 +593,7 @@ def plain_text(file, packing, start, end, column, huge):
 def csv_rows(file, packing, start, end, column, huge):
     """Yield rows of a CSV file with a header; fields are text, unchanged."""
     held, first = 0, 1  # characters of the row that is being read, and its first line
+    too_long = f"of more than {csv.field_size_limit():,} characters does not fit into the memory limit"
 
     def lines():
         nonlocal held
@@ -607,10 +608,10 @@ def csv_rows(file, packing, start, end, column, huge):
             kept = complete.pop()
             if len(kept) > csv.field_size_limit():
                 number += len(complete)
-                raise Refused(f"{file}, line {number}: a line of more than {csv.field_size_limit():,} characters")
+                raise Refused(f"{file}, line {number}: a line {too_long}")
             for line in complete:
                 if (held := held + len(line)) > csv.field_size_limit():  # of lines and many fields
-                    raise Refused(f"{file}, line {first}: a row of more than {csv.field_size_limit():,} characters")
+                    raise Refused(f"{file}, line {first}: a row {too_long}")
                 number += 1
                 yield line + "\n"
         if kept:
