@@ -91,7 +91,7 @@ def test_empty_and_skipped_files_are_counted(tokenizer, tmp_path):
     assert (summary["files_read"], summary["files_empty"]) == (2, 1)
     assert summary["files_skipped"] == {".md": 1, ".pdf": 2, "hidden": 1}
     (line,) = done.stdout.splitlines()
-    assert all(part in line for part in ("1 documents", "2 files", "1 of them empty", "1 hidden", "2 .pdf")), line
+    assert all(part in line for part in ("1 document,", "2 files", "1 of them empty", "1 hidden", "2 .pdf")), line
 
 
 @pytest.mark.slow

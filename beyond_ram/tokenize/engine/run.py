@@ -890,10 +890,11 @@ class TokenizeRun:
 
     def result(self, summary):
         """The result in a line."""
-        line = (
-            f"{self.args.out}: {summary['documents']:,} documents, {summary['tokens']:,} tokens as {summary['dtype']}"
+        documents, tokens, files = (
+            f"{(n := summary[name]):,} {word}{'s' if n != 1 else ''}"
+            for name, word in (("documents", "document"), ("tokens", "token"), ("files_read", "file"))
         )
-        line += f", from {summary['files_read']:,} files"
+        line = f"{self.args.out}: {documents}, {tokens} as {summary['dtype']}, from {files}"
         if summary["files_empty"]:
             line += f" ({summary['files_empty']:,} of them empty)"
         if skipped := summary["files_skipped"]:
