@@ -6,6 +6,7 @@ from typing import Literal
 from ..decisions.rule import FAILURES, SHARE, TOLERANCE, MetricRule, rare
 from ..metrics import METRICS
 from ..metrics.base import CLOCK, WATCHED_CLOCK
+from ..metrics.reported import is_reported
 from ..metrics.runs import FAILED
 from ..units import percent
 from .changes import in_unit
@@ -28,6 +29,11 @@ def searched(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str
     metrics = list(names)
     clocks = frozenset(name for name in metrics if not must_be_decided(name) or METRICS[name].unit == "s")
     return {name: metric_of(name, times=2 if name in clocks else 1) for name in metrics}, clocks
+
+
+def reported(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str]]:
+    """The same of numbers that a script reports, if one direction is better."""
+    return searched(name for name in names if is_reported(name) and METRICS[name].decided)
 
 
 def threshold_in_words(metric: str) -> str:

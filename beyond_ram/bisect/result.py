@@ -14,6 +14,7 @@ from ..measure.screen import ANSWER, OUTCOME, Step
 from ..measure.scripts import missing_package
 from ..measure.searched import Searched, name_of, shortened
 from ..metrics import METRICS
+from ..metrics.reported import is_reported
 from ..stacks.locks import PYTHON
 from ..text import first_of
 
@@ -45,7 +46,7 @@ class SearchResult(Searched):
     def unknown(self) -> dict[str, int]:
         """The metrics that completed runs should have and have not, with the number of these runs."""
         completed = [run for runs in self.runs.values() for run in runs if run.outcome == COMPLETED]
-        names = [name for name in self.search.metrics if name in self.needed]
+        names = [name for name in self.search.metrics if name in self.needed or is_reported(name)]
         missing = {name: sum(name not in run.values for run in completed) for name in names}
         return {name: number for name, number in missing.items() if number}
 
@@ -135,7 +136,7 @@ class SearchResult(Searched):
         notes += [f"{name_of(name)}: not seen in {number} of {self._count} runs, which may hide a step"
                   for name, number in self.unknown().items()]  # fmt: skip
         if not self.answers_agree:
-            notes.append("the script's answer differs from run to run, so it has no step")
+            notes.append("the script's answer differs from run to run: only how often it gives each can have a step")
         if untested := len(self.ladder.releases.versions) - self.tried:
             notes.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
         moved = dict.fromkeys(filter(None, (lock.moved for lock in self.ladder.locks.values())))

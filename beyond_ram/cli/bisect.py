@@ -34,8 +34,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         parser.add_argument(f"--{side}", required=True, metavar="VERSION", help="an end of the releases, in any order")
     parser.add_argument(
         "--metric", nargs="+", action="extend", default=[], metavar="M",
-        help=f"only these: {', '.join(ALIASES)}, outcome, answer, or any metric of runs (default: these, without "
-        "high-water)",
+        help=f"only these: {', '.join(ALIASES)}, outcome, answer, any metric of runs, or a number that the script "
+        "reports, by its name in runs (default: these, without high-water, and all numbers that it reports with a "
+        "better direction)",
     )  # fmt: skip
     parser.add_argument(
         "--also", nargs="+", action="extend", default=[], metavar="NAME",
@@ -49,7 +50,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
-    from ..analysis.rule import searched
+    from ..analysis.rule import reported, searched
     from ..bisect.result import REQUIRED, SearchResult
     from ..measure.campaign import opened
     from ..measure.releases import Ladder, range_of
@@ -75,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             campaign.once = ladder.run
             ladder.begin()
             yanked = [one.text for one in releases.releases if one.yanked]
-            search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked)
+            search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked,
+                            reported=None if arguments.metric else reported)  # fmt: skip
             campaign.run(search, budget_s)
             result = SearchResult(search, ladder, numbers if arguments.metric else REQUIRED)
             show("")
@@ -95,12 +97,13 @@ def chosen(names: list[str]) -> list[str]:
     from ..experiment.workloads.script import ScriptExperiment
     from ..measure.screen import ANSWER, OUTCOME
     from ..metrics import METRICS
+    from ..metrics.reported import is_reported
     from ..metrics.runs import FAILED
     from ..text import did_you_mean
 
     available = [*ALIASES, OUTCOME, ANSWER, *(name for name, one in METRICS.items() if "runs" in one.tables)]
     for name in names:
-        if name not in available:
+        if name not in available and not is_reported(name):
             hint, short = did_you_mean(name, available), ", ".join([*ALIASES, OUTCOME, ANSWER])
             raise ValueError(f"--metric {name!r} is no metric{hint} (there are {short})")
     decided = [name for name, one in METRICS.items() if one.decided_in(ScriptExperiment.name()) and name != FAILED]

@@ -48,6 +48,11 @@ def decide(pair: Pair, runs: Sequence[Run], metrics: Mapping[str, MetricRule], n
     return dict(zip(columns, decisions, strict=bool(decisions)))
 
 
+def metric_in(name: str, metrics: Mapping[str, MetricRule]) -> str:
+    """The metric of a decision: a number's own name, and what `METRIC WORD` begins with."""
+    return name if name in metrics else name.partition(" ")[0]
+
+
 def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, MetricRule]) -> dict[str, _Column]:
     every = list(runs)
     sides = [[run for run in every if run.member.side == side] for side in (pair.first, pair.second)]
@@ -73,7 +78,7 @@ def steps(
 ) -> list[Step]:
     """The steps between the sides of a pair, one for each metric that changed."""
     changed = {name: one for name, one in decisions.items() if one.result in ("better", "worse")}
-    names = {name.partition(" ")[0]: name for name in reversed(changed)}
+    names = {metric_in(name, metrics): name for name in reversed(changed)}
     columns = _columns(pair, runs, metrics) if changed else {}
     return [
         _number_step(pair, name, columns[name], changed[name].n)

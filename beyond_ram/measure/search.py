@@ -11,11 +11,11 @@
 
 import functools
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..decisions.rule import LOOKS, Decision, MetricRule, turns
-from .compare import Pair, decide, steps
+from .compare import Pair, decide, metric_in, steps
 from .plan import NOT_INSTALLABLE, Block, Member, Run
 from .screen import ANSWER, OUTCOME, Interval, Screen, Step, spread
 
@@ -48,6 +48,8 @@ class Search:
     """Runs of each side of a pair, after which it stays undecided."""
     ends_too: bool = True
     """Whether the first and the last side are compared where no step is known."""
+    reported: Callable[[Iterable[str]], tuple[Mapping[str, MetricRule], frozenset[str]]] | None = None
+    """Further metrics among the values of runs, and which of these are clocks."""
     runs: Sequence[Run] = ()
     _decided: dict[tuple[Pair, int], dict[str, Decision]] = field(default_factory=dict)
     _screened_runs: int = -1
@@ -67,11 +69,15 @@ class Search:
         return more or self._confirming(self.late_pairs)
 
     def _take(self, runs: Sequence[Run]) -> None:
-        """Use these runs from now on. What rests on the screen stays while it gets no more runs."""
-        before = self._screened_runs
+        """Use these runs from now on. What rests on the screen stays while it gets no more runs and no metric."""
+        before = self._screened_runs, len(self.metrics)
         self.runs = list(runs)
+        if self.reported:
+            metrics, clocks = self.reported(dict.fromkeys(name for run in runs for name in run.values))
+            self.metrics, self.clocks = {**self.metrics, **metrics}, self.clocks | clocks
         self._screened_runs = sum(run.block in (SCREEN, _AGAIN) or run.outcome == NOT_INSTALLABLE for run in runs)
-        of_screen = ("screen", "_all", "followed", "pairs") if self._screened_runs != before else ()
+        same = (self._screened_runs, len(self.metrics)) == before
+        of_screen = () if same else ("screen", "_all", "followed", "pairs")
         for name in (*of_screen, "skipped", "ends", "_behind_ends", "late_pairs"):
             self.__dict__.pop(name, None)
 
@@ -224,7 +230,7 @@ class Search:
         for one in dict.fromkeys((*self.followed, *self._behind_ends)):
             pair = places.get((one.first, one.second))
             results = [of.result for name, of in (self.decisions(pair).items() if pair else ())
-                       if name.partition(" ")[0] == one.metric]  # fmt: skip
+                       if metric_in(name, self.metrics) == one.metric]  # fmt: skip
             if one not in known and one.metric not in self.clocks and (not results or "undecided" in results):
                 undecided.append(one)
         if not known:
@@ -238,6 +244,6 @@ class Search:
         for pair in self.ends:
             of = self.decisions(pair)
             if of and all(one.result == "same" for name, one in of.items() if name not in self.clocks):
-                same = [name.partition(" ")[0] for name, one in of.items() if one.result == "same"]
+                same = [metric_in(name, self.metrics) for name, one in of.items() if one.result == "same"]
                 return list(dict.fromkeys(same)), min(one.n for one in of.values())
         return [], 0

@@ -16,6 +16,11 @@ def reported(events: Events) -> dict[str, float]:
     return {_name(event): value for event, value in named if isinstance(value, int | float)}
 
 
+def is_reported(name: str) -> bool:
+    """Whether a metric is a number that programs report."""
+    return bool(_NAME.fullmatch(name))
+
+
 def _name(event: Mapping[str, object]) -> str:
     label, unit = (re.sub(r"[\[\],\s]+", " ", str(event.get(key, "")))[:100].strip() for key in ("label", "unit"))
     better = event.get("better") if event.get("better") in ("lower", "higher") else "neither"

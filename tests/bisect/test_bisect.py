@@ -1,12 +1,15 @@
 """`beyond-ram bisect` on a script and releases of a made-up package from a local index."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
 from beyond_ram.cli import main
 from tests.bisect import served
 
+ROOT = Path(__file__).parents[2]
 BODY = "kept = bytearray(b'x' * {mb} * 1_000_000)\ndef answer(): return {answer!r}\n"
 SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint(stairs.answer())\n"
 
@@ -52,6 +55,19 @@ def test_step_of_the_outcome_and_no_step_are_found(place):
     assert (step["from_value"], step["to_value"]) == ("completed", "killed_at_limit")
     status, result = bisect(place, "--good", "1.0", "--bad", "1.1", "--metric", "end", "outcome", out="none")
     assert status == 0 and not result["steps"] and result["runs"] == 2 * result["same"]["n"] == 8
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
+def test_number_that_the_script_reports_has_a_step(place):
+    shutil.copy(ROOT / "cases/workflow/report.py", place)
+    number = "import report\nreport.number('kept', len(stairs.kept), 'items', better='lower', exact=True)\n"
+    (place / "case.py").write_text(SCRIPT + number)
+    named = "kept [items, lower, exact]"
+    for out, more in (("all", []), ("one", ["--metric", named])):
+        status, result = bisect(place, "--good", "1.4", "--bad", "1.5", *more, out=out)
+        (step,) = (step for step in result["steps"] if step["metric"] == named)
+        assert (status, step["from_value"], step["to_value"]) == (0, 60e6, 10e6)
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
+from beyond_ram.analysis.rule import reported
 from beyond_ram.decisions.rule import LOOKS, MetricRule
 from beyond_ram.measure.plan import COMPLETED, NOT_INSTALLABLE, Run
 from beyond_ram.measure.screen import ANSWER, OUTCOME
@@ -89,6 +91,22 @@ def test_outcomes_and_answers_are_searched():
     assert (second.first, second.second) == ("killed_at_limit", COMPLETED)
     other = search(Fake(answer=lambda n: "b" if n >= 33 else "a"))
     assert steps(other, ANSWER) == [("1.32", "1.33")]
+
+
+def test_numbers_that_a_script_reports_are_searched():
+    counted, seed = "rows read [rows, lower, exact]", "the seed [, neither]"
+
+    def once(member, number, block):
+        run = fake(member, number, block)
+        place = int(member.side.split(".")[1])
+        return replace(run, values={**run.values, counted: 100.0 + 50 * (place >= 9), seed: float(place)})
+
+    fake = Fake()
+    policy = search(once, reported=reported)
+    assert steps(policy, counted) == [("1.8", "1.9")]
+    assert len(policy.steps()) == 1 and not policy.open(), "a number without a better direction is not compared"
+    policy = search(lambda *of: replace(once(*of), values={counted: 100.0}), reported=reported)
+    assert counted in policy.same()[0]
 
 
 def test_random_answers_have_no_step():
