@@ -8,6 +8,7 @@ include/uapi/linux/taskstats.h, which only ever grows at its end.
 
 import errno
 import os
+import signal
 import socket
 import struct
 from typing import NamedTuple
@@ -20,7 +21,7 @@ _COMMAND_GET, _REGISTER_CPUS = 1, 3
 _AGGREGATE_BY_PID, _STATS = 4, 3
 _HEADER, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=HH")
 _BUFFER_BYTES = 4 << 20  # 7,000 exits between two samples
-_COMM, _PID, _PPID, _HIWATER_RSS_KB, _TGID = 80, 128, 132, 200, 368
+_EXIT_CODE, _COMM, _PID, _PPID, _HIWATER_RSS_KB, _TGID = 4, 80, 128, 132, 200, 368
 _SINCE_TGID = 12
 
 
@@ -32,6 +33,8 @@ class Exit(NamedTuple):
     """The mark of the whole process, even in the record of a thread."""
     thread: bool = False
     """Whether it is the record of a thread other than the main one."""
+    killed: bool = False
+    """Whether SIGKILL ended it."""
 
 
 class Exits:
@@ -107,7 +110,8 @@ def _exits(message: bytes) -> list[Exit]:
             pid = struct.unpack_from("=I", stats, _TGID)[0] or task
         high = struct.unpack_from("=Q", stats, _HIWATER_RSS_KB)[0] << 10
         name = printable(stats[_COMM : _COMM + 32].partition(b"\0")[0].decode(errors="replace"))
-        exits.append(Exit(pid, parent, name, high, task != pid))
+        killed = struct.unpack_from("=I", stats, _EXIT_CODE)[0] & 0x7F == signal.SIGKILL
+        exits.append(Exit(pid, parent, name, high, task != pid, killed))
     return exits
 
 

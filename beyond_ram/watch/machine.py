@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,12 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
         "machine_memory_bytes": memory_bytes(),
         "cpu_count": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     }
+
+
+def oom_kills() -> int | None:
+    """How many processes the kernel has killed for lack of memory, in any group; None if it does not count them."""
+    match = re.search(r"^oom_kill (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def memory_bytes() -> int:

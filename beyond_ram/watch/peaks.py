@@ -106,6 +106,8 @@ class Peaks:
         self.held_by: dict[str, list[dict[str, Any]]] = {}
         """By kind of memory: the processes with the most of it in the highest sample, largest first."""
         self._held = {kind: 0 for kind in ("rss_bytes", "anon_bytes") if kind not in self.unknown}
+        self.killed: set[int] = set()
+        """Processes that SIGKILL ended, as far as the kernel's exit records show."""
         self._orphans: dict[int, list[Exit]] = {}
         """Ended processes of the machine by their parent, which was in no known tree at the last look."""
         self._exits: dict[int, Exit] = {}
@@ -258,6 +260,7 @@ class Peaks:
             for parent in waiting.keys() & tree:
                 for child in waiting.pop(parent):
                     ours.setdefault(child.pid, child)
+        self.killed |= {exit.pid for exit in ours.values() if exit.killed}
         # Orphans from the last reading belong to others: by now their parent is listed or has ended. If they were kept
         # longer, the kernel could reuse the parent's id and we would count them by mistake.
         return list(ours.values())

@@ -136,6 +136,7 @@ class _Run:
         self.delivery = Delivery(out, self.missing)
         self.counting = Counting()
         self.no_group: str | None = None
+        self.oom_kills: int | None = None
         self.ended_by: str | None = None
         self.stopped_by: list[str] = []
         self.recorded_signals: list[int] = []
@@ -185,6 +186,7 @@ class _Run:
         self.counting.sharing = sharing = self.missing.attempt("shared pages", Sharing, None)
         if sharing:
             self.stack.callback(self.quietly, sharing.close)
+        self.oom_kills = self.missing.attempt("kills for lack of memory", machine.oom_kills, None)
         self.counting.kernel = kernel = KernelMemory.open()
         if kernel:
             self.stack.callback(self.quietly, kernel.close)
@@ -229,6 +231,8 @@ class _Run:
                 self.ended_by = "killed_at_limit"
                 until = time.monotonic() + 1
                 left = [process for process in left if not ends_by(until, process["pid"])]
+            with missing.step("kills for lack of memory"):
+                self._note_kills_elsewhere(measuring)
             if self.stopped_by and options.follow and left and not running.returncode:
                 self.ended_by = self.ended_by or "detached"
             running.leave()
@@ -302,6 +306,21 @@ class _Run:
         around = self.counting.around
         kills = around and self.missing.attempt("the group around", around.kills, None)
         return bool(around and kills and (around.alone or status))
+
+    def _note_kills_elsewhere(self, measuring: Instrument) -> None:
+        """Note it if the kernel seems to have killed in a group that v1 does not count with ours: one inside it."""
+        now, (group, around), sampler = (
+            machine.oom_kills(),
+            (self.counting.group, self.counting.around),
+            measuring.sampler,
+        )
+        if now is None or self.oom_kills is None or sampler is None:
+            return
+        counted = ((group and group.meter.kills()) or 0) + ((around and around.kills()) or 0)
+        if min(now - self.oom_kills, len(sampler.peaks.killed)) > counted:
+            names = ", ".join(filter(None, map(sampler.peaks.name_of, sampler.peaks.killed))) or "some"
+            why = "when the kernel killed for lack of memory in a group of theirs or of others"
+            self.missing.note(advice.UNSEEN, f"SIGKILL ended processes of it ({names}) {why}")
 
     def _follow(self, running: Command, measuring: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends: read events, pass signals on, enforce the limits."""

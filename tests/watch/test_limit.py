@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import beyond_ram
-from beyond_ram.watch import LimitError, WatchOptions, groups, watch
+from beyond_ram.advice import advise
+from beyond_ram.watch import LimitError, WatchOptions, groups, machine, watch
 from beyond_ram.watch.watcher import ends_by
 
 from .conftest import PYTHON, needs_group
@@ -23,6 +24,24 @@ if os.fork() == 0:
     held = b'x' * int(sys.argv[1])
     os._exit(0)
 signal.pause() if int(sys.argv[2]) else os.wait()
+"""
+
+KILLED_INSIDE = """
+import os, pathlib, sys, time
+line = next(one for one in open('/proc/self/cgroup') if 'memory' in one.split(':')[1].split(','))
+group = pathlib.Path('/sys/fs/cgroup/memory' + line.split(':')[2].strip(), 'inside')
+group.mkdir()
+(group / 'memory.limit_in_bytes').write_text(sys.argv[1])
+if os.fork() == 0:
+    (group / 'cgroup.procs').write_text(str(os.getpid()))
+    held = b'x' * (3 * int(sys.argv[1]))
+    os._exit(0)
+os.wait()
+while group.exists():
+    try:
+        group.rmdir()
+    except OSError:
+        time.sleep(0.01)
 """
 
 
@@ -37,6 +56,18 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched):
     assert record["signal"] == "SIGKILL"
     assert record["left_running"] == []
     assert 90e6 < record["peak"]["cgroup_bytes"] <= 100_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+@pytest.mark.skipif(
+    bool(os.geteuid()) or machine.cgroup_version() != 1, reason="makes a group of v1 in its own, as root"
+)
+def test_kill_by_a_group_inside_of_ours_makes_the_request_a_lower_bound(watched):
+    record = watched(KILLED_INSIDE, str(60_000_000))
+    assert (record["outcome"], record["exit_status"]) == ("completed", 0)
+    assert advise(record).at_least
 
 
 @pytest.mark.slow
