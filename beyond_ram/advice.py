@@ -191,6 +191,12 @@ def _unseen(record: Mapping[str, Any]) -> str:
     return "; ".join(note["why"] for note in record.get("missing", []) if note.get("what") == UNSEEN)
 
 
+def uncharged_bytes(peak: Mapping[str, Any], kept_bytes: int) -> int:
+    """Memory of the kernel that no group is charged for, if it is more than the reserve of a request; else 0."""
+    size = int(peak.get("uncharged_bytes") or 0)
+    return size if size > ROOM_SHARE * kept_bytes + ROOM_BYTES else 0
+
+
 def between_bytes(peak: Mapping[str, Any]) -> int:
     """How many bytes the peak may have missed, at most: between two readings, or before an exec.
 

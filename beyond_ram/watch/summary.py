@@ -40,7 +40,7 @@ def _lines(record: dict[str, Any]) -> Iterable[str]:
     yield f"peak RSS    {least}{megabytes(peak['rss_bytes'])}{at_once if sampled else ''}"
     kinds = {
         "anon": ("anonymous", "heap and stacks: only the program can give them back"),
-        "file": ("file     ", "mapped files: the kernel can take them back"),
+        "file": ("file     ", "mapped files: the kernel can take back what is on a disk and not locked"),
         "shmem": ("shared   ", "shared memory and tmpfs: kept like anonymous memory"),
     }
     for kind, (word, means) in kinds.items() if sampled else ():
@@ -222,7 +222,7 @@ def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
     if before > advice.ROOM_BYTES:
         parts.append(f"what took the place of {megabytes(before)} that its group held before")
-    if (uncharged := peak.get("uncharged_bytes") or 0) > advice.ROOM_SHARE * advised.kept_bytes + advice.ROOM_BYTES:
+    if uncharged := advice.uncharged_bytes(peak, advised.kept_bytes):
         parts.append(f"up to {megabytes(uncharged)} of the kernel's for no group (sockets, drivers, or other programs)")
     return "; ".join(parts)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from .. import advice
 from . import trend
 from .timeline import COPYING, PARTS
 
@@ -42,9 +43,13 @@ def _files(peak: Mapping[str, Any]) -> Iterable[str]:
     highest = max(peak.get("course") or [peak], key=lambda part: part["rss_bytes"])
     if highest["file_bytes"] is None:
         return
-    share = highest["file_bytes"] / max(highest["rss_bytes"], 1)
-    if share > _MOST and _worth(highest["file_bytes"], peak["rss_bytes"]):
-        yield f"{share:.0%} of RSS was mapped files: it grows with the data that is read, and the kernel reclaims it"
+    kept = peak.get("kept") or {}
+    locked = kept.get("locked_file_bytes", kept.get("at_kept", {}).get("locked_file_bytes", 0))
+    size = highest["file_bytes"] - locked
+    share = size / max(highest["rss_bytes"], 1)
+    if share > _MOST and _worth(size, peak["rss_bytes"]):
+        what = "it grows with the data that is read, and the kernel reclaims what is on a disk"
+        yield f"{share:.0%} of RSS was mapped files: {what}"
 
 
 def _copied(peak: Mapping[str, Any]) -> Iterable[str]:
@@ -70,28 +75,32 @@ def _phase(record: Mapping[str, Any]) -> Iterable[str]:
 
 
 def has_course(record: Mapping[str, Any]) -> bool:
-    """Whether there are enough readings of all processes, each page counted once, to say how memory went. On a busy
-    machine there may be tenths of the time without a sample."""
+    """Whether there are enough readings of all memory, each page counted once, to say how it went. On a busy machine
+    there may be tenths of the time without a sample."""
     enough = record["sampler"]["samples"] >= _SAMPLES and record["duration_s"] >= _LONG_S
-    return enough and len(_counted_once(record["peak"])[1]) >= PARTS
+    kept = (record["peak"].get("kept") or {}).get("kept_bytes", 0)
+    return (
+        enough and not advice.uncharged_bytes(record["peak"], kept) and len(_counted_once(record["peak"])[1]) >= PARTS
+    )
 
 
 def _course(record: Mapping[str, Any]) -> Iterable[str]:
     what, sizes = _counted_once(record["peak"])
     if not has_course(record) or max(sizes) < _WORTH_BYTES:
         return
-    most = max(sizes)
+    most, basis = max(sizes), (record["peak"].get("kept") or {}).get("basis")
+    of, it = (" of its processes", "they") if basis == advice.TREE else ("", "it")
     rises = [later - earlier > _LEVEL * most / len(sizes) for earlier, later in pairwise(sizes)]
     grown = sizes[-1] - sizes[0]
     if sum(rises) >= len(rises) - 1 and sizes[-1] == most and _worth(grown, most):
-        yield f"{what} rose throughout, by {_mb(grown)} in total: if this continues, a longer run needs more"
+        yield f"{what}{of} rose throughout, by {_mb(grown)} in total: if this continues, a longer run needs more"
     elif sum(size > _SHORT * most for size in sizes) <= _SHORT_TENTHS:
         at = record["peak"]["course"][sizes.index(most)]["t_s"]
         usual = sorted(sizes)[len(sizes) // 2]
-        yield f"the peak was short, near {at:.1f} s; half of the time it needed at most {_mb(usual)}"
+        yield f"the peak{of} was short, near {at:.1f} s; half of the time {it} needed at most {_mb(usual)}"
     elif min(sizes[1:]) >= (1 - _LEVEL) * most and not record.get("growth"):
         within = f"{_mb(max(sizes[1:]) - min(sizes[1:]))} after the first tenth of the time"
-        yield f"{what} stayed within {within}; {trend.unseen(most, record['duration_s'])}"
+        yield f"{what}{of} stayed within {within}; {trend.unseen(most, record['duration_s'])}"
 
 
 def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int]]:

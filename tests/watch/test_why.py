@@ -34,6 +34,7 @@ def shared(size, read_at=1000):
 
 
 RISING = list(range(100, 1100, 100))
+LOCKED = {"basis": "group", "kept_bytes": 400 * MB, "locked_file_bytes": 300 * MB}
 LEVEL = [100, *[1000] * 9]
 SHORT = [100, 100, 100, 1000, 100, 100, 100, 100, 100, 100]
 UP_AND_DOWN = [100, 600, 300, 900, 400, 1000, 300, 800, 900, 500]
@@ -54,6 +55,8 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
         ),
         (record(SHORT), "the peak was short, near 3.0 s", record(LEVEL)),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=50)),
+        (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=300, kept=LOCKED)),
+        (record(LEVEL), "stayed within 0 MB", record(LEVEL, uncharged_bytes=900 * MB)),
         (
             record(UP_AND_DOWN, copied_on_write_bytes=400 * MB),
             "400 MB were copied on write",
