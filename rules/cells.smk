@@ -15,10 +15,11 @@ def job_of(cell):
 
 
 def code_of_cell(cell):
-    """The digest of a cell's code and lock, which its record keeps."""
+    """The digest of a cell's code, lock and job, which its record keeps; a rerun has that of the interrupted run."""
     apart = "engine" if cell.get("mode") == "engine" else "program"
-    of = cell.get("loader") or apart
-    return digest_of_code(cell.experiment, of, cell.get("script"), cell["stack"])
+    code = digest_of_code(cell.experiment, cell.get("loader") or apart, cell.get("script"), cell["stack"])
+    first = cell.replace(cache="interrupted") if cell.get("cache") == "rerun" else cell
+    return hashlib.sha256(f"{code} {job_of(first)[1].replace(first.path, '')}".encode()).hexdigest()
 
 
 @functools.cache

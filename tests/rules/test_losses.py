@@ -232,6 +232,11 @@ def test_call_after_a_loss_or_change_is_right(place, change):
         assert place.files() == before
 
 
+def test_record_names_its_arguments_by_a_digest(place):
+    """So a run of another config is as a run of older code."""
+    assert len({record["provenance"]["code_sha256"] for record in place.records().values()}) == 2
+
+
 def test_times_alone_change_nothing(place):
     make_older(*place.results.rglob("*"), *place.folder.iterdir())
     make_older(*(place.project / "scripts").glob("*.py"), by_s=2 * A_YEAR_S)  # Snakemake compares these by time
