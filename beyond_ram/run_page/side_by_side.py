@@ -5,7 +5,7 @@ from typing import Any
 
 from ..one_run import RunFolder
 from ..text import in_columns
-from ..watch import pressure, trend, why
+from ..watch import pressure, summary, trend, why
 from ..watch.missing import printable
 
 _MB = 1e6
@@ -84,5 +84,9 @@ def _lines(runs: Mapping[str, RunFolder]) -> Iterator[str]:
     heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
     yield from in_columns([heads, *cells(runs)], left=1)
     for name, run in runs.items():
+        if run.asked and run.asked.at_least:
+            yield f"{name}: at least, because {'; '.join(run.asked.lower_bound)}"
+        if run.asked and (lacks := summary.without(run.asked, run.record["peak"])):
+            yield f"{name}: without {lacks}"
         if run.record.get("growth"):
             yield f"{name}: growth {trend.sentence(run.record)}"

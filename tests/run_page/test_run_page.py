@@ -149,6 +149,17 @@ def test_two_runs_on_the_terminal(run, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+def test_runs_side_by_side_name_what_their_requests_lack(run):
+    kept = {"basis": "group", "at_kept": {}, "whole": True, "kept_upper_bound_bytes": None}
+    kept = run.record["peak"]["kept"] | kept
+    peak = run.record["peak"] | {"uncharged_bytes": 400_000_000, "kept": kept}
+    failed = {**run.record, "exit_status": 1, "outcome": "failed"}
+    runs = {"a": {**run.record, "peak": peak}, "b": failed}
+    lines = [*side_by_side.lines({name: RunFolder(run.folder, one, run.samples, []) for name, one in runs.items()})]
+    assert any(line.startswith("a: without up to 400 MB") for line in lines)
+    assert any(line.startswith("b: at least") for line in lines)
+
+
 def test_waiting_of_the_machine_is_no_waiting_of_a_run(run):
     def waited(of):
         stalled = {**run.record, "pressure": {"of": of, "some_s": 2.0, "full_s": 1.0}}
