@@ -15,7 +15,7 @@ def job_of(cell):
 
 
 def code_of_cell(cell):
-    """The digest of a cell's code, lock and job, which its record keeps; a rerun has that of the interrupted run."""
+    """The digest that the record of a cell keeps: of code, lock and job. A rerun shares that of its interrupted run."""
     apart = "engine" if cell.get("mode") == "engine" else "program"
     code = digest_of_code(cell.experiment, cell.get("loader") or apart, cell.get("script"), cell["stack"])
     first = cell.replace(cache="interrupted") if cell.get("cache") == "rerun" else cell

@@ -31,8 +31,8 @@ def searched(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str
     return {name: metric_of(name, times=2 if name in clocks else 1) for name in metrics}, clocks
 
 
-def reported(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str]]:
-    """The same of numbers that a script reports, if one direction is better."""
+def searched_reports(names: Iterable[str]) -> tuple[dict[str, MetricRule], frozenset[str]]:
+    """The same of those that are numbers of a script's own, if one direction is better."""
     return searched(name for name in names if is_reported(name) and METRICS[name].decided)
 
 

@@ -50,7 +50,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 after a step or a clear "no step", 2 if undecided."""
-    from ..analysis.rule import reported, searched
+    from ..analysis.rule import searched, searched_reports
     from ..bisect.result import REQUIRED, SearchResult
     from ..measure.campaign import opened
     from ..measure.releases import Ladder, range_of
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             ladder.begin()
             yanked = [one.text for one in releases.releases if one.yanked]
             search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked,
-                            reported=None if arguments.metric else reported)  # fmt: skip
+                            reported=None if arguments.metric else searched_reports)  # fmt: skip
             campaign.run(search, budget_s)
             result = SearchResult(search, ladder, numbers if arguments.metric else REQUIRED)
             show("")

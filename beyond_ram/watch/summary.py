@@ -223,7 +223,11 @@ def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     if before > advice.ROOM_BYTES:
         parts.append(f"what took the place of {megabytes(before)} that its group held before")
     if uncharged := advice.uncharged_bytes(peak, advised.kept_bytes):
-        parts.append(f"up to {megabytes(uncharged)} of the kernel's for no group (sockets, drivers, or other programs)")
+        parts.append(
+            f"up to {megabytes(uncharged)} that the kernel took for no group (sockets, drivers, or other programs)"
+        )
+    elif advised.basis in (advice.GROUP, advice.AROUND) and peak.get("uncharged_bytes", 0) is None:
+        parts.append("what the kernel took for no group, which cannot be read here")
     return "; ".join(parts)
 
 

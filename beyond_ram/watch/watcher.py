@@ -179,7 +179,7 @@ class _Run:
         self.resident = self.missing.attempt("page cache", lambda: pagecache.residency(self.options.inputs), None)
 
     def look_around(self) -> None:
-        """Open the group of this process, and what is read of the machine, before the command starts."""
+        """Open the counts of this process's group and of the machine. They must be open before the command starts."""
         self.counting.around = around = self.missing.attempt("the group around", Around.find, None)
         if around:
             self.stack.callback(self.quietly, around.meter.close)
@@ -308,12 +308,8 @@ class _Run:
         return bool(around and kills and (around.alone or status))
 
     def _note_kills_elsewhere(self, measuring: Instrument) -> None:
-        """Note it if the kernel seems to have killed in a group that v1 does not count with ours: one inside it."""
-        now, (group, around), sampler = (
-            machine.oom_kills(),
-            (self.counting.group, self.counting.around),
-            measuring.sampler,
-        )
+        """Note kills for lack of memory that no followed group counts: on v1 a group inside ours counts its own."""
+        now, sampler, group, around = machine.oom_kills(), measuring.sampler, self.counting.group, self.counting.around
         if now is None or self.oom_kills is None or sampler is None:
             return
         counted = ((group and group.meter.kills()) or 0) + ((around and around.kills()) or 0)

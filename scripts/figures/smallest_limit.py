@@ -82,9 +82,10 @@ without.
 
 def answer(line):
     request, small, least = (line[f"{name}_bytes"] / figures.MB for name in ("ask", "ended_at", "completed_at"))
+    runs = int(line["completed_runs"])
     enough = f"enough ({signed(request / least - 1)})" if request >= least else "not enough"
     return (
-        f"{subject(line)} completed with {least:,.0f} MB in {line['completed_runs']:.0f} runs of as many; "
+        f"{subject(line)} completed with {least:,.0f} MB in {runs} of {runs} runs; "
         f"with {small:,.0f} MB it was {line['ended']} (n = 1). "
         f"beyond-ram watch requests {request:,.0f} MB after a run without a limit: {enough}."
     )

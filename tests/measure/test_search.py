@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from beyond_ram.analysis.rule import reported
+from beyond_ram.analysis.rule import searched_reports
 from beyond_ram.decisions.rule import LOOKS, MetricRule
 from beyond_ram.measure.plan import COMPLETED, NOT_INSTALLABLE, Run
 from beyond_ram.measure.screen import ANSWER, OUTCOME
@@ -102,10 +102,10 @@ def test_numbers_that_a_script_reports_are_searched():
         return replace(run, values={**run.values, counted: 100.0 + 50 * (place >= 9), seed: float(place)})
 
     fake = Fake()
-    policy = search(once, reported=reported)
+    policy = search(once, reported=searched_reports)
     assert steps(policy, counted) == [("1.8", "1.9")]
     assert len(policy.steps()) == 1 and not policy.open(), "a number without a better direction is not compared"
-    policy = search(lambda *of: replace(once(*of), values={counted: 100.0}), reported=reported)
+    policy = search(lambda *of: replace(once(*of), values={counted: 100.0}), reported=searched_reports)
     assert counted in policy.same()[0]
 
 

@@ -60,6 +60,15 @@ def test_rings_of_packet_sockets_are_named(peak):
     )
 
 
+def test_memory_that_cannot_be_read_is_named(peak, monkeypatch):
+    monkeypatch.setattr(KernelMemory, "open", lambda: None)
+    record = peak("")
+    if (record["peak"]["kept"] or {"basis": "tree"})["basis"] == "tree":
+        pytest.skip("no group counts the command")
+    assert record["peak"]["uncharged_bytes"] is None
+    assert summary.without(advice.advise(record), record["peak"])
+
+
 def test_memory_that_a_program_takes_and_frees_is_not_the_kernels(peak):
     record = peak(FREED_AND_TAKEN)
     assert (record["peak"]["uncharged_bytes"] or 0) < 100e6
