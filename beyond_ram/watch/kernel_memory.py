@@ -12,13 +12,13 @@ import time
 from collections import deque
 
 _LISTED = (b"MemFree", b"Buffers", b"Cached", b"SwapCached", b"AnonPages", b"SReclaimable", b"Balloon")
-_MEMINFO = re.compile(rb"^(\w+):\s+(\d+) kB$", re.MULTILINE)
-_AT_HAND = re.compile(rb"^\s+count:\s+(\d+)$", re.MULTILINE)
+_MEMINFO = re.compile(rb"^(MemTotal|%s): +(\d+) kB$" % b"|".join(_LISTED), re.MULTILINE)
+_AT_HAND = re.compile(rb" count: +(\d+)")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 # Between two readings, and the share of the time that they may take where many processors make them slow.
-_EVERY_S, _SHARE = 0.05, 0.001
+_EVERY_S, _SHARE = 0.1, 0.001
 # What this many readings in a row show: pages on their way from one list to another are on none.
-_IN_A_ROW = 5
+_IN_A_ROW = 3
 
 
 class KernelMemory:

@@ -9,7 +9,7 @@ import pytest
 from beyond_ram import advice
 from beyond_ram.cli import main
 from beyond_ram.watch import summary
-from beyond_ram.watch.kernel_memory import KernelMemory
+from beyond_ram.watch.kernel_memory import _IN_A_ROW, KernelMemory
 
 RING_BYTES, RINGS = 32 << 20, 8
 RINGS_OF_PACKETS = f"""
@@ -75,11 +75,11 @@ def test_memory_that_a_program_takes_and_frees_is_not_the_kernels(peak):
 
 
 def test_what_others_free_hides_nothing_that_comes_later(monkeypatch, reading_is_possible):
-    kernel, sizes = KernelMemory(), iter([700, *[300] * 5, *[500] * 5, 900])
+    kernel, sizes = KernelMemory(), iter([700, *[300] * _IN_A_ROW, *[500] * _IN_A_ROW, 900])
     before = kernel._before_bytes
     monkeypatch.setattr(kernel, "_read", lambda: before + next(sizes))
     monkeypatch.setattr(kernel, "_before_bytes", before + 700)
-    for now_s in range(12):
+    for now_s in range(2 * _IN_A_ROW + 2):
         kernel.look(float(now_s), 0)
     kernel.close()
     assert kernel.uncharged_bytes == 200, "900 was there once: pages on their way"
