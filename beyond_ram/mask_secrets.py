@@ -41,7 +41,7 @@ _VOCABULARY = re.compile(
 )
 # What follows a secret's name in the name of something else: --password-file, TOKEN_LIMIT, tokenizer.
 _ABOUT = re.compile(
-    r"algorithm|batch|budget|classification|cmd|column|command|counts?|dim|dir|directory|dropout|emb|embed\w*|endpoint|env"
+    r"algorithm|batch|budget|classification|column|counts?|dim|dir|directory|dropout|emb|embed\w*|endpoint|env"
     r"|expires|expiry|field|files?|folder|format|helper|id(?:s|x)?|index|indices|ing|i[sz]\w*|len|length|level|limit|logits"
     r"|loss|manager|mask|mode|model|names?|num|number|paths?|per|policy|pos|positions?|prob|prompt|provider|rate|ratio|shift"
     r"|size|span|store|through|timeout|ttl|types?|ur[li]|usage|var|variable|weights?"
@@ -235,7 +235,7 @@ def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
         return any(map(_names_a_secret, before))
     if _OPTION.fullmatch(word) and word.startswith("-"):
         return _hides(word, following)
-    if re.fullmatch(r"[\w.-]+:?", word) and (following == "=" or word[-1:] == ":"):
+    if re.fullmatch(r"[\w.-]+:?|--?[\w.-]+=", word) and (following == "=" or word[-1:] in (":", "=")):
         return is_secret(word)
     word = re.split("[/:]", word)[-1]
     if following.startswith("-") or not re.fullmatch(r"[\w.-]+", word) or not is_secret(word):

@@ -30,6 +30,8 @@ MASKED = {
     "--tokenizer gpt2 --max-tokens 5": "--tokenizer gpt2 --max-tokens 5",
     "--password-file /x --token-count=5": "--password-file /x --token-count=5",
     "--password --rows 5": "--password *** 5",
+    "--password= hunter2 TOKEN= python x.py": "--password= *** TOKEN= python x.py",
+    "--password-command hunter2 --token-cmd=hunter2": "--password-command *** --token-cmd=***",
     "user@host:x a@b tokenize token": "user@host:x a@b tokenize token",
     "clone https://ghp_a1B2a1B2a1B2a1B2a1B2@host/x": "clone https://***@host/x",
     "--passWord hunter2 --pass-word=hunter2": "--passWord *** --pass-word=***",
