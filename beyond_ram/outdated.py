@@ -6,13 +6,17 @@ Such a report gets another name when the call begins, so that none stands under 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from snakemake.logging import logger
 
 from .files import DamagedError, read_json, write
 from .run_files import RUN_FILES
+
+EDITED: Final = "edited"
+"""In place of the digest of a run's code, if a file that the run imported has another content."""
 
 
 class Stamp(NamedTuple):
@@ -21,13 +25,13 @@ class Stamp(NamedTuple):
     files: list[list[Any] | None]
     """Size, time and SHA-256 of each file of the run; None for a missing one."""
     code: str | None
-    """The digest of the code and lock of its run."""
+    """The digest of the code and lock of its run, or EDITED."""
 
 
 def write_stamps(records: Iterable[str], runs: str, file: str) -> None:
     """Write the stamps of those records that exist, by their paths in the folder of all runs."""
     stamps = {
-        record.removeprefix(f"{runs}/"): Stamp([_stamp(path) for path in _files(record)], code_of(record))
+        record.removeprefix(f"{runs}/"): ([_stamp(path) for path in _files(record)], *_provenance(record))
         for record in records
         if _stat(record)
     }
@@ -47,8 +51,8 @@ def _stamp(file: str) -> list[Any] | None:
 def stamps(file: str) -> dict[str, Stamp]:
     """The stamps in a file; none if it is missing or damaged."""
     try:
-        return {record: Stamp(*stamp) for record, stamp in read_json(file).items()}
-    except (DamagedError, AttributeError, TypeError):
+        return {record: Stamp(of, _present(*code)) for record, (of, *code) in read_json(file).items()}
+    except (DamagedError, AttributeError, TypeError, ValueError):
         return {}
 
 
@@ -75,17 +79,30 @@ def _differs(file: str, stamp: Sequence[Any] | None) -> bool:
 
 
 def code_of(record: str) -> str | None:
-    """The digest of the code of a run, from its record; None if it is missing or has none."""
-    return _code(Path(record).read_bytes()) if _stat(record) else None
+    """The digest of the code of a run, from its record, or EDITED; None if it is missing or has none."""
+    return _present(*_provenance(record))
 
 
-def _code(record: bytes) -> str | None:
-    """The digest of the code of a run; None without one, or if its record is damaged."""
+def _provenance(record: str) -> tuple[str | None, dict[str, str]]:
+    """The digests of a run's code and of the files that it imported; none of a missing or damaged record."""
     try:
-        code: str | None = json.loads(record)["provenance"].get("code_sha256")
-        return code
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+        provenance = read_json(record)["provenance"]
+        return provenance.get("code_sha256"), provenance.get("imported_sha256", {})
+    except (DamagedError, KeyError, TypeError, AttributeError):
+        return None, {}
+
+
+def _present(code: str | None, imported: Mapping[str, str]) -> str | None:
+    return EDITED if any(_is_other(*one) for one in imported.items()) else code
+
+
+@cache
+def _is_other(file: str, digest: str) -> bool:
+    """Whether a file has another SHA-256. A path from `/` that is missing may be of the machine of the run."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() != digest
+    except OSError:
+        return not Path(file).is_absolute()
 
 
 def _stat(file: str) -> tuple[int, int] | None:

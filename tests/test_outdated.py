@@ -1,7 +1,9 @@
 """Contents of records against their stamps."""
 
+import hashlib
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,17 @@ def test_only_other_content_counts(stamps):
 
 def test_stamps_have_the_code_of_a_run(stamps):
     assert {record: stamp.code for record, stamp in outdated.stamps(str(stamps)).items()} == {"a": "1", "b": None}
+
+
+def test_edited_import_is_other_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    digests = {"near.py": hashlib.sha256(b"near").hexdigest(), "/nowhere/far.py": "0" * 64}
+    Path("a").write_text(json.dumps({"provenance": {"code_sha256": "1", "imported_sha256": digests}}))
+    outdated.write_stamps(["a"], str(tmp_path), "stamps")
+    for content, code in (("near", "1"), ("edited", outdated.EDITED), (None, outdated.EDITED)):
+        Path("near.py").write_text(content) if content else Path("near.py").unlink()
+        outdated._is_other.cache_clear()
+        assert outdated.code_of("a") == code == outdated.stamps("stamps")["a"].code
 
 
 @pytest.mark.parametrize("content", ["", "[]", "1", '{"a": 1}', '{"a": [1]}'])

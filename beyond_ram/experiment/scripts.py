@@ -20,7 +20,7 @@ class Script(Strict):
     formats: list[str] = Field([], description="Formats of the token dataset that the script reads, besides `npy`.")
     loads: list[TrackedPath] = Field(
         [],
-        description="Folders of Python files that it imports by computed names: if one changes, the script runs again.",
+        description="Folders of Python files that its other processes import: if one changes, the script runs again.",
     )
     repository: str | None = Field(
         None,

@@ -251,6 +251,8 @@ def finish(setting: Setting, work: Path, out: Path, record: dict[str, Any]) -> N
     record["provenance"]["commit"] = processes.commit()
     if setting.code:
         record["provenance"]["code_sha256"] = setting.code
+        if files := integrity.imported_files(records.events(out), work.resolve()):
+            record["provenance"]["imported_sha256"] = files
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     # Includes time outside the measurement: start of the driver, input, earlier runs, probes, checks. The budget counts

@@ -3,6 +3,7 @@
 Only sizes are checked: reading the data would bring it into the page cache.
 """
 
+import hashlib
 import importlib.metadata
 import os
 from collections.abc import Iterable, Mapping
@@ -69,6 +70,17 @@ def check_imports(python: str, events: Iterable[Mapping[str, Any]]) -> dict[str,
                 f"{versions[tops[module]]}); rename that, or take it off the import path"
             )
     return {tops[module]: versions[tops[module]] for module in event["modules"] if module in tops}
+
+
+def imported_files(events: Iterable[Mapping[str, Any]], private: Path) -> dict[str, str]:
+    """The SHA-256 of each file that a run imported from elsewhere than its environment, by its path: below the current
+    folder a relative one, and where a link in the `private` folder of the run leads to."""
+    event = next((one for one in events if one["event"] == "imports"), None)
+    names = event["modules_from_elsewhere"].values() if event else ()
+    paths = {Path(os.path.realpath(name)) for name in names}
+    kept = sorted(path for path in paths if path.is_file() and not path.is_relative_to(private))
+    here = f"{os.path.realpath('.')}{os.sep}"
+    return {str(path).removeprefix(here): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 
 
 def imported(python: str, package: str, events: Iterable[Mapping[str, Any]]) -> bool | None:

@@ -117,15 +117,16 @@ def imports():
     """The imported modules of the environment, and the files of those from elsewhere; not the standard library's."""
     inside, outside = [], {}
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if "." in name or name in sys.stdlib_module_names or name == "__main__":
+        file, top = getattr(module, "__file__", None), name.partition(".")[0]
+        if top in sys.stdlib_module_names or name == "__main__":
             continue
         if not isinstance(file, str):
-            if not hasattr(module, "__path__"):  # a namespace package has no file
+            if name == top and not hasattr(module, "__path__"):  # a namespace package has no file
                 outside[name] = "no file"
             continue
         if f"{os.sep}site-packages{os.sep}" in file and file.startswith(sys.prefix + os.sep):
-            inside.append(name)
+            if name == top:
+                inside.append(name)
         else:
             outside[name] = file
     return {"modules": inside, "modules_from_elsewhere": outside}

@@ -96,7 +96,12 @@ class Place:
 def place(project, current, snakemake, tmp_path_factory):
     """A complete call."""
     place = Place(project, tmp_path_factory.mktemp("script"), snakemake)
-    (place.folder / "mine.py").write_text("import sys\nimport helper\nprint(helper.WORD, *sys.argv[1:])\n")
+    (place.folder / "mine.py").write_text(
+        "import sys\nimport helper\nsys.path.append('lib')\nimport kept.apart\n"
+        "print(helper.WORD, kept.apart.WORD, *sys.argv[1:])\n"
+    )
+    (place.folder / "lib/kept").mkdir(parents=True)
+    (place.folder / "lib/kept/apart.py").write_text("WORD = 'first'\n")
     (place.folder / "helper.py").write_text("WORD = 'first'\n")
     place.configure("b")
     done = place.call()
@@ -159,6 +164,7 @@ ALL = {"stack", *FROM_SCRIPT}
 CHANGES = {
     "script": (edited("mine.py", "print(", "print('edited', "), FROM_SCRIPT),
     "module that the script imports": (edited("helper.py", "first", "second"), FROM_SCRIPT),
+    "module at a path that the script adds": (edited("lib/kept/apart.py", "first", "second"), FROM_SCRIPT),
     "program that runs the script": (
         edited("scripts/workloads/script.py", "def main(", "X = 1\n\n\ndef main("),
         FROM_SCRIPT,
@@ -214,7 +220,8 @@ def lent(project):
 
 # A change of each plan, and more where the runs on disk differ: equal plans run the same jobs.
 CALLED = (
-    "module that the script imports", "lock", "record of a run", "record of a run of older code", "only the report",
+    "module that the script imports", "module at a path that the script adds",
+    "lock", "record of a run", "record of a run of older code", "only the report",
     "older record without collected runs", "samples of a run", "no tables and figures", "code of a table",
     "code of a figure", "no summary",
 )  # fmt: skip
