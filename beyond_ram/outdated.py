@@ -80,7 +80,7 @@ def _differs(file: str, stamp: Sequence[Any] | None) -> bool:
 
 def code_of(record: str) -> str | None:
     """The digest of the code of a run, from its record, or EDITED; None if it is missing or has none."""
-    return _present(*_provenance(record))
+    return _present(*_provenance(record)) if _stat(record) else None
 
 
 def _provenance(record: str) -> tuple[str | None, dict[str, str]]:

@@ -14,6 +14,7 @@ def job_of(cell):
     return job.needs(), job.model_dump_json(exclude_defaults=True)
 
 
+@functools.cache
 def code_of_cell(cell):
     """The digest that the record of a cell keeps: of code, lock and job. A rerun shares that of its interrupted run."""
     apart = "engine" if cell.get("mode") == "engine" else "program"
@@ -47,7 +48,8 @@ def code_in(name, of):
 
 def measure_input(cell):
     """The inputs of a run: its stack (the marker of its environment, or the lock) and its data."""
-    made(run_files(cell.path))
+    missing = (file for file in run_files(cell.path) if not os.path.exists(file))
+    workflow.dag.forcefiles.update(itertools.islice(missing, 1))  # one is enough for the job
     return {
         "stack": environment_of(cell["stack"]) or lock_of(cell["stack"]),
         "reads": job_of(cell)[0],
@@ -66,7 +68,7 @@ def setting_of(cell, alone=True):
 def measuring(cells):
     """The command of a job that measures some cells, in words."""
     options = {"runs": RUNS, "work": f"{RESULTS}/private", **setting_of(cells[0])}
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    words = (f"--{name}={value}" for name, value in options.items())
     return ["beyond-ram", "measure", *words, *(job_of(cell)[1] for cell in cells)]
 
 

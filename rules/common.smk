@@ -8,6 +8,8 @@ import functools
 import gc
 import glob
 import hashlib
+import inspect
+import itertools
 import math
 import os
 import re
@@ -156,6 +158,12 @@ def code_beside(program, *modules):
 def code_of(program, *modules, others=()):
     """The digest of all this code and of other files, as a parameter: content makes a job run again, not times."""
     return digest((*code_beside(program, *modules), *others), workflow.basedir)
+
+
+def known(function):
+    """The function with its signature, which Snakemake otherwise works out fifteen times a job."""
+    function.__signature__ = inspect.signature(function)
+    return function
 
 
 # Priority of what runs need: all of it before a first repeat, so that no cell falls behind.

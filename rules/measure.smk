@@ -12,18 +12,18 @@ wildcard_constraints:
 
 rule measure:
     input:
-        unpack(lambda w: measure_input(cell_of(w.run))),
+        unpack(known(lambda w: measure_input(cell_of(w.run)))),
     output:
         run_files("{run}"),
     log:
         f"{RESULTS}/logs/{{run}}.log",
-    priority: lambda w: in_turn(cell_of(w.run))
+    priority: known(lambda w: in_turn(cell_of(w.run)))
     conda:
         (lambda w: conda_of(cell_of(w.run)["stack"])) if CONDA else DRIVER_ENV
     resources:
         slots=ALL_SLOTS,
-        mem_mb=lambda w, attempt: request_mb(cell_of(w.run), attempt),
+        mem_mb=known(lambda w, attempt: request_mb(cell_of(w.run), attempt)),
     params:
-        command=lambda w: measuring([cell_of(w.run)]),
+        command=known(lambda w: measuring([cell_of(w.run)])),
     shell:
         MEASURE

@@ -1,5 +1,6 @@
 """The memory request of a cell: from its last run, or an estimate."""
 
+import os
 from pathlib import Path
 
 from ..advice import Advice, advise
@@ -17,8 +18,9 @@ def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1)
     Each attempt doubles it. Any repeat of the cell will do. Without a measured run it is the estimate, and not less if
     the advice of a run is a lower bound.
     """
-    folders = [Path(runs, Cell(cell.experiment, cell.axes, rep).path) for rep in {cell.rep, 1}]
-    advised = list(filter(None, map(_advised, folders)))
+    folders = [f"{runs}/{Cell(cell.experiment, cell.axes, rep).path}" for rep in {cell.rep, 1}]
+    # Most of ten thousand cells of a plan have no run yet.
+    advised = [one for folder in folders if os.path.exists(folder) and (one := _advised(Path(folder)))]  # noqa: PTH110
     needed_mb = max(one.ask_bytes for one in advised) / 1e6 + DRIVER_MB if advised else estimate_mb
     if any(one.at_least for one in advised):
         needed_mb = max(needed_mb, estimate_mb)
