@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .run_record import KeptEntry, PeakEntry, RunRecord
+
 MIB = 1 << 20
 # Peaks of anonymous memory differ between runs by up to 9 %.
 ROOM_SHARE = 0.10
@@ -85,7 +87,7 @@ class Advice:
         return "at least " if self.at_least or self.polled_at_least else ""
 
 
-def advise(record: Mapping[str, Any]) -> Advice:
+def advise(record: RunRecord) -> Advice:
     """The advice from the record of a run. Raises KeyError if the record has no readings."""
     peak = record["peak"]
     if not has_readings(peak):
@@ -124,35 +126,36 @@ def advise(record: Mapping[str, Any]) -> Advice:
     return Advice(asked, reasons, killed, kept, basis, terms, mapped, polled, *more)
 
 
-def _limits(record: Mapping[str, Any]) -> list[int]:
+def _limits(record: RunRecord) -> list[int]:
     """The memory limits that are set: of the run, and of the group around it."""
     around = record["peak"].get("around") or {}
     return [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
 
 
-def _enforced_by(record: Mapping[str, Any]) -> str:
+def _enforced_by(record: RunRecord) -> str:
     if _limits(record):
         return KERNEL
     return POLLING if record.get("provenance", {}).get("scheduler") else UNKNOWN
 
 
-def _unread(peak: Mapping[str, Any]) -> bool:
+def _unread(peak: PeakEntry) -> bool:
     """Whether processes lived that could not be read."""
     return bool(peak.get("processes_unread")) or peak.get("rss_bytes") is None
 
 
-def _whole(peak: Mapping[str, Any]) -> bool:
+def _whole(peak: PeakEntry) -> bool:
     """Whether `kept` counts all processes: those that could not be read too, as a group does."""
-    return bool(peak["kept"].get("whole", True)) if peak.get("kept") else not _unread(peak)
+    kept = peak.get("kept")
+    return kept.get("whole", True) if kept else not _unread(peak)
 
 
-def lower_bound(record: Mapping[str, Any]) -> list[str]:
+def lower_bound(record: RunRecord) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
     reasons = (_no_success, _refused, _began_unseen, _uncounted, _unseen, _outlived)
     return [text for reason in reasons if (text := reason(record))]
 
 
-def _no_success(record: Mapping[str, Any]) -> str:
+def _no_success(record: RunRecord) -> str:
     """How a run ended, if not with success."""
     outcome, status = record.get("outcome", "completed"), record.get("exit_status")
     if outcome == "killed_at_limit" or record.get("killed_for_memory"):
@@ -169,35 +172,35 @@ def _no_success(record: Mapping[str, Any]) -> str:
     return "it was above a ceiling" if above else ""
 
 
-def _refused(record: Mapping[str, Any]) -> str:
+def _refused(record: RunRecord) -> str:
     size = record.get("refused_bytes")
     return f"an allocation of {size / 1e6:,.0f} MB was refused" if size else ""
 
 
-def _began_unseen(record: Mapping[str, Any]) -> str:
+def _began_unseen(record: RunRecord) -> str:
     return "its memory may have been higher before it was watched" if _may_have_held_more(record) else ""
 
 
-def _outlived(record: Mapping[str, Any]) -> str:
+def _outlived(record: RunRecord) -> str:
     return "some of its processes ran on unwatched" if record.get("left_running") else ""
 
 
-def _uncounted(record: Mapping[str, Any]) -> str:
+def _uncounted(record: RunRecord) -> str:
     polled = _unread(record["peak"]) and _enforced_by(record) == POLLING
     return "not all of its processes were counted" if polled or not _whole(record["peak"]) else ""
 
 
-def _unseen(record: Mapping[str, Any]) -> str:
+def _unseen(record: RunRecord) -> str:
     return "; ".join(note["why"] for note in record.get("missing", []) if note.get("what") == UNSEEN)
 
 
-def uncharged_bytes(peak: Mapping[str, Any], kept_bytes: int) -> int:
+def uncharged_bytes(peak: PeakEntry, kept_bytes: int) -> int:
     """Memory of the kernel that no group is charged for, if it is more than the reserve of a request; else 0."""
     size = int(peak.get("uncharged_bytes") or 0)
     return size if size > ROOM_SHARE * kept_bytes + ROOM_BYTES else 0
 
 
-def between_bytes(peak: Mapping[str, Any]) -> int:
+def between_bytes(peak: PeakEntry) -> int:
     """How many bytes the peak may have missed, at most: between two readings, or before an exec.
 
     Page faults bound it, the largest RSS of one process, which `exec` does not set back, and the peak of the group.
@@ -208,25 +211,26 @@ def between_bytes(peak: Mapping[str, Any]) -> int:
     # Otherwise it is the same process, which rose after its last reading.
     if reaped > (largest or peak["rss_bytes"] or 0) * (1 + ROOM_SHARE) + ROOM_BYTES:
         lost = reaped - counted if kept.get("basis") == GROUP else reaped
-    if kept.get("basis") == GROUP and peak.get("cgroup_bytes"):  # what one process had beyond it, another was charged
-        lost = max(lost, max(largest, reaped) - peak["cgroup_bytes"] - max(peak["file_bytes"] or 0, _MAPPED_BYTES))
+    group_bytes = peak.get("cgroup_bytes")
+    if kept.get("basis") == GROUP and group_bytes:  # what one process had beyond it, another was charged
+        lost = max(lost, max(largest, reaped) - group_bytes - max(peak["file_bytes"] or 0, _MAPPED_BYTES))
         if marks_are_gone(peak):  # page cache may have made way for anything
-            lost = max(lost, peak["cgroup_bytes"] - counted)
+            lost = max(lost, group_bytes - counted)
     return int(max(0, lost, (kept.get("kept_possible_bytes") or 0) - counted))
 
 
-def marks_are_gone(peak: Mapping[str, Any]) -> bool:
+def marks_are_gone(peak: PeakEntry) -> bool:
     """Whether the marks of some processes were set back, or lost at their end."""
     marks = peak.get("hwm_bytes") or {}
     return bool(marks.get("set_back") or marks.get("exits_lost"))
 
 
-def between(peak: Mapping[str, Any]) -> str:
+def between(peak: PeakEntry) -> str:
     """The same in words."""
     return f"up to {between_bytes(peak) / 1e6:,.0f} MB more may have been taken between two readings"
 
 
-def has_readings(peak: Mapping[str, Any]) -> bool:
+def has_readings(peak: PeakEntry) -> bool:
     """Whether anything was read of a run's memory: a command may end before the first reading."""
     return peak["rss_bytes"] is not None or bool(peak.get("kept") or peak["hwm_bytes"]["processes"])
 
@@ -235,7 +239,7 @@ def _with_room(kept: float, mapped: int) -> float:
     return kept * (1 + ROOM_SHARE) + mapped + ROOM_BYTES
 
 
-def _apart(peak: Mapping[str, Any], basis: str) -> int:
+def _apart(peak: PeakEntry, basis: str) -> int:
     """The sum of each process's peak of anonymous memory, minus the largest sampled sum."""
     highest, sampled = peak.get("anon_upper_bound_bytes"), peak.get("anon_bytes")
     if basis in (MARKS, RSS) or highest is None or sampled is None or (peak.get("processes") or 0) < 2:
@@ -243,7 +247,7 @@ def _apart(peak: Mapping[str, Any], basis: str) -> int:
     return max(0, int(highest) - int(sampled) - int(peak.get("unseen_bytes") or 0))
 
 
-def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int | None, bool]:
+def _speed(record: RunRecord, kept: int, *, limited: bool) -> tuple[int | None, bool]:
     """The memory that keeps the speed of a run, and whether it was measured.
 
     A run that never waited for memory cannot use more than its cgroup held, page cache included.
@@ -261,7 +265,7 @@ def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int 
     return _up(kept * (1 + ROOM_SHARE) + beside + ROOM_BYTES), False
 
 
-def _may_have_held_more(record: Mapping[str, Any]) -> bool:
+def _may_have_held_more(record: RunRecord) -> bool:
     """Whether memory may have been higher before the run was followed, as far as the kernel's marks show."""
     before = record.get("attached", {}).get("before")
     if not before:
@@ -271,18 +275,18 @@ def _may_have_held_more(record: Mapping[str, Any]) -> bool:
     return above is None or above > 0
 
 
-def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
+def _kept(peak: PeakEntry) -> tuple[int, str, Mapping[str, int]]:
     """The peak of unreclaimable memory, its source, and its kinds."""
     kept = peak.get("kept")
     if not kept and "anon_upper_bound_bytes" in peak and peak["anon_upper_bound_bytes"] is None:
         return peak["rss_bytes"] or 0, RSS, {}
     if not kept:
-        kinds = ("anon_upper_bound_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
-        return sum(peak.get(kind) or 0 for kind in kinds), MARKS, {}
+        kinds = [peak.get("anon_upper_bound_bytes"), peak.get("shmem_bytes"), peak.get("swap_bytes")]
+        return sum(size or 0 for size in [*kinds, peak.get("hugetlb_bytes")]), MARKS, {}
     # A rise between two samples that only the kernel's marks show. Processes need not have peaked at the same time.
     unseen = 0
     if peak["unseen_bytes"] is not None:
-        unseen = min(peak["unseen_bytes"], max(0, peak["anon_upper_bound_bytes"] - (peak["anon_bytes"] or 0)))
+        unseen = min(peak["unseen_bytes"], max(0, (peak["anon_upper_bound_bytes"] or 0) - (peak["anon_bytes"] or 0)))
     sampled, most = kept["kept_sampled_bytes"], kept["kept_upper_bound_bytes"]
     size = sampled + unseen if most is None else min(sampled + unseen, most)
     if kept["basis"] == TREE:
@@ -292,7 +296,7 @@ def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
     return max(kept["kept_bytes"], size) + locked, kept["basis"], {**kept["at_kept"], "locked_file_bytes": locked}
 
 
-def _locked(kept: Mapping[str, Any]) -> int:
+def _locked(kept: KeptEntry) -> int:
     """Locked pages of files that a group did not count as kept: they are still on its lists of reclaimable pages, or
     charged to the group that read them first. A process tree counts them itself."""
     if kept["basis"] not in (GROUP, AROUND):
@@ -302,7 +306,7 @@ def _locked(kept: Mapping[str, Any]) -> int:
     return int(max(0, kept.get("locked_file_bytes", 0) - max(0, charged)))
 
 
-def document(record: Mapping[str, Any]) -> dict[str, Any]:
+def document(record: RunRecord) -> dict[str, Any]:
     """A record beside its request, for programs; the request is None if the record has no readings."""
     if not has_readings(record["peak"]):
         return {"request": None, "record": record}

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 from .experiment import records
 from .files import DamagedError, whole
 from .run_files import COLUMNS
+from .run_record import RunRecord
 
-RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
+RunFiles = tuple[RunRecord, list[dict[str, Any]]]
 # The metadata of such a file is `runs` or `samples`.
 _KIND = b"beyond_ram.collected"
 # Record, events and outcome are JSON, because their fields fit no fixed schema.

@@ -12,6 +12,7 @@ from . import advice, run_reading
 from .chart import Line
 from .files import DamagedError
 from .run_files import RUN_FILES
+from .run_record import RunRecord
 
 _KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"), "file_bytes": ("file", "file")}
 
@@ -21,7 +22,7 @@ class RunFolder:
     """The files in a run's folder."""
 
     folder: Path
-    record: Mapping[str, Any]
+    record: RunRecord
     samples: Mapping[str, Sequence[Any]]
     events: Sequence[Mapping[str, Any]]
 

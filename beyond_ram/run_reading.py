@@ -8,59 +8,24 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
+from . import run_record
 from .files import DamagedError
 from .run_files import COLUMNS, RUN_FILES
+from .run_record import RunRecord
 from .text import plain
 
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 NUMBER = (int, float, type(None))
-_KEYS: dict[str, type | tuple[type, ...]] = {
-    "outcome": str,
-    "completed_work": (bool, type(None)),  # unknown if the program was already running
-    "exit_status": (int, type(None)),
-    "signal": (str, type(None)),
-    "duration_s": NUMBER,
-    "cpu_s": NUMBER,
-    **dict.fromkeys(("cell", "provenance", "work", "peak", "sampler"), dict),
-}
-MAYBE_TEXT, MAYBE_MAP = (str, type(None)), (dict, type(None))
+MAYBE_TEXT = (str, type(None))
 Types = Mapping[str, tuple[type, ...]]
-# Fields of a record that are read if present. `*` stands for every item of a list or object.
-_DEEPER: dict[str, tuple[type, ...]] = {
-    "reason": MAYBE_TEXT,
-    "stopped_by": (list,),
-    "stopped_by.*": (str,),
-    "ceilings": (list,),
-    "ceilings.*": (dict,),
-    "command": (list,),
-    "phases": (list,),
-    "phases.*": (dict,),
-    "phases.*.phase": (str,),
-    "growth": MAYBE_MAP,
-    "peak.hwm_bytes": MAYBE_MAP,
-    "peak.hwm_bytes.processes": (list,),
-    "peak.hwm_bytes.processes.*": (dict,),
-    "peak.held_by": (dict,),
-    "peak.held_by.*": (list,),
-    "peak.held_by.*.*": (dict,),
-    **dict.fromkeys(("peak.kept", "peak.around"), MAYBE_MAP),
-    **dict.fromkeys(("peak.kept.at_kept", "attached", "attached.before"), (dict,)),
-    **dict.fromkeys(("peak.kept.kept_bytes", "peak.kept.kept_sampled_bytes"), (int, float)),
-    "page_cache": (dict,),
-    "pressure": MAYBE_MAP,
-}
-# Endings of quantities, and fields with the values of several processes.
-_OF_MANY = {
-    ".peak": ("hwm_bytes",),
-    ".peak.held_by": ("rss_bytes", "anon_bytes", "pss_bytes"),
-    "": ("worker_anon_bytes",),
-}
+# Fields of events with the values of several processes, and endings of quantities.
+_OF_MANY = ("worker_anon_bytes",)
 _QUANTITIES = ("_bytes", "_s", "_ms")
 
 
-def record(folder: Path, deeper: Types | None = None) -> dict[str, Any]:
+def record(folder: Path, deeper: Types | None = None) -> RunRecord:
     """Read run.json of a run's folder and check its types, including those of `deeper`.
 
     Raises DamagedError if it is truncated or of another kind.
@@ -69,19 +34,13 @@ def record(folder: Path, deeper: Types | None = None) -> dict[str, Any]:
     content = json_of(text_of(path), path)
     if not isinstance(content, dict):
         refuse(path, f"no JSON object, but a {type(content).__name__}")
-    for key, kind in _KEYS.items():
-        if key not in content or not isinstance(content[key], kind):
-            refuse(path, f"{key!r} is {'of a wrong type' if key in content else 'missing'}")
-    for key in ("versions", "allocator_settings", "thread_settings"):
-        if not isinstance(content["provenance"].get(key), dict):
-            refuse(path, f"'provenance.{key}' is missing, or no object")
-    check_quantities(content, path)
-    for where, kinds in (_DEEPER | dict(deeper or {})).items():
+    if wrong := run_record.fault(content):
+        refuse(path, wrong)
+    check_quantities({key: content[key] for key in run_record.UNTYPED if key in content}, path)
+    for where, kinds in (deeper or {}).items():
         if not _has_type(content, where.split("."), kinds):
             refuse(path, f"'{where}' is of a wrong type")
-    if not isinstance(content["sampler"].get("lines", 0), int):
-        refuse(path, "'sampler.lines' is no whole number")
-    return content
+    return cast(RunRecord, content)
 
 
 def events(
@@ -183,7 +142,7 @@ def _quantities(value: Any, where: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             if str(key).endswith(_QUANTITIES) and not (
-                isinstance(inner, (dict, list)) and key in _OF_MANY.get(where, ())
+                isinstance(inner, (dict, list)) and key in _OF_MANY and not where
             ):
                 yield f"{where}.{key}", inner
             else:

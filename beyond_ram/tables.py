@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 
 from .experiment import records
 from .files import DamagedError, whole
+from .run_record import RunRecord
 from .text import plain
 
-RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
+RunFiles = tuple[RunRecord, list[dict[str, Any]]]
 # The metadata of our Parquet files is the table's name.
 _NAME = b"beyond_ram.table"
 # Maximum number of characters of a text in a table.

@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from .phases import VARIABLE
+from .run_record import RunRecord
 
 _BEGINS_S, _ENDS_S = 20.0, 20.0
 
@@ -28,7 +29,7 @@ class watching:  # noqa: N801 (it reads as a function)
     """
 
     def __init__(self, *, out: str | os.PathLike[str] | None = None, interval_ms: int = 20, reset_marks: bool = True):
-        self.record: dict[str, Any] = {}
+        self.record = cast(RunRecord, {})
         """As in run.json; empty until the block ends."""
         self._out, self._interval_ms, self._reset = out, interval_ms, reset_marks
         self._before: str | None = None

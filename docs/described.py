@@ -1,12 +1,15 @@
 """What docs/renew.py writes from the code: the schema of the config, and tables of its keys, events and columns."""
 
+import ast
+import inspect
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args, get_type_hints, is_typeddict
 
 from beyond_ram.experiment.events import EVENTS, FIELDS, MEMORY
 from beyond_ram.experiment.model import Config
 from beyond_ram.metrics import COLUMNS, IDENTIFYING
+from beyond_ram.run_record import RunRecord
 
 
 def schema() -> str:
@@ -156,3 +159,42 @@ def columns() -> str:
     lines += ["", "| column | meaning |", "|---|---|"]
     lines += [f"| `{name}{'…' if name.endswith('_') else ''}` | {meaning} |" for name, meaning in IDENTIFYING.items()]
     return "\n".join(lines) + "\n"
+
+
+def record() -> str:
+    """A Markdown table of the objects in run.json: where they are, and their keys with what stands below each field."""
+    places: dict[Any, list[str]] = {}
+    for kind, place in _objects(RunRecord, ""):
+        places.setdefault(kind, []).append(f"`{place}`" if place else "")
+    lines = ["| object | keys |", "|---|---|"]
+    lines += [f"| {_where(at)}{_what(kind)} | {'; '.join(_keys_of(kind))} |" for kind, at in places.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _objects(kind: Any, place: str) -> Iterator[tuple[Any, str]]:
+    if is_typeddict(kind):
+        yield kind, place
+        for name, one in get_type_hints(kind).items():
+            yield from _objects(one, f"{place}.{name}".lstrip("."))
+    for one in get_args(kind):
+        yield from _objects(one, place)
+
+
+def _where(places: list[str]) -> str:
+    return f"{', '.join(places)}: " if any(places) else ""
+
+
+def _what(kind: Any) -> str:
+    text = str(kind.__doc__).rstrip(".")
+    return f"{text[0].lower()}{text[1:]}"
+
+
+def _keys_of(kind: Any) -> Iterator[str]:
+    name, texts = "", dict.fromkeys(get_type_hints(kind), "")
+    for node in ast.parse(inspect.getsource(kind)).body[0].body:  # type: ignore[attr-defined]
+        if isinstance(node, ast.AnnAssign):
+            name = ast.unparse(node.target)
+        elif name and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            texts[name] = " ".join(str(node.value.value).rstrip(".").split())
+    for name, text in texts.items():
+        yield f"`{name}` ({text[0].lower()}{text[1:]})" if text else f"`{name}`"

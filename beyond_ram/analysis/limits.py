@@ -1,7 +1,8 @@
 """Table `limits`: the smallest memory limit of a cell, and the reading of a run without a limit that predicts it
 best."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pandas as pd
 
@@ -35,7 +36,7 @@ _ENDED = {"killed_at_limit": "killed", "timed_out": "not done in time", "failed"
 
 
 def _line(record: Record) -> dict[str, Any]:
-    limit, peak = record["limit"], record["peak"]
+    limit, peak = record["limit"], cast(Mapping[str, int | None], record["peak"])
     # A failed run says nothing about the needed memory.
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
@@ -55,8 +56,7 @@ def _line(record: Record) -> dict[str, Any]:
         "probes": len(limit.get("probes", [])),
         "not_run": limit.get("not_run", ""),
     }
-    predicted = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
-    errors = {name: size / completed - 1 for name, size in predicted.items()}
+    errors = {name: size / completed - 1 for name in PREDICTORS if completed and (size := peak[name]) is not None}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
     line["error_ask"] = line["ask_bytes"] / completed - 1 if completed and line["ask_bytes"] else None
     least = min(map(abs, errors.values()), default=None)

@@ -95,7 +95,7 @@ def _no_rate(measured: Mapping[str, Any]) -> str | None:
 
 def _why(record: Record) -> str:
     if record["outcome"] == "killed_at_limit":
-        return f"killed at its limit of {record['memory_limit_bytes'] / MB:,.0f} MB"
+        return f"killed at its limit of {(record['memory_limit_bytes'] or 0) / MB:,.0f} MB"
     return "not done in time" if record["outcome"] == "timed_out" else ""
 
 

@@ -1,6 +1,7 @@
 """Table `runs`: one line per run."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pandas as pd
 
@@ -39,10 +40,10 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
         for key in ("allocator_settings", "thread_settings")
     }
     machine = {k: v for k, v in provenance.items() if k not in ("versions", "randomised", *settings)}
-    measured = derive(record, events)
+    measured, scalars = derive(record, events), cast(Mapping[str, Any], record)
     return {
         **record["cell"],
-        **{key: record[key] for key in ("workload", *SCALARS)},
+        **{key: scalars[key] for key in ("workload", *SCALARS)},
         **{key: measured[key] for key in ("duration_s", "cpu_s")},
         "started_at": record.get("started_at"),
         "reason": record.get("reason", ""),

@@ -5,7 +5,9 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import cast
 
+from ..run_record import RunRecord
 from .options import add_json_to, waiting_time
 
 
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: Path, wait_s: float) -> dict[str, object]:
+def _read(path: Path, wait_s: float) -> "RunRecord":
     until = time.monotonic() + wait_s
     while not path.is_file() and time.monotonic() < until:
         time.sleep(0.1)
@@ -58,4 +60,4 @@ def _read(path: Path, wait_s: float) -> dict[str, object]:
         raise ValueError(f"{path}: there is none; `beyond-ram watch --out {path.parent}` writes it") from None
     except ValueError:
         raise ValueError(f"{path}: no record of a watcher, or cut") from None
-    return record
+    return cast("RunRecord", record)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import files
+from ..run_record import RunRecord
 from .options import add_json_to, number, show
 from .script_options import add_budget_to, add_script_to, question_of, script_of, setting_of
 
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if limits.get("completed_at_bytes") else 2
 
 
-def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
+def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     """The limits in short lines."""
     from ..measure.limit import largest_too_small
     from ..units import MB, percent

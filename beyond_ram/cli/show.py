@@ -25,10 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ..watch import summary
 
     runs = {str(folder): run_page.RunFolder.read(folder) for folder in dict.fromkeys(arguments.folder)}
-    arguments.document = {"runs": [{"folder": name, **advice.document(dict(run.record))} for name, run in runs.items()]}
+    arguments.document = {"runs": [{"folder": name, **advice.document(run.record)} for name, run in runs.items()]}
     if arguments.html:
         run_page.write(arguments.html, runs)
-    shown = side_by_side.lines(runs) if len(runs) > 1 else summary.lines(dict(next(iter(runs.values())).record))
+    shown = side_by_side.lines(runs) if len(runs) > 1 else summary.lines(next(iter(runs.values())).record)
     print("\n".join(shown))
     if arguments.html:
         print(arguments.html)

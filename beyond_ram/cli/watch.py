@@ -18,6 +18,7 @@ from ..advice import document
 from ..files import check_page, check_target, write
 from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
+from ..run_record import NoteEntry, RunRecord
 from .options import limit, waiting_time
 from .programs import no_start, remove_own_path
 
@@ -155,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _attached(target: "Target", arguments: argparse.Namespace, how: dict[str, Any]) -> dict[str, Any]:
+def _attached(target: "Target", arguments: argparse.Namespace, how: dict[str, Any]) -> RunRecord:
     """The record of a running program. Raises OSError."""
     from ..watch.attach import AttachOptions, attach
 
@@ -163,7 +164,7 @@ def _attached(target: "Target", arguments: argparse.Namespace, how: dict[str, An
     return attach(target, arguments.out, options)
 
 
-def _watched(arguments: argparse.Namespace, how: dict[str, Any]) -> dict[str, Any]:
+def _watched(arguments: argparse.Namespace, how: dict[str, Any]) -> RunRecord:
     """The record of a command. Raises OSError, and ValueError with what to type for one that cannot start."""
     from ..watch import WatchOptions, watch
 
@@ -220,7 +221,7 @@ def _check_json(file: Path) -> None:
         raise ValueError(f"--json {file}: there is no folder {file.parent}")
 
 
-def _write_json(record: dict[str, Any], arguments: argparse.Namespace) -> bool:
+def _write_json(record: RunRecord, arguments: argparse.Namespace) -> bool:
     """Write the document, with secrets of the command line masked. Returns whether that succeeded."""
     try:
         if not arguments.whole_command and "command" in record:
@@ -286,7 +287,7 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
     return True
 
 
-def _keep_record(record: dict[str, Any], out: Path, whole_command: bool) -> Path:
+def _keep_record(record: RunRecord, out: Path, whole_command: bool) -> Path:
     """Write run.json into its folder. If some file of the run does not fit there, all go into one folder elsewhere.
 
     Returns the folder with all files of the run.
@@ -294,7 +295,7 @@ def _keep_record(record: dict[str, Any], out: Path, whole_command: bool) -> Path
     from ..watch import write_record
     from ..watch.missing import one_line
 
-    elsewhere, note = record.get("elsewhere"), {"what": "run.json", "why": ""}
+    elsewhere, note = record.get("elsewhere"), NoteEntry(what="run.json", why="")
     try:
         write_record(record, out, whole_command=whole_command)
         if not elsewhere:
@@ -311,7 +312,7 @@ def _keep_record(record: dict[str, Any], out: Path, whole_command: bool) -> Path
     return folder
 
 
-def _print_summary(record: dict[str, Any]) -> None:
+def _print_summary(record: RunRecord) -> None:
     """Print the summary to standard error; a short one if parts of the record are missing."""
     from ..watch import ceilings
     from ..watch.summary import lacking, lines

@@ -10,6 +10,7 @@ from .. import run_reading
 from ..files import DamagedError
 from ..run_files import COLUMNS, RUN_FILES
 from ..run_reading import MAYBE_TEXT, NUMBER
+from ..run_record import RunRecord
 from ..text import plain
 from .events import FIELDS, faults
 from .grammar import parse
@@ -43,7 +44,7 @@ _DEEPER: run_reading.Types = {
 }
 
 
-def record(folder: Path) -> dict[str, Any]:
+def record(folder: Path) -> RunRecord:
     """Read run.json of a run's folder. Raises DamagedError if it is truncated, of another kind, or of another cell."""
     path = folder / _RECORD
     content = run_reading.record(folder, _DEEPER)
@@ -62,7 +63,7 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
     return run_reading.events(folder, whole=whole, faults=lenient)
 
 
-def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def run(folder: Path) -> tuple[RunRecord, list[dict[str, Any]]]:
     """The record and the events of a run's folder. Raises DamagedError."""
     content, run_events = record(folder), events(folder)
     if content["sampler"] and not run_events:

@@ -12,6 +12,7 @@ from ..advice import advise
 from ..files import end_of
 from ..folders import fresh
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
+from ..run_record import RunRecord
 from ..text import last_line
 from ..watch import LimitError, WatchOptions, watch, write_record
 from .design import Point
@@ -113,11 +114,11 @@ def once(plan: FactorPlan, folder: Path, point: Point, limit_bytes: int | None =
         raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
     if not killed and advice.at_least:
         raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
-    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), free,
+    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, record["duration_s"] or 0.0, free,
                   "killed_at_limit" if killed else COMPLETED)  # fmt: skip
 
 
-def _is_killed(record: Mapping[str, Any]) -> bool:
+def _is_killed(record: RunRecord) -> bool:
     """Whether a run ended for want of memory."""
     return bool(record["outcome"] == "killed_at_limit" or record.get("killed_for_memory"))
 
@@ -128,7 +129,7 @@ def free_bytes() -> int:
     return int(next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))) << 10
 
 
-def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dict[str, Any]:
+def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> RunRecord:
     """Run a command below the watcher, and return its record. Raises LimitError."""
     for _ in range(2):
         fresh(folder)

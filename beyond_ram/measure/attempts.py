@@ -7,6 +7,7 @@ from typing import Any
 
 from ..experiment import records
 from ..run_files import RUN_FILES
+from ..run_record import RunRecord
 
 MOST = 12
 """The most attempts."""
@@ -14,7 +15,7 @@ _POINTS = 300
 _READINGS = ("rss_bytes", "anon_bytes", "kept_bytes")
 
 
-def again_until_done(run_once: Callable[[], dict[str, Any]], out: Path) -> dict[str, Any]:
+def again_until_done(run_once: Callable[[], RunRecord], out: Path) -> RunRecord:
     """Run a command until it completes. Return the last record with all `attempts`, each as `attempt`
     describes it.
 
@@ -29,10 +30,11 @@ def again_until_done(run_once: Callable[[], dict[str, Any]], out: Path) -> dict[
         attempts.append(attempt(record, out))
         done = [len(one["shards"]) for one in attempts[-2:]]
         if record["outcome"] != "killed_at_limit" or len(attempts) == MOST or (len(done) == 2 and done[1] <= done[0]):
-            return record | {"attempts": attempts}
+            record["attempts"] = attempts
+            return record
 
 
-def attempt(record: Mapping[str, Any], out: Path) -> dict[str, Any]:
+def attempt(record: RunRecord, out: Path) -> dict[str, Any]:
     """One attempt: its outcome, time, peak, memory over time and after each shard."""
     shards = [
         {"t_s": event["t_s"], "from_cache": event["from_cache"], **_readings(event.get("tree", {}))}

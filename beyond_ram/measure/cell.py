@@ -8,11 +8,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ..experiment import Job, Served, parse, records
 from ..files import DamagedError, read_json, write
 from ..run_files import COLUMNS, RUN_FILES
+from ..run_record import NoteEntry, RunRecord
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.scripts import moved
 from ..stacks.variants import reason as cannot_be
@@ -70,7 +71,7 @@ def measure(setting: Setting, runs: Path) -> None:
         finish(setting, work, out, record)
 
 
-def _measured_served(setting: Setting, work: Path, out: Path, spec: Served) -> dict[str, Any]:
+def _measured_served(setting: Setting, work: Path, out: Path, spec: Served) -> RunRecord:
     """Measure a run together with its endpoint. Add its requests to the record and write requests.csv."""
     if cannot_be(setting.lock):
         return run_once(setting, work, out)
@@ -122,7 +123,7 @@ def command(setting: Setting, work: Path) -> list[str]:
     return [setting.python, job.program, *inputs, "--work-dir", str(work), *job.arguments]
 
 
-def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None = None) -> dict[str, Any]:
+def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None = None) -> RunRecord:
     """Run the workload under the watcher. If the cell's cache is cold, evict its input from the page cache first.
 
     `how` adds to the options that the job has, or replaces its limits.
@@ -169,7 +170,7 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
         return not_run(words, out, str(reason))
 
 
-def _stayed_cached(record: dict[str, Any]) -> list[dict[str, Any]]:
+def _stayed_cached(record: RunRecord) -> list[NoteEntry]:
     """A note if input was in the page cache although it was evicted: another process maps it, or it lives there."""
     share = record.get("page_cache", {}).get("input_resident_before") or 0
     why = f"{percent(share)} of the input stayed in the page cache, which the run is not charged for"
@@ -189,15 +190,15 @@ def _limit_bytes(job: Job) -> int | None:
     return int(size * job.limit_percent / 100)
 
 
-def not_run(words: Sequence[str], out: Path, reason: str, outcome: str = "not_applicable") -> dict[str, Any]:
+def not_run(words: Sequence[str], out: Path, reason: str, outcome: str = "not_applicable") -> RunRecord:
     """The record of a run without readings, as of a cell that cannot run on this machine; its other files are empty."""
     out.mkdir(parents=True, exist_ok=True)
     write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
     write(out / RUN_FILES[1], "")
-    record: dict[str, Any] = {"outcome": outcome, "reason": reason, "completed_work": False}
+    record = {"outcome": outcome, "reason": reason, "completed_work": False, "command": list(words)}
     record |= dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
-    provenance = {"versions": {}, **machine.provenance({})}
-    return record | {"command": list(words), "provenance": provenance, "work": {}, "peak": {}, "sampler": {}}
+    record |= {"provenance": {"versions": {}, **machine.provenance({})}, "work": {}, "peak": {}, "sampler": {}}
+    return cast(RunRecord, record)
 
 
 def _inputs(job: Job) -> list[Path]:
@@ -223,7 +224,7 @@ def _files(place: Path) -> list[Path]:
     return [place] if place.is_file() else [path for path in sorted(place.rglob("*")) if path.is_file()]
 
 
-def finish(setting: Setting, work: Path, out: Path, record: dict[str, Any]) -> None:
+def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     """Complete the record with the cell, the lock and the results of the checks, and write it.
 
     Raises MeasuringError if the run failed, DamagedError if one of its files is incomplete.
@@ -263,7 +264,7 @@ def finish(setting: Setting, work: Path, out: Path, record: dict[str, Any]) -> N
     records.samples(out)
 
 
-def describe(setting: Setting, out: Path, record: dict[str, Any]) -> None:
+def describe(setting: Setting, out: Path, record: RunRecord) -> None:
     """Add the cell, the lock and the imported versions to a record. Raises DamagedError if a package was imported from
     another environment."""
     record["provenance"]["versions"] |= integrity.check_imports(setting.python, records.events(out))
@@ -271,7 +272,7 @@ def describe(setting: Setting, out: Path, record: dict[str, Any]) -> None:
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
 
 
-def check_end(job: Job, record: dict[str, Any]) -> None:
+def check_end(job: Job, record: RunRecord) -> None:
     """Raise MeasuringError unless the run ended by itself, at its limit, or because we stopped it on purpose.
 
     This also holds after the work is done.

@@ -4,11 +4,13 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from ..experiment import Cell, Job, records
 from ..files import DamagedError, end_of
 from ..metrics import Events, Record
 from ..run_files import RUN_FILES
+from ..run_record import ProvenanceEntry
 from ..text import last_line
 from ..watch import write_record
 from . import processes
@@ -80,5 +82,5 @@ def write_failed(job: Job, folder: Path, log: Path, **provenance: str) -> None:
     reason = last_line("\n".join(own), last_line("\n".join(lines), "it printed nothing"))
     record = not_run([], folder, reason, "failed")
     record |= {"workload": job.workload, "cell": records.cell(folder), "measuring_s": 0.0}
-    record["provenance"] |= provenance
+    record["provenance"].update(cast(ProvenanceEntry, provenance))
     write_record(record, folder)

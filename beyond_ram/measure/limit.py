@@ -14,6 +14,7 @@ from ..experiment import records
 from ..files import end_of, read_json, write
 from ..metrics.limits import ENDED_AT, ended_at
 from ..run_files import RUN_FILES
+from ..run_record import RunRecord
 from ..watch import LimitError, WatchOptions, write_record
 from .campaign import Campaign
 from .cell import MeasuringError, Setting, check_end, finish, prepare, run_once
@@ -47,7 +48,7 @@ _NOTHING = dict.fromkeys(("waited_s", "read_bytes", "cgroup_bytes", "from_cache_
 
 def measure_limit(
     setting: Setting, runs: Path, campaign: Campaign | None = None, budget_s: float = math.inf
-) -> dict[str, Any]:
+) -> RunRecord:
     """Measure a run without a limit, then search the smallest limit; write both into run.json, and return that.
 
     Goes on with the runs of a campaign. Every run starts fresh: a private folder, prepared input, none of it in the
@@ -65,10 +66,9 @@ def measure_limit(
             campaign.run(policy, budget_s)
         except LimitError as reason:
             policy.search["not_run"] = str(reason)
-        record: dict[str, Any] = read_json(campaign.out / _RECORD, "outcome")
+        record: RunRecord = read_json(campaign.out / _RECORD, "record")["record"]
     if record["outcome"] != "not_applicable":
         record["limit"] |= policy.search | {"out_of_budget": campaign.out_of_budget}
-    del record["files_read"]
     record["measuring_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     return record
@@ -223,17 +223,17 @@ class LimitRuns:
                 made |= {"kept_bytes": advised.kept_bytes, "work_s": record["duration_s"]}
                 made |= {"most_bytes": max(peak["cgroup_bytes"] or 0, peak["rss_bytes"] or 0)}
             finish(self.setting, work, self.out, record)
-        record["files_read"] = [str(path) for path in files_read.outside(self.setting.work)]
+        read = [str(path) for path in files_read.outside(self.setting.work)]
         (self.out / RUN_FILES[2]).unlink()
-        write(self.campaign.out / _RECORD, json.dumps(record) + "\n")
+        write(self.campaign.out / _RECORD, json.dumps({"record": record, "files_read": read}) + "\n")
         return made
 
     def _further(self, member: Member, block: str) -> dict[str, Any]:
         """A run with or without a limit."""
-        record = read_json(self.campaign.out / _RECORD, "files_read", "duration_s")
-        setting = replace(self.setting, reads=(*self.setting.reads, *map(Path, record["files_read"])))
+        first = read_json(self.campaign.out / _RECORD, "record", "files_read")
+        setting = replace(self.setting, reads=(*self.setting.reads, *map(Path, first["files_read"])))
         limit, share = None if member.side == _FREE else int(member.side), setting.job.limit_speed_share
-        timeout_s = _PATIENCE * record["duration_s"] + _PATIENCE_S if block == _PROBE else None
+        timeout_s = _PATIENCE * first["record"]["duration_s"] + _PATIENCE_S if block == _PROBE else None
         if block == _PAIR and limit and share:
             slowest_s = max(run.values["work_s"] for run in self.campaign.runs if run.member.side == _FREE)
             timeout_s = _TOO_SLOW * slowest_s / share + _PATIENCE_S
@@ -256,7 +256,9 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
     check_end(setting.job, record)
     return {
         "limit_bytes": limit_bytes,
-        **{key: record[key] for key in ("outcome", "completed_work", "duration_s")},
+        "outcome": record["outcome"],
+        "completed_work": record["completed_work"],
+        "duration_s": record["duration_s"],
         # Until the work was done; excludes later measurements.
         "work_s": done_s[-1] if done_s else record["duration_s"],
         "waited_s": (record.get("pressure") or {}).get("some_s"),
@@ -267,10 +269,9 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
     }
 
 
-def from_cache_bytes(record: dict[str, Any]) -> int | None:
+def from_cache_bytes(record: RunRecord) -> int | None:
     """About how many bytes a run read or mapped that came from the page cache, and were not charged to it; None if
     unknown. What it reads twice and what comes through pipes counts too; what the kernel reads ahead hides as much."""
     storage, mapped = record["storage"], record["peak"].get("file_bytes")
-    if storage["read_bytes"] is None or storage.get("returned_bytes") is None or mapped is None:
-        return None
-    return int(max(0, storage["returned_bytes"] + mapped - storage["read_bytes"]))
+    read, returned = storage["read_bytes"], storage.get("returned_bytes")
+    return None if read is None or returned is None or mapped is None else max(0, returned + mapped - read)

@@ -12,6 +12,7 @@ from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
 from ..files import end_of, write
 from ..metrics import Events, Record, derive
+from ..run_record import RunRecord
 from ..shipped import FILES
 from ..text import last_line
 from ..watch import WatchOptions, write_record
@@ -72,7 +73,7 @@ def measure(
     reason = reason_of(errors, record) if record["outcome"] == "failed" else ""
     return Run(
         *of, f"failed: {_kind(reason)}" if reason else record["outcome"], reason, answer.get("answer_sha256"),
-        numbers_of(record, records.events(out)) if completed else {}, began, began + record["duration_s"],
+        numbers_of(record, records.events(out)) if completed else {}, began, began + (record["duration_s"] or 0.0),
         setting.job.path,
     )  # fmt: skip
 
@@ -95,12 +96,12 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
     return dict(json.loads(output))
 
 
-def reason_of(errors: str, record: dict[str, Any]) -> str:
+def reason_of(errors: str, record: RunRecord) -> str:
     """The last line of a failed run's errors, or how it ended."""
     return str(record.get("reason") or record["signal"] or last_line(errors, f"exit status {record['exit_status']}"))
 
 
-def failure(errors: str, record: dict[str, Any]) -> str:
+def failure(errors: str, record: RunRecord) -> str:
     """The last line of a failed run's errors, or how it ended, and what may be missing."""
     reason = reason_of(errors, record)
     return f"{reason}{missing_package(reason)}"

@@ -9,6 +9,7 @@ from ..experiment import Job, records
 from ..experiment.workloads.base import PROGRAMS, WHY_PROGRAM
 from ..experiment.workloads.script import ScriptExperiment, arguments
 from ..files import end_of, read_json, write
+from ..run_record import RunRecord
 from ..shipped import FILES
 from ..stacks.locks import has_package
 from ..text import foreign
@@ -41,7 +42,7 @@ def add_why(setting: Setting, runs: Path) -> None:
         return
     with private_folder(setting.work, f"why/{setting.job.path}") as folder:
         try:
-            record["why"] = explain(setting, folder, _PATIENCE * record["duration_s"] + _PATIENCE_S)
+            record["why"] = explain(setting, folder, _PATIENCE * (record["duration_s"] or 0.0) + _PATIENCE_S)
         except EndedEarlyError as reason:
             record["why"] = {"not_run": str(reason)}
     without = record["measuring_s"]
@@ -94,5 +95,5 @@ def _script(job: Job) -> tuple[str, ...]:
     return job.arguments if own else arguments(job.program, [*job.arguments, "--work-dir", "work"])
 
 
-def _ending(record: dict[str, Any]) -> str:
+def _ending(record: RunRecord) -> str:
     return str(record["signal"] or f"{record['outcome']}, exit status {record['exit_status']}")

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-Record = Mapping[str, Any]
+from ..run_record import RunRecord
+
+Record = RunRecord
 Event = Mapping[str, Any]
 Events = Sequence[Event]
 Records = Iterable[tuple[Record, Events]]
@@ -118,7 +120,7 @@ def event_field(event_name: str, key: str) -> Derive:
 
 
 def peak(kind: str) -> Derive:
-    return lambda record, _: record["peak"].get(kind)
+    return lambda record, _: cast(Mapping[str, float | None], record["peak"]).get(kind)
 
 
 def work(key: str) -> Derive:

@@ -1,6 +1,9 @@
 """The smallest memory limit of a cell, and the readings of a run without a limit that predict it."""
 
-from .base import CLOCK, EXACT, Column, Record
+from collections.abc import Mapping
+from typing import Any
+
+from .base import CLOCK, EXACT, Column
 
 PREDICTORS = {
     "rss_bytes": "peak RSS",
@@ -16,7 +19,7 @@ ENDED_AT = {"killed_at_limit": "killed_at_bytes", "timed_out": "timed_out_at_byt
 """By outcome: the column with the largest limit under which a run ended like this."""
 
 
-def ended_at(probe: Record) -> str:
+def ended_at(probe: Mapping[str, Any]) -> str:
     """Return the column for the limit of a run that did not finish its work."""
     return ENDED_AT.get(probe["outcome"], ENDED_AT["failed"])
 

@@ -1,9 +1,10 @@
 """Columns of every workload: memory at marks and peaks, time, and the share of the input in the page cache."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import cast
 
 from ..advice import AROUND, GROUP
+from ..run_record import KeptEntry, PeakEntry
 from .base import (
     ANY,
     CPU,
@@ -86,11 +87,11 @@ def peak_kept(record: Record) -> float | None:
     return _or_none(size) if _of_group(kept) else _unless_unseen(record["peak"], size)
 
 
-def _of_group(kept: Mapping[str, Any]) -> bool:
+def _of_group(kept: KeptEntry) -> bool:
     return kept.get("basis") in (GROUP, AROUND) and bool(kept.get("whole", True))
 
 
-def _unless_unseen(peak: Mapping[str, Any], size_bytes: float | None) -> float | None:
+def _unless_unseen(peak: PeakEntry, size_bytes: float | None) -> float | None:
     """A size, unless no sample saw a part that changes it. The part may be anonymous, or mapped files."""
     highest, sampled = peak.get("anon_upper_bound_bytes"), peak.get("anon_bytes")
     unseen = peak.get("unseen_bytes") or 0
@@ -133,7 +134,7 @@ def _peak_growth(record: Record, events: Events) -> float | None:
 
 
 def _page_cache(key: str) -> Derive:
-    return lambda record, _: record.get("page_cache", {}).get(key)
+    return lambda record, _: cast(Mapping[str, float | None], record.get("page_cache", {})).get(key)
 
 
 def _failed(record: Record, _: Events) -> float | None:
@@ -144,11 +145,11 @@ def _failed(record: Record, _: Events) -> float | None:
 
 def _pressure(key: str) -> Derive:
     """Missing where the kernel does not count it."""
-    return lambda record, _: (record.get("pressure") or {}).get(key)
+    return lambda record, _: cast(Mapping[str, float | None], record.get("pressure") or {}).get(key)
 
 
 def _of_run(key: str) -> Derive:
-    return lambda record, _: record.get(key)
+    return lambda record, _: cast(Mapping[str, float | None], record).get(key)
 
 
 COLUMNS: list[Column] = [

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import markupsafe
 import pandas as pd
@@ -156,7 +156,7 @@ def _anon(runs: Sequence[RunFolder]) -> Line:
 
 
 def _peaks(runs: Iterable[RunFolder], name: str) -> list[float | None]:
-    return [run.record["peak"].get(name) for run in runs]
+    return [cast(Mapping[str, float | None], run.record["peak"]).get(name) for run in runs]
 
 
 def _median(sizes: Iterable[float | None]) -> float | None:

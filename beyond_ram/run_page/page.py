@@ -13,6 +13,7 @@ from ..chart import SCRIPT, STYLE, Line, Mark, chart
 from ..files import check_page
 from ..files import write as write_file
 from ..one_run import RunFolder
+from ..run_record import PeakEntry, RunRecord
 from ..text import plain
 from ..units import duration, short_size
 from ..watch import summary, trend, why
@@ -97,7 +98,7 @@ def details(run: RunFolder, page: Path | None) -> Iterator[str]:
         yield f"<p>Its files: {', '.join(links)}.</p>"
 
 
-def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
+def _ask(asked: advice.Advice, peak: PeakEntry) -> Iterator[str]:
     yield '<section class="answer"><h2>Ask for</h2>'
     if advice.depends(asked):
         check = "<code>scontrol show config | grep TaskPlugin</code>"
@@ -128,11 +129,11 @@ def _pasted(line: str, before: str = "") -> str:
     return f'<p class="paste">{before}<code>{_text(line)}</code>{button}</p>'
 
 
-def _why(record: Mapping[str, Any]) -> Iterator[str]:
+def _why(record: RunRecord) -> Iterator[str]:
     """Growth, causes, and the largest processes, as text."""
     peak, reasons = record["peak"], []
-    if record.get("growth"):
-        reasons.append(f"It grew by {trend.sentence(record)}.")
+    if growth := record.get("growth"):
+        reasons.append(f"It grew by {trend.sentence(growth, record['outcome'])}.")
     reasons += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
     if forks := summary.forks(peak):
         reasons.append(f"Forks: {forks}.")
@@ -142,15 +143,15 @@ def _why(record: Mapping[str, Any]) -> Iterator[str]:
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
 
 
-def _no_growth(record: Mapping[str, Any]) -> str:
+def _no_growth(record: RunRecord) -> str:
     """The beginning of a sentence about a run in which no growth was seen."""
     if not why.has_course(record) or record["peak"].get("processes_unread"):
         return "No"
     size = advice.advise(record).kept_bytes
-    return f"No growth to explain at the end ({trend.unseen(size, record['duration_s'])}), and no"
+    return f"No growth to explain at the end ({trend.unseen(size, record['duration_s'] or 0.0)}), and no"
 
 
-def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[Mark]:
+def _marks(record: RunRecord, asked: advice.Advice | None) -> Iterator[Mark]:
     around = record["peak"].get("around") or {}
     if limit := record.get("memory_limit_bytes"):
         yield Mark("limit", limit, "limit")
@@ -227,7 +228,7 @@ def _table(label: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> s
 def _readings(run: RunFolder) -> str:
     """All readings as on the terminal; empty if the record lacks some, as that of a run that never began."""
     try:
-        lines = [_text(line.replace("  ", "\u00a0 ")) for line in summary.lines(dict(run.record))]
+        lines = [_text(line.replace("  ", "\u00a0 ")) for line in summary.lines(run.record)]
     except (KeyError, TypeError):
         return ""
     return "<details><summary>All readings</summary><pre>" + "\n".join(lines) + "</pre></details>"

@@ -88,5 +88,5 @@ def _lines(runs: Mapping[str, RunFolder]) -> Iterator[str]:
             yield f"{name}: at least, because {'; '.join(run.asked.lower_bound)}"
         if run.asked and (lacks := summary.without(run.asked, run.record["peak"])):
             yield f"{name}: without {lacks}"
-        if run.record.get("growth"):
-            yield f"{name}: growth {trend.sentence(run.record)}"
+        if growth := run.record.get("growth"):
+            yield f"{name}: growth {trend.sentence(growth, run.record['outcome'])}"

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from ..run_record import AttachedEntry, RunRecord
 from . import descriptors, events, instrument, machine, pagecache, procfs, record
 from .delivery import Delivery
 from .instrument import Instrument
@@ -44,7 +44,7 @@ class AttachOptions(instrument.InstrumentOptions):
     """Called after the first sample."""
 
 
-def attach(target: Target, out: Path | None, options: AttachOptions | None = None) -> dict[str, Any]:
+def attach(target: Target, out: Path | None, options: AttachOptions | None = None) -> RunRecord:
     """Follow a target, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
     The record is that of a command plus `attached`: the target, and the kernel's values from before the attach. The
@@ -78,7 +78,7 @@ class _Following:
         self.peak_before = self.around.meter.peak_bytes() if self.around else None
         self.first = min(target.listed(target.pids), default=0)
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> RunRecord:
         missing, counting = self.missing, Counting(around=self.around)
         measuring = Instrument(self.options, self.delivery, counting)
         began_s = time.monotonic()
@@ -122,7 +122,9 @@ class _Following:
             if self.around:
                 with missing.step("tidying up"):
                     self.around.meter.close()
-        return content | elsewhere
+        if elsewhere:
+            content["elsewhere"] = elsewhere
+        return content
 
     def _events(self, environment: Mapping[str, str]) -> tuple[Path | None, int]:
         """The file that the programs write events to, and its size in bytes at the attach."""
@@ -181,7 +183,7 @@ class _Following:
         most_s = _STEPS_APART_S if "slurm_job" in self.target.asked else _EMPTY_S
         return folder is None or not folder.is_dir() or empty_for_s > most_s
 
-    def _attached(self, content: Mapping[str, Any], count: int, age_s: float) -> dict[str, Any]:
+    def _attached(self, content: RunRecord, count: int, age_s: float) -> AttachedEntry:
         """The target, and its history before the attach, in bytes and seconds."""
         marks = sorted(self.tree.before.items(), key=lambda entry: -entry[1])
         since = {entry["pid"]: entry["hwm_bytes"] for entry in content["peak"]["hwm_bytes"]["processes"]}

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import advice
+from ..run_record import CeilingEntry, PeakEntry, RunRecord
 from .missing import PROCESSES, PROPORTIONAL
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
@@ -47,7 +48,7 @@ class Ceiling:
         return f"--max-{self.kind} {self.text}"
 
 
-def judge(record: Mapping[str, Any], ceilings: Sequence[Ceiling]) -> list[dict[str, Any]]:
+def judge(record: RunRecord, ceilings: Sequence[Ceiling]) -> list[CeilingEntry]:
     """Compare the record with each ceiling. Returns an entry of run.json for each; raises nothing."""
     return [_judged(record, ceiling) for ceiling in ceilings]
 
@@ -58,7 +59,7 @@ def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
     return STATUS if ABOVE in results or (UNKNOWN in results and own == 0) else own
 
 
-def lines(record: Mapping[str, Any]) -> list[str]:
+def lines(record: RunRecord) -> list[str]:
     """A line for each ceiling, and one more if the command itself failed too."""
     judged = record.get("ceilings", [])
     shown = [_line(entry, _condition(record["peak"], entry)) for entry in judged]
@@ -68,7 +69,7 @@ def lines(record: Mapping[str, Any]) -> list[str]:
     return shown
 
 
-def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
+def _judged(record: RunRecord, ceiling: Ceiling) -> CeilingEntry:
     peak: int | None = None
     most: int | None = None
     why: str | None = None
@@ -109,7 +110,7 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
     }
 
 
-def _condition(peak: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def _condition(peak: PeakEntry, entry: Mapping[str, Any]) -> str:
     """What a peak that is within its ceiling may lack."""
     kept, most = peak.get("kept") or {}, entry["at_most_bytes"]
     above = entry["peak_bytes"] is not None and most is not None and most > entry["max_bytes"]
@@ -124,7 +125,7 @@ def _condition(peak: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     return ", by the marks of its processes" if (peak.get("cgroup_bytes") or 0) > entry["max_bytes"] else ""
 
 
-def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
+def _rss(peak: PeakEntry) -> tuple[int | None, int | None]:
     sampled = peak["rss_bytes"]
     if sampled is None:
         return None, None
@@ -135,7 +136,7 @@ def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return low, None if together is None else max(low, together)
 
 
-def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
+def _anon(peak: PeakEntry) -> tuple[int | None, int | None]:
     sampled = peak["anon_bytes"]
     if sampled is None:
         return None, None
@@ -143,14 +144,14 @@ def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     if peak["anon_upper_bound_bytes"] is None:
         return sampled, None
     most = max(sampled, peak["anon_upper_bound_bytes"])
-    marked = min(most, sampled + peak["unseen_bytes"])
+    marked = min(most, sampled + (peak["unseen_bytes"] or 0))
     group = _of_group(peak, "shmem_bytes", "kernel_bytes")
     if group is not None:
         return max(sampled, min(marked, group)), most
     return (marked if peak["processes"] <= 1 else sampled), most
 
 
-def _of_group(peak: Mapping[str, Any], *without: str) -> int | None:
+def _of_group(peak: PeakEntry, *without: str) -> int | None:
     """The peak of kept memory in the command's own group, without some kinds; None without a group that has all of it.
 
     On v1 kernel memory is computed: the usage less all other kinds. It is too large while a process frees its memory.
@@ -161,7 +162,7 @@ def _of_group(peak: Mapping[str, Any], *without: str) -> int | None:
     return int(kept["kept_bytes"] - sum(kept["at_kept"].get(name, 0) for name in without))
 
 
-def _possible(peak: Mapping[str, Any], read_bytes: int) -> int:
+def _possible(peak: PeakEntry, read_bytes: int) -> int:
     """What may have been at once, if the readings show this much: without a group, copies that only faults show too;
     with one, all that it held, if marks are gone."""
     kept = peak.get("kept") or {}
@@ -171,7 +172,7 @@ def _possible(peak: Mapping[str, Any], read_bytes: int) -> int:
     return int(max(max(read_bytes, counted) + advice.between_bytes(peak), held))
 
 
-def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
+def _pss(peak: PeakEntry) -> tuple[int | None, int | None]:
     if peak["rss_bytes"] is None:
         return None, None
     anonymous = (peak.get("kept") or {}).get("sampled_anon_bytes")

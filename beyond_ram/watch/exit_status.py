@@ -1,7 +1,8 @@
 """The end of a command: its exit status, or the name of the signal that ended it."""
 
 import signal
-from typing import Any
+
+from ..run_record import RunRecord
 
 _FIRST, _LAST = int(signal.SIGRTMIN), int(signal.SIGRTMAX)
 
@@ -23,7 +24,7 @@ def signal_name(number: int) -> str:
     return _NAMES[number]
 
 
-def as_a_shell(record: dict[str, Any]) -> int:
+def as_a_shell(record: RunRecord) -> int:
     """The exit status that a shell would give: 128 plus the signal's number if a signal ended the command."""
     status: int | None = record["exit_status"]
-    return 128 + _NUMBERS[record["signal"]] if status is None else status
+    return 128 + _NUMBERS[str(record["signal"])] if status is None else status

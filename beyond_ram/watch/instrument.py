@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..run_files import RUN_FILES
+from ..run_record import ProcessEntry
 from . import events, machine, trend
 from .delivery import Delivery
 from .live import LiveLine
@@ -121,7 +122,7 @@ class Instrument:
             if step.failed:
                 self.line = None
 
-    def finish(self, duration_s: float, exit_status: int | None) -> list[dict[str, Any]]:
+    def finish(self, duration_s: float, exit_status: int | None) -> list[ProcessEntry]:
         """Take the last sample, right after the command has ended. Returns its processes that still run."""
         if self.line:
             with self.missing.step("the line on the terminal"):
@@ -142,10 +143,9 @@ class Instrument:
             return self.missing.attempt("what still runs", self.sampler.left_running, [])
         return []
 
-    def deliver(self) -> dict[str, str]:
-        """Move the files into the requested folder. Returns `elsewhere` for the record if that failed."""
-        elsewhere = self.delivery.put(self.missing.attempt("files", self._files, []))
-        return {"elsewhere": elsewhere} if elsewhere else {}
+    def deliver(self) -> str | None:
+        """Move the files into the requested folder. Returns the folder that they are in if that failed."""
+        return self.delivery.put(self.missing.attempt("files", self._files, []))
 
     def _files(self) -> list[OutFile]:
         """samples.csv and events.jsonl, empty if they could not be begun."""

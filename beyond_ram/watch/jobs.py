@@ -4,11 +4,11 @@ The source is a watcher's record, or what the kernel keeps of the job's group: i
 not split by kind.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from .. import advice
+from ..run_record import RunRecord
 from . import memory_group
 from .summary import megabytes
 
@@ -16,12 +16,12 @@ from .summary import megabytes
 _UNKNOWN_BYTES = 1 << 62
 
 
-def of_record(record: Mapping[str, Any]) -> str:
+def of_record(record: RunRecord) -> str:
     """The line for a run.json. Raises KeyError for a record without readings."""
     peak = record["peak"]
     limit_bytes = (peak.get("around") or {}).get("limit_bytes")
-    kinds = (("anon_bytes", "anonymous"), ("file_bytes", "file"), ("shmem_bytes", "shared"))
-    used = ", ".join(f"{megabytes(peak[key])} {word}" for key, word in kinds)
+    kinds = ((peak["anon_bytes"], "anonymous"), (peak["file_bytes"], "file"), (peak["shmem_bytes"], "shared"))
+    used = ", ".join(f"{megabytes(size)} {word}" for size, word in kinds)
     advised = advice.advise(record)
     attached = record.get("attached") or {"running_s": 0.0}
     after = f", seen from {attached['running_s']:.0f} s after its start" if attached["running_s"] > 1 else ""
@@ -59,15 +59,14 @@ def of_group(path: Path, version: int) -> tuple[str, dict[str, Any] | None]:
     # Close to its limit, page cache may have filled the group.
     filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
     kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
-    outcome = {"outcome": "detached"} if filled and not killed else {}
-    record = _as_record(kept, killed, limit) | outcome
+    record = _as_record(kept, killed, limit, "detached" if filled and not killed else "completed")
     advised = advice.advise(record)
     usage = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
     line = f"{_limit_text(limit)}; used {usage}{_killed_text(killed)}; {_next(advised, at_most=True)}"
     return line, advice.document(record)["request"]
 
 
-def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[str, Any]:
+def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None, outcome: str) -> RunRecord:
     """A record for `advise`, for a group that was not watched."""
     kept = {"basis": advice.AROUND, "kept_bytes": kept_bytes, "kept_sampled_bytes": kept_bytes, "at_kept": {}}
     peak = {
@@ -78,4 +77,4 @@ def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[s
         **dict.fromkeys(("rss_bytes", "anon_bytes")),
         "file_bytes": _UNKNOWN_BYTES,
     }
-    return {"peak": peak, "killed_for_memory": killed}
+    return cast(RunRecord, {"peak": peak, "killed_for_memory": killed, "outcome": outcome})

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .. import advice
+from ..run_record import ProcessEntry, RunRecord
 from . import events, machine, pagecache, procfs
 from .exit_status import signal_name
 from .hidden import LIMIT, MARK, PEAK
@@ -41,7 +42,7 @@ class Outcome:
     memory_limit_bytes: int | None = None
     duration_s: float
     sampler_cpu_s: float | None
-    left_running: list[dict[str, Any]] = field(default_factory=list)
+    left_running: list[ProcessEntry] = field(default_factory=list)
     stopped_by: Sequence[str] = ()
     """The signals to stop that reached the watcher."""
     refused_bytes: int | None = None
@@ -55,7 +56,7 @@ class Outcome:
     """Attached to a running program, whose resources are known only from the tree."""
 
 
-def make(outcome: Outcome, measuring: Instrument) -> dict[str, Any]:
+def make(outcome: Outcome, measuring: Instrument) -> RunRecord:
     """The record of a run. Parts that fail stay empty, with a note in `missing`."""
     sampler, log, missing = measuring.sampler, measuring.log, measuring.missing
     interval_ms, inputs, counting = measuring.options.interval_ms, measuring.options.inputs, measuring.counting
@@ -87,7 +88,7 @@ def make(outcome: Outcome, measuring: Instrument) -> dict[str, Any]:
         with missing.step("samples"):
             missing.note("samples", "no process could be read before the command ended")
     content["missing"] = missing.attempt("run.json", missing.record, [])
-    return content
+    return cast(RunRecord, content)
 
 
 def _initial(outcome: Outcome, measuring: Instrument) -> dict[str, Any]:

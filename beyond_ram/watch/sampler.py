@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import advice
 from ..run_files import COLUMNS
+from ..run_record import ProcessEntry
 from . import pressure, procfs, timeline
 from .exits import Exit, Exits
 from .groups import Group
@@ -356,7 +357,7 @@ class Sampler:
         self.peaks.end(end_s)
         self.peaks.finish(self.tree.living)
 
-    def left_running(self) -> list[dict[str, Any]]:
+    def left_running(self) -> list[ProcessEntry]:
         """Processes of the last sample that outlive the command."""
         return [
             {"pid": process.pid, "name": process.name, "rss_bytes": process.last.rss_bytes}

@@ -1,9 +1,10 @@
 """The summary of a run for the terminal: ten lines."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import cast
 
 from .. import advice
+from ..run_record import AttachedEntry, MarksEntry, PeakEntry, ProcessEntry, RunRecord
 from . import ceilings, pressure, trend, why
 from .missing import printable
 
@@ -18,12 +19,12 @@ def megabytes(size_bytes: float | None) -> str:
     return "not sampled" if size_bytes is None else f"{size_bytes / 1e6:,.0f} MB"
 
 
-def lines(record: dict[str, Any]) -> Iterable[str]:
+def lines(record: RunRecord) -> Iterable[str]:
     """Ten lines, and one more for each warning. A record from elsewhere may have control characters."""
     return (printable(line, len(line)) for line in _lines(record))
 
 
-def _lines(record: dict[str, Any]) -> Iterable[str]:
+def _lines(record: RunRecord) -> Iterable[str]:
     peak, sampler = record["peak"], record["sampler"]
     yield f"outcome     {_outcome(record)}"
     if not advice.has_readings(peak):
@@ -44,7 +45,7 @@ def _lines(record: dict[str, Any]) -> Iterable[str]:
         "shmem": ("shared   ", "shared memory and tmpfs: kept like anonymous memory"),
     }
     for kind, (word, means) in kinds.items() if sampled else ():
-        size = peak[f"{kind}_bytes"]
+        size = cast(Mapping[str, int | None], peak)[f"{kind}_bytes"]
         yield f"  {word} unknown here" if size is None else f"  {word} {megabytes(size)} {means}"
     if peak["pss_bytes"] is None:
         yield from ["PSS         not sampled"] if sampled else []
@@ -79,7 +80,7 @@ def _lines(record: dict[str, Any]) -> Iterable[str]:
     yield from ceilings.lines(record)
 
 
-def _of_container(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
+def _of_container(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
     """Working set (by which a kubelet evicts), usage (by which the kernel kills), and kept memory, one per line."""
     peak, around = record["peak"], record["peak"].get("around") or {}
     limit, kills = around.get("limit_bytes"), around.get("kills")
@@ -98,7 +99,7 @@ _WAITED_BY = {
 }
 
 
-def _waited(record: dict[str, Any]) -> Iterable[str]:
+def _waited(record: RunRecord) -> Iterable[str]:
     """How long the command waited for memory; nothing if that rounds to 0 or is unknown."""
     stalls = record.get("pressure")
     if stalls and stalls["some_s"] >= _SHOWN_S:
@@ -107,7 +108,7 @@ def _waited(record: dict[str, Any]) -> Iterable[str]:
         yield f"waited      {share}, {together}, {_WAITED_BY.get(stalls['of'], 'counted for others too')}"
 
 
-def _marked(marks: dict[str, Any]) -> str:
+def _marked(marks: MarksEntry) -> str:
     """The kernel's high-water marks."""
     if marks["concurrent_upper_bound_bytes"] is None:
         return "not known: spikes between two samples are missed"
@@ -116,13 +117,13 @@ def _marked(marks: dict[str, Any]) -> str:
         if not marks["lower_bounds"]
         else "exact up to the last sample of each process"
     )
-    top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
-    largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
+    top = marks["processes"][0] if marks["processes"] else ProcessEntry(name="?")
+    largest = f"{megabytes(top.get('hwm_bytes'))} in one process ({top['name']}), {ends}"
     several = len(marks["processes"]) > 1
     return largest + (f"; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once" if several else "")
 
 
-def _details(record: dict[str, Any]) -> Iterable[str]:
+def _details(record: RunRecord) -> Iterable[str]:
     """Phases, each process's share, shared memory, and causes, one per line."""
     peak, phases = record["peak"], why.by_phase(record)
     if set(phases) != {""}:
@@ -137,15 +138,15 @@ def _details(record: dict[str, Any]) -> Iterable[str]:
         shared = peak["shmem_bytes"] or 0
         beside = f"; {megabytes(shared)} shared belong to no process alone" if shared >= _WORTH_BYTES else ""
         yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at the peak{beside}"
-    if shared := forks(peak):
-        yield f"forks       {shared}"
-    if record.get("growth"):
-        yield f"growth      {trend.sentence(record)}"
+    if copied := forks(peak):
+        yield f"forks       {copied}"
+    if growth := record.get("growth"):
+        yield f"growth      {trend.sentence(growth, record['outcome'])}"
     for sentence in why.sentences(record):
         yield f"why         {sentence}"
 
 
-def forks(peak: Mapping[str, Any]) -> str:
+def forks(peak: PeakEntry) -> str:
     """Memory that forked processes shared, and how much they copied; empty if little."""
     shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
     if shared < _WORTH_BYTES:
@@ -153,7 +154,7 @@ def forks(peak: Mapping[str, Any]) -> str:
     return f"at least {megabytes(shared)} shared (sums count it in every process); {megabytes(copied)} copied on write"
 
 
-def _attached(attached: dict[str, Any]) -> Iterable[str]:
+def _attached(attached: AttachedEntry) -> Iterable[str]:
     """The followed program, and the kernel's values from before the attach."""
     before, name = attached["before"], attached["name"]
     mark = before["hwm_bytes"]
@@ -173,7 +174,7 @@ _COUNTED_BY = {
 }
 
 
-def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
+def _request(advised: advice.Advice, peak: PeakEntry) -> Iterable[str]:
     """The request to paste, the check if it depends on the cluster, and the request if another run needs more."""
     ask = f"{advised.bound}--mem={advice.mem(advised.ask_bytes)} (M is MiB)"
     if advised.killed:
@@ -199,14 +200,14 @@ def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
         yield f"  up to     {up_to(advised, peak)}"
 
 
-def up_to(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
+def up_to(advised: advice.Advice, peak: PeakEntry) -> str:
     """The request that another run may need, and why."""
     does = "copy shared memory" if advised.high_bytes == advised.polled_bytes else "peak"
     when = f"if its {peak['processes']} processes {does} at the same time"
     return f"--mem={advice.mem(advised.high_bytes)} {when}, which may happen in another run"
 
 
-def without(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
+def without(advised: advice.Advice, peak: PeakEntry) -> str:
     """What a request does not include; empty if that is less than its reserve."""
     if advised.killed or advised.refused_bytes:
         return ""
@@ -257,7 +258,7 @@ def _for_speed(advised: advice.Advice) -> Iterable[str]:
         yield f"  at speed  {speed}: with less it completes, but may wait for its files"
 
 
-def _enforced(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
+def _enforced(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
     """The kinds of kept memory, and the limit around the command."""
     terms = {name: advised.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
     terms["swap"] = max(
@@ -274,14 +275,14 @@ def _enforced(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
         yield f"note        the group around has a limit of {megabytes(around['limit_bytes'])}, {kills}"
 
 
-def lacking(record: dict[str, Any]) -> Iterable[str]:
+def lacking(record: RunRecord) -> Iterable[str]:
     """A line for each thing that could not be recorded."""
     for note in record.get("missing", []):
         often = f", {note['times']} times, from {note['since_s']:.1f} s on" if note.get("times", 1) > 1 else ""
         yield f"missing     {note['what']}: {note['why']}{often}"
 
 
-def _outcome(record: dict[str, Any]) -> str:
+def _outcome(record: RunRecord) -> str:
     by = f" by {record['signal']}" if record["signal"] else ""
     if record["killed_for_memory"] and record["outcome"] == "failed":
         by += " for want of memory"

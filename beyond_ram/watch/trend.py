@@ -1,11 +1,12 @@
 """How fast kept memory grows, and when it reaches a limit: during the run, and at its end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from ..run_record import GrowthEntry
 from ..units import duration, short_size
 
 # Each bin keeps its highest reading, so a saw-tooth shows as its upper edge. When full, neighbours are merged.
@@ -104,13 +105,13 @@ def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int 
     return min(((name, size) for name, size in limits if size), key=lambda one: one[1], default=None)
 
 
-def sentence(record: Mapping[str, Any]) -> str:
+def sentence(growth: GrowthEntry, outcome: str) -> str:
     """The rate at which a run grew, and the time to the limit if it may still be running."""
-    growth = record["growth"]
     rate = f"{growth['bytes_per_s'] / 1e6:,.3g} MB/s over the last {duration(growth['over_s'])}"
-    if not growth["ceiling"] or record["outcome"] != "detached":
+    at_bytes, in_s = growth["ceiling_bytes"], growth["reaches_in_s"]
+    if not growth["ceiling"] or at_bytes is None or in_s is None or outcome != "detached":
         return rate
     names = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}
     what = names.get(growth["ceiling"], "")
-    ends = f"{what}{short_size(growth['ceiling_bytes'])} in {duration(growth['reaches_in_s'])}"
+    ends = f"{what}{short_size(at_bytes)} in {duration(in_s)}"
     return f"{rate}; at that rate it reaches {ends}"

@@ -23,6 +23,7 @@ from typing import Any
 
 from .. import advice, mask_secrets
 from ..run_files import RUN_FILES
+from ..run_record import ProcessEntry, RunRecord
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
 from .command import Command, Order
 from .delivery import Delivery
@@ -76,7 +77,7 @@ class WatchOptions(instrument.InstrumentOptions):
     """Called with every sample; once it returns false, the whole tree is killed and the outcome is `failed`."""
 
 
-def watch(command: Sequence[str], out: Path | None, options: WatchOptions | None = None) -> dict[str, Any]:
+def watch(command: Sequence[str], out: Path | None, options: WatchOptions | None = None) -> RunRecord:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
     Signals that reach this process are passed on. The record's `missing` lists what could not be recorded; `elsewhere`
@@ -113,7 +114,7 @@ def ends_by(until: float, pid: int) -> bool:
     return True
 
 
-def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = False) -> None:
+def write_record(content: RunRecord, out: Path, *, whole_command: bool = False) -> None:
     """Write run.json, whole or not at all, with secrets of the command line masked unless `whole_command`.
 
     Raises OSError if it cannot be written.
@@ -204,14 +205,14 @@ class _Run:
             if self.options.memory_limit_bytes is not None:
                 raise LimitError(f"no memory limit can be set here: {self.no_group}") from None
 
-    def measure(self, mask: frozenset[int]) -> dict[str, Any]:
+    def measure(self, mask: frozenset[int]) -> RunRecord:
         """Run the command, measure it, deliver the files, and return the record."""
         options, missing = self.options, self.missing
         raw_events = missing.attempt("events", self._events_file, None)
         environment = self._environment(raw_events)
         measuring = Instrument(options, self.delivery, self.counting, options.on_event)
         measuring.shows = True
-        left: list[dict[str, Any]] = []
+        left: list[ProcessEntry] = []
         errors = missing.attempt("the end of standard error", Errors, None)
         running = Command(self._order(environment, mask), missing)
         try:
@@ -260,7 +261,10 @@ class _Run:
             resident=self.resident,
             reports_work=options.reports_work,
         )
-        return record.make(outcome, measuring) | elsewhere
+        content = record.make(outcome, measuring)
+        if elsewhere:
+            content["elsewhere"] = elsewhere
+        return content
 
     def _order(self, environment: Mapping[str, str], mask: frozenset[int]) -> Order:
         options, group = self.options, self.counting.group

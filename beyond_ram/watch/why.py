@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import advice
+from ..run_record import RunRecord
 from . import trend
 from .timeline import COPYING, PARTS
 
@@ -23,7 +24,7 @@ _SHORT_TENTHS, _SHORT = 2, 0.8
 _ALIKE = 0.10
 
 
-def sentences(record: Mapping[str, Any]) -> Iterable[str]:
+def sentences(record: RunRecord) -> Iterable[str]:
     """The causes, most important first; none if the readings show none."""
     peak = record["peak"]
     if not peak["rss_bytes"] or peak["rss_bytes"] < _WORTH_BYTES or peak.get("processes_unread"):
@@ -58,13 +59,14 @@ def _copied(peak: Mapping[str, Any]) -> Iterable[str]:
         yield f"at least {_mb(copied)} were copied on write: forked processes wrote to shared pages"
 
 
-def _phase(record: Mapping[str, Any]) -> Iterable[str]:
+def _phase(record: RunRecord) -> Iterable[str]:
     highest = by_phase(record)
     if any(note["what"] == "phases" for note in record.get("missing", [])):
         return  # the peak may be in one that is not there
     if len(highest) < 2 or any(one["anon_bytes"] is None for one in highest.values()):
         return
-    if record["peak"]["processes"] > 1 and _worth(record["peak"].get(COPYING[0]), record["peak"]["anon_bytes"]):
+    peak = record["peak"]
+    if peak["processes"] > 1 and _worth(peak.get("shared_anon_bytes"), peak["anon_bytes"] or 0):
         return  # the sums of phases count shared pages in each process
     (name, most), (_, next_most) = sorted(
         ((name, one["anon_bytes"]) for name, one in highest.items()), key=lambda entry: -entry[1]
@@ -74,17 +76,17 @@ def _phase(record: Mapping[str, Any]) -> Iterable[str]:
         yield f"anonymous memory peaked in {where}; the others needed at most {_mb(next_most)}"
 
 
-def has_course(record: Mapping[str, Any]) -> bool:
+def has_course(record: RunRecord) -> bool:
     """Whether there are enough readings of all memory, each page counted once, to say how it went. On a busy machine
     there may be tenths of the time without a sample."""
-    enough = record["sampler"]["samples"] >= _SAMPLES and record["duration_s"] >= _LONG_S
+    enough = record["sampler"]["samples"] >= _SAMPLES and (record["duration_s"] or 0.0) >= _LONG_S
     kept = (record["peak"].get("kept") or {}).get("kept_bytes", 0)
     return (
         enough and not advice.uncharged_bytes(record["peak"], kept) and len(_counted_once(record["peak"])[1]) >= PARTS
     )
 
 
-def _course(record: Mapping[str, Any]) -> Iterable[str]:
+def _course(record: RunRecord) -> Iterable[str]:
     what, sizes = _counted_once(record["peak"])
     if not has_course(record) or max(sizes) < _WORTH_BYTES:
         return
@@ -100,7 +102,7 @@ def _course(record: Mapping[str, Any]) -> Iterable[str]:
         yield f"the peak{of} was short, near {at:.1f} s; half of the time {it} needed at most {_mb(usual)}"
     elif min(sizes[1:]) >= (1 - _LEVEL) * most and not record.get("growth"):
         within = f"{_mb(max(sizes[1:]) - min(sizes[1:]))} after the first tenth of the time"
-        yield f"{what}{of} stayed within {within}; {trend.unseen(most, record['duration_s'])}"
+        yield f"{what}{of} stayed within {within}; {trend.unseen(most, record['duration_s'] or 0.0)}"
 
 
 def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int]]:
@@ -131,7 +133,7 @@ def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
         yield f"several processes kept about {_mb(sizes[-1])} each: fewer processes need less"
 
 
-def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def by_phase(record: RunRecord) -> dict[str, dict[str, Any]]:
     """The peaks of each phase by name, over all times that it was entered; bytes and seconds."""
     peaks: dict[str, dict[str, Any]] = {}
     for span in record["phases"]:

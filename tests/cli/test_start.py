@@ -16,6 +16,7 @@ WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 MAY_IMPORT = {
     "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.options", "beyond_ram.cli.programs",
     "beyond_ram.cli.watch", "beyond_ram.files", "beyond_ram.folders", "beyond_ram.mask_secrets", "beyond_ram.run_files",
+    "beyond_ram.run_record",
     "beyond_ram.shipped", "beyond_ram.units",
 }  # fmt: skip
 WATCH_ROOM = "beyond_ram.watch"

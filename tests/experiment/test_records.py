@@ -69,9 +69,9 @@ DAMAGE = {
     "record not UTF-8": ("run.json", lambda path: path.write_bytes(b'{"outcome": "\xff"}'), "not UTF-8"),
     "record missing": ("run.json", Path.unlink, "missing"),
     "no peak": ("run.json", without("peak"), "'peak' is missing"),
-    "peak a list": ("run.json", edited(peak=[]), "'peak' is of a wrong type"),
-    "a peak in words": ("run.json", edited(peak={"rss_bytes": "<b>9</b>"}), "'peak.rss_bytes' is no number"),
-    "what was kept no object": ("run.json", edited(peak={"kept": True}), "'peak.kept' is of a wrong type"),
+    "peak a list": ("run.json", edited(peak=[]), "'peak' is no object"),
+    "a peak in words": ("run.json", edited(peak={"rss_bytes": "<b>9</b>"}), "'peak.rss_bytes' is no whole number"),
+    "what was kept no object": ("run.json", edited(peak={"kept": True}), "'peak.kept' is no object"),
     "an endless time": ("run.json", edited(duration_s=float("inf")), "'duration_s' is no number"),
     "another's record": (
         "run.json",

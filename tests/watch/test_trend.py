@@ -73,7 +73,7 @@ def test_lowest_limit_is_the_ceiling():
 
 def test_sentence_has_rate_and_time():
     growth = GrowthRate(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB))
-    text = sentence({"growth": growth, "outcome": "detached"})
+    text = sentence(growth, "detached")
     assert all(part in text for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
 
 

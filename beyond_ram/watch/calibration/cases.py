@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ...run_record import RunRecord
 from ..watcher import WatchOptions, watch
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -53,7 +54,7 @@ class Check:
 class CalibrationRun:
     """A measured calibration program."""
 
-    record: dict[str, Any]
+    record: RunRecord
     events: list[dict[str, Any]]
     samples: list[dict[str, float]]
 
@@ -63,7 +64,7 @@ class CalibrationRun:
         return dict(next(begun, {}).get("tree", {}))
 
     def peak(self, phase: str) -> dict[str, Any]:
-        return next((span for span in self.record["phases"] if span["phase"] == phase), {})
+        return next((dict(span) for span in self.record["phases"] if span["phase"] == phase), {})
 
     def grown(self, column: str, phase: str = "filling") -> float | None:
         """The peak of a phase minus the reading at its start, in bytes."""
@@ -92,7 +93,7 @@ class CalibrationResult:
     name: str
     checks: list[Check]
     not_run: str | None = None
-    record: dict[str, Any] | None = None
+    record: RunRecord | None = None
 
     @property
     def ok(self) -> bool:

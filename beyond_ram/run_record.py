@@ -1,0 +1,426 @@
+"""The content of run.json: its types, the check of what is read, and the table in docs/results.md.
+
+Standard library only. In `RunRecord` and `ProvenanceEntry` a key without `NotRequired` is in every record; the others
+are empty of a cell that could not run. null stands for what could not be read.
+"""
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence, Set
+from types import NoneType, UnionType
+from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+
+
+class ProcessEntry(TypedDict, total=False):
+    """A process, by what is known of it."""
+
+    pid: int
+    name: str
+    bytes: int
+    """What it had of the memory that a list is about."""
+    rss_bytes: int
+    hwm_bytes: int
+    """The kernel's mark: its highest RSS."""
+    final: bool
+    """Whether the mark is from the kernel's record of its exit, and so exact."""
+
+
+class MarksEntry(TypedDict, total=False):
+    """Marks of processes."""
+
+    processes: list[ProcessEntry]
+    """Those with the highest marks."""
+    sum_upper_bound_bytes: int | None
+    """All of them added."""
+    concurrent_upper_bound_bytes: int | None
+    """Those of processes that lived at the same time, added."""
+    reaped_bytes: int
+    """The largest RSS of one process that was waited for."""
+    exits_by_kernel: bool
+    """Whether the kernel told of each exit."""
+    exits_lost: bool
+    """Whether it told of some too late."""
+    processes_seen: int
+    never_sampled: int
+    """Processes that no sample has seen."""
+    lower_bounds: int
+    """Processes whose mark after the last sample is unknown."""
+    set_back: bool | None
+    """Whether another process set a mark back."""
+
+
+class KeptEntry(TypedDict, total=False):
+    """Memory that the kernel cannot reclaim."""
+
+    basis: str
+    """Who counted it: `group`, `around` or `tree`."""
+    kept_bytes: int
+    """Its peak."""
+    kept_sampled_bytes: int
+    """Its highest sample."""
+    kept_upper_bound_bytes: int | None
+    """What it was at most."""
+    at_kept: dict[str, int]
+    """Kinds of memory at the highest sample."""
+    kept_possible_bytes: int
+    """With what ended unseen between two samples."""
+    working_set_bytes: int | None
+    sampled_anon_bytes: int
+    locked_file_bytes: int
+    readings: int
+    """Readings of PSS."""
+    whole: bool
+    """Whether it counts all processes."""
+
+
+class AroundEntry(TypedDict, total=False):
+    """The group around the watcher: of a job, a container, a session."""
+
+    version: int
+    path: str
+    alone: bool | None
+    """Whether nobody else is in it."""
+    limit_bytes: int | None
+    kills: int | None
+    """Kills for memory in it during the run."""
+    peak_bytes: int | None
+    held_before_bytes: int | None
+    """What it held before the command started."""
+    charges: dict[str, int | None]
+    """What it is charged for at the end."""
+    events: dict[str, int]
+    """Of `memory.events`, during the run (v2)."""
+    swap_limit_bytes: int | None
+
+
+class PeakEntry(TypedDict, total=False):
+    """Peaks of the process tree."""
+
+    rss_bytes: int | None
+    """The highest sample of the sum."""
+    anon_bytes: int | None
+    file_bytes: int | None
+    shmem_bytes: int | None
+    swap_bytes: int | None
+    hugetlb_bytes: int | None
+    pss_bytes: int | None
+    """The largest of few readings."""
+    uss_bytes: int | None
+    anon_upper_bound_bytes: int | None
+    unseen_bytes: int | None
+    """By how much marks exceed the samples of their processes."""
+    hwm_bytes: MarksEntry
+    processes: int
+    """The most at once."""
+    processes_unread: int | None
+    """Processes that lived and could not be read."""
+    shared_anon_bytes: int | None
+    """Anonymous memory that several processes share."""
+    copied_on_write_bytes: int | None
+    """How much of it was copied."""
+    shared_read_at_bytes: int | None
+    course: list[dict[str, float | None]]
+    """The highest sample of each tenth of the time."""
+    held_by: dict[str, list[ProcessEntry]]
+    """By kind: the processes with most of it at its peak."""
+    cgroup_bytes: int | None
+    """The peak of the command's group, with page cache."""
+    cgroup: dict[str, int | bool | str | None]
+    """`version`, `mechanism` and `resets` of that group, or the `reason` why there is none."""
+    uncharged_bytes: int | None
+    """What the kernel took beyond the charge of the group."""
+    kept: KeptEntry | None
+    around: AroundEntry | None
+    disagreements: list[str]
+    """Sources that differ by more than 1 MB and 0.5 %."""
+
+
+class PhaseEntry(TypedDict, total=False):
+    """A phase that the program named, with its peaks."""
+
+    phase: str
+    start_s: float
+    end_s: float | None
+    rss_bytes: int | None
+    anon_bytes: int | None
+    file_bytes: int | None
+    shmem_bytes: int | None
+    swap_bytes: int | None
+    hugetlb_bytes: int | None
+    pss_bytes: int | None
+    uss_bytes: int | None
+    hwm_bytes: int | None
+    hwm_exact: bool
+    concurrent_upper_bound_bytes: int | None
+    anon_upper_bound_bytes: int | None
+    cgroup_bytes: int | None
+    reset_lag_s: float | None
+    """Between its event and the reset of the marks."""
+
+
+class SamplerEntry(TypedDict, total=False):
+    """How the run was sampled."""
+
+    reader: str | None
+    unknown: list[str]
+    """What the reader cannot know."""
+    interval_ms: float
+    """What was asked for."""
+    interval_used_ms: float
+    samples: int
+    lines: int
+    """Lines of samples.csv."""
+    samples_per_line: int
+    duty_cycle: float | None
+    """The share of a processor that it took."""
+    budget: float
+    """The share that it may take."""
+
+
+class ProvenanceEntry(TypedDict):
+    """What ran where."""
+
+    versions: dict[str, str]
+    """Read in the interpreter that ran."""
+    allocator_settings: dict[str, str]
+    thread_settings: dict[str, str]
+    kernel: NotRequired[str]
+    architecture: NotRequired[str]
+    libc: NotRequired[str]
+    cgroup_version: NotRequired[int | None]
+    transparent_hugepage: NotRequired[str | None]
+    scheduler: NotRequired[str | None]
+    machine_memory_bytes: NotRequired[int | None]
+    cpu_count: NotRequired[int | None]
+    commit: NotRequired[str | None]
+    """Of this project."""
+    lock_sha256: NotRequired[str]
+    code_sha256: NotRequired[str]
+    """Of code, lock and job."""
+    imported_sha256: NotRequired[dict[str, str]]
+    """Files that a script imported from elsewhere than its environment."""
+    moved: NotRequired[str]
+    """Packages that moved with the version of a ladder."""
+    randomised: NotRequired[dict[str, Any]]
+
+
+class GrowthEntry(TypedDict, total=False):
+    """Growth of kept memory at the end."""
+
+    bytes_per_s: float
+    over_s: float
+    now_bytes: float
+    ceiling: str | None
+    """The lowest limit that it can reach."""
+    ceiling_bytes: int | None
+    reaches_in_s: float | None
+
+
+class CeilingEntry(TypedDict, total=False):
+    """A ceiling and its result."""
+
+    kind: str
+    option: str
+    max_bytes: int
+    peak_bytes: int | None
+    at_most_bytes: int | None
+    """What the peak may have been."""
+    result: str
+    """`above`, `within` or `unknown`."""
+    why: str | None
+    held_by: list[ProcessEntry]
+
+
+class NoteEntry(TypedDict, total=False):
+    """What could not be recorded."""
+
+    what: str
+    why: str
+    since_s: float
+    until_s: float
+    times: int
+
+
+class StorageEntry(TypedDict, total=False):
+    """What was read and written."""
+
+    read_bytes: int | None
+    written_bytes: int | None
+    returned_bytes: int | None
+    """What read calls returned, from the page cache, pipes and sockets too."""
+
+
+class PageCacheEntry(TypedDict, total=False):
+    """The page cache of the inputs."""
+
+    input_bytes: int | None
+    input_resident_before: float | None
+    input_resident_after: float | None
+    read_ahead_bytes: int | None
+    warning: str | None
+
+
+class PressureEntry(TypedDict, total=False):
+    """Waiting for memory."""
+
+    of: str
+    """Whose: of the command's `group`, of the group `around` it, or of the `machine`."""
+    some_s: float
+    full_s: float
+
+
+class FaultsEntry(TypedDict, total=False):
+    """Page faults."""
+
+    minor: int | None
+    major: int | None
+
+
+class BeforeEntry(TypedDict, total=False):
+    """What the kernel knew from before the attach."""
+
+    cpu_s: float | None
+    hwm_bytes: int | None
+    hwm_pid: int | None
+    hwm_sum_upper_bound_bytes: int | None
+    hwm_above_bytes: int | None
+    cgroup_peak_bytes: int | None
+    cgroup_above_bytes: int | None
+
+
+class AttachedEntry(TypedDict, total=False):
+    """The running program that was followed."""
+
+    to: dict[str, Any]
+    name: str
+    processes: int
+    running_s: float
+    marks_reset: bool
+    before: BeforeEntry
+
+
+class RunRecord(TypedDict):
+    """All of it."""
+
+    outcome: str
+    """`completed`, `failed`, `killed_at_limit`, `timed_out`, `interrupted_on_purpose` or `not_applicable`; of a program
+    that was already running `ended` or `detached`."""
+    reason: NotRequired[str | None]
+    """Why it failed, or does not apply."""
+    completed_work: bool | None
+    """Unknown of a program that was already running."""
+    exit_status: int | None
+    signal: str | None
+    command: NotRequired[list[str]]
+    """With `***` for secrets."""
+    pid: NotRequired[int]
+    cell: dict[str, Any]
+    """The axes of the run's cell, with their values."""
+    workload: NotRequired[str]
+    started_at: NotRequired[float | None]
+    """In Unix time."""
+    duration_s: float | None
+    cpu_s: float | None
+    measuring_s: NotRequired[float]
+    """With all that is not measured: start of the driver, input, checks."""
+    provenance: ProvenanceEntry
+    work: dict[str, Any]
+    """Rows, `bytes_in`, tokens, digests of the result, requests."""
+    peak: PeakEntry
+    phases: NotRequired[list[PhaseEntry]]
+    faults: NotRequired[FaultsEntry]
+    storage: NotRequired[StorageEntry]
+    pressure: NotRequired[PressureEntry | None]
+    growth: NotRequired[GrowthEntry | None]
+    page_cache: NotRequired[PageCacheEntry]
+    memory_limit_bytes: NotRequired[int | None]
+    killed_for_memory: NotRequired[bool]
+    """By this limit, or by that of a group around."""
+    refused_bytes: NotRequired[int | None]
+    """The size of an allocation that was refused."""
+    left_running: NotRequired[list[ProcessEntry]]
+    stopped_by: NotRequired[list[str]]
+    """Signals to stop that reached the watcher."""
+    sampler: SamplerEntry
+    missing: NotRequired[list[NoteEntry]]
+    ceilings: NotRequired[list[CeilingEntry]]
+    watch_status: NotRequired[int]
+    """The exit status of `watch`, if a ceiling decided it."""
+    elsewhere: NotRequired[str]
+    """The folder of files that `--out` could not take."""
+    attached: NotRequired[AttachedEntry]
+    attempts: NotRequired[list[dict[str, Any]]]
+    """Starts under a limit, until one completed."""
+    limit: NotRequired[dict[str, Any]]
+    """The search for the smallest limit."""
+    why: NotRequired[dict[str, Any]]
+    """What held its memory at its end."""
+
+
+UNTYPED = ("work", "attempts", "limit", "why")
+"""Keys of a record with objects of other rooms, whose quantities are checked alone."""
+
+_Check = Callable[[Any], str]
+"""Returns what is wrong with a value, after the rest of its path; empty if nothing."""
+_WRONG: Mapping[Any, str] = {
+    str: "' is no text", bool: "' is neither true nor false", int: "' is no whole number", float: "' is no number",
+    list: "' is no list", dict: "' is no object",
+}  # fmt: skip
+_LARGEST = sys.float_info.max
+
+
+def fault(record: Any) -> str:
+    """What is wrong with the types of a record, such as `'peak.kept' is no object`; empty if nothing.
+
+    Other keys are no fault, and a number may be whole.
+    """
+    wrong = _check_of(RunRecord)(record)
+    return wrong and f"'{wrong.removeprefix('.')}"
+
+
+@functools.cache
+def _check_of(kind: Any) -> _Check:
+    """The check of a type: made once, because there are ten thousand records to check."""
+    of, inner = get_origin(kind) or kind, get_args(kind)
+    if of is UnionType:
+        return _check_of_union([_check_of(one) for one in inner if one is not NoneType], NoneType in inner)
+    if is_typeddict(of):
+        return _check_of_keys({name: _check_of(one) for name, one in get_type_hints(of).items()}, of.__required_keys__)
+    if of in (dict, list):
+        return _check_of_items(of, _check_of(inner[-1]))
+    if of is Any:
+        return lambda value: ""
+    if of in (int, float):
+        kinds = (int, float) if of is float else (int,)
+        return lambda value: "" if value.__class__ in kinds and -_LARGEST <= value <= _LARGEST else _WRONG[of]
+    return lambda value: "" if isinstance(value, of) else _WRONG[of]
+
+
+def _check_of_union(checks: Sequence[_Check], has_null: bool) -> _Check:
+    def check(value: Any) -> str:
+        return "" if value is None and has_null else min((one(value) for one in checks), key=len)
+
+    return check
+
+
+def _check_of_keys(checks: Mapping[str, _Check], required: Set[str]) -> _Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, dict):
+            return _WRONG[dict]
+        for name, one in value.items():
+            if name in checks and (wrong := checks[name](one)):
+                return f".{name}{wrong}"
+        missing = next((name for name in checks if name in required and name not in value), "")
+        return missing and f".{missing}' is missing"
+
+    return check
+
+
+def _check_of_items(of: type[Any], one: _Check) -> _Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, of):
+            return _WRONG[of]
+        wrong = next(filter(None, map(one, value.values() if isinstance(value, dict) else value)), "")
+        return wrong and f".*{wrong}"
+
+    return check
