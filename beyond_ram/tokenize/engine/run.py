@@ -32,6 +32,7 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 import command_line
 import inputs
 import inventory
+import sources
 import stores
 import worker as working
 from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
@@ -418,8 +419,8 @@ class TokenizeRun:
     def load(self):
         """Load the tokenizer before numpy and pyarrow, because loading takes several times the memory that it keeps."""
         self.workers_requested = self.args.workers or len(os.sched_getaffinity(0))
-        little = self.workers_requested * inputs.Heap.KEPT > available() * KEPT_SHARE
-        inputs.HEAP.settle(tight=bool(self.args.memory_limit) or little)
+        little = self.workers_requested * sources.Heap.KEPT > available() * KEPT_SHARE
+        sources.HEAP.settle(tight=bool(self.args.memory_limit) or little)
         self.config = {
             "tokenizer": str(self.tokenizer),
             "special": not self.args.no_special_tokens,

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 
-import inputs
+import sources
 import worker as working
 from records import PARTIAL
 from trouble import Refused
@@ -222,11 +222,11 @@ class Copies:
         self.fetch(unit, spans)
         while unit in self.under_way:
             self.messages()
-        inputs.copies = self.made.get(unit, {})
+        sources.copies = self.made.get(unit, {})
         try:
             yield spans
         finally:
-            inputs.copies = {}
+            sources.copies = {}
             self.drop(unit)
 
     @property

@@ -7,6 +7,7 @@ import csv
 import random
 
 import inputs
+import sources
 from trouble import Refused
 
 SHARE = 0.0001  # default share of the text: the named release takes up to 40 times as long as the fast one
@@ -62,7 +63,7 @@ def verify(units, chosen, release, config, append, budget, size):
     """
     counts = {"documents": 0, "characters": 0, "too_large": 0}
     most = budget // release.need_per_byte
-    csv.field_size_limit(max(most, inputs.HUGE))
+    csv.field_size_limit(max(most, sources.HUGE))
     for at, rows in sorted(chosen.items()):
         unit, last = units[at], max(rows, default=-1)
         with unit.reading() as spans:
@@ -89,7 +90,7 @@ def texts(spans, column, rows, most, size_of):
     its normal form (`size_of`)."""
     row = 0
     for batch in inputs.read(spans, column):
-        if isinstance(batch, inputs.Stream):
+        if isinstance(batch, sources.Stream):
             pieces, size = [], 0
             for piece in batch.pieces:
                 size += size_of(piece) if row in rows else 0

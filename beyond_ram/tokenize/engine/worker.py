@@ -164,14 +164,14 @@ class Common:
         os.environ["RAYON_NUM_THREADS"] = "1"  # read when the tokenizer is imported
         import cutting
         import encoder
-        import inputs
+        import sources
         from trouble import Refused
 
         self.config = config
         gc.disable()  # loading makes many objects, and no garbage that only the collector finds
         spec = encoder.read_spec(config["tokenizer"])
         named, fast, alike, self.why_alone = self.releases(spec)
-        inputs.trim()
+        sources.trim()
         self.size = encoder.Size(spec)
         self.dtype = "<u2" if named.highest_id(spec) < 1 << 16 else "<u4"
         append = None if config["append"] is None else named.id_of(spec, config["append"])
@@ -181,14 +181,14 @@ class Common:
         except cutting.NoCuts as reason:
             self.rules, self.why = None, str(reason)
         del spec
-        inputs.trim()
+        sources.trim()
         self.encoder = encoder.Encoder(named, config["special"], append, fast, alike)
         self.need = self.encoder.need_per_byte
         try:
             self.encoder.edges()
         except Refused as reason:
             self.rules, self.why = None, str(reason)
-        inputs.trim()
+        sources.trim()
         self.stopped = False
         gc.enable()
         gc.freeze()  # the loaded objects stay, so the garbage collector need not search them
@@ -211,8 +211,8 @@ class Common:
         Loading takes several times the memory that is kept, and the next load reuses it; so numpy is imported last.
         """
         import encoder
-        import inputs
         import same_ids
+        import sources
         from trouble import Refused
 
         path, folder = self.config["tokenizer"], self.config["named"]
@@ -229,7 +229,7 @@ class Common:
             ranges += same_ids.of_entries(spec, fast, named, ranges)
         except same_ids.NoProof as reason:
             return named, None, None, str(reason)
-        inputs.trim()
+        sources.trim()
         return named, fast, same_ids.Alike(ranges, same_ids.suspects(spec, fast, ranges)), ""
 
 
@@ -254,12 +254,12 @@ class Worker:
 
     def demand(self, size, where, reason, by_named=False):
         """Raise NeedsMemory if a text of some bytes in its normal form needs more than is left."""
-        import inputs
+        import sources
         from trouble import NeedsMemory
 
         need = size * (self.encoder.named.need_per_byte if by_named else self.need)
         if self.config["limited"] and 2 * need > self.budget:  # what earlier documents left counts too
-            inputs.trim()
+            sources.trim()
             need += max(data_bytes() - self.data - self.reused, 0)
         if need > self.budget:
             raise NeedsMemory(need, where, reason)
@@ -277,20 +277,21 @@ class Worker:
 
         import inputs
         import outputs
+        import sources
 
         partial = f"{path}.partial"
         part = outputs.part(self.config["format"], partial, self.dtype)
-        huge = int(min(inputs.HUGE, max(self.budget // self.need, inputs.BATCH_BYTES)))
+        huge = int(min(sources.HUGE, max(self.budget // self.need, sources.BATCH_BYTES)))
         csv.field_size_limit(max(self.budget // self.need, huge))
         self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
         self.cut, self.least_cut, self.by_named = 0, None, 0
         self.large: list[list[int]] = []
         self.place.set(spans[0][0])
-        inputs.copies, given, spans = copies, spans, []
+        sources.copies, given, spans = copies, spans, []
         for span in given:
             spans += inputs.arrived(span[0], self.config["column"], self.budget) if span[0] in copies else [span]
         for batch in inputs.read(spans, self.config["column"], huge):
-            if isinstance(batch, inputs.Stream):
+            if isinstance(batch, sources.Stream):
                 self.place.set(batch.where)
                 self.stream(batch, part)
                 self.report(batch.done())
@@ -319,13 +320,13 @@ class Worker:
 
     def report(self, read):
         """Count input that was read, and report it from time to time."""
-        import inputs
+        import sources
 
         self.read += read
         self.untrimmed += read
-        if self.untrimmed >= inputs.HEAP.trim_bytes:
+        if self.untrimmed >= sources.HEAP.trim_bytes:
             self.untrimmed = 0
-            inputs.trim()
+            sources.trim()
         if self.common.stopped:
             raise Stopped
         if (now := time.monotonic()) - self.reported_s > SAY_EVERY:
@@ -335,7 +336,7 @@ class Worker:
     def texts(self, batch, part, huge):
         """Encode texts. A text that cannot be encoded is refused by its place."""
         import cutting
-        import inputs
+        import sources
 
         texts = batch.texts
         large = min(huge, WHOLE_PIECES * cutting.PIECE) if self.rules else huge // GROWTH
@@ -343,7 +344,7 @@ class Worker:
         for at, text in enumerate(texts):
             if len(text) > large:
                 self.small(batch, start, at, part)
-                self.stream(inputs.Stream(iter((text,)), batch.where(at)), part)
+                self.stream(sources.Stream(iter((text,)), batch.where(at)), part)
                 start = at + 1
         self.small(batch, start, len(texts), part)
 

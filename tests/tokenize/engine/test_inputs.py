@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from beyond_ram.tokenize.encoders import ENGINE
 
 sys.path.insert(0, str(ENGINE))
+import columnar
 import inputs
 import json_text
 import sizes
+import sources
 
 sys.path.remove(str(ENGINE))
 
@@ -36,13 +38,13 @@ TEXTS = st.lists(TEXT, max_size=12)
 @pytest.fixture
 def chunk():
     """Yield a function that sets how many bytes are read at once."""
-    before = inputs.CHUNK
+    before = sources.CHUNK
 
     def to(size):
-        inputs.CHUNK = size
+        sources.CHUNK = size
 
     yield to
-    inputs.CHUNK = before
+    sources.CHUNK = before
 
 
 def read(spans, huge):
@@ -381,8 +383,8 @@ def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_par
     assert (columns, chunks, entries) == (4, 80, 1)
     assert 0 <= size - sum(map(len, itertools.chain(*metadata.metadata.items()))) < 16
     assert sizes.footer(footer, False)[:2] == (4, 80)
-    need = inputs.OF_COLUMN * 4 + inputs.OF_CHUNK * 80 + inputs.OF_BYTE * (len(footer) - size)
-    need += inputs.OF_METADATA * size + inputs.OF_ENTRY
+    need = columnar.OF_COLUMN * 4 + columnar.OF_CHUNK * 80 + columnar.OF_BYTE * (len(footer) - size)
+    need += columnar.OF_METADATA * size + columnar.OF_ENTRY
     assert inputs.footer_need(str(path), need) == need
     assert inputs.plan([str(path)], room=need)[0]
     with pytest.raises(json_text.Refused, match="reading its footer"):
