@@ -50,10 +50,11 @@ class Worker:
 
     def documents(self, unit):
         import inputs
+        import sources
 
         batches = []
-        for batch in inputs.read(self.units[unit], self.args.column, inputs.HUGE):
-            batches.append(["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts)
+        for batch in inputs.read(self.units[unit], self.args.column, sources.HUGE):
+            batches.append(["".join(batch.pieces)] if isinstance(batch, sources.Stream) else batch.texts)
         return batches
 
     def part(self, unit):
@@ -107,9 +108,10 @@ def main():
     sys.path.insert(0, str(ENGINE))
     import inputs
     import inventory
+    import sources
     import worker as working
 
-    inputs.HEAP.settle(tight=False)
+    sources.HEAP.settle(tight=False)
     config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
     config |= {"named": None, "limited": False}
     common = working.Common(config)

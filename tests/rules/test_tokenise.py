@@ -179,16 +179,17 @@ def killing(out):
 
     def kill():
         until = time.monotonic() + 60
-        while time.monotonic() < until and not [*out.glob(".beyond-ram-tokenize/[0-9]*.json")]:
+        while time.monotonic() < until and not killed:  # this shard may begin after a part of the other
             time.sleep(0.005)
-        for entry in Path("/proc").iterdir():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-                if b"--shard=2/2" in words and f"--out={out}".encode() in words and words[1].endswith(b"engine/run.py"):
-                    os.kill(int(entry.name), signal.SIGKILL)
-                    killed.append(int(entry.name))
-            except OSError:
-                continue
+            for entry in Path("/proc").iterdir() if [*out.glob(".beyond-ram-tokenize/[0-9]*.json")] else ():
+                try:
+                    words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+                    of_shard = b"--shard=2/2" in words and f"--out={out}".encode() in words
+                    if of_shard and words[1].endswith(b"engine/run.py"):
+                        os.kill(int(entry.name), signal.SIGKILL)
+                        killed.append(int(entry.name))
+                except OSError:
+                    continue
 
     thread = threading.Thread(target=kill)
     thread.start()

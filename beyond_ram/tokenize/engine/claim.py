@@ -1,0 +1,138 @@
+"""Whose an output folder is: its manifest, which says what made it, and the lock of each shard."""
+
+import fcntl
+import os
+import time
+
+from records import PARTIAL, digest_of, open_lock, read_record, write_record
+from trouble import Refused
+
+WORK = ".beyond-ram-tokenize"
+FORM = 6  # version of the layout of the work folder and the output
+# Places in the identity of an input, the most telling first. A copy has another inode, and only reading all of it would
+# show that its content is the same.
+IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change": 2, "inode": 3}
+ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
+
+
+def shard_of(text):
+    number, count = text.split("/")
+    return int(number), int(count)
+
+
+def manifest_of(args, identities, tokenizer, count, version):
+    """The inputs, tokenizer, its release and options, which determine the output."""
+    import hashlib
+
+    options = {
+        "format": args.format,
+        "text column": args.text_column,
+        "special tokens": not args.no_special_tokens,
+        "append": args.append,
+        "number of shards": shard_of(args.shard)[1],
+    }
+    return {
+        "form": FORM,
+        "tokenizer": hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
+        "encoder": f"tokenizers {version}",
+        "options": options,
+        "units": count,
+        "inputs": identities,
+    }
+
+
+def claim(args, identities, tokenizer, count, version):
+    """The manifest of the output, and the lock of this shard. Raises Refused if the folder belongs to another command.
+
+    Replaces an unfinished output of another command without any finished part.
+    """
+    out, work = args.out, args.out / WORK
+    if args.format != "bin" and os.fsencode(out).decode(errors="replace") != str(out):
+        raise Refused(f"--out {out}: a name that is not UTF-8, which only --format bin can use; name another folder")
+    if out.exists() and not out.is_dir():
+        raise Refused(f"--out {out}: a file, and has to be a folder")
+    if out.exists() and any(out.iterdir()) and not work.is_dir():
+        raise Refused(f"--out {out}: not empty, and not made by beyond-ram tokenize; name another folder")
+    work.mkdir(parents=True, exist_ok=True)
+    if work.is_symlink():
+        raise Refused(f"{work}: a link, and has to be a folder; name another --out")
+    manifest = manifest_of(args, identities, tokenizer, count, version)
+    target = work / "manifest.json"
+    # A lock on the folder, because two shards may begin at once.
+    with open_lock(work / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in [] if at_work(work) else [*work.glob(f"{PARTIAL}*"), *out.glob(f"{PARTIAL}*")]:
+            left.unlink()
+        existing = read_record(target)
+        parts = {path.name for folder in (out, work) for path in folder.iterdir() if path.suffix != ".lock"}
+        if existing is None and parts - {WORK, "lock"}:
+            raise Refused(f"{target}: missing or damaged; remove {out} and start again")
+        if existing and existing.get("spoiled"):
+            raise Refused(f"--out {out}: {existing['spoiled']}; remove it and start again")
+        changed = difference(existing, manifest) if existing else ""
+        records = [read_record(path) for path in work.glob("*[0-9].json")]
+        if changed is None and any(record and record.get("manifest") != digest_of(manifest) for record in records):
+            changed = "its finished parts do not belong to its manifest.json"
+        # Units within one long line have no documents, and finish at once. A finished shard may have no unit.
+        if changed and (
+            at_work(work) or any(record is None or record["rows"] or "verified" in record for record in records)
+        ):
+            raise Refused(
+                f"--out {out} was started with other settings: {changed}; name another folder, or remove that one"
+            )
+        if changed:
+            of_work = [path for start in ("[0-9]*", "tokens*", "shard-*.json") for path in work.glob(start)]
+            for left in [*of_work, *out.glob("data-[0-9]*")]:
+                left.unlink()
+        if changed is not None:
+            write_record(target, manifest)
+        mine = open_lock(work / f"shard-{shard_of(args.shard)[0]:05d}.lock")
+        until = time.monotonic() + ENDING
+        while not locked(mine):
+            if time.monotonic() > until:
+                raise Refused(f"--out {out}: another run is at work there")
+            time.sleep(0.02)
+    return manifest, mine
+
+
+def locked(file):
+    """Lock a file until it is closed; return whether that worked."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def at_work(work):
+    """Whether another run works on a shard."""
+    for path in work.glob("shard-*.lock"):
+        with open_lock(path) as lock:
+            if not locked(lock):
+                return True
+    return False
+
+
+def difference(earlier, now):
+    """How this command differs from the one that began a folder; None if it does not."""
+    if earlier.get("form") != now["form"]:
+        return "by another release of beyond-ram"
+    before, after = ({one[0]: one[1:] for one in side["inputs"]} for side in (earlier, now))
+    for file in after:
+        if file not in before:
+            return f"{file} was not among the inputs"
+        if before[file] != after[file]:
+            what = next(name for name, at in IDENTITY.items() if before[file][at] != after[file][at])
+            return f"{file} has changed, or is a copy (its {what})"
+    if missing := [file for file in before if file not in after]:
+        return f"{missing[0]} is not an input now"
+    if [one[0] for one in earlier["inputs"]] != [one[0] for one in now["inputs"]]:
+        return "the inputs were in another order"
+    if earlier["tokenizer"] != now["tokenizer"]:
+        return "the tokenizer has changed"
+    if earlier["encoder"] != now["encoder"]:
+        return f"with {earlier['encoder']}, and this is {now['encoder']}"
+    for name, value in now["options"].items():
+        if earlier["options"].get(name) != value:
+            return f"{name} was {earlier['options'].get(name)!r} and is {value!r}"
+    return None
