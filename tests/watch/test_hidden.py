@@ -12,9 +12,10 @@ from typing import cast
 import pytest
 
 from beyond_ram.advice import UNSEEN, advise
-from beyond_ram.watch import ceilings, groups
+from beyond_ram.watch import ceilings, groups, machine, watcher
 from beyond_ram.watch.exits import Exits
-from beyond_ram.watch.hidden import PEAK
+from beyond_ram.watch.hidden import _TOO_OFTEN, PEAK, Writes
+from beyond_ram.watch.missing import Missing
 from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.tree import Tree
@@ -184,6 +185,30 @@ def test_writer_that_ended_waits_for_its_record(tmp_path):
         sampler._note_writers()
         assert sampler.written == {PEAK}
         sampler.close()
+
+
+def test_more_writes_than_the_kernel_queues_are_noticed(tmp_path):
+    queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if queued > 1 << 16:
+        pytest.skip("the queue is too long to fill")
+    writes = Writes(tmp_path)
+    for number in range(queued + 1):  # equal events in sequence are queued once
+        (tmp_path / f"{number % 2}").write_bytes(b"")
+    assert (os.getpid(), _TOO_OFTEN) in writes.new()
+    writes.close()
+
+
+@pytest.mark.parametrize(("by_group", "around", "noted"), [(1, 0, False), (0, 1, False), (0, 0, True)])
+def test_kill_that_no_followed_group_counts_is_named(by_group, around, noted, monkeypatch):
+    def group(kills):
+        return SimpleNamespace(kills=lambda: kills, meter=SimpleNamespace(kills=lambda: kills))
+
+    monkeypatch.setattr(machine, "oom_kills", lambda: 6)
+    missing, peaks = Missing(), SimpleNamespace(killed={7}, name_of=str)
+    counting = SimpleNamespace(group=group(by_group), around=group(around))
+    run = SimpleNamespace(counting=counting, oom_kills=5, missing=missing)
+    watcher._Run._note_kills_elsewhere(run, SimpleNamespace(sampler=SimpleNamespace(peaks=peaks)))
+    assert missing.has(UNSEEN) is noted
 
 
 @pytest.mark.slow

@@ -12,8 +12,10 @@ import pytest
 from beyond_ram.advice import AROUND, GROUP, TREE, UNSEEN, advise
 from beyond_ram.watch import ceilings, groups, memory_group
 from beyond_ram.watch.memory_group import GroupMeter, limit_bytes, own_group, parse
+from beyond_ram.watch.sampler import Counting, Sampler
+from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, needs_group
+from .conftest import PYTHON, needs_group, only_child
 
 MB = 1_000_000
 # From a group on Linux 6.18 with 300 MB written to /dev/shm and 50 MB of a file on disk.
@@ -209,6 +211,19 @@ def test_only_kills_since_the_start_count(folder):
     assert not memory_group.Around(folder.path, 2).alone, "another process is in the group"
     (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n0\n")
     assert not memory_group.Around(folder.path, 2).alone, "a process outside of our PID namespace is in the group"
+
+
+@pytest.mark.parametrize("whole", [None, True])
+def test_usage_with_page_cache_is_that_of_a_group_of_the_tree_alone(whole, folder, tmp_path):
+    """Not of the group that the tree shares with the watcher."""
+    folder.set(50 * MB, 20 * MB, 70 * MB)
+    (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    with only_child("") as parent:
+        counting = Counting(around=memory_group.Around(folder.path, 2, whole=whole))
+        sampler = Sampler(tmp_path / "s.csv", 0, Tree(parent), counting=counting)
+        row = sampler.sample()
+        sampler.close()
+    assert row and row["cgroup_bytes"] == (70 * MB if whole else "")
 
 
 # The groups are read-only inside, so that the watcher makes none.

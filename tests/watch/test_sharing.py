@@ -202,6 +202,14 @@ def test_reading_holds_for_earlier_samples(sharing):
     assert sharing.kept_bytes == 1000 * PAGE
 
 
+def test_reading_of_shared_memory_holds_for_later_samples(sharing):
+    before, after = (Sample({pid: ProcessMemory(own * PAGE, 500 * PAGE, 0) for pid in (1, 2)}) for own in (10, 100))
+    sharing.note(before)
+    sharing.read(before, before, Twice(0, 500 * PAGE))
+    sharing.note(after)
+    assert sharing.kept_bytes == (2 * 100 + 500) * PAGE
+
+
 def test_fork_shares_untouched_pages_with_its_parent(sharing):
     parent = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: parent}))

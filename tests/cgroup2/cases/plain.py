@@ -29,10 +29,18 @@ def case_root_group():
     return outcomes
 
 
+SWAPS = """
+import sys
+own = open('/proc/self/cgroup').read().strip()[3:]
+sys.exit(open(f'/sys/fs/cgroup{own}/memory.swap.max').read() != '0\\n')
+"""
+
+
 def case_alone_in_a_group():
     with made("alone") as group:
         outcomes = check_limit(BELOW, group=group)
         assert not (group / "cgroup.subtree_control").read_text().split(), "the controllers were not restored"
+        assert watch("--memory-limit", "60M", "--", *common.PYTHON, SWAPS, group=group).status == 0, "it may swap"
     return outcomes
 
 
