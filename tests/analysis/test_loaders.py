@@ -120,6 +120,14 @@ def test_batches_lent_in_one_repeat_count_as_lent():
     assert line_of(run(25.0, lends=None))["lends"] is None
 
 
+def test_run_that_reads_nothing_from_storage_counts():
+    repeats = [
+        (record | {"storage": {"read_bytes": read_bytes}}, [*events, {"event": "delivered", "bytes_in": 100}])
+        for (record, events), read_bytes in zip((run(25.0), run(25.0, 2)), (0, 100), strict=True)
+    ]
+    assert line_of(*repeats)["read_per_byte"] == 0.5
+
+
 def test_unfinished_repeat_sets_the_outcome_and_no_number():
     line = line_of(run(25.0), run(9.0, 2, outcome="killed_at_limit"), run(9.0, 3, outcome="killed_at_limit"))
     assert (line["outcome"], line["n"]) == ("killed_at_limit", 1)

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.streaming import streaming
+from beyond_ram.metrics.streaming import KINDS
 
 from .by_hand import streamed
 
@@ -20,6 +21,11 @@ def test_one_line_per_cell_with_counts_and_rows():
     assert line["rows_per_s"] == pytest.approx(64 / 2.0)
     assert (line["worker_anon_bytes"], line["worker_grown_anon_bytes"]) == (400, 300)
     assert line["rows_per_worker"] == '{"0": 40, "1": 24}'
+
+
+def test_requests_of_workers_for_anything_but_data_are_for_listing():
+    line = streaming([streamed("s", {kind: {"main": 1, "worker": 1} for kind in KINDS})]).iloc[0]
+    assert line["requests_listing_of_workers"] == 4, "info, tree, paths-info, commits"
 
 
 def test_counts_that_differ_between_repeats_are_flagged():
@@ -42,6 +48,13 @@ def test_failed_repeat_is_not_averaged_and_fails_the_cell():
     assert (line["n"], line["outcome"], line["reason"]) == (2, "failed", "TypeError: crossed")
     assert (line["requests"], line["requests_max"], line["resolution_s_max"]) == (2, 2, 0.5)
     assert line["counts_identical"]
+
+
+def test_wrong_rows_of_one_repeat_count_for_the_cell():
+    repeats = [streamed("s", None, rep) for rep in (1, 2, 3)]
+    repeats[1][0]["work"] |= {"rows_wrong": 5, "rows_delivered": 60}
+    line = streaming(repeats).iloc[0]
+    assert (line["rows_wrong"], line["rows_twice"], line["rows_delivered"]) == (5, 0, 64)
 
 
 def test_uncounted_values_are_empty_not_zero():
