@@ -140,6 +140,19 @@ def test_speed_is_decided_from_noisy_pairs_and_goes_on_from_any_run(kept_from_mb
     assert all(search(once, 0.9, runs[:n])[1][n].member == runs[n].member for n in ends)
 
 
+def test_run_that_is_killed_early_does_not_keep_its_speed():
+    free = 0
+
+    def once(limit_bytes):
+        nonlocal free
+        free += limit_bytes > 1000 * MB
+        needed_mb = 20 if free < 2 else 24  # each pair of the second search begins with or follows a free run
+        return ("completed", 1) if limit_bytes >= needed_mb * MB else ("killed_at_limit", 0.1)
+
+    limit, _ = search(once, 0.9)
+    assert limit["slowed_at_bytes"] < 24 * MB <= limit["speed_kept_at_bytes"] <= 1.05 * limit["slowed_at_bytes"]
+
+
 @pytest.mark.slow
 @pytest.mark.cgroup
 @pytest.mark.end_to_end
