@@ -191,6 +191,18 @@ def test_corpus_must_have_readable_files(tmp_path):
         assert words in corpus(tmp_path, num_files, **keys), (keys, corpus(tmp_path, num_files, **keys))
 
 
+def test_corpus_of_a_script_is_checked(tmp_path):
+    (tmp_path / "own.py").touch()
+    matrix = {"stack": ["current"], "script": ["own"]}
+    fault = message_of(
+        tmp_path,
+        corpora={"mine": {"source": "files", "glob": "not there", "tokenizer": {"train": "byte-level"}}},
+        scripts={"own": {"file": "own.py", "corpus": "mine"}},
+        experiments={"x": {"workload": "script", "matrix": matrix}},
+    )
+    assert fault.startswith("corpora.mine.glob: ")
+
+
 def test_inputs_that_no_run_needs_are_not_checked(tmp_path):
     matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": ["threads"]}
     assert not message_of(
