@@ -28,17 +28,19 @@ def init(*words):
 
 
 def test_rows_are_counted_and_the_longest_column_is_the_text(folder):
-    rows = [{"id": str(n), "body": "a long text " * 9} for n in range(40)]
+    rows = [{"id": str(n), "body": "a long text " * 9} for n in range(41)]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "a.jsonl.zst").write_bytes(pa.compress(lines.encode(), codec="zstd", asbytes=True))
     pq.write_table(pa.Table.from_pylist(rows), folder / "b.parquet")
     (folder / "empty.txt").touch()
     (folder / "other.pdf").write_text("x")
-    corpus = init().corpora["mine"]
+    config = init()
+    corpus = config.corpora["mine"]
     assert [Path(file).name for file in corpus.glob] == ["a.jsonl.zst", "b.parquet"]
     assert corpus.text_column == "body"
     assert inputs.corpus(corpus) is None, "the workflow refuses the corpus"
-    assert corpus.documents_per_file == 80 // 16
+    assert corpus.documents_per_file == 82 // 16
+    assert max(config.experiments["growth"].matrix.num_files) == 17, "the last file has the last two documents"
     assert corpus.tokenizer.train == "byte-level"
 
 

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.cli.limit import _lines
+from beyond_ram.cli.limit import _cache_line, _lines
 from beyond_ram.measure.limit import COMPLETIONS
 from beyond_ram.watch.pagecache import evict, residency
 
@@ -113,6 +113,15 @@ def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, cap
     (tmp_path / "case.py").write_text(line + "\n")
     assert main(["limit", "case.py", "--out", "found"]) == 2
     assert message in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "found").exists()
+
+
+@pytest.mark.parametrize(
+    ("from_cache_mb", "limit_mb", "warm"), [(10, 100, False), (20, 100, True), (20, 1000, False), (40, 1000, True)]
+)
+def test_cache_counts_from_16_mib_and_3_percent_of_the_limit(from_cache_mb, limit_mb, warm):
+    probe = {"limit_bytes": limit_mb * 1e6, "duration_s": 1.0, "from_cache_bytes": from_cache_mb * 1e6, "read_bytes": 0}
+    line = _cache_line({"completed_at_bytes": limit_mb * 1e6, "probes": [probe]})
+    assert line.startswith(f"page cache: {'warm' if warm else 'cold'}")
 
 
 def test_request_is_not_below_a_limit_that_completed():
