@@ -105,6 +105,12 @@ def test_lone_run_outside_its_interval_is_repeated(monkeypatch):
     assert all(line.memory and line.memory.holds(20e6 + 640e6 * line.setting[0]) for line in result.lines)
 
 
+@pytest.mark.parametrize("far_mib", [80, 120])
+def test_run_far_from_its_repeats_strays(far_mib):
+    runs = [FitRun(Point((1,), None, number), kept * MIB, 0, 1.0) for number, kept in enumerate((100, 101, far_mib))]
+    assert [answer._strays(run, runs) for run in runs] == [False, False, True]
+
+
 def test_failed_largest_run_ends_the_numbers(monkeypatch):
     result = fit(lambda rows, *more: linear(rows, *more) if rows < 800 else 0, monkeypatch)
     assert result.status == 2
