@@ -149,6 +149,13 @@ def test_two_runs_on_the_terminal(run, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+def test_growth_of_a_short_run_is_unknown(run):
+    records = ({**run.record, "duration_s": 1.0, "growth": growth} for growth in (None, {"bytes_per_s": 36_000_000}))
+    short, growing = (RunFolder(run.folder, record, run.samples, []) for record in records)
+    rows = {row[0]: row[1:] for row in side_by_side.cells({"a": short, "b": growing})}
+    assert rows["growth at the end"] == ["unknown", "36 MB/s", ""]
+
+
 def test_runs_side_by_side_name_what_their_requests_lack(run):
     kept = {"basis": "group", "at_kept": {}, "whole": True, "kept_upper_bound_bytes": None}
     kept = run.record["peak"]["kept"] | kept
