@@ -62,6 +62,11 @@ def test_reverted_step_is_shown_with_both_ends(folder):
     assert steps_of(within) == [("1.2", "1.10", False)] and not within.ends, "only 1.2 ran up to both ends"
 
 
+def test_step_that_ends_at_one_lock_or_begins_at_the_other_is_outside(folder):
+    (one,) = changes(folder, {"one": "1.1"}, {"one": "1.2"})
+    assert not one.cases and one.unchanged == ["reads"]
+
+
 def test_version_inside_of_a_step_and_unmeasured_ends_are_listed(folder):
     (one,) = changes(folder, {"one": "0.9"}, {"one": "1.5"})
     assert steps_of(one) == [("1.0", "1.1", True), ("1.2", "1.10", False)]
