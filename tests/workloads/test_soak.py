@@ -1,5 +1,7 @@
 """The same work repeated, by every subject of a stack with a prerelease of tokenizers: the same ids, or a reason."""
 
+import json
+
 import pytest
 
 from .encoding import reason, run
@@ -8,15 +10,16 @@ pytestmark = pytest.mark.slow
 
 
 def soak(stack, work, corpus, subject):
-    """Return the number of tokens of a run, or the reason why there is none."""
+    """Return the number of tokens and bytes of a run, or the reason why there is none."""
     flags = ["--num-files", "12", "--subject", subject, "--epochs", "2"]
     events = run(stack, "soak.py", work, corpus, *flags)
-    return reason(events) or next(event.get("tokens") for event in events if event["event"] == "work")
+    return reason(events) or next((event["tokens"], event["bytes_in"]) for event in events if event["event"] == "work")
 
 
 def test_every_subject_counts_the_same_ids_or_gives_a_reason(corpus, tmp_path):
     wanted = soak("current", tmp_path / "current", corpus, "transformers")
-    assert isinstance(wanted, int)
+    files = json.loads((corpus / "manifest.json").read_text())["files"]
+    assert wanted[1] == 2 * sum(file["text_bytes"] for file in files[:12])
     for subject in ("tokenizers", "tokenizers-fast"):
         assert soak("next", tmp_path / subject, corpus, subject) == wanted
         assert soak("current", tmp_path / f"{subject}-current", corpus, subject) == wanted

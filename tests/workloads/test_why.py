@@ -1,5 +1,6 @@
 """Holders of a script's memory at its end: scripts with a planted holder, which is the only one that is named."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -346,3 +347,14 @@ def test_script_that_holds_nothing_has_no_holder(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\ndel rows\n")
     assert [step["holder"] for step in result["steps"]] == ["others"]
     assert abs(result["end_bytes"] - result["start_bytes"]) < CLOSE
+
+
+def test_memory_that_is_given_back_late_is_counted_once(monkeypatch):
+    monkeypatch.syspath_prepend(PROGRAM.parent)
+    module = importlib.import_module("why")
+    monkeypatch.setattr(module, "level", lambda: 40_000_000)
+    steps = module.ReleaseSteps("why.json")
+    steps.at, steps.waits_s = 100_000_000, 0.01
+    steps.settle()
+    steps.step("rows", "name", list)
+    assert [step["released_bytes"] for step in steps.steps] == [60_000_000, 0]
