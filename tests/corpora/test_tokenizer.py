@@ -1,6 +1,7 @@
 """Tokenizers: training gives the same bytes every time, and every stack reads them alike."""
 
 import json
+import runpy
 import subprocess
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from beyond_ram.hub import Hub
 
 from ..conftest import interpreter
+from .conftest import PROGRAMS
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +63,15 @@ def test_trained_tokenizer_has_the_recorded_profile(tokenizers):
     assert len(tokenizer["model"]["vocab"]) == 4102
     assert len(tokenizer["model"]["merges"]) == 3840
     assert len(tokenizer["added_tokens"]) == 6
+
+
+def test_sample_is_of_files_from_all_of_the_corpus(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(PROGRAMS)
+    pieces = runpy.run_path(str(PROGRAMS / "tokenizer.py"))["pieces"]
+    for number in range(128):
+        (tmp_path / f"{number}").write_text(json.dumps({"text": f"{number}"}))
+    files = [{"path": f"{number}"} for number in range(128)]
+    assert [*map(int, pieces(tmp_path, {"files": files}))] == [*range(0, 128, 2)]
 
 
 @pytest.mark.parametrize("name", [pytest.param("binaries", marks=pytest.mark.end_to_end), "python"])
