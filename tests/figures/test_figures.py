@@ -134,6 +134,14 @@ def test_a_percent_sign_stays_with_its_number(inches):
     assert not any(line.startswith("%") for line in figures.fill(text, inches).split("\n"))
 
 
+def test_one_run_is_hollow():
+    figure, axes = plt.subplots()
+    for n in (1, 2):
+        figures.ranged(axes, n, 3.0, 4.0, 5.0, "k", n)
+    assert [axes.lines[place].get_markerfacecolor() for place in (1, 3)] == ["white", "k"]
+    plt.close(figure)
+
+
 def test_dots_have_a_median_and_do_not_hide_each_other():
     figure, axes = plt.subplots()
     figures.dots(axes, 1, [5.0, 5.0, 9.0], "k", "{:.0f}")
@@ -205,6 +213,14 @@ def test_a_download_stands_beside_streaming(root):
     answers = beside.partition(" One pass")[0].split("; ")
     assert {one.partition(":")[0] for one in answers} == {"a", "b", "b, downloaded"}
     assert "downloaded" not in caption_of(root, "streaming_cost", *streams)
+
+
+def test_runs_with_faults_or_other_buffers_are_no_usual_cost(root):
+    streams = [streamed(stack, {"tree": {"main": 6}}) for stack in ("a", "b")]
+    usual = caption_of(root, "streaming_cost", *streams)
+    for other in ({"fault": "429-every-5"}, {"buffering": "no-pre-buffer"}):
+        others = [streamed(stack, {"tree": {"main": 90}}, workers=8, **other) for stack in ("a", "b")]
+        assert caption_of(root, "streaming_cost", *streams, *others) == usual
 
 
 def test_labels_of_large_axes_are_numbers_that_do_not_overlap(tmp_path):
