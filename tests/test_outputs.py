@@ -75,6 +75,7 @@ def test_comparing_figure_needs_an_axis_that_varies(root):
     several = {"workload": "load", "matrix": LOAD["matrix"] | {"order": ["sequential", "shuffled"]}}
     assert not outputs(root, load=LOAD).figures()
     assert outputs(root, load=several).figures() == {"cost": "Cost"}
+    assert outputs(root, scan=SCAN, load=several).left_out(["limit"]) == ["Cost"]
     assert has("order", "shuffled")(outputs(root, load=several).experiments["load"])
 
 
