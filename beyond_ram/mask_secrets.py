@@ -106,11 +106,13 @@ _USER = re.compile(r"(?:(?<![\w/:.@%+-])|(?<=//)(?<!://)(?<![\w/.]//))[\w.%+-]{1
 _SHORT = {
     r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA",
     r"bcp|ipmitool|mosquitto_[ps]ub|mssql-cli|sqlcmd|(?:un)?zip": "P",
-    r"airflow|couchbase-cli|cypher-shell|evil-winrm|gsql|ncftp\w+|n(?:et)?xc|steghide|synapse|yt-dlp": "p",
+    r"airflow|couchbase-cli|crackmapexec|cypher-shell|evil-winrm|gsql|ncftp\w*|n(?:et)?xc|oras|psexec\S*": "p",
+    "steghide|synapse|yt-dlp": "p",
     r"beeline|cqlsh|hdbsql|login|mongo\w*|mycli|rabbitmqadmin|rdesktop|snowsql|sshpass|twine": "p",
-    "anaconda|doctl|fly(?:ctl)?|vercel": "t", "ccrypt": "K", "curl": "uUbE", "gem|mcrypt|openai|tmate": "k",
-    "influx|publish": "tp",
-    r"ldap\w+|vsql": "w", "lftp|open": "u", "net|rpcclient|smbclient": "U", "openssl": "kK", "secret": "b",
+    "anaconda|codecov|doctl|fly(?:ctl)?|vercel": "t", "ccrypt": "K", "curl": "uUbE", "gem|mcrypt|openai|tmate": "k",
+    "influx": "tp", "publish": "atp",
+    "ldappasswd": "sw", r"ldap\w+|vsql": "w", "nuget": "k", "lftp|open": "u", "net|rpcclient|smbclient": "U",
+    "openssl": "kK", "secret": "b",
     "smbmap|user(?:add|mod)": "p", r"snmp\w+": "cAX", "tsql": "P",
     "ssh-keygen": "NP",
 }  # fmt: skip

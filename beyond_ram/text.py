@@ -45,7 +45,10 @@ def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
 
 def last_line(text: str, otherwise: str) -> str:
     """The last line of a program's output that shows anything, as `foreign` shows it; `otherwise` without one."""
-    return next(filter(None, map(foreign, reversed(text.splitlines()))), otherwise)
+    # A secret may have begun lines before.
+    shown = mask_secrets.in_text(_TERMINAL.sub("", text[-_LONGEST:]))
+    lines = (plain(line[:_LONGEST_LINE], _LONGEST_LINE) for line in reversed(shown.splitlines()))
+    return next(filter(None, lines), otherwise)
 
 
 def foreign(text: str) -> str:

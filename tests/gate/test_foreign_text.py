@@ -102,6 +102,11 @@ def test_last_line_is_the_last_that_shows_something():
     assert len(last_line("x" * 1000, "")) == 300
 
 
+def test_last_line_has_no_secret_that_began_lines_before():
+    text = f"Traceback:\nSystemExit: conf = {{'user': 1,\n 'token': [\n  '{PLANTED}']}}"
+    assert PLANTED not in last_line(text, "")
+
+
 def test_last_line_has_no_secret():
     for words in itertools.islice(ways(), 0, None, 20):
         assert PLANTED not in last_line(f"Error: Command {words} failed", "")
