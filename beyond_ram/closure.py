@@ -103,4 +103,4 @@ def _modules(parts: tuple[str, ...], places: tuple[Path, ...]) -> tuple[Path, ..
 @cache
 def _module(place: Path, parts: tuple[str, ...]) -> Path | None:
     name = os.path.join(place, *parts)  # noqa: PTH118 - a plan asks for thousands
-    return next((Path(file) for file in (f"{name}.py", f"{name}/__init__.py") if os.path.isfile(file)), None)  # noqa: PTH113
+    return next((Path(file) for file in (f"{name}/__init__.py", f"{name}.py") if os.path.isfile(file)), None)  # noqa: PTH113

@@ -98,11 +98,11 @@ def _present(code: str | None, imported: Mapping[str, str]) -> str | None:
 
 @cache
 def _is_other(file: str, digest: str) -> bool:
-    """Whether a file has another SHA-256. A path from `/` that is missing may be of the machine of the run."""
+    """Whether a file has another SHA-256, or is gone; without its folder it may be of the machine of the run."""
     try:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() != digest
     except OSError:
-        return not Path(file).is_absolute()
+        return not Path(file).is_absolute() or Path(file).parent.is_dir()
 
 
 def _stat(file: str) -> tuple[int, int] | None:

@@ -34,6 +34,13 @@ def test_relative_imports_and_packages_are_found(tmp_path):
     assert closure("run.py", tmp_path) == [*expected, "run.py"], "modules of the program's folder were taken"
 
 
+def test_package_comes_before_a_module_of_its_name(tmp_path):
+    write(tmp_path, run="import helper", helper="")
+    (tmp_path / "helper").mkdir()
+    (tmp_path / "helper/__init__.py").write_text("")
+    assert closure("run.py", tmp_path) == ["helper/__init__.py", "run.py"]
+
+
 def test_circular_imports_end(tmp_path):
     write(tmp_path, a="import b", b="import a")
     assert closure("a.py", tmp_path) == ["a.py", "b.py"]

@@ -42,6 +42,8 @@ def test_stamps_have_the_code_of_a_run(stamps):
 def test_edited_import_is_other_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     digests = {"near.py": hashlib.sha256(b"near").hexdigest(), "/nowhere/far.py": "0" * 64}
+    assert not outdated._is_other("/nowhere/far.py", "0" * 64), "of another machine"
+    assert outdated._is_other(f"{tmp_path}/gone.py", "0" * 64)
     Path("a").write_text(json.dumps({"provenance": {"code_sha256": "1", "imported_sha256": digests}}))
     outdated.write_stamps(["a"], str(tmp_path), "stamps")
     for content, code in (("near", "1"), ("edited", outdated.EDITED), (None, outdated.EDITED)):

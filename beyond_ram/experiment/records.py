@@ -1,6 +1,7 @@
 """Read and check the runs of cells. `run_reading` reads the files; other code reads runs through this module."""
 
 import functools
+import hashlib
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -66,6 +67,9 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
 def run(folder: Path) -> tuple[RunRecord, list[dict[str, Any]]]:
     """The record and the events of a run's folder. Raises DamagedError."""
     content, run_events = record(folder), events(folder)
+    digest = content["provenance"].get("events_sha256")
+    if digest and hashlib.sha256((folder / _EVENTS).read_bytes()).hexdigest() != digest:
+        run_reading.refuse(folder / _EVENTS, "edited, or not this run's")
     if content["sampler"] and not run_events:
         run_reading.refuse(folder / _EVENTS, "empty, but the run was measured")
     return content, run_events

@@ -1,5 +1,6 @@
 """Measure one cell: private folder, cache state, watched workload, record."""
 
+import hashlib
 import json
 import re
 import secrets
@@ -252,8 +253,10 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     record["provenance"]["commit"] = processes.commit()
     if setting.code:
         record["provenance"]["code_sha256"] = setting.code
-        if files := integrity.imported_files(records.events(out), work.resolve()):
+        script = dict(zip(job.arguments, job.arguments[1:], strict=False)).get("--script", job.program)
+        if files := integrity.imported_files(records.events(out), work / "folder", Path(script)):
             record["provenance"]["imported_sha256"] = files
+    record["provenance"]["events_sha256"] = hashlib.sha256((out / RUN_FILES[1]).read_bytes()).hexdigest()
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     # Includes time outside the measurement: start of the driver, input, earlier runs, probes, checks. The budget counts

@@ -72,15 +72,21 @@ def check_imports(python: str, events: Iterable[Mapping[str, Any]]) -> dict[str,
     return {tops[module]: versions[tops[module]] for module in event["modules"] if module in tops}
 
 
-def imported_files(events: Iterable[Mapping[str, Any]], private: Path) -> dict[str, str]:
-    """The SHA-256 of each file that a run imported from elsewhere than its environment, by its path: below the current
-    folder a relative one, and where a link in the `private` folder of the run leads to."""
+def imported_files(events: Iterable[Mapping[str, Any]], folder: Path, script: Path) -> dict[str, str]:
+    """The SHA-256 of each file that a script imported from elsewhere than its environment, or of the archive that it is
+    in, by its path: as it was named, and below the current folder a relative one.
+
+    `folder` is where the script ran, which links to the neighbours of `script`; a name in it is that of a neighbour.
+    """
     event = next((one for one in events if one["event"] == "imports"), None)
-    names = event["modules_from_elsewhere"].values() if event else ()
-    paths = {Path(os.path.realpath(name)) for name in names}
-    kept = sorted(path for path in paths if path.is_file() and not path.is_relative_to(private))
-    here = f"{os.path.realpath('.')}{os.sep}"
-    return {str(path).removeprefix(here): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
+    ran, here = os.path.realpath(folder) + os.sep, os.getcwd() + os.sep  # noqa: PTH109
+    digests = {}
+    for name in event["modules_from_elsewhere"].values() if event else ():
+        named = os.path.abspath(name)  # noqa: PTH100 (no link is resolved)
+        path = script.absolute().parent / named.removeprefix(ran) if named.startswith(ran) else Path(named)
+        if file := next((one for one in (path, *path.parents) if one.is_file()), None):
+            digests[str(file).removeprefix(here)] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return dict(sorted(digests.items()))
 
 
 def imported(python: str, package: str, events: Iterable[Mapping[str, Any]]) -> bool | None:

@@ -167,3 +167,15 @@ def test_a_phase_may_hold_a_comma_and_quotes(folder):
     samples = folder / "samples.csv"
     samples.write_text(samples.read_text().replace(",,", ',"read, ""all""",', 1))
     assert records.samples(folder)["phase"][0] == 'read, "all"'
+
+
+@pytest.mark.slow
+def test_events_of_another_run_are_refused(folder):
+    record, events = folder / "run.json", (folder / "events.jsonl").read_bytes()
+    content = json.loads(record.read_text())
+    content["provenance"]["events_sha256"] = hashlib.sha256(events).hexdigest()
+    record.write_text(json.dumps(content))
+    assert records.run(folder)
+    (folder / "events.jsonl").write_bytes(events.replace(b'"t_s": 0.0', b'"t_s": 0.1', 1))
+    with pytest.raises(DamagedError, match=r"events\.jsonl: edited, or not this run's"):
+        records.run(folder)

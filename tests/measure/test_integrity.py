@@ -1,7 +1,9 @@
 """Damaged inputs of a run are refused in one line before it is measured."""
 
+import hashlib
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -83,3 +85,20 @@ def test_data_of_another_size_are_refused(tmp_path, job, name, left_bytes):
     where = tmp_path / name.partition("/")[0]
     with pytest.raises(DamagedError, match=rf"^{where}/.*made with 100; delete {where}/manifest.json, and Snakemake"):
         integrity.check_data(job)
+
+
+def test_imports_are_named_where_the_script_is(tmp_path, monkeypatch):
+    """A link as a link, an archive for what is in it; a name in the folder of the run as that of a neighbour."""
+    monkeypatch.chdir(tmp_path)
+    ran = tmp_path / "private/folder"
+    for name in ("mine/lib/near.py", "far/far.py", "packed.zip"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    ran.mkdir(parents=True)
+    (ran / "lib").symlink_to(tmp_path / "mine/lib")
+    (tmp_path / "link").symlink_to(tmp_path / "far")
+    names = [ran / "lib/near.py", tmp_path / "link/far.py", tmp_path / "packed.zip/inside.py", "no file"]
+    event = {"event": "imports", "modules_from_elsewhere": {str(at): str(name) for at, name in enumerate(names)}}
+    files = integrity.imported_files([event], Path("private/folder"), Path("mine/script.py"))
+    assert list(files) == ["link/far.py", "mine/lib/near.py", "packed.zip"]
+    assert files["link/far.py"] == hashlib.sha256(b"far/far.py").hexdigest()
