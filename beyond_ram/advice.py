@@ -302,7 +302,7 @@ def _locked(kept: KeptEntry) -> int:
     if kept["basis"] not in (GROUP, AROUND):
         return 0
     kinds = ("anon_bytes", "shmem_bytes", "kernel_bytes", "swap_bytes")
-    charged = kept["kept_sampled_bytes"] - sum(kept["at_kept"].get(kind, 0) for kind in kinds)
+    charged = kept["kept_sampled_bytes"] - sum(kept["at_kept"].get(kind, 0) for kind in kinds) if kept["at_kept"] else 0
     return int(max(0, kept.get("locked_file_bytes", 0) - max(0, charged)))
 
 

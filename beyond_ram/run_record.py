@@ -61,7 +61,7 @@ class KeptEntry(TypedDict, total=False):
     kept_upper_bound_bytes: int | None
     """What it was at most."""
     at_kept: dict[str, int]
-    """Kinds of memory at the highest sample."""
+    """Kinds of memory at the highest sample; empty for a group with groups inside."""
     kept_possible_bytes: int
     """With what ended unseen between two samples."""
     working_set_bytes: int | None
@@ -199,6 +199,8 @@ class ProvenanceEntry(TypedDict):
     """Of code, lock and job."""
     imported_sha256: NotRequired[dict[str, str]]
     """Files that a script imported from elsewhere than its environment."""
+    events_sha256: NotRequired[str]
+    """Of events.jsonl, in the workflow."""
     moved: NotRequired[str]
     """Packages that moved with the version of a ladder."""
     randomised: NotRequired[dict[str, Any]]

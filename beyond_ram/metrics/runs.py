@@ -72,7 +72,7 @@ def anon_once(record: Record) -> float | None:
     kept = peak.get("kept") or {}
     at = kept.get("at_kept") or {}
     sampled = peak.get("anon_bytes") if peak.get("processes") == 1 else at.get("anon_bytes")
-    if _of_group(kept):
+    if _of_group(kept) and at:
         by_group = kept["kept_bytes"] - sum(at.get(name, 0) for name in ("shmem_bytes", "kernel_bytes"))
         return float(max(by_group, sampled or 0))
     return _unless_unseen(peak, sampled)

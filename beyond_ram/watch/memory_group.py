@@ -103,6 +103,8 @@ class GroupMeter:
         self._last_read: dict[int, bytes] = {}
         """The last content of each file, for a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = self.anon_bytes = 0
+        self.nests = False
+        """Whether it has had groups inside. The kernel adds up their kinds of memory late: seconds in Linux 6.18."""
         self.working_set_bytes = 0
         """The largest sample, including earlier use of the group."""
         self.high_bytes: int | None = None
@@ -166,6 +168,8 @@ class GroupMeter:
         if self.now is not None and (usage, high) == (self._usage, self._high):
             return False
         now, fresh = self.charges(), self.can_reset or high != self._high
+        with contextlib.suppress(OSError):
+            self.nests = self.nests or os.stat(self.path).st_nlink > 2  # noqa: PTH116
         self._note(now, high, fresh=fresh)
         # A peak that has not risen is from before this measurement.
         self.high_bytes = now.usage_bytes if self._whole and not fresh else high
@@ -228,7 +232,7 @@ class GroupMeter:
             "kept_upper_bound_bytes": max(self.kept_bytes, self.bound_bytes) if self.bound_bytes else None,
             "working_set_bytes": self.working_set_bytes,
             "sampled_anon_bytes": self.anon_bytes,
-            "at_kept": at,
+            "at_kept": {} if self.nests else at,
         }
 
 

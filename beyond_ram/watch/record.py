@@ -251,7 +251,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         "cgroup": group,
         # Of the machine, beyond the charge of the command's group; None if unknown.
         "uncharged_bytes": sampler.kernel.uncharged_bytes if sampler and sampler.kernel and sampler.meter else None,
-        "disagreements": _disagreements(run.sampled[0], highest, *others) if has_samples else [],
+        "disagreements": _disagreements(run.sampled[0], highest, *others, peaks.short_lived) if has_samples else [],
     }
 
 
@@ -323,12 +323,14 @@ def _names(processes: Mapping[int, str]) -> str:
 
 
 def _disagreements(
-    sampled: int, together: int, cgroup: int | None, processes: int, pss: int | None = None
+    sampled: int, together: int, cgroup: int | None, processes: int, pss: int | None = None, unsampled: int = 0
 ) -> list[str]:
     """One sentence for each pair of sources that differ by more than reading errors explain."""
     sentences = []
     if _apart(together, sampled):
         why = "a spike between two samples" if processes <= 1 else "spikes between samples, or peaks at different times"
+        # The mark of a child of vfork is its parent's.
+        why += f", or marks of {unsampled:,} processes that no sample has seen" if unsampled else ""
         sentences.append(f"high water marks add up to {_mb(together)}, samples to {_mb(sampled)}: {why}")
     if cgroup is not None and _apart(sampled, cgroup) and sampled > cgroup:
         sentences.append(f"{_rss(sampled, processes)}, the group held at most {_mb(cgroup)}{_elsewhere(pss, cgroup)}")

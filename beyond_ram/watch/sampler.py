@@ -16,7 +16,7 @@ from .groups import Group
 from .hidden import MARK, Writes
 from .kernel_memory import KernelMemory
 from .memory_group import Around, Elsewhere, GroupMeter
-from .missing import PROPORTIONAL, Missing, printable
+from .missing import PROPORTIONAL, Missing, NotedStep, printable
 from .peaks import KINDS, Peaks
 from .procfs import Proportional
 from .recorder import MAX_LINES, Recorder
@@ -168,6 +168,8 @@ class Sampler:
         """
         with self._missing.step("samples") as step:
             return self._sample(event=event, proportional=proportional)
+        if self.sharing or not self.meter:
+            self._note_unread(step)
         with self._missing.step("samples"):
             self.tree.doubt()
             if step.no_room:
@@ -292,26 +294,38 @@ class Sampler:
     def _note_kept(self, living: list[Process]) -> bool:
         """Note unreclaimable memory. Returns whether the group's usage changed."""
         new = False
-        with self._missing.step("cgroup"):
+        with self._missing.step("cgroup") as step:
             if self.meter:
                 before = self.meter.sampled_bytes
                 new = self.meter.look()
                 self._peaking |= self.meter.sampled_bytes > before
-                if new and len(living) > 1 and self.meter.now and not self._unknown and not self.sharing:
+                if (
+                    new
+                    and len(living) > 1
+                    and self.meter.now
+                    and not (self._unknown or self.sharing or self.meter.nests)
+                ):
                     self._note_copying(living, self.meter.now.anon_bytes + self.meter.now.swap_bytes)
                 if new and self._ours:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
+        self._note_unread(step)
         with self._missing.step("kernel memory"):
             if self.kernel and self.meter:
                 self.kernel.look(time.monotonic(), self.meter.unlisted_grown_bytes)
-        with self._missing.step("shared pages"):
+        with self._missing.step("shared pages") as step:
             # Other programs may change the machine's shared memory, so it does not speed up sampling. Copying on write
             # changes nothing else. A process that ends before it is listed shows in the faults of its parent.
             if self.sharing and living:
                 listed, self._noted_listing = self.tree.listings != self._noted_listing, self.tree.listings
                 if self.sharing.look() or self.tree.moved or listed or self.sharing.shares:
                     self.sharing.note(self._sharing_sample(self.sharing, living))
+        self._note_unread(step)
         return new
+
+    def _note_unread(self, step: NotedStep) -> None:
+        """Note that kept memory was not read at a time, if a step that reads it has failed."""
+        if step.failed:
+            self._missing.note(advice.UNSEEN, "kept memory could not be read at times")
 
     def _put_kept(self, row: dict[str, Any]) -> None:
         """Set kept memory, and the group's usage with page cache, if something counts them."""
@@ -324,7 +338,9 @@ class Sampler:
     def _note_copying(self, living: list[Process], once_bytes: int) -> None:
         self.copying = self.copying or Copying()
         anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
-        self.copying.note(frozenset(one.pid for one in living), anon, once_bytes)
+        # What a process freed before the second sum was read is not shared.
+        if anon - once_bytes <= self.copying.shared_bytes or self._stood_still(living):
+            self.copying.note(frozenset(one.pid for one in living), anon, once_bytes)
 
     def _sharing_sample(self, sharing: Sharing, living: list[Process]) -> Sample:
         origins = self.tree.origins()
@@ -349,9 +365,10 @@ class Sampler:
         with self._missing.step("pressure"):
             if self.pressure:
                 self.pressure.read()
-        with self._missing.step("shared pages"):
+        with self._missing.step("shared pages") as step:
             if self.sharing:
                 self.sharing.end()
+        self._note_unread(step)
         if self._covered is False:
             self._missing.note(PROPORTIONAL, "each reading covered less than the processes held, and was left out")
         self.peaks.end(end_s)

@@ -8,7 +8,10 @@ from ..run_record import AttachedEntry, MarksEntry, PeakEntry, ProcessEntry, Run
 from . import ceilings, pressure, trend, why
 from .missing import printable
 
-_TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
+_TERMS = {
+    "shmem": "shared or in tmpfs", "kernel": "kernel", "unlisted": "kernel or unlisted", "swap": "swapped out",
+    "locked_file": "locked file",
+}  # fmt: skip
 _WORTH_BYTES = 8_000_000
 _PHASES = 8
 # The shortest time that does not print as 0.0 s.
@@ -261,6 +264,8 @@ def _for_speed(advised: advice.Advice) -> Iterable[str]:
 def _enforced(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
     """The kinds of kept memory, and the limit around the command."""
     terms = {name: advised.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
+    if advised.basis != advice.TREE:  # there it is what the kernel lists nowhere else
+        terms["unlisted"] = terms.pop("kernel")
     terms["swap"] = max(
         terms["swap"], advised.terms.get("swapcached_bytes", 0)
     )  # v1 counts swapped-out memory only there

@@ -90,7 +90,9 @@ def _refuse_unreadable(pid: int, reader: Reader) -> None:
     if pid == os.getpid():
         raise ValueError(f"--pid {pid}: that is the watcher itself")
     if procfs.parse_memory(procfs.memory_lines(status)) is None:
-        raise ValueError(f"--pid {pid}: it has no memory: a kernel thread, or a process that has ended")
+        raise ValueError(
+            f"--pid {pid}: it has no memory: a kernel thread, or a process that has ended, or whose first thread has"
+        )
     leader = re.search(rb"^Tgid:\s+(\d+)", status, re.MULTILINE)
     if leader and int(leader[1]) != pid:
         raise ValueError(f"--pid {pid}: that is a thread of process {int(leader[1])}; follow that one")

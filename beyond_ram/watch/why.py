@@ -102,7 +102,8 @@ def _course(record: RunRecord) -> Iterable[str]:
         yield f"the peak{of} was short, near {at:.1f} s; half of the time {it} needed at most {_mb(usual)}"
     elif min(sizes[1:]) >= (1 - _LEVEL) * most and not record.get("growth"):
         within = f"{_mb(max(sizes[1:]) - min(sizes[1:]))} after the first tenth of the time"
-        yield f"{what}{of} stayed within {within}; {trend.unseen(most, record['duration_s'] or 0.0)}"
+        course = f"the highest {what}{of} of each tenth of the time stayed within {within}"
+        yield f"{course}; {trend.unseen(most, record['duration_s'] or 0.0)}"
 
 
 def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int]]:

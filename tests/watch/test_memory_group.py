@@ -1,5 +1,6 @@
 """Memory that a group is charged with: texts of real groups of both versions, and a real group."""
 
+import errno
 import json
 import os
 import shutil
@@ -405,7 +406,19 @@ if os.fork""",
     record = watched(program + "own.rmdir()")
     assert record["exit_status"] == 0
     assert record["missing"] == []
-    assert (record["peak"]["kept"]["basis"], record["peak"]["kept"]["whole"]) == (GROUP, True)
+    peak = record["peak"]
+    assert (peak["kept"]["basis"], peak["kept"]["whole"]) == (GROUP, True)
+    assert peak["kept"]["at_kept"] == {}, "the kernel adds these up late"
+    assert (peak["shared_anon_bytes"] or 0) < 10 * MB, "the processes share nothing"
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_memory_freed_between_two_readings_is_not_shared(watched):
+    program = "import subprocess, sys\n"
+    program += "for _ in range(12): subprocess.run([sys.executable, '-c', 'bytearray(40_000_000)'])"
+    assert (watched(program)["peak"]["shared_anon_bytes"] or 0) < 10 * MB
 
 
 @pytest.mark.slow
@@ -416,3 +429,15 @@ def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(watched, mon
     record = watched("held = bytearray(60_000_000)")
     assert [note["what"] for note in record["missing"]] == ["the memory group"]
     assert not record["peak"]["kept"]["whole"] and advise(record).at_least
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("alone")
+def test_memory_that_could_not_be_read_gives_a_lower_bound(watched, monkeypatch):
+    def look(sharing):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("beyond_ram.watch.sharing.Sharing.look", look)
+    record = watched("held = bytearray(60_000_000); import time; time.sleep(0.2)")
+    assert {note["what"] for note in record["missing"]} == {"shared pages", UNSEEN}
+    assert advise(record).at_least
