@@ -92,7 +92,9 @@ class Lines:
             row = _parsed(line.decode())
         except UnicodeDecodeError as error:
             raise Refused(f"is not UTF-8 (byte {error.start} of the line: 0x{line[error.start]:02x})") from None
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            raise Refused("is nested too deeply") from None
+        except ValueError as error:
             raise Refused(f"is not JSON ({error})") from None
         return checked(row, self.column)
 

@@ -55,6 +55,8 @@ class refusing:  # noqa: N801 - used as a statement
             message = " ".join(str(error).replace(path_of(self.file), self.file).split())[:300] or type(error).__name__
             if "bad_alloc" in message:
                 raise MemoryError from None
+            if isinstance(error, LookupError):  # of a table of ours: what it says is only a key
+                message = f"damaged: {message} is unknown"
             raise Refused(f"{self.file}: cannot be read ({message})") from None
         return False
 
