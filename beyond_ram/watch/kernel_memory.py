@@ -44,7 +44,7 @@ class KernelMemory:
     @classmethod
     def open(cls) -> "KernelMemory | None":
         """None where /proc does not tell it: on another kernel, in a container that has a meminfo of its own."""
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, MemoryError):
             return cls()
         return None
 
@@ -73,6 +73,6 @@ class KernelMemory:
 def _content(descriptor: int) -> bytes:
     os.lseek(descriptor, 0, os.SEEK_SET)
     parts = list[bytes]()
-    while part := os.read(descriptor, 1 << 20):
+    while part := os.read(descriptor, 1 << 16):
         parts.append(part)
     return b"".join(parts)

@@ -170,6 +170,8 @@ class Sampler:
             return self._sample(event=event, proportional=proportional)
         if self.sharing or not self.meter:
             self._note_unread(step)
+        else:  # the group is read without its processes
+            self._note_kept([])
         with self._missing.step("samples"):
             self.tree.doubt()
             if step.no_room:

@@ -154,7 +154,8 @@ def forks(peak: PeakEntry) -> str:
     shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
     if shared < _WORTH_BYTES:
         return ""
-    return f"at least {megabytes(shared)} shared (sums count it in every process); {megabytes(copied)} copied on write"
+    how_much = f"; at least {megabytes(copied)} copied on write" if copied >= _WORTH_BYTES else ""
+    return f"at least {megabytes(shared)} shared (sums count it in every process){how_much}"
 
 
 def _attached(attached: AttachedEntry) -> Iterable[str]:

@@ -319,7 +319,8 @@ class _Run:
         counted = ((group and group.meter.kills()) or 0) + ((around and around.kills()) or 0)
         if min(now - self.oom_kills, len(sampler.peaks.killed)) > counted:
             names = ", ".join(filter(None, map(sampler.peaks.name_of, sampler.peaks.killed))) or "some"
-            why = "when the kernel killed for lack of memory in a group of theirs or of others"
+            limit = ", or for the memory limit" if self.options.memory_limit_bytes else ""
+            why = f"when the kernel killed for lack of memory in a group of theirs or of others{limit}"
             self.missing.note(advice.UNSEEN, f"SIGKILL ended processes of it ({names}) {why}")
 
     def _follow(self, running: Command, measuring: Instrument, raw_events: Path | None) -> None:

@@ -441,3 +441,13 @@ def test_memory_that_could_not_be_read_gives_a_lower_bound(watched, monkeypatch)
     record = watched("held = bytearray(60_000_000); import time; time.sleep(0.2)")
     assert {note["what"] for note in record["missing"]} == {"shared pages", UNSEEN}
     assert advise(record).at_least
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_group_is_read_where_its_processes_cannot_be(watched, monkeypatch):
+    monkeypatch.setattr("beyond_ram.watch.tree.Tree.memory", lambda tree: 1 // 0)
+    record = watched("held = bytearray(60_000_000); import time; time.sleep(0.2)")
+    assert 60 * MB < record["peak"]["kept"]["kept_bytes"] < 100 * MB
+    assert {note["what"] for note in record["missing"]} >= {"samples"}
