@@ -117,7 +117,7 @@ class PeakEntry(TypedDict, total=False):
     shared_anon_bytes: int | None
     """Anonymous memory that several processes share."""
     copied_on_write_bytes: int | None
-    """How much of it was copied."""
+    """How much of it was copied, at least."""
     shared_read_at_bytes: int | None
     course: list[dict[str, float | None]]
     """The highest sample of each tenth of the time."""
