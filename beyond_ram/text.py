@@ -47,10 +47,13 @@ def last_line(text: str, otherwise: str) -> str:
     """The last line of a program's output that shows anything, as `foreign` shows it; `otherwise` without one."""
     # A secret may have begun lines before.
     shown = mask_secrets.in_text(_TERMINAL.sub("", text[-_LONGEST:]))
-    lines = (plain(line[:_LONGEST_LINE], _LONGEST_LINE) for line in reversed(shown.splitlines()))
-    return next(filter(None, lines), otherwise)
+    lines = [line for one in shown.splitlines() if (line := plain(one[:_LONGEST_LINE], _LONGEST_LINE))]
+    if len(lines) > 1 and not mask_secrets.in_text(" ".join(lines[-2:])).endswith(lines[-1]):
+        return mask_secrets.MASK  # its name stands at the end of the line before
+    return lines[-1] if lines else otherwise
 
 
 def foreign(text: str) -> str:
     """A program's text in one line of 300 characters at most, without secrets, colours and control characters."""
-    return plain(mask_secrets.in_text(_TERMINAL.sub("", text[:_LONGEST]))[:_LONGEST_LINE], _LONGEST_LINE)
+    line = plain(mask_secrets.in_text(_TERMINAL.sub("", text[:_LONGEST]))[:_LONGEST_LINE], _LONGEST_LINE)
+    return mask_secrets.in_text(line)  # a name and its value may have been in two lines

@@ -96,7 +96,7 @@ def _run(words: list[str]) -> int:
         return 2
     except BrokenPipeError:
         raise
-    except (ValueError, OSError, RuntimeError) as error:
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
         print(f"beyond-ram: {_masked(_in_words(error), words)}", file=sys.stderr)
         return 2
 
@@ -171,6 +171,6 @@ def _unrecognised(
 def _in_words(error: Exception) -> str:
     """The text of an error; of the system's errors without their number."""
     if not isinstance(error, OSError) or not error.strerror:
-        return str(error)
+        return str(error) or "no memory is left for it here (ulimit -v?)"
     text = error.strerror[0].lower() + error.strerror[1:]
     return text if error.filename is None else f"{error.filename}: {text}"

@@ -329,11 +329,13 @@ def _disagreements(
     sentences = []
     if _apart(together, sampled):
         why = "a spike between two samples" if processes <= 1 else "spikes between samples, or peaks at different times"
-        # The mark of a child of vfork is its parent's.
-        why += f", or marks of {unsampled:,} processes that no sample has seen" if unsampled else ""
+        if unsampled:  # the mark of a child of vfork is its parent's
+            why = f"spikes, or {unsampled:,} processes that were never sampled"
         sentences.append(f"high water marks add up to {_mb(together)}, samples to {_mb(sampled)}: {why}")
     if cgroup is not None and _apart(sampled, cgroup) and sampled > cgroup:
-        sentences.append(f"{_rss(sampled, processes)}, the group held at most {_mb(cgroup)}{_elsewhere(pss, cgroup)}")
+        sentences.append(f"{_rss(sampled, processes)}, the group held at most {_mb(cgroup)}")
+        if pss is not None and pss > cgroup and _apart(pss, cgroup):
+            sentences.append(f"PSS was read at {_mb(pss)}: at least {_mb(pss - cgroup)} were charged to another group")
     elif cgroup is not None and _apart(cgroup, sampled) and cgroup > sampled:
         why = "page cache, kernel memory, or spikes between samples"
         sentences.append(f"the group held {_mb(cgroup)}, summed RSS was {_mb(sampled)}: {why}")
@@ -344,13 +346,6 @@ def _rss(sampled: int, processes: int) -> str:
     if processes <= 1:
         return f"RSS is {_mb(sampled)}"
     return f"RSS summed over up to {processes} processes is {_mb(sampled)}, with what they share counted in each"
-
-
-def _elsewhere(pss: int | None, cgroup: int) -> str:
-    """A clause if PSS exceeds the group's peak: another group was charged for the rest. Else ""."""
-    if pss is None or pss <= cgroup or not _apart(pss, cgroup):
-        return ""
-    return f": PSS was read at {_mb(pss)}, so {_mb(pss - cgroup)} of it at least were charged to another group"
 
 
 def _apart(one: int, other: int) -> bool:

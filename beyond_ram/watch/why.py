@@ -101,8 +101,8 @@ def _course(record: RunRecord) -> Iterable[str]:
         usual = sorted(sizes)[len(sizes) // 2]
         yield f"the peak{of} was short, near {at:.1f} s; half of the time {it} needed at most {_mb(usual)}"
     elif min(sizes[1:]) >= (1 - _LEVEL) * most and not record.get("growth"):
-        within = f"{_mb(max(sizes[1:]) - min(sizes[1:]))} after the first tenth of the time"
-        course = f"the highest {what}{of} of each tenth of the time stayed within {within}"
+        # Of each tenth of the time; the first is the start.
+        course = f"peaks of {what}{of} stayed within {_mb(max(sizes[1:]) - min(sizes[1:]))}"
         yield f"{course}; {trend.unseen(most, record['duration_s'] or 0.0)}"
 
 

@@ -19,7 +19,7 @@ from beyond_ram.gate.sides import SIDES
 from beyond_ram.gate.wheels import Requirement
 from beyond_ram.measure.campaign import Campaign
 from beyond_ram.measure.plan import Member
-from beyond_ram.text import last_line
+from beyond_ram.text import foreign, last_line
 from tests.test_mask_secrets import PLANTED, ways
 
 from .test_result import decided
@@ -105,6 +105,8 @@ def test_last_line_is_the_last_that_shows_something():
 def test_last_line_has_no_secret_that_began_lines_before():
     text = f"Traceback:\nSystemExit: conf = {{'user': 1,\n 'token': [\n  '{PLANTED}']}}"
     assert PLANTED not in last_line(text, "")
+    assert PLANTED not in last_line(f"RuntimeError: password:\n{PLANTED}", "")
+    assert PLANTED not in foreign(f"RuntimeError: password:\n{PLANTED}")
 
 
 def test_last_line_has_no_secret():

@@ -206,7 +206,8 @@ def test_kill_that_no_followed_group_counts_is_named(by_group, around, noted, mo
     monkeypatch.setattr(machine, "oom_kills", lambda: 6)
     missing, peaks = Missing(), SimpleNamespace(killed={7}, name_of=str)
     counting = SimpleNamespace(group=group(by_group), around=group(around))
-    run = SimpleNamespace(counting=counting, oom_kills=5, missing=missing)
+    options = SimpleNamespace(memory_limit_bytes=None)
+    run = SimpleNamespace(counting=counting, oom_kills=5, missing=missing, options=options)
     watcher._Run._note_kills_elsewhere(run, SimpleNamespace(sampler=SimpleNamespace(peaks=peaks)))
     assert missing.has(UNSEEN) is noted
 

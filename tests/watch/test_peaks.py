@@ -171,7 +171,7 @@ def test_memory_of_another_group_is_reported_as_far_as_pss_shows_it():
     assert disagreements == [alone]
     assert record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, None) == [alone]
     charged = record._disagreements(787_500_000, 787_500_000, 513_000_000, 1, 778_300_000)
-    assert charged[0].endswith("PSS was read at 778.3 MB, so 265.3 MB of it at least were charged to another group")
+    assert "778.3 MB" in charged[1] and "265.3 MB" in charged[1]
 
 
 def test_status_without_memory_lines_is_no_reading():
