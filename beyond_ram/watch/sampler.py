@@ -50,6 +50,8 @@ _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _LATE_S = 0.5
 # While memory changes, look this often whether processes have moved to another group.
 _ELSEWHERE_EVERY_S = 0.1
+# Listings at the end until one of the listed processes can be read: all may be zombies.
+_LAST_LOOKS = 20
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: read this often, and at events.
 _USAGE_EVERY_S = 0.5
@@ -377,12 +379,22 @@ class Sampler:
         self.peaks.finish(self.tree.living)
 
     def left_running(self) -> list[ProcessEntry]:
-        """Processes of the last sample that outlive the command."""
-        return [
+        """Processes that outlive the command: those of the last sample, else any that is below the guard now."""
+        sampled: list[ProcessEntry] = [
             {"pid": process.pid, "name": process.name, "rss_bytes": process.last.rss_bytes}
             for process in self.tree.processes.values()
             if process.last
         ]
+        # One that was listed may have ended, and left a child, before it was read.
+        for _ in range(_LAST_LOOKS if not sampled else 0):
+            if not (pids := self.tree.listed()):
+                break
+            for pid in pids:
+                if memory := self.reader.memory(pid):
+                    sampled.append({"pid": pid, "name": self.reader.name_of(pid), "rss_bytes": memory.rss_bytes})
+            if sampled:
+                break
+        return sampled
 
     def interval_s(self, requested_s: float) -> float:
         """Seconds from one sample to the next: as requested, or longer if samples cost too much."""
