@@ -5,6 +5,7 @@ shell text, code or data is hidden whole if anything in it mentions a secret.
 """
 
 import re
+import unicodedata
 import urllib.parse
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -343,8 +344,9 @@ def _end(text: str, begin: int) -> int:
     if _NOTHING.fullmatch(text, begin, line):
         return len(text)
     rest = _STRING.sub("", text[begin:line])
-    is_open = sum(map(rest.count, "([{")) > sum(map(rest.count, ")]}")) or re.search(r"['\"]|\\$|^-----BEGIN", rest)
-    return len(text) if is_open else line
+    is_open = sum(map(rest.count, "([{")) > sum(map(rest.count, ")]}")) or re.search(r"['\"`<]|\\$|^-----BEGIN", rest)
+    opens = (not sign.isascii() and unicodedata.category(sign) in ("Ps", "Pi") for sign in rest)  # as “ and 「
+    return len(text) if is_open or any(opens) else line
 
 
 def _user_of_address(text: str, begin: int) -> int | None:

@@ -46,7 +46,7 @@ def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
 def last_line(text: str, otherwise: str) -> str:
     """The last line of a program's output that shows anything, as `foreign` shows it; `otherwise` without one."""
     # A secret may have begun lines before.
-    shown = mask_secrets.in_text(_TERMINAL.sub("", text[-_LONGEST:]))
+    shown = mask_secrets.in_text(_TERMINAL.sub("", text))
     lines = [line for one in shown.splitlines() if (line := plain(one[:_LONGEST_LINE], _LONGEST_LINE))]
     if len(lines) > 1 and not mask_secrets.in_text(" ".join(lines[-2:])).endswith(lines[-1]):
         return mask_secrets.MASK  # its name stands at the end of the line before

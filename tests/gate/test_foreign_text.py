@@ -107,6 +107,9 @@ def test_last_line_has_no_secret_that_began_lines_before():
     assert PLANTED not in last_line(text, "")
     assert PLANTED not in last_line(f"RuntimeError: password:\n{PLANTED}", "")
     assert PLANTED not in foreign(f"RuntimeError: password:\n{PLANTED}")
+    for sign in "\u201c\u300c`<":
+        assert PLANTED not in last_line(f"bad config\npassword = {sign}\n  {PLANTED}", "")
+    assert PLANTED not in last_line(f"api_key=[\n{'k' * 50_000}\n{PLANTED}\n", "")
 
 
 def test_last_line_has_no_secret():
