@@ -170,7 +170,9 @@ def _unrecognised(
 
 def _in_words(error: Exception) -> str:
     """The text of an error; of the system's errors without their number."""
-    if not isinstance(error, OSError) or not error.strerror:
+    if isinstance(error, MemoryError):
         return str(error) or "no memory is left for it here (ulimit -v?)"
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
     text = error.strerror[0].lower() + error.strerror[1:]
     return text if error.filename is None else f"{error.filename}: {text}"
