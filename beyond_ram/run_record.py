@@ -1,4 +1,4 @@
-"""The content of run.json: its types, the check of what is read, and the table in docs/results.md.
+"""The types of run.json. A record that is read is checked by them, and docs/results.md lists them.
 
 Standard library only. In `RunRecord` and `ProvenanceEntry` a key without `NotRequired` is in every record; the others
 are empty of a cell that could not run. null stands for what could not be read.
@@ -12,7 +12,7 @@ from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_h
 
 
 class ProcessEntry(TypedDict, total=False):
-    """A process, by what is known of it."""
+    """A process."""
 
     pid: int
     name: str
