@@ -59,7 +59,7 @@ def test_the_matrix_is_checked(root):
 
 def test_paths_of_cells_follow_the_grammar():
     class DeepMatrix(Matrix):
-        size: Annotated[Counts, Axis()] = Field([1])
+        width: Annotated[Counts, Axis()] = Field([1])
         workers: Annotated[Counts, Axis(unit="workers")] = Field([0])
         depth: Annotated[Counts, Axis()] = Field([2])
         cache: Annotated[Values[Literal["cold", "interrupted", "rerun"]], Axis("cache")] = Field(["cold"])
@@ -76,9 +76,9 @@ def test_paths_of_cells_follow_the_grammar():
     experiment = Deep.model_validate({"workload": "deep", "matrix": matrix})
     paths = [cell.path for cell in experiment.cells("x")]
     assert paths == [
-        "x/stack~s/size~1/workers~0/depth~0/cache~cold/rep~1",
-        "x/stack~s/size~1/workers~2/depth~2/cache~cold/rep~1",
-        "x/stack~s/size~1/workers~2/depth~5/cache~cold/rep~1",
+        "x/stack~s/width~1/workers~0/depth~0/cache~cold/rep~1",
+        "x/stack~s/width~1/workers~2/depth~2/cache~cold/rep~1",
+        "x/stack~s/width~1/workers~2/depth~5/cache~cold/rep~1",
     ]
     assert all(re.fullmatch(run_pattern({"x": experiment}), path) for path in paths)
     sides = interrupted_pattern({"x": experiment})
