@@ -79,6 +79,8 @@ def parquet_spans(file, size):
                 raise Refused(
                     f"{file}: several Parquet files in one, of which only the last can be found; separate them"
                 )
+    if metadata.num_rows != (rows := sum(group.num_rows for group in groups)):
+        raise Refused(f"{file}: damaged, it has {metadata.num_rows:,} rows, and its row groups {rows:,}")
     weights = [group.total_byte_size for group in groups]
     packed = os.stat(path_of(file)).st_size / max(sum(weights), 1)
     return grouped(file, [weight * packed for weight in weights], size)
@@ -104,6 +106,12 @@ def repeated(file, chunk):
     with open(path_of(file), "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
         is_dictionary, values, _, unpacked = next(sizes.pages(raw, start, end), (False, 0, 0, 0))
     return is_dictionary and unpacked * max(chunk.num_values, 1) > 4 * chunk.total_uncompressed_size * max(values, 1)
+
+
+def refuse_other_rows(file, group, row_group, rows, what):
+    """Refuse a Parquet row group of which other rows are there than it has. pyarrow reads those without an error."""
+    if rows != row_group.num_rows:
+        raise Refused(f"{file}, row group {group + 1}: damaged, of {row_group.num_rows:,} rows {what} {rows:,}")
 
 
 def rows_at_once(chunk):
@@ -149,8 +157,10 @@ def parquet(file, packing, start, end, column, huge):
     with parquet_file(file, [column] if repeats else ()) as source:
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
         for group in groups:
-            row_group = source.metadata.row_group(group)
-            rows = rows_at_once(chunk_of(source.metadata, group, column))
+            row_group, first = source.metadata.row_group(group), row
+            chunk = chunk_of(source.metadata, group, column)
+            rows = rows_at_once(chunk)
+            refuse_other_rows(file, group, row_group, chunk.num_values, f"column {column!r} has")
             left = sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
             share = left / max(row_group.num_rows, 1)
             for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
@@ -159,6 +169,7 @@ def parquet(file, packing, start, end, column, huge):
                 yield from of_array(batch.column(place), file, row, huge, share)
                 row += len(batch)
                 del batch  # before the next one is made
+            refuse_other_rows(file, group, row_group, row - first, "its pages have")
 
 
 def arrow_count(file, column):

@@ -222,7 +222,7 @@ def footer(raw, whole):
             continue
         kind, count = reader.items()
         if number == 2:  # the schema, whose inner elements have a number of children
-            columns = sum(not reader.value(kind).get(5) for _ in range(count))
+            columns = sum(not part(reader.value(kind)).get(5) for _ in range(count))
             continue
         if number == 4:
             chunks = columns * count
@@ -236,11 +236,21 @@ def footer(raw, whole):
     return columns, chunks, size, entries
 
 
+def part(value):
+    """A structure inside another one."""
+    if not isinstance(value, dict):
+        raise Unreadable("a header that Parquet does not allow")
+    return value
+
+
 def pages(raw, start, end):
     """(whether it is a dictionary, rows, bytes packed, bytes unpacked) of the pages of a column in a row group."""
     while start < end:
         reader = Compact(raw, start)
         header = reader.structure()
-        rows = next((header[part].get(1, 0) for part in (5, 7, 8) if part in header), 0)
-        yield 7 in header, rows, header[3], header[2]
+        rows = next((part(header[kind]).get(1, 0) for kind in (5, 7, 8) if kind in header), 0)
+        numbers = rows, header[3], header[2]
+        if any(type(number) is not int or number < 0 for number in numbers):
+            raise Unreadable("a page header that Parquet does not allow")
+        yield 7 in header, *numbers
         start = reader.at + header[3]

@@ -1,12 +1,15 @@
 """Documents from files: the same for any chunk size, spans, and size from which a document is streamed."""
 
 import csv
+import faulthandler
 import gc
 import gzip
 import itertools
 import json
+import os
 import struct
 import sys
+from collections import Counter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -457,6 +460,46 @@ def test_damaged_offsets_are_refused(offsets, tmp_path):
     changed(path, int32(0, 4, 8), int32(*offsets))
     with pytest.raises(json_text.Refused):
         texts_of(path)
+
+
+def in_a_fork(path):
+    """What reading a file gives: "all of it", "refused", another number of texts, an error, or nothing if pyarrow ends
+    the process."""
+    read_end, write_end = os.pipe()
+    if not (pid := os.fork()):
+        faulthandler.disable()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        try:
+            text = {60: "all of it"}.get(number := len(texts_of(path)), f"{number} texts")
+        except json_text.Refused:
+            text = "refused"
+        except BaseException as error:
+            text = repr(error)
+        os.write(write_end, text.encode()[:500])
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as pipe:
+        text = pipe.read().decode()
+    os.waitpid(pid, 0)
+    return text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "dictionary"), [("1.0", True), ("2.0", False)])
+def test_parquet_with_a_flipped_bit_is_refused_or_read_whole(version, dictionary, tmp_path):
+    """In the header of a page, or in a number of rows or values. pyarrow reads fewer rows of some, without an error."""
+    path, rows = tmp_path / "a.parquet", 20
+    table = pa.table({"text": [f"row {n} text" for n in range(3 * rows)]})
+    pq.write_table(table, path, row_group_size=rows, use_dictionary=dictionary, data_page_version=version)
+    raw = path.read_bytes()
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    numbers = [at for at in range(footer, len(raw)) if raw[at] == 2 * rows]  # as Thrift writes it
+    outcomes = Counter()
+    for at, bit in itertools.product([*range(4, 14), *numbers], (0, 1, 3, 5, 7)):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 1 << bit]) + raw[at + 1 :])
+        outcomes[in_a_fork(path)] += 1
+    assert outcomes.keys() <= {"all of it", "refused", ""}, outcomes
+    assert outcomes["refused"] > 40
 
 
 @pytest.mark.parametrize("change", [{2: 1}, {2: -1}, {3: 90}, {3: -1}, {0: 90}, {0: -1}, {1: 0}])
