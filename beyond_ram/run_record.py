@@ -198,7 +198,7 @@ class ProvenanceEntry(TypedDict):
     code_sha256: NotRequired[str]
     """Of code, lock and job."""
     imported_sha256: NotRequired[dict[str, str]]
-    """Files that a script imported from elsewhere than its environment."""
+    """Files that a script imported from elsewhere than its environment; `changed` for one that changed meanwhile."""
     events_sha256: NotRequired[str]
     """Of events.jsonl, in the workflow."""
     moved: NotRequired[str]

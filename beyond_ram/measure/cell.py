@@ -254,7 +254,8 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     if setting.code:
         record["provenance"]["code_sha256"] = setting.code
         script = dict(zip(job.arguments, job.arguments[1:], strict=False)).get("--script", job.program)
-        if files := integrity.imported_files(records.events(out), work / "folder", Path(script)):
+        began = record["started_at"] or 0.0
+        if files := integrity.imported_files(records.events(out), work / "folder", Path(script), began):
             record["provenance"]["imported_sha256"] = files
     record["provenance"]["events_sha256"] = hashlib.sha256((out / RUN_FILES[1]).read_bytes()).hexdigest()
     if other := moved(setting.lock):

@@ -8,12 +8,15 @@ import importlib.metadata
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..experiment import Job
 from ..files import DamagedError, read_json
 from ..stacks.venv import MARKER
 from . import processes
+
+CHANGED: Final = "changed"
+"""In place of a file's digest, which it never equals, so the run is made again."""
 
 
 def check_interpreter(python: str) -> None:
@@ -72,11 +75,12 @@ def check_imports(python: str, events: Iterable[Mapping[str, Any]]) -> dict[str,
     return {tops[module]: versions[tops[module]] for module in event["modules"] if module in tops}
 
 
-def imported_files(events: Iterable[Mapping[str, Any]], folder: Path, script: Path) -> dict[str, str]:
+def imported_files(events: Iterable[Mapping[str, Any]], folder: Path, script: Path, since: float) -> dict[str, str]:
     """The SHA-256 of each file that a script imported from elsewhere than its environment, or of the archive that it is
     in, by its path: as it was named, and below the current folder a relative one.
 
     `folder` is where the script ran, which links to the neighbours of `script`; a name in it is that of a neighbour.
+    What was imported of a file that changed `since` the run began is unknown, so CHANGED is in place of its digest.
     """
     event = next((one for one in events if one["event"] == "imports"), None)
     ran, here = os.path.realpath(folder) + os.sep, os.getcwd() + os.sep  # noqa: PTH109
@@ -85,7 +89,8 @@ def imported_files(events: Iterable[Mapping[str, Any]], folder: Path, script: Pa
         named = os.path.abspath(name)  # noqa: PTH100 (no link is resolved)
         path = script.absolute().parent / named.removeprefix(ran) if named.startswith(ran) else Path(named)
         if file := next((one for one in (path, *path.parents) if one.is_file()), None):
-            digests[str(file).removeprefix(here)] = hashlib.sha256(file.read_bytes()).hexdigest()
+            digest = CHANGED if file.stat().st_ctime > since else hashlib.sha256(file.read_bytes()).hexdigest()
+            digests[str(file).removeprefix(here)] = digest
     return dict(sorted(digests.items()))
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,8 @@ def test_imports_are_named_where_the_script_is(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "far")
     names = [ran / "lib/near.py", tmp_path / "link/far.py", tmp_path / "packed.zip/inside.py", "no file"]
     event = {"event": "imports", "modules_from_elsewhere": {str(at): str(name) for at, name in enumerate(names)}}
-    files = integrity.imported_files([event], Path("private/folder"), Path("mine/script.py"))
+    files = integrity.imported_files([event], Path("private/folder"), Path("mine/script.py"), time.time())
     assert list(files) == ["link/far.py", "mine/lib/near.py", "packed.zip"]
     assert files["link/far.py"] == hashlib.sha256(b"far/far.py").hexdigest()
+    edited = integrity.imported_files([event], Path("private/folder"), Path("mine/script.py"), time.time() - 60)
+    assert files.keys() == edited.keys() and {*edited.values()} == {integrity.CHANGED}
