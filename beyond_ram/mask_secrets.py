@@ -78,7 +78,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[abefnrtv0])", re.IGNO
 _IN_WORDS = re.compile(r"\\\n|['\"\\]")
 
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|negotiate)", re.IGNORECASE)
-_ADDRESS = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*+://", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<=[A-Za-z0-9+.-])://")
 _LONGEST_ADDRESS = 1024
 _PORT = re.compile(r":\d*(?:[/\s?#,;)'\"]|$)")
 # After the first group, or from the beginning, stands a secret.
@@ -102,7 +102,9 @@ _FORM = re.compile(
     r"|(\b(?i:pragma\s+(?:re)?key)\s*=\s*)(?=\S)|\bsudo\s+(?:-\w+\s+)*-\w*S"
     r"|((?:^|\s)/p:)(?=\S)"
 )
-_USER = re.compile(r"(?:(?<![\w/:.@%+-])|(?<=//)(?<!://)(?<![\w/.]//))[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?=\w)")
+_USER = re.compile(
+    r"(?:(?<![\w/:.@%+-])|(?<=\w:/)|(?<=//)(?<!://)(?<![\w/.]//))[\w.%+-]{1,64}+:[^\s/:@'\"]++@(?!sha\d+:)(?=\w)"
+)
 # Options of programs and subcommands, without a dash, whose value is secret: the next word, or the rest of the word.
 _SHORT = {
     r"ab|redis-\S+|valkey-\S+|keydb-\S+|https?|xh|hey": "aA",
@@ -121,7 +123,7 @@ _SHORT = {
 _ATTACHED = re.compile(r"7z[az]?|mariadb[\w-]*|mysql\w*|(?:un)?rar")
 _SHORT[_ATTACHED.pattern] = "p"
 _BEFORE_PROGRAM = re.compile(r"[/:='\"]|^-[a-z]{0,3}?c(?=\w)")
-_CLUSTER = "sSLkfghiIvjJRNGn"  # options without a value, which may stand before one
+_CLUSTER = "ABCHILNGQRSXfghijJknqrstvx"  # options without a value, which may stand before one
 # Words after which any word without a dash may be secret.
 _POSITIONAL = re.compile("htpasswd|sqlplus|sqlldr|expdp|impdp|rman")
 _REST = re.compile(r"alias set|host add|\S* http-basic\.\S+")

@@ -10,6 +10,7 @@ draws bars (snakemake-logger-plugin-rich) draws eight times a second beside the 
 
 import logging
 import os
+import re
 import shutil
 import sys
 import time
@@ -22,6 +23,7 @@ from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
+from . import mask_secrets
 from .text import plain
 
 _MEASURING = ("measure", "measure_interrupted")
@@ -30,6 +32,8 @@ _RELAYED = ("Nothing to be done", "Will exit after finishing", "Terminating proc
 # Its messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
 _OURS = str(Path(__file__).parent)
+# Around the log of a failed job, so that what is open in a command does not hide it.
+_RULE = re.compile("^(=+)$", re.MULTILINE)
 
 
 @dataclass
@@ -38,6 +42,17 @@ class LogHandlerSettings(LogHandlerSettingsBase):
         default=False,
         metadata={"help": "Show all lines of Snakemake, in place of one line of progress.", "required": False},
     )
+
+
+class _Masked(logging.Formatter):
+    """Messages as another formatter writes them, without secrets: those of a failed job have its command and its log."""
+
+    def __init__(self, of: logging.Formatter | None) -> None:
+        super().__init__()
+        self._of = of or logging.Formatter()
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "".join(map(mask_secrets.in_text, _RULE.split(self._of.format(record))))
 
 
 class LogHandler(LogHandlerBase):
@@ -64,7 +79,7 @@ class LogHandler(LogHandlerBase):
                 return
             if self._redraws:
                 print("\r\x1b[K", end="", file=self._stream, flush=True)
-            self._snakemakes.formatter = self.formatter
+            self._snakemakes.formatter = _Masked(self.formatter)
             self._snakemakes.emit(record)
         except Exception:  # an error in a message must not end a run
             self.handleError(record)

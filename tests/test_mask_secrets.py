@@ -39,6 +39,10 @@ MASKED = {
     "clone https://ghp_a1B2a1B2a1B2a1B2a1B2@host/x": "clone https://***@host/x",
     "--passWord hunter2 --pass-word=hunter2": "--passWord *** --pass-word=***",
     "//me:hunter2@host/x --login=me:hunter2": "//***@host/x --login=***",
+    "-uredis://me:hunter2@host -xhttp://me:hunter2@host:80": "-uredis://***@host -xhttp://***@host:80",
+    "mysql -uroot -ABphunter2 x": "mysql -uroot -ABp*** x",
+    "zip -rP hunter2 a": "zip -rP *** a",
+    "ldapsearch -xw hunter2 x": "ldapsearch -xw *** x",
     "GITHUBPAT=hunter2 STRIPE_SK=hunter2 /p:hunter2": "GITHUBPAT=*** STRIPE_SK=*** /p:***",
     "%7B%22password%22%3A%22hunter2%22%7D https://h/?q=%26token%3Dhunter2": "*** ***",
     "https://h/a%20b?x=%22y%22 /a/p:b a//b:c@d": "https://h/a%20b?x=%22y%22 /a/p:b a//b:c@d",
@@ -55,6 +59,7 @@ def test_values_with_secret_names_are_masked(line):
     [
         ("x --password hunter2 --rows 5\nrows: 5", "x --password ***\nrows: 5"),
         ("clone https://me:hunter2@host/x failed", "clone https://***@host/x failed"),
+        ("https:/me:hunter2@host/x: no such file", "https:/***@host/x: no such file"),
         ("login(token='hunter2')\nrows = 5", "login(***\nrows = 5"),
         ("os.environ['DB_PASSWORD'] = 'a hunter2'\nrows = 5", "os.environ['DB_PASSWORD'] = ***\nrows = 5"),
         ("token = [\n'hunter2',\n]", "token = ***"),

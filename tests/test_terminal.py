@@ -102,3 +102,16 @@ def test_all_lines_of_snakemake_are_shown_on_request(console_of, option):
     console("Building DAG of jobs...")
     console("", LogEvent.PROGRESS, done=1, total=4)
     assert "Building DAG of jobs...\n1 of 4 steps (25%) done\n" in console.stream.getvalue()
+
+
+def test_no_secret_of_a_failed_job_is_shown(console_of, tmp_path):
+    """Its command, and its log, which what is open in the command does not hide."""
+    log = tmp_path / "log"
+    log.write_text("working\nValueError: bad token=hunter2\n")
+    console = console_of()
+    console.handler.setFormatter(DefaultFormatter(show_failed_logs=True))
+    shell = """x --arguments '["--token", "hunter2'"""
+    job = {"rule_name": "measure", "jobid": 1, "input": [], "output": [], "log": [str(log)], "conda_env": None}
+    console("", LogEvent.JOB_ERROR, level=logging.ERROR, shellcmd=shell, aux={}, **job)
+    shown = console.stream.getvalue()
+    assert "hunter2" not in shown and "--token" in shown and "working\nValueError: bad token=***" in shown
