@@ -45,7 +45,7 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class _Masked(logging.Formatter):
-    """Messages as another formatter writes them, without secrets: those of a failed job have its command and its log."""
+    """Messages as another formatter writes them, without secrets: a failed job shows its command and its log."""
 
     def __init__(self, of: logging.Formatter | None) -> None:
         super().__init__()
