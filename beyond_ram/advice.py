@@ -55,8 +55,8 @@ class Advice:
     enforced_by: str
     """What limited the run: the `kernel` (a cgroup with a limit), `polling` (a scheduler without one), or `unknown`."""
     high_bytes: int = 0
-    """The request with which the run completes even if all processes peak, or copy shared memory, at the same time.
-    At least `ask_bytes`."""
+    """The request if the processes that it had at once peak, or copy shared memory, at the same time. At least
+    `ask_bytes`."""
     killed_at_bytes: int | None = None
     """The limit at which the run was killed, if known."""
     speed_bytes: int | None = None

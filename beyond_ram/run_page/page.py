@@ -116,7 +116,7 @@ def _ask(asked: advice.Advice, peak: PeakEntry) -> Iterator[str]:
     if asked.at_least:
         yield f"<p>At least, because {_text('; '.join(asked.lower_bound))}.</p>"
     elif asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
-        yield f"<p>Up to {_text(summary.up_to(asked, peak))}.</p>"
+        yield f"<p>Perhaps {_text(summary.in_another_run(asked))}.</p>"
     yield "</section>"
 
 

@@ -214,7 +214,7 @@ class Sampler:
                 row[name] = ""
             self._put_kept(row)
             if row["kept_bytes"] != "" or len(living) == 1:  # a sum over processes counts shared pages in each
-                self.trend.note(now - self.start_s, _kept_of(row))
+                self.trend.note(now - self.start_s, max(0, _kept_of(row) - self._perhaps_given_back_bytes()))
             if event or now - self._usage_at >= _USAGE_EVERY_S:
                 self._usage_at = now
                 with self._missing.step("CPU time and storage"):
@@ -338,6 +338,12 @@ class Sampler:
             row["cgroup_bytes"] = self.meter.now.usage_bytes if self._ours else ""
         if self.sharing:
             row["kept_bytes"] = self.sharing.kept_now_bytes
+
+    def _perhaps_given_back_bytes(self) -> int:
+        """How much of kept memory the kernel may give back: a group of v1 does not say (`why`)."""
+        if self.sharing or not self.meter or self.meter.version != 1 or self.meter.nests:
+            return 0
+        return max(0, self.meter.unlisted_grown_bytes)
 
     def _note_copying(self, living: list[Process], once_bytes: int) -> None:
         self.copying = self.copying or Copying()

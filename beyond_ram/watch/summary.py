@@ -201,14 +201,13 @@ def _request(advised: advice.Advice, peak: PeakEntry) -> Iterable[str]:
     if advised.at_least:
         yield f"  because   {'; '.join(advised.lower_bound)}"
     elif advised.high_bytes > advice.FAR_REPEATS * advised.ask_bytes:
-        yield f"  up to     {up_to(advised, peak)}"
+        yield f"  perhaps   {in_another_run(advised)}"
 
 
-def up_to(advised: advice.Advice, peak: PeakEntry) -> str:
-    """The request that another run may need, and why."""
+def in_another_run(advised: advice.Advice) -> str:
+    """The request that another run may need, and why. More processes may overlap in it than in this one."""
     does = "copy shared memory" if advised.high_bytes == advised.polled_bytes else "peak"
-    when = f"if its {peak['processes']} processes {does} at the same time"
-    return f"--mem={advice.mem(advised.high_bytes)} {when}, which may happen in another run"
+    return f"--mem={advice.mem(advised.high_bytes)} or more: in another run its processes may {does} at the same time"
 
 
 def without(advised: advice.Advice, peak: PeakEntry) -> str:
@@ -221,7 +220,9 @@ def without(advised: advice.Advice, peak: PeakEntry) -> str:
         )
     parts, cached = [], (peak["cgroup_bytes"] or 0) - advised.kept_bytes
     if cached > advice.ROOM_BYTES:
-        parts.append(f"up to {megabytes(cached)} of page cache, which pipes, sockets or locked pages may hold")
+        parts.append(
+            f"up to {megabytes(cached)} of page cache, which memfds, pipes, sockets, AIO or locked pages may hold"
+        )
     if reserved := peak.get("hugetlb_bytes"):
         parts.append(f"{megabytes(reserved)} in reserved huge pages, which its group does not count")
     before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
@@ -259,7 +260,7 @@ def _for_speed(advised: advice.Advice) -> Iterable[str]:
     if not advised.at_least and advised.speed_bytes is not None and advised.speed_bytes > advised.ask_bytes:
         most = "" if advised.speed_is_measured else "at most "
         speed = f"{most}--mem={advice.mem(advised.speed_bytes)}"
-        yield f"  at speed  {speed}: with less it completes, but may wait for its files"
+        yield f"  at speed  {speed}: with less it may wait for its files"
 
 
 def _enforced(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
@@ -273,6 +274,8 @@ def _enforced(record: RunRecord, advised: advice.Advice) -> Iterable[str]:
     beside = [
         f"{megabytes(size)} {_TERMS[name]}" for name, size in terms.items() if name != "anon" and size >= _WORTH_BYTES
     ]
+    if terms.get("unlisted", 0) >= _WORTH_BYTES and (record["peak"].get("cgroup") or {}).get("version") == 1:
+        beside[-1] += " (of it, buffers of written files can be given back)"
     if beside:
         yield f"note        kept: {megabytes(terms['anon'])} anonymous, {', '.join(beside)}"
     around = record["peak"].get("around") or {}
