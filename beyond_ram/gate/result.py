@@ -143,13 +143,16 @@ class Gate:
     def lines(self) -> list[str]:
         """The result in at most ten lines, worst first."""
         candidate, baseline = (" ".join(one.asked for one in self.requested[side]) for side in reversed(SIDES))
-        head = [f"{HEADLINES[self.result]}: {candidate} compared with {baseline}"]
+        clocks = any(line["result"] == "worse" and not must_be_decided(line["metric"]) for line, _ in self.rows)
+        slower = ", but slower" if clocks and self.result != "worse" else ""
+        head = [f"{HEADLINES[self.result]}{slower}: {candidate} compared with {baseline}"]
         notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
         notes = [*[*self.without, *notes][:2], *self.missed]
         used = f"{self.used_s / 60:.1f} of {self.budget_s / 60:g} minutes"
         cells = f"{len(self.cells)} cell{'s' * (len(self.cells) > 1)}"
         last = f"{counts(self.changes)}; {cells}, {len(self.runs)} runs in {used}"
-        relevant = [words for line, words in self.rows if line["result"] != "same" and must_be_decided(line["metric"])]
+        shows = {False: ("worse",), True: ("worse", "undecided", "better")}
+        relevant = [words for line, words in self.rows if line["result"] in shows[must_be_decided(line["metric"])]]
         room = LINES - len(head) - len(notes) - 1
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []

@@ -149,6 +149,14 @@ def test_wall_clock_alone_does_not_make_it_undecided():
     assert result.result == "same"
 
 
+def test_slower_alone_is_named_and_changes_no_status():
+    clock = {"workload": "stream", "requests_data": 7.0, "run_failed": 0.0, "rows": 5}
+    result = gate((clock | {"rows_per_s": 1000.0}, clock | {"rows_per_s": 200.0}), n=8)
+    head, line, *_ = result.lines()
+    assert result.result == "same" and "slower" in head and line.startswith("worse: ")
+    assert not any("slower" in line for line in gate((clock, clock)).lines())
+
+
 def test_failed_runs_are_a_share_of_the_runs():
     before, after = SAME | {"grown_anon_bytes": float("nan")}, SAME | {"run_failed": 1.0}
     assert any("Failed runs, cell-0: 0 % to 100 %, +100 % (" in line for line in gate((before, after), n=6).lines())
