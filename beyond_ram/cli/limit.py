@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import files
+from ..advice import mem
 from ..run_record import RunRecord
 from .options import add_json_to, number, show
 from .script_options import add_budget_to, add_script_to, question_of, script_of, setting_of
@@ -101,7 +102,7 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     # Samples miss short peaks, which the limits met.
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
     warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""
-    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask a scheduler for {ask_bytes / MB:,.0f} MB")
+    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask for --mem={mem(ask_bytes)} (M is MiB)")
     return lines + spent
 
 
