@@ -102,7 +102,7 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     # Samples miss short peaks, which the limits met.
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
     warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""
-    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask for --mem={mem(ask_bytes)} (M is MiB)")
+    lines.append(f"without a limit: {record['duration_s']:.2f} s{warm}; ask for --mem={mem(int(ask_bytes))} (M is MiB)")
     return lines + spent
 
 
