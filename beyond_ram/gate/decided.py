@@ -27,6 +27,8 @@ class _Decided:
     comparison: ComparedCells
     sides: tuple[Array, Array]
     decision: Decision
+    fewest: int
+    """The fewest readings of a side for `same`."""
 
     @property
     def few(self) -> int:
@@ -64,7 +66,7 @@ class _Decided:
         if question.unknown:
             runs = question.unknown + len(question.baseline.values) + len(question.candidate.values)
             return UNKNOWN.format(unknown=question.unknown, runs=runs)
-        if self.few < LOOKS[0]:
+        if self.few < self.fewest:
             return FEW
         return LIKELY[metric.word(effect > 0)] if decision.p < _LIKELY else NOISY
 
@@ -97,7 +99,7 @@ class Comparisons:
             unseen = decision.result == "same" and one.question.unknown
             if name not in stay:
                 result = "undecided" if unseen else decision.result
-                self.decided[name] = _Decided(one, of, dataclasses.replace(decision, result=result))
+                self.decided[name] = _Decided(one, of, dataclasses.replace(decision, result=result), fewest)
         self.decided = {name: one for name, one in self.decided.items() if name in asked}
         open_ = {
             cell for (cell, metric), one in self.decided.items()

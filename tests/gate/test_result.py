@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from beyond_ram.analysis.results import FEW
 from beyond_ram.gate.decided import Comparisons
 from beyond_ram.gate.result import Gate
 from beyond_ram.gate.wheels import Requirement
@@ -155,6 +156,13 @@ def test_slower_alone_is_named_and_changes_no_status():
     head, line, *_ = result.lines()
     assert result.result == "same" and "slower" in head and line.startswith("worse: ")
     assert not any("slower" in line for line in gate((clock, clock)).lines())
+
+
+def test_fewer_readings_than_same_needs_are_too_few_and_not_noise():
+    comparisons = Comparisons(PAIRS)
+    comparisons.look(gate((SAME, SAME), n=6).runs, 6, fewest=8)
+    undecided = comparisons.table().query("result == 'undecided'")
+    assert len(undecided) and undecided["reason"].eq(FEW).all()
 
 
 def test_failed_runs_are_a_share_of_the_runs():
