@@ -2,11 +2,13 @@
 
 Each step is followed by `release.tidy()` and a reading of anonymous memory: what a step gave back is the drop, and what
 no step gave back stays. The steps: unused memory of allocators, cycles, locals of the function that the script ends
-with, names of the script, locals of an error and of threads, then caches, classes and globals of libraries. The result
-is `why.json` in the work folder. A run in which this is done is never compared. Standard library only.
+with, calls by atexit, names of the script, locals of an error and of threads, then caches, classes and globals of
+libraries. The result is `why.json` in the work folder. A run in which this is done is never compared. Standard library
+only.
 """
 
 import ast
+import atexit
 import builtins
 import collections
 import ctypes
@@ -354,6 +356,13 @@ class ReleaseSteps:
         self.step(", ".join(names) or f"the rest of {function}", f"held until {function}() returned", lambda: None)
         self.shared.clear()  # what its locals share with others outlives them
 
+    def call_back(self, callbacks):
+        """Run what the script left to atexit. The calls need what they hold, so nothing of that is released before."""
+        reaches = [(Reach(one, stops()).bytes, title(one[0])) for one in callbacks]
+        names = dict.fromkeys(name for size, name in sorted(reaches, reverse=True) if size >= self.floor)
+        callbacks.clear()
+        self.step(" or ".join(names) or "unknown", "given back when atexit called it", atexit._run_exitfuncs)
+
     def together(self, places, holder):
         """Release places that lead to little in one step, and the others one by one, those that lead to most first."""
         reaches = [(Reach(place.get(), stops()), place) for place in places]
@@ -441,6 +450,28 @@ def frames(frame, owner, cells=True):
         return []
     skipped = () if cells else (*code.co_cellvars, *code.co_freevars)
     return [local(frame, key, owner) for key in frame.f_locals if key not in skipped]
+
+
+class Callbacks:
+    """What atexit will call, with the arguments: it tells nobody."""
+
+    def __init__(self):
+        self.left, self.register_, self.unregister_ = [], atexit.register, atexit.unregister
+        for each in (self.register, self.unregister):
+            setattr(atexit, each.__name__, each)
+
+    def register(self, function, /, *args, **kwargs):
+        self.register_(function, *args, **kwargs)
+        self.left.append((function, args, kwargs))
+        return function
+
+    def unregister(self, function, /):
+        self.unregister_(function)
+        self.left[:] = [one for one in self.left if one[0] != function]
+
+
+def title(function):
+    return getattr(function, "__qualname__", type(function).__qualname__).replace("<locals>.", "")
 
 
 def context():
@@ -771,6 +802,7 @@ class ScriptRun:
     def main(self, path, arguments):
         names = script.as_main(path, arguments)
         builtins.__import__ = self.imports
+        self.callbacks = Callbacks()
         setattr(builtins, _LAST, self.last_call)
         setattr(builtins, _END, self.function_ends)
         failed = self.execute(path, names)
@@ -781,7 +813,10 @@ class ScriptRun:
         builtins.__import__ = self.imports.original
         # As the interpreter does at its end.
         threading._shutdown()  # type: ignore[attr-defined]  # not in the stub
-        sys.modules["atexit"]._run_exitfuncs() if "atexit" in sys.modules else None
+        if self.ladder.end is not None:
+            self.ladder.returned(self.function)
+        self.ladder.begin()
+        self.ladder.call_back(self.callbacks.left)
         threading.excepthook = lambda _: None
         sys.unraisablehook = lambda _: None
         self.release(names, failed)
@@ -805,9 +840,6 @@ class ScriptRun:
     def release(self, names, failed):
         ladder = self.ladder
         error = "".join(traceback.format_exception_only(failed[0])).strip() if failed else None
-        if ladder.end is not None:
-            ladder.returned(self.function)
-        ladder.begin()
         ladder.script_ended = True
         own = [key for key in names if key not in _MODULE_NAMES and not issubclass(type(names[key]), types.ModuleType)]
         ladder.together([*self.aliases(names, own), *context()], "others")

@@ -296,6 +296,26 @@ PLANTED = {
         print(len(Trainer().fit().rows))
         """,
     ),
+    "a callback of atexit": (
+        "go.<lambda>",
+        "given back when atexit called it",
+        """
+        import atexit
+        def go():
+            rows = [bytes(1000) for _ in range(60_000)]
+            atexit.register(lambda: print(len(rows)))
+        go()
+        """,
+    ),
+    "an argument of a callback of atexit": (
+        "save",
+        "given back when atexit called it",
+        """
+        import atexit
+        def save(rows): print(len(rows))
+        atexit.register(save, [bytes(1000) for _ in range(60_000)])
+        """,
+    ),
     "an error": (
         "load.rows",
         "local variable of the error",
