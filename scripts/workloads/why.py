@@ -2,11 +2,13 @@
 
 Each step is followed by `release.tidy()` and a reading of anonymous memory: what a step gave back is the drop, and what
 no step gave back stays. The steps: unused memory of allocators, cycles, locals of the function that the script ends
-with, names of the script, locals of an error and of threads, then caches, classes and globals of libraries. The result
-is `why.json` in the work folder. A run in which this is done is never compared. Standard library only.
+with, calls by atexit, names of the script, locals of an error and of threads, then caches, classes and globals of
+libraries. The result is `why.json` in the work folder. A run in which this is done is never compared. Standard library
+only.
 """
 
 import ast
+import atexit
 import builtins
 import collections
 import ctypes
@@ -46,7 +48,7 @@ _READINGS, _PROBES, _PAUSE_S = 6, 40, 0.004
 _LATE_S, _POLL_S, _WAITS_S = 0.8, 0.05, 8.0
 # The pages that objects keep in use are not so many times as large as they.
 _PAGES = 100
-_END = "__beyond_ram_end__"
+_LAST, _END = "__beyond_ram_last__", "__beyond_ram_end__"
 _SCALARS = {int, float, complex, bool, type(None), str, bytes, range, type(...)}
 _CONTAINERS = (list, dict, set, collections.deque, bytearray)
 _DATA = _SCALARS | {tuple, frozenset, *_CONTAINERS}
@@ -159,6 +161,17 @@ class HoldingPlace:
     def __init__(self, name, kind, get, empty, leaf=False):
         self.name, self.kind, self.get, self.empty, self.leaf = name, kind, get, empty, leaf
 
+    def is_alone(self):
+        """Whether nothing else holds the value."""
+        return sys.getrefcount(self.get()) <= 2  # the place, and this call
+
+
+class Local(HoldingPlace):
+    """A local variable."""
+
+    def is_alone(self):
+        return sys.getrefcount(self.get()) <= 2 + (sys.version_info < (3, 13))  # f_locals, until then a copy
+
 
 def entry(names, key, name, kind):
     return HoldingPlace(name, kind, lambda: names.get(key), lambda: names.pop(key, None))
@@ -170,9 +183,7 @@ def local(frame, key, owner):
         if sys.version_info < (3, 13):  # until then it is a copy
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
 
-    return HoldingPlace(
-        f"{frame.f_code.co_name}.{key}", f"local variable of {owner}", lambda: frame.f_locals.get(key), empty
-    )
+    return Local(f"{frame.f_code.co_name}.{key}", f"local variable of {owner}", lambda: frame.f_locals.get(key), empty)
 
 
 def cell(holder, key, name):
@@ -239,6 +250,7 @@ class ReleaseSteps:
         self.at = self.start
         self.waits_s, self.silent = 0.0, []
         self.steps, self.shared, self.floor, self.more = [], {}, FLOOR_BYTES, {}
+        self.script_ended = False
 
     def begin(self):
         """Read the memory that is held, and release what nothing holds."""
@@ -277,13 +289,17 @@ class ReleaseSteps:
         self.step("garbage", "garbage", groups.clear)
 
     def peel(self, place, own=of_script, depth=0):
-        """Release a place; before it what is inside, where that is named more exactly."""
+        """Release a place; before it what is inside, where that is named more exactly.
+
+        While the script is not at its end, what others hold too stays whole: they may use it.
+        """
+        leaf = place.leaf or not (self.script_ended or place.is_alone())
         value = place.get()
         reach, text = Reach(value, stops()), describe(value)
         if defines(value) and not own(value.__module__):
             reach.large = set()  # a name that was imported shares all with its library, which is what holds it
         also = self.sharing(value, reach)
-        parts = [] if place.leaf or depth == _DEPTH or reach.bytes < self.floor else inside(value, place.name, own)
+        parts = [] if leaf or depth == _DEPTH or reach.bytes < self.floor else inside(value, place.name, own)
         parts = [(Reach(part.get(), stops()).bytes, part) for part in parts]
         parts = [(size, part) for size, part in parts if size >= self.floor]
         del value
@@ -339,6 +355,13 @@ class ReleaseSteps:
         names = list(self.shared)
         self.step(", ".join(names) or f"the rest of {function}", f"held until {function}() returned", lambda: None)
         self.shared.clear()  # what its locals share with others outlives them
+
+    def call_back(self, callbacks):
+        """Run what the script left to atexit. The calls need what they hold, so nothing of that is released before."""
+        reaches = [(Reach(one, stops()).bytes, title(one[0])) for one in callbacks]
+        names = dict.fromkeys(name for size, name in sorted(reaches, reverse=True) if size >= self.floor)
+        callbacks.clear()
+        self.step(" or ".join(names) or "unknown", "given back when atexit called it", atexit._run_exitfuncs)
 
     def together(self, places, holder):
         """Release places that lead to little in one step, and the others one by one, those that lead to most first."""
@@ -427,6 +450,28 @@ def frames(frame, owner, cells=True):
         return []
     skipped = () if cells else (*code.co_cellvars, *code.co_freevars)
     return [local(frame, key, owner) for key in frame.f_locals if key not in skipped]
+
+
+class Callbacks:
+    """What atexit will call, with the arguments: it tells nobody."""
+
+    def __init__(self):
+        self.left, self.register_, self.unregister_ = [], atexit.register, atexit.unregister
+        for each in (self.register, self.unregister):
+            setattr(atexit, each.__name__, each)
+
+    def register(self, function, /, *args, **kwargs):
+        self.register_(function, *args, **kwargs)
+        self.left.append((function, args, kwargs))
+        return function
+
+    def unregister(self, function, /):
+        self.unregister_(function)
+        self.left[:] = [one for one in self.left if one[0] != function]
+
+
+def title(function):
+    return getattr(function, "__qualname__", type(function).__qualname__).replace("<locals>.", "")
 
 
 def context():
@@ -623,24 +668,72 @@ class Imports:
 def compiled(source, path):
     """The script, where the function that it ends with calls `_END` before it returns: its locals are of interest too.
 
-    That is a function of the script which its last statement calls, outside of any loop, as `main()` often is.
+    That is a function of the script, or a method of one of its classes, which its last statement calls, once and
+    outside of any loop, as `main()` or `App().run()` often are. `_LAST` is called before it, and learns whose it is.
     """
     tree = ast.parse(source, path)
     last = tree.body[-1:] or [tree]
     while isinstance(last[0], ast.If):
         last = last[0].body[-1:]
-    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
-    nodes = list(ast.walk(last[0]))
-    called = [one.func.id for one in nodes if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
-    function = next((functions[one] for one in called if one in functions), None)
+    functions, nodes = functions_of(tree), list(in_order(last[0]))
+    imports = [one.names for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    imported = {alias.asname or alias.name.partition(".")[0] for names in imports for alias in names}
+    named = [(name_of(one.func, imported), one) for one in nodes if isinstance(one, ast.Call)]
+    calls = [(name, one) for name, one in named if name in functions]
+    name, last_call = calls[-1] if calls else ("", None)
     loops = ast.For | ast.While | ast.AsyncFor | ast.comprehension
-    if function and not of_kind(loops, nodes) and not of_kind(ast.Yield | ast.YieldFrom, ast.walk(function)):
-        start = 1 if ast.get_docstring(function, clean=False) is not None else 0
-        end = ast.copy_location(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])), function.body[-1])
-        body = ast.Try(function.body[start:] or [ast.Pass()], [], [], [end])
-        function.body[start:] = [ast.copy_location(body, function.body[-1])]
+    if last_call and [one for one, _ in calls].count(name) == 1 and not of_kind(loops, nodes):
+        if isinstance(last_call.func, ast.Attribute):
+            last_call.func.value = call(_LAST, last_call.func.value, ast.Constant(name))
+        else:
+            last_call.func = call(_LAST, last_call.func, ast.Constant(name))
+        for owner, function in functions[name]:
+            if not of_kind(ast.Yield | ast.YieldFrom, ast.walk(function)):
+                at_end(function, call(_END, ast.Constant(owner + name)))
         ast.fix_missing_locations(tree)
     return compile(tree, path, "exec", dont_inherit=True)
+
+
+def functions_of(tree):
+    """The functions of a script by `name`, the methods of its classes by `.name`, each with the name of the class."""
+    functions = collections.defaultdict(list)
+    classes = [(one.name, ".", one.body) for one in tree.body if isinstance(one, ast.ClassDef)]
+    for owner, prefix, body in [("", "", tree.body), *classes]:
+        for one in body:
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                functions[prefix + one.name].append((owner, one))
+    return functions
+
+
+def name_of(called, imported):
+    """The name of what is called, as in `functions_of`, if it is not of something imported."""
+    owner = called
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    if isinstance(called, ast.Attribute) and not (isinstance(owner, ast.Name) and owner.id in imported):
+        return f".{called.attr}"
+    return called.id if isinstance(called, ast.Name) else ""
+
+
+def in_order(node):
+    """The nodes below, in the order in which they end; what handles an error, or tidies up, is not the last."""
+    for name in sorted(node._fields, key=lambda name: name not in ("handlers", "finalbody")):
+        value = getattr(node, name, None)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield from in_order(part)
+    yield node
+
+
+def call(name, *arguments):
+    return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
+
+
+def at_end(function, end):
+    start = 1 if ast.get_docstring(function, clean=False) is not None else 0
+    last = function.body[-1]
+    body = ast.Try(function.body[start:] or [ast.Pass()], [], [], [ast.copy_location(ast.Expr(end), last)])
+    function.body[start:] = [ast.copy_location(body, last)]
 
 
 class Sites:
@@ -682,19 +775,35 @@ class ScriptRun:
         self.ladder, self.process, self.imports = ReleaseSteps(path), os.getpid(), Imports()
         self.status, self.below, self.function = 0, None, ""
 
-    def function_ends(self):
-        """Called in the function that the script ends with, at its end: release its locals, once."""
-        frame = sys._getframe(1)
-        if os.getpid() != self.process or self.ladder.end is not None:
+    def last_call(self, owner, name):
+        """Called before the last call of the script: keep the name of the function or method. Returns `owner`."""
+        self.function = name
+        if name.startswith("."):
+            classes = owner.__mro__ if issubclass(type(owner), type) else type(owner).__mro__
+            has = next((one for one in classes if name[1:] in vars(one)), object)
+            self.function = has.__name__ + name if of_script(has.__module__) else ""
+        return owner
+
+    def function_ends(self, name):
+        """Called at the end of functions: if it is the one that the script ends with, release its locals, once."""
+        if name != self.function or os.getpid() != self.process or self.ladder.end is not None:
             return
-        self.below, self.function = processes(), frame.f_code.co_name
+        frame = sys._getframe(1)
+        if any(outer.f_code is frame.f_code for outer, _ in traceback.walk_stack(frame.f_back)):
+            return
+        kind, _, trace = sys.exc_info()
+        failed = kind and trace and trace.tb_frame is frame and not issubclass(kind, SystemExit)
+        owner = "the error" if failed else "the function that the script ends with"
+        self.below = processes()
         self.ladder.begin()
-        self.ladder.together(frames(frame, "the function that the script ends with", cells=False), "others")
+        self.ladder.together(frames(frame, owner, cells=False), "others")
         self.ladder.write()
 
     def main(self, path, arguments):
         names = script.as_main(path, arguments)
         builtins.__import__ = self.imports
+        self.callbacks = Callbacks()
+        setattr(builtins, _LAST, self.last_call)
         setattr(builtins, _END, self.function_ends)
         failed = self.execute(path, names)
         if os.getpid() != self.process:  # a fork that came to the end of the script
@@ -704,7 +813,10 @@ class ScriptRun:
         builtins.__import__ = self.imports.original
         # As the interpreter does at its end.
         threading._shutdown()  # type: ignore[attr-defined]  # not in the stub
-        sys.modules["atexit"]._run_exitfuncs() if "atexit" in sys.modules else None
+        if self.ladder.end is not None:
+            self.ladder.returned(self.function)
+        self.ladder.begin()
+        self.ladder.call_back(self.callbacks.left)
         threading.excepthook = lambda _: None
         sys.unraisablehook = lambda _: None
         self.release(names, failed)
@@ -728,9 +840,7 @@ class ScriptRun:
     def release(self, names, failed):
         ladder = self.ladder
         error = "".join(traceback.format_exception_only(failed[0])).strip() if failed else None
-        if ladder.end is not None:
-            ladder.returned(self.function)
-        ladder.begin()
+        ladder.script_ended = True
         own = [key for key in names if key not in _MODULE_NAMES and not issubclass(type(names[key]), types.ModuleType)]
         ladder.together([*self.aliases(names, own), *context()], "others")
         if failed:
