@@ -8,6 +8,7 @@ parameters (bootstrap of the residuals), the noise of another run, and Student's
 """
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -258,6 +259,16 @@ class Model:
     def _at(self, setting: Setting) -> str:
         values = " ".join(f"{name}={value}" for name, value in zip(self.names, setting, strict=True))
         return f" at {values}" if values else ""
+
+
+def measured(values: Sequence[float], repeats: Sequence[Sequence[float]] = ()) -> Prediction:
+    """Another run of what was run: the median, with all its values inside; `repeats` of points show the noise."""
+    squares = sum((value * len(one) / sum(one) - 1) ** 2 for one in repeats for value in one)
+    freedom = _WORTH + sum(len(one) - 1 for one in repeats)
+    noise = math.sqrt((_WORTH * _NOISE**2 + squares) / freedom)
+    value = statistics.median(values)
+    spread = float(student.ppf((1 + LEVEL) / 2, freedom)) * noise * math.sqrt(1 + 1 / len(values)) * value
+    return Prediction(value, min(*values, value - spread), max(*values, value + spread))
 
 
 def _grown(size: float, bend: float) -> float:
