@@ -17,7 +17,7 @@ from ..units import duration, short_size
 from . import design
 from .design import Point
 from .factors import FactorPlan, Setting
-from .model import FitReading, Model, Prediction
+from .model import FitReading, Model, Prediction, measured
 from .runs import FitRun, FitRuns, RunError, once
 
 YES, NO, UNSURE = "yes", "no", "unsure"
@@ -31,8 +31,10 @@ _STRAY = 0.05
 _ROUNDS = 8
 # How far the runs may go over the time that they were given.
 _OVER = 2
-_TOO_WIDE = "what the small runs show leaves too wide an interval: begin with a larger size, or give more --budget"
+_WIDE = "what the small runs show leaves too wide an interval"
+_TOO_WIDE = f"{_WIDE}: begin with a larger size, or give more --budget"
 _LARGER = "what would help are runs nearer the target: a larger --largest, or more --budget"
+_RUN_IT = "what would help are runs of these settings: give --vary fewer values, or more --budget"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class AnswerLine:
     """The upper end of the interval, and room for mapped files as `advice` has it."""
     at_least_bytes: int | None = None
     """Without a prediction, where growth bends upwards: what it keeps if it goes on to bend upwards, or straight on."""
+    runs_at_target: int = 0
+    """The runs of just this setting at the target, on which memory and time then rest; 0 if they are predicted."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,8 @@ class Answer:
     memory: Model
     runs: Sequence[FitRun]
     confirmation: Confirmation | None
+    understood: bool
+    """Whether the model has a number for each setting that was not run."""
     unsure_because: str | None
     """Why settings have no number."""
     run_s: float
@@ -137,9 +143,10 @@ class Answer:
 
     @property
     def shares(self) -> dict[str, float]:
-        """The parts of the best setting's memory, largest first."""
+        """The parts of the best setting's memory, largest first; none from a model that does not explain the runs."""
         growing = self.plan.growth.name if self.plan.growth else ""
-        return self.memory.shares(self.best.setting, self.target or 1, growing) if self.best else {}
+        known = self.best and self.understood
+        return self.memory.shares(self.best.setting, self.target or 1, growing) if self.best and known else {}
 
 
 def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
@@ -161,7 +168,7 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
         after = _answer(runs, memory_bytes, confirmation)
         for further in _further(runs, [*sizes, unseen.size] if unseen.size else []):
             expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
-            if after.unsure_because != _TOO_WIDE or runs.seconds + expected_s > budget_s:
+            if not (after.unsure_because or "").startswith(_WIDE) or runs.seconds + expected_s > budget_s:
                 break
             for point in further:
                 runs.get(point, "a narrower interval")
@@ -247,9 +254,12 @@ def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | Non
     lines = list(_lines(plan, memory_bytes, memory, time, why, done))
     fitting = [line for line in lines if line.fits == YES]
     best = min(fitting, key=lambda line: line.time.value, default=None)
-    if not why and any(line.memory is None for line in lines):
-        why = _TOO_WIDE
-    return Answer(plan, memory_bytes, lines, best, memory, done, confirmation, why, runs.seconds)
+    unsure = None
+    if any(line.memory is None for line in lines):
+        at_target = any(line.runs_at_target for line in lines)
+        unsure = why.replace(_LARGER, _RUN_IT) if why and at_target else why
+        unsure = unsure or (f"{_WIDE}; {_RUN_IT}" if at_target else _TOO_WIDE)
+    return Answer(plan, memory_bytes, lines, best, memory, done, confirmation, not why, unsure, runs.seconds)
 
 
 def _strays(run: FitRun, runs: Sequence[FitRun]) -> bool:
@@ -277,18 +287,31 @@ def _doubts(memory: Model, plan: FactorPlan, confirmation: Confirmation | None) 
 def _lines(
     plan: FactorPlan, memory_bytes: int, memory: Model, time: Model, why: str | None, done: Sequence[FitRun]
 ) -> Iterator[AnswerLine]:
-    target = plan.growth.target if plan.growth else 1
+    size = plan.growth.target if plan.growth else None
+    target, repeats = size or 1, _repeats(done)
     mapped_bytes = max(run.mapped_bytes for run in done)
     for setting in itertools.product(*plan.varied.values()):
-        kept, seconds = memory.number(setting, target), time.predict(setting, target)
-        if why or not kept:
+        kept, seconds = None if why else memory.number(setting, target), time.predict(setting, target)
+        here = [run for run in done if (run.point.setting, run.point.size) == (setting, size)]
+        if here:
+            kept, seconds = measured([run.kept_bytes for run in here], repeats), measured([run.seconds for run in here])
+        if not kept:
             seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
             at_least = int(memory.predict(setting, target).low) if memory.bends_upwards else None
             yield AnswerLine(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None, at_least)
             continue
         ask = math.ceil((kept.high + mapped_bytes + ROOM_BYTES) / MIB) * MIB
         fits = YES if ask <= memory_bytes else NO if kept.low > memory_bytes else UNSURE
-        yield AnswerLine(setting, kept, seconds, fits, ask)
+        yield AnswerLine(setting, kept, seconds, fits, ask, runs_at_target=len(here))
+
+
+def _repeats(done: Sequence[FitRun]) -> list[list[float]]:
+    """The memory of the runs of each point, without those that stray."""
+    alike: dict[tuple[Setting, int | None], list[float]] = {}
+    for run in done:
+        if not _strays(run, done):
+            alike.setdefault((run.point.setting, run.point.size), []).append(run.kept_bytes)
+    return list(alike.values())
 
 
 def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
@@ -328,6 +351,7 @@ def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
         "fits": line.fits,
         "ask_bytes": line.ask_bytes,
         "at_least_bytes": line.at_least_bytes,
+        "runs_at_target": line.runs_at_target,
         "seconds": round(line.time.value, 2),
         "per_second": round(result.target / line.time.value, 2) if result.target and line.time.value else None,
     }
@@ -376,8 +400,9 @@ def _table(result: Answer) -> Iterator[str]:
     rows = [[*result.plan.varied, "predicted", "90 % interval", "fits", "time", *unit]]
     for line in result.lines:
         memory = line.memory
+        counted = f", measured, n = {line.runs_at_target}" if line.runs_at_target else ""
         predicted = (
-            [short_size(memory.value), f"{short_size(memory.low)} to {short_size(memory.high)}"]
+            [short_size(memory.value), f"{short_size(memory.low)} to {short_size(memory.high)}{counted}"]
             if memory
             else ["-", f"at least {short_size(line.at_least_bytes)}" if line.at_least_bytes else "-"]
         )
@@ -391,7 +416,7 @@ def _explained(result: Answer) -> Iterator[str]:
         yield f"unsure: {result.unsure_because}"
     if any(line.at_least_bytes for line in result.lines):
         yield "at least: if growth goes on as steep as in the largest runs, or bends on"
-    if result.best and result.best.memory:
+    if result.best and result.best.memory and result.shares:
         shown = {name: value for name, value in result.shares.items() if value > _SHOWN * result.best.memory.value}
         yield "of which: " + ", ".join(f"{name} {short_size(value)}" for name, value in shown.items())
     if result.confirmation:

@@ -3,11 +3,13 @@
 The model is a sum of parts that are not negative: constant, per worker (or other factor), per pair of factors. Each may
 grow in proportion to the size of the input. Growth may also bend, upwards as `size + bend * size ** 2`, downwards as
 `size / (1 - bend * size)`: what the readings cannot tell from a straight line lies in the interval, which so widens
-with the distance. Where they exclude the straight line, there is no number. An interval has three more sources: the
-parameters (bootstrap of the residuals), the noise of another run, and Student's t for few readings.
+with the distance. So does growth that is rounded up to blocks of a size that they do not exclude. Where they exclude
+the straight line, there is no number. An interval has three more sources: the parameters (bootstrap of the residuals),
+the noise of another run, and Student's t for few readings.
 """
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +37,10 @@ _HELD = (-1.0, 0.25)
 _SURE = 0.99
 # A bend explains the readings if it divides the misfit by this much.
 _EXPLAINED = 4
+# Blocks to which memory may be rounded up: how many there are in the largest run. More make no difference.
+_IN_BLOCKS = range(1, 34)
+# A share of a block that is not yet another one.
+_EXACT = 1e-6
 # Small sizes whose slope differs by more than this factor from the last one do not count: start-up hides them, or a
 # cache fills.
 _OTHER = 2.0
@@ -109,10 +115,10 @@ class Model:
         growing = [term for term in terms if self.shrinks or not term[0].startswith(_NO)] if len(self.sizes) > 1 else []
         return [(term, False) for term in terms if not term[0].startswith(_MAX)] + [(term, True) for term in growing]
 
-    def _rows(self, places: Sequence[tuple[Setting, float]], bend: float) -> Array:
-        """What each part adds at settings and sizes, a line each, where growth has this bend."""
+    def _rows(self, places: Sequence[tuple[Setting, float]], bend: float = 0.0, block: float = 0.0) -> Array:
+        """What each part adds at settings and sizes, a line each, where growth has this bend, or these blocks."""
         terms = np.array([[term[1](setting) for term, _ in self.columns] for setting, _ in places])
-        grown = np.array([_grown(size / self.sizes[-1], bend) for _, size in places])
+        grown = np.array([_grown(size / self.sizes[-1], bend, block) for _, size in places])
         return terms * np.where([grows for _, grows in self.columns], grown[:, None], 1.0)
 
     @cached_property
@@ -174,6 +180,25 @@ class Model:
         low, high = (self._edge(self._best_bend[1], outermost) for outermost in _HELD)
         return low, high
 
+    @cached_property
+    def _blocks(self) -> list[tuple[tuple[float, float], Array, float]]:
+        """Ranges of block sizes that give each run the same number of blocks, with their parts and sum of squares."""
+        if self.shrinks or len(self.sizes) == 1:
+            return []
+        edges = sorted({round(size / self.sizes[-1] / number, 12) for size in self.sizes for number in _IN_BLOCKS})
+        ranges = [(low, high) for low, high in pairwise(edges) if low >= 1 / _IN_BLOCKS[-1]]
+        return [(ends, *self._solve(self._rows(self._places, block=ends[0]), self._observed)) for ends in ranges]
+
+    def _in_blocks(self, setting: Setting, size: float) -> list[float]:
+        """The values at a size, with the smallest and the largest blocks of each range that is not excluded."""
+        allowed, place = self._allowed(LEVEL), [(setting, size)]
+        kept = [(ends, parts) for ends, parts, squares in self._blocks if squares <= allowed]
+        return [
+            float(self._rows(place, block=block)[0] @ parts)
+            for (low, high), parts in kept
+            for block in (low, high * (1 - _EXACT))
+        ]
+
     def _edge(self, inside: float, outside: float) -> float:
         """The bend between two at which it is excluded."""
         allowed = self._allowed(LEVEL)
@@ -208,8 +233,10 @@ class Model:
         value = float(row @ self._straight[0])
         spread = self._quantile(LEVEL) * math.hypot(float((self._bootstrap @ row).std()), self.noise * value)
         bent = [float(self._rows([(setting, size)], bend)[0] @ self._bent(bend)[0]) for bend in self.bends]
-        low = value - math.hypot(spread, max(0.0, value - min(bent)))
-        high = value + math.hypot(spread, max(0.0, max(bent) - value))
+        # Blocks often divide the sizes, and the value is then at an end of what they allow.
+        blocks = self._in_blocks(setting, size)
+        low = min([value - math.hypot(spread, max(0.0, value - min(bent))), *(one - spread for one in blocks)])
+        high = max([value + math.hypot(spread, max(0.0, max(bent) - value)), *(one + spread for one in blocks)])
         # A larger run keeps at least the memory of a smaller one.
         floor = 0.0 if self.shrinks else min(value, self._reached(setting, size) * (1 - _FALL))
         return Prediction(value, max(floor, low), high)
@@ -260,8 +287,20 @@ class Model:
         return f" at {values}" if values else ""
 
 
-def _grown(size: float, bend: float) -> float:
-    """Growth up to a size, as a multiple of that up to size 1 of a straight line."""
+def measured(values: Sequence[float], repeats: Sequence[Sequence[float]] = ()) -> Prediction:
+    """Another run of what was run: the median, with all its values inside; `repeats` of points show the noise."""
+    squares = sum((value * len(one) / sum(one) - 1) ** 2 for one in repeats for value in one)
+    freedom = _WORTH + sum(len(one) - 1 for one in repeats)
+    noise = math.sqrt((_WORTH * _NOISE**2 + squares) / freedom)
+    value = statistics.median(values)
+    spread = float(student.ppf((1 + LEVEL) / 2, freedom)) * noise * math.sqrt(1 + 1 / len(values)) * value
+    return Prediction(value, min(*values, value - spread), max(*values, value + spread))
+
+
+def _grown(size: float, bend: float, block: float = 0.0) -> float:
+    """Growth up to a size, as a multiple of that up to size 1 of a straight line, or rounded up to blocks."""
+    if block:
+        return math.ceil(size / block - _EXACT)
     return size + bend * size**2 if bend > 0 else size / (1 - bend * size)
 
 

@@ -80,6 +80,16 @@ def _step(random):
     return _grown(lambda x: x + share * (x > at), random)
 
 
+def _blocks(times):
+    """Growth that is rounded up to blocks of 5 to 20 % of the target, which is so many times the largest run."""
+
+    def program(random):
+        block = _even(random, 0.05, 0.2) * times
+        return _grown(lambda x: block * math.ceil(x / block), random)
+
+    return program
+
+
 def _max_of_rows_and_workers(random):
     per_row, each = _even(random, 200, 2000), _even(random, 20, 100) * MB
     return lambda rows, workers: 60 * MB + max(per_row * rows, each * workers)
@@ -143,6 +153,7 @@ class Family:
     program: Callable[[Random], Kept]
     growth: str = BENT
     varied: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: VARIED)
+    times: int = TIMES
 
 
 FAMILIES = (
@@ -179,6 +190,8 @@ FAMILIES = (
     Family("more per row, from the last doubling on", _knee(0.5, 1, (1.5, 4)), LATE),
     Family("less per row, beyond the largest run", _knee(1, 8, (0.2, 0.7)), LATE),
     Family("more per row, beyond the largest run", _knee(1, 8, (1.5, 4)), LATE),
+    Family("rounded up to blocks, 4 times the largest run", _blocks(4), BENT, times=4),
+    Family("rounded up to blocks, 16 times the largest run", _blocks(16), LATE),
 )  # fmt: skip
 
 
@@ -201,7 +214,7 @@ class Drawn(FitRuns):
 def fitted(family, seed):
     """The answer for a program of a family, and what its settings keep at full size."""
     random = np.random.default_rng([seed, FAMILIES.index(family)])
-    target = TIMES * LARGEST
+    target = family.times * LARGEST
     plan = FactorPlan(("true",), family.varied, InputGrowth("rows", round(FIRST * random.uniform(0.7, 1)), target))
     runs = Drawn(plan, kept=family.program(random), noise=_noise(random), random=random)
     result = answer(runs, 1 << 40, 600, LARGEST)

@@ -20,7 +20,7 @@ def line(budget_mib, mapped_mib):
     model = SimpleNamespace(predict=lambda setting, size: kept, number=lambda setting, size: kept)
     plan, run = (
         FactorPlan(("true", "{n}"), {"n": (1,)}, None),
-        FitRun(Point((1,), None), 100 * MIB, mapped_mib * MIB, 1.0),
+        FitRun(Point((0,), None), 100 * MIB, mapped_mib * MIB, 1.0),
     )
     (only,) = _lines(plan, budget_mib * MIB, model, model, None, [run])
     return only
@@ -37,8 +37,8 @@ def test_fits_compares_request_and_lower_bound_with_the_budget():
     assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
 
 
-def fit(kept_mb, monkeypatch):
-    """Return the answer from 100 to 800 rows for 6,400, of a program that keeps this much by rows, width and repeat."""
+def fit(kept_mb, monkeypatch, largest=800, memory_bytes=10**12, varied=None):
+    """Return the answer for 6,400 rows of a program that keeps this much by rows, width and repeat."""
 
     def made(self, point, about):
         kept = kept_mb(point.size or 0, *point.setting, point.repeat)
@@ -47,8 +47,8 @@ def fit(kept_mb, monkeypatch):
         return FitRun(point, int(1e6 * kept), 0, 0.1)
 
     monkeypatch.setattr(FitRuns, "make", made)
-    plan = FactorPlan(("true", "{width}", "{rows}"), {"width": (1, 2)}, InputGrowth("rows", 100, 6400))
-    return answer.answer(FitRuns(plan), 10**12, 600, 800)
+    plan = FactorPlan(("true", "{width}", "{rows}"), varied or {"width": (1, 2)}, InputGrowth("rows", 100, 6400))
+    return answer.answer(FitRuns(plan), memory_bytes, 600, largest)
 
 
 def linear(rows, width, repeat):
@@ -86,6 +86,31 @@ def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch):
         assert line.at_least_bytes
         assert 200e6 < line.at_least_bytes < 1e6 * kept_mb(6400, *line.setting)
     assert "53, 56, 62 kB at width=1" in (result.unsure_because or "")
+
+
+@pytest.mark.parametrize(("memory_mb", "status"), [(2000, 0), (1000, 1), (1640, 2)])
+def test_target_that_was_run_is_answered_where_growth_bends(memory_mb, status, monkeypatch):
+    def kept_mb(rows, width, repeat=1):
+        return (40 * (rows / 1000) ** 2 + repeat / 100) * (1 + (width == 1 and rows == 6400) / 100)
+
+    result = fit(kept_mb, monkeypatch, None, memory_mb * 10**6)
+    assert (result.status, result.unsure_because, result.shares) == (status, None, {})
+    assert result.memory.doubt()
+    for line, runs in zip(result.lines, (2, 1), strict=True):
+        assert line.runs_at_target == runs
+        assert line.memory and line.memory.is_number
+        assert all(line.memory.holds(1e6 * kept_mb(6400, *line.setting, number)) for number in range(1, runs + 1))
+    assert [line for line in answer.text(result) if "n = 1" in line]
+
+
+def test_settings_not_run_at_the_target_stay_unsure(monkeypatch):
+    varied = {"width": (1, 2, 3), "depth": (1, 2, 3)}
+    result = fit(lambda rows, *more: 40 * (rows / 1000) ** 2, monkeypatch, None, varied=varied)
+    unsure = [line for line in result.lines if not line.runs_at_target]
+    assert 0 < len(unsure) < len(result.lines)
+    assert {line.fits for line in unsure} == {"unsure"}
+    assert {line.fits for line in result.lines if line.runs_at_target} == {"yes"}
+    assert "nearer the target" not in (result.unsure_because or "nearer the target")
 
 
 def test_run_outside_its_interval_ends_the_numbers(monkeypatch):

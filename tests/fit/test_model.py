@@ -1,6 +1,7 @@
 """The model on memory with known parts: its predictions hold, and it makes none where memory bends."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -87,6 +88,19 @@ def test_interval_widens_with_the_distance():
     widths = [(prediction.high - prediction.low) / prediction.value for prediction in predictions_by_size]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1] / 2
+
+
+def in_blocks(size):
+    return 7e6 + 50e6 * math.ceil(size / 50_000)
+
+
+@pytest.mark.parametrize("sizes", [[62_500, 125_000, 250_000], [31_250, 62_500, 125_000, 250_000]])
+def test_interval_holds_growth_in_blocks_that_looks_straight(sizes):
+    model = Model([], [FitReading((), size, in_blocks(size)) for size in sizes])
+    predicted = [model.predict((), size) for size in (500_000, 1_000_000, 2_000_000)]
+    assert all(one.holds(in_blocks(size)) for one, size in zip(predicted, (500_000, 1_000_000, 2_000_000), strict=True))
+    widths = [(one.high - one.low) / one.value for one in predicted]
+    assert widths == sorted(widths)
 
 
 @pytest.mark.parametrize(("exponent", "upwards"), [(1.2, True), (0.7, False)])
