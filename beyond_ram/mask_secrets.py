@@ -176,8 +176,9 @@ def in_text(text: str) -> str:
 @lru_cache(4096)
 def is_secret(name: str) -> bool:
     """Whether a value with this name is secret."""
-    parts = [part.lower() for part in _PARTS.findall(urllib.parse.unquote(name))]
-    return any(_names_secret(parts, number, name) for number in range(len(parts)))
+    plain = urllib.parse.unquote(name)
+    spelled = [[part.lower() for part in _PARTS.findall(one)] for one in (plain, plain.lower())]  # also PASSword
+    return any(_names_secret(parts, number, name) for parts in spelled for number in range(len(parts)))
 
 
 def _names_secret(parts: Sequence[str], number: int, name: str) -> bool:
