@@ -22,6 +22,8 @@ _OF_JOB = ("memory/slurm*/**/job_{id}", "system.slice/*slurmstepd.scope/job_{id}
 
 
 _AGAIN_S = 0.1
+# So long after a job's first group Slurm may make that of its memory; where there is none, watching begins so late.
+_GROUP_S = 0.5
 
 
 class _NoTargetError(ValueError):
@@ -136,6 +138,10 @@ def _slurm_job(job: str, reader: str | None) -> Target:
     if folder is None:
         pids = _listed_by_slurm(job)
         folder = _group_of_job(job)  # the job may have started meanwhile; later steps are in its group only
+    until = time.monotonic() + _GROUP_S
+    while (pids if folder is None else not _version(folder)) and time.monotonic() < until:
+        time.sleep(_AGAIN_S)
+        folder = _group_of_job(job) or folder
     if folder is not None:
         return of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
     readable = [pid for pid in pids if procfs.memory(pid)]

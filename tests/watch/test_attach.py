@@ -267,6 +267,25 @@ def test_later_steps_of_a_new_job_are_followed(tmp_path, monkeypatch):
             later.kill()
 
 
+def test_memory_group_of_a_job_that_has_just_begun_is_waited_for(tmp_path, monkeypatch):
+    """Slurm makes the group of its freezer first."""
+    first, memory = tmp_path / "freezer/slurm/uid_0/job_7", tmp_path / "memory/slurm/uid_0/job_7"
+
+    def make(folder, *files):
+        folder.mkdir(parents=True)
+        for name in (*files, "cgroup.procs"):
+            (folder / name).write_text(f"{child.pid}\n")
+
+    monkeypatch.setattr(targets, "_GROUPS", tmp_path)
+    with subprocess.Popen([*PYTHON, "import signal; signal.pause()"]) as child:
+        try:
+            make(first)
+            threading.Timer(0.15, make, (memory, "memory.stat", "memory.usage_in_bytes")).start()
+            assert targets.slurm_job("7").group == (memory, 1)
+        finally:
+            child.kill()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", NAMES)
 def test_tree_is_followed_after_its_first_process_ended(reader, ready, go, tmp_path):
