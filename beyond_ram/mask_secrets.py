@@ -186,7 +186,7 @@ def _names_secret(parts: Sequence[str], number: int, name: str) -> bool:
     if word := re.fullmatch(r"(.*?)token(s?)([a-z]*)", part):
         before, after = word[1] or before, [word[3], *after] if word[3] else after
         secret = bool(_TOKENS.fullmatch(before)) or (
-            not _VOCABULARY.fullmatch(before) and (not word[2] or name.isupper())
+            not _VOCABULARY.fullmatch(before) and (not word[2] or "TOKEN" in name)
         )
         return secret and not any(map(_ABOUT.fullmatch, after))
     if word := re.fullmatch(r"(.*)key(s?)", part):

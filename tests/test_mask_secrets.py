@@ -42,7 +42,7 @@ MASKED = {
     "-uredis://me:hunter2@host -xhttp://me:hunter2@host:80": "-uredis://***@host -xhttp://***@host:80",
     "mysql -uroot -ABphunter2 x": "mysql -uroot -ABp*** x",
     "zip -rP hunter2 a": "zip -rP *** a",
-    "pAsSwOrD=hunter2 PASSword=hunter2 ToKen=hunter2 sEcret=hunter2": "pAsSwOrD=*** PASSword=*** ToKen=*** sEcret=***",
+    "pAsSwOrD=hunter2 PASSword=hunter2 TOKENs=hunter2": "pAsSwOrD=*** PASSword=*** TOKENs=***",
     "ldapsearch -xw hunter2 x": "ldapsearch -xw *** x",
     "GITHUBPAT=hunter2 STRIPE_SK=hunter2 /p:hunter2": "GITHUBPAT=*** STRIPE_SK=*** /p:***",
     "%7B%22password%22%3A%22hunter2%22%7D https://h/?q=%26token%3Dhunter2": "*** ***",

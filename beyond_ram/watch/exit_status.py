@@ -25,6 +25,11 @@ def signal_name(number: int) -> str:
 
 
 def as_a_shell(record: RunRecord) -> int:
-    """The exit status that a shell would give: 128 plus the signal's number if a signal ended the command."""
+    """The exit status that a shell would give: 128 plus the signal's number if a signal ended the command.
+
+    Also 137 for a command that ended with 0 between a kill at its limit and that of all of it.
+    """
     status: int | None = record["exit_status"]
+    if status == 0 and record["outcome"] == "killed_at_limit":
+        return 128 + signal.SIGKILL
     return 128 + _NUMBERS[str(record["signal"])] if status is None else status

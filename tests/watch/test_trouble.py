@@ -183,6 +183,12 @@ def test_names_of_signals_give_their_status(number):
     assert as_a_shell({"exit_status": None, "signal": signal_name(number)}) == 128 + number
 
 
+@pytest.mark.parametrize(("outcome", "status"), [("killed_at_limit", 137), ("completed", 0)])
+def test_kill_at_the_limit_is_no_success(outcome, status):
+    """A shell may end with 0 after the kernel has killed its child, and before all of it is killed."""
+    assert as_a_shell({"exit_status": 0, "signal": None, "outcome": outcome}) == status
+
+
 @pytest.mark.slow
 def test_real_time_signal_and_non_utf8_arguments_are_recorded(tmp_path):
     command = [*WATCH, "--out", str(tmp_path), "--", "sh", "-c", f"sleep 0.1; kill -{REALTIME} $$", b"\xff\xfe"]
