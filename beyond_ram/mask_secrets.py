@@ -122,7 +122,7 @@ _SHORT = {
 # -pVALUE: another word would be a database or a file.
 _ATTACHED = re.compile(r"7z[az]?|mariadb[\w-]*|mysql\w*|(?:un)?rar")
 _SHORT[_ATTACHED.pattern] = "p"
-_BEFORE_PROGRAM = re.compile(r"[/:='\"]|^-[a-z]{0,3}?c(?=\w)")
+_BEFORE_PROGRAM = re.compile(r"[/:='\"]|^-[a-z]{0,3}?[cm](?=\w)", re.IGNORECASE)  # also of python -mtwine
 _CLUSTER = "ABCHILNGQRSXfghijJknqrstvx"  # options without a value, which may stand before one
 # Words after which any word without a dash may be secret.
 _POSITIONAL = re.compile("htpasswd|sqlplus|sqlldr|expdp|impdp|rman")
@@ -315,7 +315,7 @@ def _value_of(text: str, name: re.Match[str]) -> int:
     sign = text[begin - 1 : begin]
     of_query = sign in ("?", "&") and sign and (_PARTS.findall(name[0]) or [""])[-1].lower() in _OF_QUERIES
     names = [name[0], name[0][1:]] if sign == "\\" else [name[0]]  # as in \ntoken
-    secret = next(filter(is_secret, names), name[0] if of_query else "")
+    secret = next(filter(is_secret, names), name[0] if of_query else _in_two_words(text, name))
     if not secret or _in_prose(text, name):
         return 0
     binder = _ASSIGNED.match(text, end)
@@ -338,6 +338,14 @@ def _value_of(text: str, name: re.Match[str]) -> int:
         if not _LINE_HEAD.fullmatch(before):
             return 0  # code, as in `if token:`
     return at if of_query or _hides(secret, value.strip() or value) else 0
+
+
+def _in_two_words(text: str, name: re.Match[str]) -> str:
+    """A name that is written with a blank, as `API key` or `pass phrase`; empty if it is none."""
+    before = re.search(r"([a-z]+) $", text[max(0, name.start() - 30) : name.start()].lower())
+    word = name[0].lower()
+    is_name = before and ((word == "key" and _KEYS.fullmatch(before[1])) or (before[1] == "pass" and word in _PASS))
+    return f"{before[1]}_{word}" if before and is_name else ""
 
 
 def _end(text: str, begin: int) -> int:
