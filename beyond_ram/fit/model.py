@@ -288,7 +288,7 @@ class Model:
 
 
 def measured(values: Sequence[float], repeats: Sequence[Sequence[float]] = ()) -> Prediction:
-    """Another run of what was run: the median, with all its values inside; `repeats` of points show the noise."""
+    """The median of measured runs. Its interval holds all of them, and one more; `repeats` show how runs scatter."""
     squares = sum((value * len(one) / sum(one) - 1) ** 2 for one in repeats for value in one)
     freedom = _WORTH + sum(len(one) - 1 for one in repeats)
     noise = math.sqrt((_WORTH * _NOISE**2 + squares) / freedom)

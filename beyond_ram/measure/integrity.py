@@ -80,7 +80,7 @@ def imported_files(events: Iterable[Mapping[str, Any]], folder: Path, script: Pa
     in, by its path: as it was named, and below the current folder a relative one.
 
     `folder` is where the script ran, which links to the neighbours of `script`; a name in it is that of a neighbour.
-    What was imported of a file that changed `since` the run began is unknown, so CHANGED is in place of its digest.
+    A file that changed `since` the run began gets CHANGED: which content was imported is unknown.
     """
     event = next((one for one in events if one["event"] == "imports"), None)
     ran, here = os.path.realpath(folder) + os.sep, os.getcwd() + os.sep  # noqa: PTH109

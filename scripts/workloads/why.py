@@ -706,7 +706,7 @@ def functions_of(tree):
 
 
 def name_of(called, imported):
-    """The name of what is called, as in `functions_of`, if it is not of something imported."""
+    """The name of a called function or method, as in `functions_of`; empty if a module or an imported name has it."""
     owner = called
     while isinstance(owner, ast.Attribute):
         owner = owner.value

@@ -81,7 +81,7 @@ def _step(random):
 
 
 def _blocks(times):
-    """Growth that is rounded up to blocks of 5 to 20 % of the target, which is so many times the largest run."""
+    """Growth rounded up to blocks. A block is 5 to 20 % of the target; the target is `times` the largest run."""
 
     def program(random):
         block = _even(random, 0.05, 0.2) * times
