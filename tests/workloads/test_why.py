@@ -498,7 +498,7 @@ def test_method_of_a_library_is_not_taken_for_one_of_the_script(tmp_path):
 
 def test_memory_that_is_given_back_late_is_counted_once(monkeypatch):
     monkeypatch.syspath_prepend(PROGRAM.parent)
-    module = importlib.import_module("why")
+    module = importlib.import_module("release_steps")
     monkeypatch.setattr(module, "level", lambda: 40_000_000)
     steps = module.ReleaseSteps("why.json")
     steps.at, steps.waits_s = 100_000_000, 0.01
