@@ -1,6 +1,5 @@
 """Faults of a config: their place and length, and limits on runs and values."""
 
-import copy
 import tracemalloc
 
 import pytest
@@ -9,11 +8,6 @@ import yaml
 from beyond_ram.experiment import ConfigError, load
 
 from ..conftest import ROOT
-
-
-@pytest.fixture
-def config():
-    return copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
 def faults(config, files=None, overrides=None):
