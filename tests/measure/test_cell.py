@@ -89,8 +89,10 @@ def record_of(folder, cache="cold"):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stops", ["before", "after"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("stops", "number"),
+    [("before", signal.SIGINT), ("before", signal.SIGTERM), ("before", signal.SIGHUP), ("after", signal.SIGKILL)],
+)
 def test_run_killed_from_outside_is_no_result(setting, tmp_path, stops, number):
     """Also after its work, because the teardown is measured too."""
     thread = end(tmp_path / "pid", number)
