@@ -193,14 +193,6 @@ def test_edited_file_reruns_only_its_outputs(results, clone, run_in, edited, rer
     assert not untouched & rules
 
 
-def test_bad_config_gets_one_line_and_writes_nothing(run_in, clone):
-    done = run_in("snakemake", "--cores", "1", "--config", "experiments={growth: {matrix: {stack: [curent]}}}")
-    assert done.returncode != 0
-    assert "no stack 'curent' in envs/; did you mean 'current'?" in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
-    assert not (clone / "results").exists()
-
-
 @end_to_end
 def test_after_an_upgrade_the_report_compares_both_locks(clone, run_in):
     added = run_in("beyond-ram", "stack", "add", "mine", "tqdm==4.67.0")

@@ -43,14 +43,6 @@ def failing(project, *sizes):
     return besides(project, f"assert size not in {sizes}")
 
 
-def test_without_keep_going_nothing_follows(project, snakemake, config):
-    with failing(project, 2):
-        done = snakemake("--configfile", str(config))
-    assert done.returncode != 0
-    assert "could not be made" not in done.stderr
-    assert not (project / RESULTS / "report.html").exists()
-
-
 def test_failed_run_requested_by_name_is_not_tried_again(project, snakemake, config):
     bad, table = f"{RESULTS}/runs/{BAD}/run.json", f"{RESULTS}/tables/runs.csv"
     words = ("--keep-going", "--configfile", str(config))

@@ -74,29 +74,17 @@ def test_report_covers_the_part_that_is_named_with_it(planned):
     assert jobs["measure"] == 1
 
 
-def test_repeat_1_of_everything_comes_before_repeat_2(dry_run):
+def test_each_run_has_a_place_of_its_own_after_inputs_and_earlier_repeats(dry_run):
     """Repeats are blocks in time; inputs of runs come before all of them."""
-    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", dry_run("tokenize"))
-    runs = {
-        int(rep): int(priority) for job in jobs for rep, priority in re.findall(r"rep~(\d)\n +priority: (\d+)", job)
-    }
-    assert set(runs) == {1, 2}
-    needed = [
-        int(priority)
-        for job in jobs
-        for priority in re.findall(r"^rule (?:stack|corpus):.*?priority: (\d+)", job, re.S)
-    ]
-    assert needed
-    assert min(needed) > runs[1] > runs[2] > 0
-
-
-def test_each_run_has_a_place_of_its_own_and_earlier_repeats_come_first(dry_run):
     jobs = [job.partition("\n\n")[0] for job in re.split(r"\n(?:local)?rule ", dry_run())]
     places = {}
     for job in jobs:
         repeat, place = re.search(r"/rep~(\d+)/run\.json", job), re.search(r"priority: (\d+)", job)
         if repeat and place and "wildcards" in job:
             places.setdefault(int(repeat[1]), []).append(int(place[1]))
+    inputs = [re.search(r"priority: (\d+)", job) for job in jobs if job.startswith(("stack:", "corpus:"))]
+    assert {bool(priority) for priority in inputs} == {True}
+    assert min(int(priority[1]) for priority in inputs) > max(places[1])
     assert len(places[1]) >= len(places[2]) > 10
     assert all(len({*own}) == len(own) for own in places.values())
-    assert min(places[1]) > max(places[2])
+    assert min(places[1]) > max(places[2]) > 0
