@@ -75,16 +75,6 @@ def test_runs_of_another_command_are_not_used(leak, capsys):
 
 
 @pytest.mark.slow
-def test_memory_that_is_not_monotone_is_not_predicted(tmp_path):
-    words = ["--vary", "batch=10", "--grow", "rows=12500..800k", "--largest", "100k"]
-    status, result = fit(tmp_path / "out", "switched", "--memory", "200M", *words)
-    assert status == 2
-    (setting,) = result["settings"]
-    assert (setting["predicted_bytes"], setting["fits"]) == (None, "unsure")
-    assert "monotone" in result["unsure_because"]
-
-
-@pytest.mark.slow
 def test_failing_program_gets_one_line(tmp_path, capsys):
     words = ["--memory", "1G", "--vary", "n=1,2", "--out", str(tmp_path / "out"), "--"]
     assert main(["fit", *words, sys.executable, "-c", "import sys; sys.exit('no such file as n')", "{n}"]) == 2
