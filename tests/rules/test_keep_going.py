@@ -2,11 +2,11 @@
 
 import re
 import shutil
-from contextlib import contextmanager
 
 import pandas as pd
 import pytest
 
+from .changes import replaced
 from .test_terminal import logs, on_terminal, screen_lines
 from .tiny import besides, run_of, write_config
 
@@ -24,18 +24,6 @@ def config(project, current):
 
 def lines(project, table="runs"):
     return pd.read_csv(project / RESULTS / "tables" / f"{table}.csv")
-
-
-@contextmanager
-def replaced(path, before, after):
-    """Replace a text of a source while the block runs."""
-    sound = path.read_text()
-    assert before in sound
-    path.write_text(sound.replace(before, after))
-    try:
-        yield
-    finally:
-        path.write_text(sound)
 
 
 def failing(project, *sizes):
