@@ -57,24 +57,6 @@ def test_search_takes_few_runs_where_the_guess_is_right(needed, most):
 
 
 @pytest.mark.slow
-@pytest.mark.cgroup
-@needs_group
-def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path):
-    record = measure(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
-    limit, line = record["limit"], limits([(record, [])]).iloc[0]
-    # Just below what it needs, a program may also wait for its own code without end.
-    assert line["ended_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * line["ended_at_bytes"]
-    assert limit["completed_at_bytes"] == pytest.approx(record["peak"]["anon_upper_bound_bytes"], rel=0.15)
-    for probe in limit["probes"]:
-        # Just below it, some runs complete.
-        assert probe["completed_work"] or probe["limit_bytes"] < limit["completed_at_bytes"]
-        assert probe["cgroup_bytes"] <= probe["limit_bytes"]
-    assert {probe["outcome"] for probe in limit["probes"]} <= {"killed_at_limit", "timed_out", "completed"}
-    assert abs(line["error_anon_upper_bound"]) < 0.15
-    assert line["time_ratio"] > 0.3
-
-
-@pytest.mark.slow
 def test_without_a_group_the_limit_is_not_run(tmp_path, monkeypatch):
     def none(limit_bytes=None):
         raise groups.GroupError("the memory controller is not delegated to us")
