@@ -104,7 +104,7 @@ def test_lengths_of_documents_start_with_the_lowest(config):
     assert "document_characters: the lowest comes before the highest" in faults(config)
 
 
-def test_ladder_must_name_an_existing_experiment_and_metric(config, root):
+def test_ladder_must_name_an_existing_experiment_and_metric(config):
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
     message = faults(config, [ROOT / "config.yaml"])
     assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in message
@@ -136,7 +136,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("change", "words"), FAULTS, ids=[words for _, words in FAULTS])
-def test_a_fault_is_one_line_that_names_file_and_key(config, root, change, words):
+def test_a_fault_is_one_line_that_names_file_and_key(config, change, words):
     change(config)
     message = faults(config, [ROOT / "config.yaml"])
     assert words in message

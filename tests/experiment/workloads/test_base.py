@@ -41,14 +41,6 @@ def test_meaningless_combinations_are_left_out(config, root):
     assert len(cells) == 2 * len(points)
 
 
-def test_the_matrix_is_checked(root):
-    config = {
-        "scripts": {"own": {"file": "cases/pandas_2_2_0.py"}},
-        "experiments": {"d": {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}},
-    }
-    assert len(load(config, root=root).cells("d")) == 1
-
-
 def test_paths_of_cells_follow_the_grammar():
     class DeepMatrix(Matrix):
         width: Annotated[Counts, Axis()] = Field([1])
