@@ -57,7 +57,7 @@ def test_confirm_runs_the_choice_under_its_limit(leak):
 
 
 @pytest.mark.slow
-def test_runs_are_reused_for_a_smaller_budget(leak, capsys):
+def test_runs_are_reused_for_a_smaller_budget(leak):
     out, _, first = leak
     before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
     status, result = fit(out, "leak", "--memory", "100M", *LEAK)
