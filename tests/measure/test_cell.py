@@ -4,29 +4,26 @@ import json
 import mmap
 import os
 import signal
-import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import Job
 from beyond_ram.measure import limit as probing
-from beyond_ram.measure.cell import MeasuringError, Setting, measure
+from beyond_ram.measure.cell import MeasuringError, measure
 from beyond_ram.measure.interruption import measure_interrupted
 from beyond_ram.measure.limit import measure_limit
 from beyond_ram.watch.pagecache import evict, residency
 
 from ..watch.conftest import needs_group
+from .conftest import EVENTS, setting_of
 
-ROOT = Path(__file__).parents[2]
 # Does its shards and its work. `--stops` names the place where it writes its pid and waits to be killed.
 PROGRAM = f"""
-import os, pathlib, signal, sys, time
-sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
-import events
+import os, pathlib, signal, time
+{EVENTS}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 work, stops = pathlib.Path(given["--work-dir"]), given["--stops"]
 runs = len(list(work.glob("begun*"))) + 1
@@ -63,7 +60,7 @@ def setting(tmp_path):
         arguments = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
         job = Job(path=path_of(cache), workload="soak", program=str(tmp_path / "program.py"), arguments=arguments)
         job = job.but(stop_after=2 if cache == "interrupted" else None)
-        return Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
+        return setting_of(job, tmp_path)
 
     return make
 

@@ -2,8 +2,6 @@
 
 import json
 import random
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,14 +9,14 @@ import pytest
 from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.scripts import Script
-from beyond_ram.measure.cell import Setting
 from beyond_ram.measure.limit import COMPLETIONS, TOLERANCE, LimitPolicy, measure_limit, next_limit
 from beyond_ram.measure.plan import Run
 from beyond_ram.watch import groups
 
+from ..conftest import ROOT
 from ..watch.conftest import needs_group
+from .conftest import setting_of
 
-ROOT = Path(__file__).parents[2]
 MB = 1_000_000
 MAPPING = """
 import mmap
@@ -38,7 +36,7 @@ def measure(folder, text="", speed_share=None):
     (cell,) = experiment.cells("limits")
     job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))
     job = job.but(program=str(ROOT / job.program), limit_speed_share=speed_share)
-    measure_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
+    measure_limit(setting_of(job, folder), folder / "runs")
     return json.loads((folder / "runs" / cell.path / "run.json").read_text())
 
 
