@@ -2,14 +2,13 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.cli import main
 from tests.bisect import served
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).parents[2]
 BODY = "kept = bytearray(b'x' * {mb} * 1_000_000)\ndef answer(): return {answer!r}\n"
 SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint(stairs.answer())\n"
 

@@ -12,7 +12,8 @@ from packaging.requirements import Requirement
 from beyond_ram.stacks import locks, torch
 from beyond_ram.stacks.differences import canonical, pins
 
-ROOT = Path(__file__).resolve().parents[2]
+from ..conftest import ROOT
+
 LOCKS = sorted((ROOT / "envs").glob("*.txt"))
 
 
