@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from .changes import edited, jobs_of, records_of, removed
-from .conftest import Snakemake
+from .conftest import Snakemake, environment
 
 # measure/test_further.py has quicker tests: simulated runs, kills and failures.
 pytestmark = pytest.mark.slow
@@ -207,9 +207,8 @@ def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place, tmp_path):
 def killed(place, runs):
     """Begin a call, and kill it and all its processes once it has made some runs."""
     command = [sys.executable, "-m", "snakemake", *place.words("--cores", "1")]
-    environment = os.environ | {"PYTHONPATH": str(place.project)}
     call = subprocess.Popen(
-        command, cwd=place.project, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+        command, cwd=place.project, env=environment(place.project), stderr=subprocess.DEVNULL, start_new_session=True
     )
     deadline = time.monotonic() + 300
     while len(place.records()) < runs:

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import yaml
 
 from ..conftest import lend_bytecode
 from .changes import A_YEAR_S, edited, jobs_of, make_older, records_of, removed
-from .conftest import Snakemake
+from .conftest import Snakemake, environment
 
 pytestmark = pytest.mark.slow
 RESULTS = "results-losses"
@@ -266,9 +265,10 @@ def test_failed_script_leaves_no_report(place, path, program):
     def run():
         if program == "snakemake":
             return place.call()
-        environment = os.environ | {"PATH": path, "PYTHONPATH": str(place.project)}
         command = ["beyond-ram", "run", "--configfile", "losses.yaml", "--config", f"results={place.results}"]
-        return subprocess.run(command, cwd=place.folder, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=place.folder, env=environment(place.project, path), capture_output=True, text=True, check=False
+        )
 
     report = place.results / "report.html"
     earlier = report.read_bytes()
