@@ -28,6 +28,13 @@ def tokens(tmp_path, **dataset):
     return message_of(tmp_path, tokens={"mine": dataset}, experiments={"x": experiment})
 
 
+def cells_of(tmp_path, loaders, tokens, matrix):
+    """The cells of an experiment with loaders."""
+    experiments = {"x": {"workload": "load", "matrix": {"stack": ["loaders"], **matrix}}}
+    config = {"folder": str(tmp_path), "loaders": loaders, "tokens": tokens, "experiments": experiments}
+    return load(config, [], ROOT).cells("x")
+
+
 def own(tmp_path, tokens=None, **loader):
     matrix = {"stack": ["loaders"], "loader": ["mine"], "tokens": tokens or ["none"]}
     return message_of(
@@ -108,15 +115,10 @@ def test_own_loader_must_be_readable(tmp_path):
 def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path):
     numpy.save(tmp_path / "mine.npy", numpy.zeros((10, 12)))
     (tmp_path / "mine.py").write_text(MODULE)
-    matrix = {"stack": ["loaders"], "loader": ["mine", "other", "threads"], "tokens": ["few", "more"]}
-    config = {
-        "folder": str(tmp_path),
-        "loaders": {"mine": {"module": "mine.py", "data": "mine.npy"}, "other": {"module": "mine.py"}},
-        "tokens": {"few": {"rows": 10}, "more": {"rows": 20}},
-        "experiments": {"x": {"workload": "load", "matrix": matrix}},
-    }
-    cells = [(cell["loader"], cell["tokens"]) for cell in load(config, [], ROOT).cells("x")]
-    assert sorted(cells) == [
+    loaders = {"mine": {"module": "mine.py", "data": "mine.npy"}, "other": {"module": "mine.py"}}
+    matrix = {"loader": [*loaders, "threads"], "tokens": ["few", "more"]}
+    cells = cells_of(tmp_path, loaders, {"few": {"rows": 10}, "more": {"rows": 20}}, matrix)
+    assert sorted((cell["loader"], cell["tokens"]) for cell in cells) == [
         ("mine", "none"), ("other", "few"), ("other", "more"), ("threads", "few"), ("threads", "more"),
     ]  # fmt: skip
 
@@ -154,15 +156,10 @@ def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path):
 
 def test_loader_has_cells_only_with_its_own_options(tmp_path):
     (tmp_path / "mine.py").write_text(MODULE + "OPTIONS = ('ahead', 'block_rows')")
-    matrix = {"stack": ["loaders"], "loader": ["mine", "threads"], "tokens": ["few"]}
-    config = {
-        "folder": str(tmp_path),
-        "loaders": {"mine": {"module": "mine.py"}},
-        "tokens": {"few": {"rows": 10}},
-        "experiments": {"x": {"workload": "load", "matrix": matrix | {"option": ["none", "ahead-1-block_rows-2"]}}},
-    }
-    cells = [(cell["loader"], cell["option"]) for cell in load(config, [], ROOT).cells("x")]
-    assert cells == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
+    matrix = {"loader": ["mine", "threads"], "tokens": ["few"], "option": ["none", "ahead-1-block_rows-2"]}
+    cells = cells_of(tmp_path, {"mine": {"module": "mine.py"}}, {"few": {"rows": 10}}, matrix)
+    options = [(cell["loader"], cell["option"]) for cell in cells]
+    assert options == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
 
 
 def test_corpus_must_have_readable_files(tmp_path):

@@ -113,16 +113,10 @@ def test_ladder_must_name_an_existing_experiment_and_metric(config):
 
 # ruff: noqa: E501
 FAULTS = [
-    (lambda c: c.update(experiment={}), "config.yaml: unknown key 'experiment'; did you mean 'experiments'?"),
     (lambda c: c.update(experimnts={}), "config.yaml: unknown key 'experimnts'; did you mean 'experiments'?"),
     (lambda c: c["corpora"]["binaries"].update(documnts=1), "corpora.binaries: unknown key 'documnts'; did you mean 'documents'?"),
     (lambda c: c["corpora"]["binaries"].update(source="bin"), "corpora.binaries.source: "),
-    (lambda c: c["corpora"]["binaries"].update(documents="many"), "corpora.binaries.documents: "),
     (lambda c: c["corpora"]["binaries"]["tokenizer"].update(hub="a/b"), "exactly one of train, path and hub"),
-    (
-        lambda c: c["corpora"].update(mine={"source": "files", "glob": None, "tokenizer": {"train": "byte-level"}}),
-        "corpora.mine.glob: Input should be a valid string",
-    ),
     (lambda c: c["experiments"]["growth"].pop("matrix"), "experiments.growth: key 'matrix' is missing"),
     (lambda c: c["experiments"]["growth"]["matrix"].update(num_fles=[1]), "unknown key 'num_fles'; did you mean 'num_files'?"),
     (lambda c: c["experiments"]["growth"]["matrix"].update(stack=["curent"]), "no stack 'curent' in envs/; did you mean 'current'?"),
@@ -130,7 +124,6 @@ FAULTS = [
     (lambda c: c["experiments"]["growth"]["matrix"].update(num_files=[100_000]), "100000 files asked for, and corpus 'binaries' has"),
     (lambda c: c["experiments"]["growth"]["matrix"].update(num_files=[]), "experiments.growth.matrix.num_files: "),
     (lambda c: c["experiments"]["growth"]["matrix"].update(mode=["basic"], cache=["rerun"]), "need mode `shard`"),
-    (lambda c: c["experiments"]["growth"].update(workload="lod"), "experiments.growth.workload: "),
     (lambda c: c["experiments"]["limited"]["matrix"].update(limit_mb=[0, 700]), "take the 0 out"),
 ]  # fmt: skip
 
