@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,6 @@ from .forks import stacks
 ROOT = Path(__file__).resolve().parents[1]
 # For files that are slow to make and the same for every checkout. It may be removed at any time.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beyond-ram-tests"
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # A shell ignores SIGINT for background commands, and nohup ignores SIGHUP. Processes that tests start would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

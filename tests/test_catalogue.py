@@ -1,11 +1,10 @@
 """Files for Snakemake's workflow catalogue and for container engines name what exists."""
 
 import re
-from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from .conftest import ROOT
 
 
 def test_readme_of_the_configs_names_each_config():

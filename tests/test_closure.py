@@ -50,10 +50,8 @@ def test_circular_imports_end(tmp_path):
     ("module", "program", "also"),
     [
         ("loaders/memmap_batched", "load", "loaders/memmap_corrected"),
-        ("loaders/parquet_zstd", "load", "loaders/parquet_blocks"),
         ("formats/hdf5_blosc", "write", "formats/hdf5_chunked"),
         ("tokenize_corpus", "tokenize_corpus", "release"),
-        ("load", "load", "rows"),
     ],
 )
 def test_shared_modules_of_shipped_programs_are_inputs(root, module, program, also):

@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import json
 import os
 import signal
 import socket
@@ -270,8 +269,3 @@ def test_fifo_in_place_of_a_runs_file_is_refused_before_the_run(name, folder):
     done = subprocess.run([sys.executable, "-m", "beyond_ram", *words], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and len(done.stderr.splitlines()) == 1 and name in done.stderr
     assert names(folder) == [name] and (folder / name).is_fifo()
-
-
-def test_engine_writes_json(folder):
-    write_by_engine(folder / "a.json")
-    assert json.loads((folder / "a.json").read_text()) == {"new": 1}

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,8 @@ import beyond_ram
 from beyond_ram.phases import VARIABLE, emit
 from beyond_ram.watch import watch
 
-ROOT = Path(__file__).resolve().parents[1]
+from .conftest import ROOT
+
 PROGRAM = """
 import time
 with phase("load"):

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from beyond_ram.experiment import AXES
 from beyond_ram.watch import procfs
@@ -41,49 +40,38 @@ TABLES = ("runs", "shards", "streaming")
 COUNTS = {"experiment", "rep", "outcome", "completed_work", "asked", "finished", "failed", "why", "shard", "from_cache"}
 COUNTS |= {"rows", "rows_expected", "rows_delivered", "rows_twice", "rows_missing", "bytes_in", "token_count"}
 COUNTS |= {"ids_sha256", "ids_agree", "lock_sha256"}
-TOKENISED = {
-    "growth": {
-        "workload": "tokenize",
-        "repeats": 1,
-        "matrix": {"stack": ["current"], "corpus": ["words"], "mode": ["basic"], "num_files": [1]},
-    },
-    "staircase": {
-        "workload": "tokenize",
-        "repeats": 1,
-        "matrix": {
-            "stack": ["current"],
-            "corpus": ["words"],
-            "mode": ["shard"],
-            "shards": [3],
-            "num_files": [6],
-            "cache": ["interrupted", "rerun"],
-            "stop_after": [2],
-        },
-    },
-}
-CONFIG = {
-    "defaults": "none",
-    "corpora": {
-        "words": {
-            "source": "synthetic",
-            "documents": 6,
-            "document_characters": [20000, 60000],
-            "vocabulary": 500,
-            "tokenizer": {"train": "byte-level", "entries": 600},
-        }
-    },
-    "repositories": {
-        "few": {"source": "parquet", "files": 4, "rows_per_file": 64, "row_group_rows": 32, "row_bytes": 100}
-    },
-    "experiments": {
-        **TOKENISED,
-        "requests": {
-            "workload": "stream",
-            "repeats": 1,
-            "matrix": {"stack": ["stream-current"], "repository": ["few"], "workers": [0]},
-        },
-    },
-}
+CONFIG = """
+defaults: none
+corpora:
+  words:
+    source: synthetic
+    documents: 6
+    document_characters: [20000, 60000]
+    vocabulary: 500
+    tokenizer: {train: byte-level, entries: 600}
+repositories:
+  few: {source: parquet, files: 4, rows_per_file: 64, row_group_rows: 32, row_bytes: 100}
+experiments:
+  growth:
+    workload: tokenize
+    repeats: 1
+    matrix: {stack: [current], corpus: [words], mode: [basic], num_files: [1]}
+  staircase:
+    workload: tokenize
+    repeats: 1
+    matrix:
+      stack: [current]
+      corpus: [words]
+      mode: [shard]
+      shards: [3]
+      num_files: [6]
+      cache: [interrupted, rerun]
+      stop_after: [2]
+  requests:
+    workload: stream
+    repeats: 1
+    matrix: {stack: [stream-current], repository: [few], workers: [0]}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +87,7 @@ class Workflow:
 
     def __init__(self, project, results):
         self.project, self.results = project, project / results
-        (project / f"{results}.yaml").write_text(yaml.safe_dump(CONFIG | {"results": results}))
+        (project / f"{results}.yaml").write_text(f"{CONFIG}results: {results}\n")
         targets = [f"{results}/tables/{name}.csv" for name in TABLES]
         self.command = [sys.executable, "-m", "snakemake", *targets, "--cores", "2"]
         self.command += ["--configfile", f"{results}.yaml"]

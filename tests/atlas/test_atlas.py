@@ -86,16 +86,15 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "message"), [(["--library", "stair"], "did you mean 'stairs'"), (["--case", "none"], "no case has it")]
+    ("case", "words", "message"),
+    [
+        (CASE, ["--library", "stair"], "did you mean 'stairs'"),
+        (CASE, ["--case", "none"], "no case has it"),
+        ("print(1)\n", [], "dependencies"),
+    ],
 )
-def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):
+def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, case, words, message):
+    (place[0] / "cases/stairs_import.py").write_text(case)
     assert atlas(*words) == 2
     last = capfd.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("beyond-ram: ") and message in last and not (place[0] / "out").exists()
-
-
-@pytest.mark.slow
-def test_case_without_requirements_is_refused(place, capfd):
-    (place[0] / "cases/plain.py").write_text("print(1)\n")
-    assert atlas() == 2
-    assert "dependencies" in capfd.readouterr().err and not (place[0] / "out").exists()

@@ -2,14 +2,13 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.cli import main
 from tests.bisect import served
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).parents[2]
 BODY = "kept = bytearray(b'x' * {mb} * 1_000_000)\ndef answer(): return {answer!r}\n"
 SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint(stairs.answer())\n"
 
@@ -124,18 +123,3 @@ def test_script_that_changes_meanwhile_ends_the_search(place, capfd):
     assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.5", "--out", "steps"]) == 2
     assert "case.py has changed" in capfd.readouterr().err.splitlines()[-1]
     assert not (place / "steps/bisect.json").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--good", "1.0", "--bad", "9.9"], "has no release 9.9"),
-        (["--good", "1.0", "--bad", "1.0"], "two different releases"),
-        (["--good", "new", "--bad", "1.0"], "no version of stairs"),
-    ],
-)
-def test_bad_input_gets_one_line_and_writes_nothing(place, capfd, words, message):
-    assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "out"]) == 2
-    last = capfd.readouterr().err.strip().splitlines()[-1]
-    assert last.startswith("beyond-ram: ") and message in last and not (place / "out").exists()

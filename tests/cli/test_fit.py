@@ -57,7 +57,7 @@ def test_confirm_runs_the_choice_under_its_limit(leak):
 
 
 @pytest.mark.slow
-def test_runs_are_reused_for_a_smaller_budget(leak, capsys):
+def test_runs_are_reused_for_a_smaller_budget(leak):
     out, _, first = leak
     before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
     status, result = fit(out, "leak", "--memory", "100M", *LEAK)
@@ -72,16 +72,6 @@ def test_runs_are_reused_for_a_smaller_budget(leak, capsys):
 def test_runs_of_another_command_are_not_used(leak, capsys):
     assert main(["fit", "--out", str(leak[0]), "--memory", "1G", *LEAK, "--", "true", "{batch}", "{rows}"]) == 2
     assert "another question" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_memory_that_is_not_monotone_is_not_predicted(tmp_path):
-    words = ["--vary", "batch=10", "--grow", "rows=12500..800k", "--largest", "100k"]
-    status, result = fit(tmp_path / "out", "switched", "--memory", "200M", *words)
-    assert status == 2
-    (setting,) = result["settings"]
-    assert (setting["predicted_bytes"], setting["fits"]) == (None, "unsure")
-    assert "monotone" in result["unsure_because"]
 
 
 @pytest.mark.slow

@@ -44,6 +44,8 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
     # Just below what it needs, a program may also wait for its own code without end.
     ended_at_bytes = max(filter(None, (limit["killed_at_bytes"], limit["timed_out_at_bytes"])))
     assert ended_at_bytes < limit["completed_at_bytes"] <= 1.031 * ended_at_bytes
+    assert all(one["cgroup_bytes"] <= one["limit_bytes"] for one in limit["probes"])
+    assert {one["outcome"] for one in limit["probes"]} <= {"killed_at_limit", "timed_out", "completed"}
     at_limit = [one for one in limit["probes"] if one["limit_bytes"] == limit["completed_at_bytes"]]
     slowest_s = max(one["duration_s"] for one in at_limit)
     assert f" in {len(at_limit)} runs of at most {slowest_s:.2f} s; not at" in capfd.readouterr().out

@@ -14,6 +14,7 @@ GATE = ["gate", "--baseline", "stairs==1.0", "--candidate"]
 CALLS = {
     "no such release": ("", [*BISECT, "9.9"]),
     "no version": ("", [*BISECT, "new"]),
+    "one release": ("", [*BISECT, "1.0"]),
     "bisect, metadata": (BAD_METADATA, [*BISECT, "1.1"]),
     "bisect, cannot be locked": (UNSOLVABLE, [*BISECT, "1.1"]),
     "bisect, no such metric": ("", [*BISECT, "1.1", "--metric", "mine"]),

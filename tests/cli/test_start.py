@@ -104,8 +104,6 @@ def test_version_and_help_work_without_extras(bare_install, option):
     ("words", "extra"),
     [
         (["compare", "a", "b"], "workflow"),
-        (["stack", "build", "a", "b"], "workflow"),
-        (["gate", "--baseline", "a==1", "--candidate", "a==2"], "workflow"),
         (["fit", "--memory", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
     ],
 )

@@ -82,14 +82,6 @@ def test_common_keys_are_described_once_and_others_with_their_kind(every, headin
             assert f"| `{json.dumps(fields[key].get('default'))}` |" in line or "| required |" in line
 
 
-def test_default_of_one_workload_is_described_there(described):
-    tables = sections("\n" + described.keys())
-    assert "| `null` |" in tables["Every experiment"]["timeout_s"]
-    assert "| `600` |" in tables["Workload `stream`"]["timeout_s"]
-    assert "timeout_s" not in tables["Workload `tokenize`"]
-    assert "| required |" in tables["Every corpus"]["tokenizer"]
-
-
 def test_every_shipped_stack_is_described():
     page = (ROOT / "docs" / "stacks.md").read_text(encoding="utf-8")
     rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))

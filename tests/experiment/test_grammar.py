@@ -1,21 +1,13 @@
 """Every path of a run is read back as its cell, and made by one rule."""
 
-import copy
+import re
 
 import pytest
-import yaml
 
-from beyond_ram.experiment import interrupted_pattern, load, parse, run_pattern
-
-
-@pytest.fixture
-def config(root):
-    return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
+from beyond_ram.experiment import Cell, interrupted_pattern, load, parse, run_pattern
 
 
 def test_every_path_is_read_back_as_its_cell(config, root):
-    import re
-
     checked = load(config, root=root)
     cells = [cell for name in checked.experiments for cell in checked.cells(name)]
     assert len({cell.path for cell in cells}) == len(cells) > 10
@@ -36,3 +28,8 @@ def test_every_path_is_read_back_as_its_cell(config, root):
 def test_a_path_outside_the_grammar_is_refused(path):
     with pytest.raises(ValueError, match="not a run's folder"):
         parse(path)
+
+
+def test_a_value_that_would_break_the_path_is_refused():
+    with pytest.raises(ValueError, match="cannot stand in a path"):
+        _ = Cell("growth", (("stack", "a/b"),), 1).path

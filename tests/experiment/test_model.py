@@ -1,16 +1,8 @@
 """Which experiments and version ladders of a config are run."""
 
-import copy
-
 import pytest
-import yaml
 
 from beyond_ram.experiment import ConfigError, load
-
-
-@pytest.fixture
-def config(root):
-    return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
 def test_only_the_chosen_experiments_run_and_their_ladders(config, root):

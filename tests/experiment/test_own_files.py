@@ -54,7 +54,6 @@ def test_config_needs_no_experiments_beside_the_section(section):
     [
         ({"shard": 2}, "tokenise: unknown key 'shard'; did you mean 'shards'?"),
         ({"shards": 0}, "tokenise.shards: "),
-        ({"inputs": []}, "tokenise.inputs: "),
         ({"stack": "encoders"}, "tokenise.stack: no stack 'encoders' in envs/; did you mean 'encoder'?"),
         ({"tokenizer": "nowhere"}, "tokenise.tokenizer: nowhere: no tokenizer.json there"),
         ({"out": "~/ids"}, "tokenise.out: begins with '~'"),

@@ -126,11 +126,7 @@ def stream(**keys):
 @pytest.mark.parametrize(
     ("change", "beginning"),
     [
-        (own(data=""), "loaders.mine.data: is empty"),
         (own(data="~/x"), "loaders.mine.data: begins with '~'"),
-        (own(data="$HOME/x"), "loaders.mine.data: holds $HOME"),
-        (own(data="a\nb"), "loaders.mine.data: holds the character U+000A"),
-        (own(data="-x"), "loaders.mine.data: begins with '-'"),
         (own(module="a{b}.py"), "loaders.mine.module: holds '{'"),
         ({"corpora": {"x": {"source": "files", "glob": "", "tokenizer": {"hub": "a/b"}}}}, "corpora.x.glob: is empty"),
         (

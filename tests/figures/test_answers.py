@@ -11,7 +11,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-ROOT = Path(__file__).parents[2]
+from ..conftest import ROOT
+
 GOLDEN = Path(__file__).with_name("answers.md")
 MB = 1e6
 

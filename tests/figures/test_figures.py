@@ -184,21 +184,6 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root):
     assert "to one from cache 0.0 MB (0.0 to 0.0, n = 1), to one computed 55.5 MB (1.0 to 110.0, n = 2)" in drawn[1]
 
 
-@pytest.mark.slow
-def test_caption_states_how_often_cells_were_run(root):
-    caption = caption_of(
-        root,
-        "requests_by_workers",
-        *(
-            streamed(stack, {"tree": {"main": n}}, epoch_s=(2.0, 2.0), epochs=2)
-            for stack, n in {"a": 60, "b": 6, "c": 6}.items()
-        ),
-        streamed("a", None, resolved_s=8.0, epoch_s=(0.5, 0.5), epochs=2, mode="download"),
-        streamed("b", {"tree": {"main": 6}}, epoch_s=(1.0, 1.0), epochs=2, buffering="no-pre-buffer"),
-    )
-    assert "(n = 1). Each cell was run once, and is hollow" in caption
-
-
 def test_two_points_are_no_plot(root):
     streams = [streamed(stack, {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0,)) for stack in ("a", "b", "c")]
     with pytest.raises(AssertionError, match=figures.FEW):

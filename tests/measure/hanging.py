@@ -7,7 +7,9 @@ from pathlib import Path
 from beyond_ram.experiment import Job
 from beyond_ram.watch import procfs
 
-ROOT = Path(__file__).parents[2]
+from ..conftest import ROOT
+from .conftest import EVENTS
+
 LOCK = ROOT / "envs" / "current.txt"
 # Run unmeasured for the caches, measure, check; then ask git for the commit and write the record.
 PHASES = ("first", "measured", "check", "record")
@@ -24,9 +26,8 @@ def stop(phase):
     time.sleep(100)
 """
 _PROGRAM = f"""
-import os, pathlib, signal, subprocess, sys, time
-sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
-import events
+import os, pathlib, signal, subprocess, time
+{EVENTS}
 {_STOP}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 phase = "check" if "--check" in sys.argv else "first"

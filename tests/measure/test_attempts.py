@@ -1,24 +1,19 @@
 """A command under a memory limit, started again until it completes."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import Job
-from beyond_ram.experiment.records import run as read_run
 from beyond_ram.measure.attempts import MOST, again_until_done
-from beyond_ram.measure.cell import Setting, measure
 
 from ..watch.conftest import needs_group
+from .conftest import EVENTS, measured
 
-ROOT = Path(__file__).parents[2]
 # Keeps 40 MB for each of four shards that it computes, and nothing for those that it finds in its work folder.
 PROGRAM = f"""
-import pathlib, sys, time
-sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
-import events
+import pathlib, time
+{EVENTS}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 work, kept = pathlib.Path(given["--work-dir"]), []
 for shard in range(4):
@@ -38,8 +33,7 @@ def test_killed_command_completes_with_what_earlier_starts_finished(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     path = "limited/stack~current/case~flat/cache~cold/rep~1"
     job = Job(path=path, workload="soak", program=str(tmp_path / "program.py"), limit_mb=LIMIT_MB)
-    measure(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
-    record, _ = read_run(tmp_path / "runs" / path)
+    record = measured(job, tmp_path)
     attempts = record["attempts"]
     assert [one["outcome"] for one in attempts] == ["killed_at_limit", "completed"]
     assert record["outcome"] == "completed" and record["memory_limit_bytes"] == LIMIT_MB * 10**6

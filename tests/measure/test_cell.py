@@ -4,29 +4,26 @@ import json
 import mmap
 import os
 import signal
-import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import Job
 from beyond_ram.measure import limit as probing
-from beyond_ram.measure.cell import MeasuringError, Setting, measure
+from beyond_ram.measure.cell import MeasuringError, measure
 from beyond_ram.measure.interruption import measure_interrupted
 from beyond_ram.measure.limit import measure_limit
 from beyond_ram.watch.pagecache import evict, residency
 
 from ..watch.conftest import needs_group
+from .conftest import EVENTS, setting_of
 
-ROOT = Path(__file__).parents[2]
 # Does its shards and its work. `--stops` names the place where it writes its pid and waits to be killed.
 PROGRAM = f"""
-import os, pathlib, signal, sys, time
-sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
-import events
+import os, pathlib, signal, time
+{EVENTS}
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 work, stops = pathlib.Path(given["--work-dir"]), given["--stops"]
 runs = len(list(work.glob("begun*"))) + 1
@@ -63,7 +60,7 @@ def setting(tmp_path):
         arguments = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
         job = Job(path=path_of(cache), workload="soak", program=str(tmp_path / "program.py"), arguments=arguments)
         job = job.but(stop_after=2 if cache == "interrupted" else None)
-        return Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
+        return setting_of(job, tmp_path)
 
     return make
 
@@ -89,8 +86,10 @@ def record_of(folder, cache="cold"):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stops", ["before", "after"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("stops", "number"),
+    [("before", signal.SIGINT), ("before", signal.SIGTERM), ("before", signal.SIGHUP), ("after", signal.SIGKILL)],
+)
 def test_run_killed_from_outside_is_no_result(setting, tmp_path, stops, number):
     """Also after its work, because the teardown is measured too."""
     thread = end(tmp_path / "pid", number)
@@ -153,8 +152,7 @@ def test_interruption_is_a_result_but_a_killed_rerun_is_not(setting, tmp_path):
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_probe_killed_from_outside_ends_the_limit_search(setting, tmp_path, monkeypatch, number):
+def test_probe_killed_from_outside_ends_the_limit_search(setting, tmp_path, monkeypatch):
     probes = []
 
     def probe(probed, *how):
@@ -163,8 +161,8 @@ def test_probe_killed_from_outside_ends_the_limit_search(setting, tmp_path, monk
 
     once = probing._probe
     monkeypatch.setattr(probing, "_probe", probe)
-    thread = end(tmp_path / "pid", number)
-    with pytest.raises(MeasuringError, match=f"ended from outside, by {number.name}"):
+    thread = end(tmp_path / "pid", signal.SIGKILL)
+    with pytest.raises(MeasuringError, match="ended from outside, by SIGKILL"):
         measure_limit(setting("nowhere"), tmp_path / "runs")
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))

@@ -2,8 +2,6 @@
 
 import json
 import random
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,14 +9,14 @@ import pytest
 from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.scripts import Script
-from beyond_ram.measure.cell import Setting
 from beyond_ram.measure.limit import COMPLETIONS, TOLERANCE, LimitPolicy, measure_limit, next_limit
 from beyond_ram.measure.plan import Run
 from beyond_ram.watch import groups
 
+from ..conftest import ROOT
 from ..watch.conftest import needs_group
+from .conftest import setting_of
 
-ROOT = Path(__file__).parents[2]
 MB = 1_000_000
 MAPPING = """
 import mmap
@@ -38,7 +36,7 @@ def measure(folder, text="", speed_share=None):
     (cell,) = experiment.cells("limits")
     job = experiment.job(cell, SimpleNamespace(scripts={"own": script}))
     job = job.but(program=str(ROOT / job.program), limit_speed_share=speed_share)
-    measure_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
+    measure_limit(setting_of(job, folder), folder / "runs")
     return json.loads((folder / "runs" / cell.path / "run.json").read_text())
 
 
@@ -54,24 +52,6 @@ def test_search_takes_few_runs_where_the_guess_is_right(needed, most):
         limit = next_limit(bounds[False], bounds[True], len(tried))
     assert len(tried) <= most
     assert bounds[False] and bounds[True] and bounds[True] <= bounds[False] * (1 + TOLERANCE)
-
-
-@pytest.mark.slow
-@pytest.mark.cgroup
-@needs_group
-def test_smallest_limit_is_the_memory_that_cannot_be_reclaimed(tmp_path):
-    record = measure(tmp_path, "kept = [bytes(1000) for _ in range(80_000)]")
-    limit, line = record["limit"], limits([(record, [])]).iloc[0]
-    # Just below what it needs, a program may also wait for its own code without end.
-    assert line["ended_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * line["ended_at_bytes"]
-    assert limit["completed_at_bytes"] == pytest.approx(record["peak"]["anon_upper_bound_bytes"], rel=0.15)
-    for probe in limit["probes"]:
-        # Just below it, some runs complete.
-        assert probe["completed_work"] or probe["limit_bytes"] < limit["completed_at_bytes"]
-        assert probe["cgroup_bytes"] <= probe["limit_bytes"]
-    assert {probe["outcome"] for probe in limit["probes"]} <= {"killed_at_limit", "timed_out", "completed"}
-    assert abs(line["error_anon_upper_bound"]) < 0.15
-    assert line["time_ratio"] > 0.3
 
 
 @pytest.mark.slow

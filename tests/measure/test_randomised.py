@@ -1,20 +1,17 @@
 """Each run draws what a session would fix, and its record has the seed."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import Job
 from beyond_ram.measure import randomised
-from beyond_ram.measure.cell import Setting, measure
 
-ROOT = Path(__file__).parents[2]
+from .conftest import EVENTS, measured
+
 PROGRAM = f"""
-import json, os, sys
-sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
-import events
+import json, os
+{EVENTS}
 names = ("PYTHONHASHSEED", "BEYOND_RAM_PADDING")
 json.dump({{name: os.environ[name] for name in names}}, open(sys.argv[sys.argv.index("--tell") + 1], "w"))
 events.emit("work", rows=1)
@@ -35,15 +32,10 @@ def test_each_run_draws_a_seed_and_records_it(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     records = []
     for repeat in (1, 2):
-        path, environment_file = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "told.json"
-        job = Job(
-            path=path,
-            workload="soak",
-            program=str(tmp_path / "program.py"),
-            arguments=("--tell", str(environment_file)),
-        )
-        measure(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
-        records.append(json.loads((tmp_path / "runs" / path / "run.json").read_text()))
+        path, environment_file = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "environment.json"
+        arguments = ("--tell", str(environment_file))
+        job = Job(path=path, workload="soak", program=str(tmp_path / "program.py"), arguments=arguments)
+        records.append(measured(job, tmp_path))
         drawn = records[-1]["provenance"]["randomised"]
         assert json.loads(environment_file.read_text()) == randomised.environment(drawn["seed"])
         assert drawn["padding_bytes"] == len(randomised.environment(drawn["seed"])["BEYOND_RAM_PADDING"])

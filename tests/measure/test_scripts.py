@@ -1,15 +1,11 @@
 """The outcome of a run of a script."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-from beyond_ram.measure.cell import Setting
 from beyond_ram.measure.plan import Member
 from beyond_ram.measure.scripts import cell_of, job_of, measure
 
-ROOT = Path(__file__).parents[2]
+from .conftest import setting_of
 
 
 @pytest.mark.slow
@@ -28,7 +24,6 @@ def test_only_a_run_to_the_end_of_the_script_completes(text, outcome, tmp_path):
     script = tmp_path / "case.py"
     script.write_text(f"import os\n{text}\n")
     job = job_of(cell_of("ends", "current", script, 1), script, [])
-    setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
-    ended = measure(setting, tmp_path / "runs", (Member("ends", "current"), 1, "alone"))
+    ended = measure(setting_of(job, tmp_path), tmp_path / "runs", (Member("ends", "current"), 1, "alone"))
     assert ended.outcome == outcome
     assert bool(ended.values) == (ended.answer is not None) == (outcome == "completed")

@@ -15,11 +15,12 @@ import pytest
 from beyond_ram.experiment import Job, Served
 from beyond_ram.hub import Hub
 from beyond_ram.measure import served
-from beyond_ram.measure.cell import MeasuringError, Setting, measure
+from beyond_ram.measure.cell import MeasuringError, measure
 from beyond_ram.watch import GuardError, procfs
 
-from ..conftest import ROOT, interpreter
+from ..conftest import interpreter
 from ..repositories.test_webdataset import TARS, repository
+from .conftest import setting_of
 
 LOCAL = Served(repository="n")
 
@@ -173,7 +174,7 @@ def endpoint_pid():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_killed_endpoint_fails_the_run(tmp_path, number):
     """Otherwise the result would be that the client gave up."""
     (tmp_path / "root" / "datasets" / "local" / "n").mkdir(parents=True)
@@ -201,7 +202,6 @@ def test_run_ends_with_its_endpoint(tmp_path, whose, message):
     program.write_text(f"import pathlib, time; pathlib.Path({str(tmp_path / 'waits')!r}).touch(); time.sleep(30)")
     job = Job(path="ended/stack~current/rep~1", workload="stream", program=str(program))
     job = job.but(served=Served(repository=str(tmp_path / "n")))
-    setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
     killed = []
 
     def kill():
@@ -214,7 +214,7 @@ def test_run_ends_with_its_endpoint(tmp_path, whose, message):
     thread = threading.Thread(target=kill)
     thread.start()
     with pytest.raises((MeasuringError, GuardError), match=message):
-        measure(setting, tmp_path / "runs")
+        measure(setting_of(job, tmp_path), tmp_path / "runs")
     assert time.monotonic() - killed[0] < 10
     thread.join()
     assert not list((tmp_path / "runs").rglob("run.json"))

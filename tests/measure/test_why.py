@@ -1,7 +1,5 @@
 """The holders of a script's memory, found beside a run of the workflow."""
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +8,11 @@ from beyond_ram.analysis.holders import holders
 from beyond_ram.experiment import records
 from beyond_ram.experiment.scripts import Script
 from beyond_ram.experiment.workloads.script import ScriptExperiment
-from beyond_ram.measure.cell import Setting, measure
+from beyond_ram.measure.cell import measure
 from beyond_ram.measure.why import add_why
 
-ROOT = Path(__file__).parents[2]
+from ..conftest import ROOT
+from .conftest import setting_of
 
 
 def record_with_why(folder, text):
@@ -26,7 +25,7 @@ def record_with_why(folder, text):
     job, other = (experiment.job(cell, places) for cell in (first, second))
     assert job.why and not other.why
     job = job.but(program=str(ROOT / job.program))
-    setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private")
+    setting = setting_of(job, folder)
     measure(setting, folder / "runs")
     before = (folder / "runs" / job.path / "samples.csv").read_bytes()
     add_why(setting, folder / "runs")

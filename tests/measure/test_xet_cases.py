@@ -27,8 +27,7 @@ def stored(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("script", ["pull.py", "push.py"])
-@pytest.mark.parametrize(("which", "count"), [("large", 1), ("small", 3)])
+@pytest.mark.parametrize(("script", "which", "count"), [("pull.py", "large", 1), ("push.py", "small", 3)])
 def test_cases_transfer_the_files_and_leave_nothing(stored, script, which, count):
     before = {path.name for path in stored.iterdir()}
     transfer = run(stored, script, which)

@@ -6,7 +6,7 @@ import pytest
 
 from beyond_ram.metrics import METRICS, derive
 
-from ..watch.conftest import Watch, needs_group, watched  # noqa: F401
+from ..watch.conftest import needs_group, watched  # noqa: F401
 
 MB = 10**6
 HELD = f"import json, mmap, os, sys, time; held = bytearray(os.urandom(1000)) * {60 * 1000}\n"

@@ -3,7 +3,6 @@
 import csv
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,8 @@ from beyond_ram.experiment import AXES
 from beyond_ram.metrics import COLUMNS, IDENTIFYING, METRICS, Metric, column, derive
 from beyond_ram.outputs import source
 
-ROOT = Path(__file__).resolve().parents[2]
+from ..conftest import ROOT
+
 KEPT = sorted((ROOT / "tests/data/tables").glob("*.csv"))
 
 

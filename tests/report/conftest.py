@@ -2,7 +2,6 @@
 
 import runpy
 import shutil
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +15,6 @@ from ..experiment.test_records import run_once
 
 AXES = {"stack": "current", "corpus": "binaries", "mode": "basic", "shards": 1, "batch_size": 100}
 AXES |= {"writer_batch_size": 100, "num_proc": 0, "cache": "cold"}
-Script = Callable[..., Any]
 
 
 class Inputs(dict[str, Any]):

@@ -2,7 +2,6 @@
 
 import sys
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -16,6 +15,7 @@ from beyond_ram.report import page as page_of
 from beyond_ram.report import run as run_of_page
 from beyond_ram.watch import watch, write_record
 
+from ..markup import Markup
 from .conftest import figure
 
 HARMLESS = "harmless"
@@ -36,24 +36,6 @@ KINDS = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) f
 AXES = {"experiment": "e", "tokens": "t", "order": "shuffled", "page_cache": "warm", "workers": 2, "limit_percent": 50}
 
 
-class Structure(HTMLParser):
-    """The elements of a page with the names of their attributes, where its links lead, and its text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.elements = []
-        self.links = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, tuple(name for name, _ in attributes)))
-        self.links += [value or "" for name, value in attributes if name in ("href", "src")]
-
-    def handle_data(self, data):
-        self.text += data
-
-
 @pytest.fixture(scope="module")
 def harmless():
     """Pages without planted text and their lengths, each made once."""
@@ -64,7 +46,7 @@ def without(harmless, name, render):
     """A page without planted text, and its length."""
     if name not in harmless:
         page = render(HARMLESS)
-        harmless[name] = Structure(page), len(page)
+        harmless[name] = Markup(page), len(page)
     return harmless[name]
 
 
@@ -102,13 +84,14 @@ def test_planted_text_in_the_report(kind, tmp_path, report, tokenised, harmless)
         return report(tmp_path, tokenised, extra, svg=[drawing_files.svg], figures=shown, left_out=[planted[:500]])
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()
-    page, (plain, _) = Structure(render(planted)), without(harmless, "report", render)
+    made, (plain, _) = render(planted), without(harmless, "report", render)
+    page = Markup(made)
     # Packed content is no markup here; tests below check it.
     assert page.elements == plain.elements
     assert [link for link in page.links if link.startswith(("http", "//", "javascript"))] == []
     assert len(page.links) == len(plain.links)
     assert " ".join(shown_text(planted)[:50].split()) in " ".join(page.text.split())
-    assert "829348951" not in page.text
+    assert "829348951" not in made
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +122,7 @@ def test_planted_text_in_a_run_and_its_figure(kind, tmp_path, run, harmless):
         return page_of.render("cell.html.jinja", runs=[view], holders=[{"cause": planted, "owner": planted}], **named)
 
     (plain, length), made = without(harmless, "cell", cell), cell(PLANTED[kind])
-    page = Structure(made)
+    page = Markup(made)
     assert page.elements == plain.elements
     assert " ".join(shown_text(PLANTED[kind])[:50].split()) in " ".join(page.text.split())
     assert len(made) < length + 300_000
@@ -172,6 +155,6 @@ def test_planted_text_in_labels(kind, tmp_path):
 @pytest.mark.parametrize("kind", PLANTED)
 def test_overwritten_caption_is_shown_as_text(kind, tmp_path):
     (tmp_path / "one.txt").write_bytes(PLANTED[kind].encode(errors="replace"))
-    shown = Structure(" ".join(drawing_of.caption(tmp_path / "one.txt")))
+    shown = Markup(" ".join(drawing_of.caption(tmp_path / "one.txt")))
     assert {tag for tag, _ in shown.elements} <= {"code"}
     assert len(shown.text) < 10_000

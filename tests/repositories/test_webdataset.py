@@ -4,11 +4,11 @@ import json
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from ..conftest import ROOT
+
 TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
 
 

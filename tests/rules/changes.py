@@ -1,7 +1,9 @@
 """What is lost or changed between two calls of the workflow."""
 
 import contextlib
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +18,17 @@ class Place(Protocol):
     def results(self): ...
     @property
     def folders(self): ...
+
+
+def jobs_of(done):
+    """The number of jobs of each rule in a dry run."""
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.MULTILINE)}
+
+
+def records_of(results):
+    """The records of the runs on disk."""
+    return [json.loads(path.read_text()) for path in (results / "runs").rglob("run.json")]
 
 
 def make_older(*paths, by_s=A_YEAR_S):
@@ -38,20 +51,24 @@ def removed(*names):
     return change
 
 
-def edited(name, before, after):
-    """Edit a file while the block runs; it gets an old time."""
+@contextlib.contextmanager
+def replaced(file, before, after):
+    """Replace a text of a file while the block runs; it gets an old time. Without `before`, put `after` first."""
+    text, status = file.read_text(), file.stat()
+    assert before in text
+    file.write_text(text.replace(before, after, 1))
+    make_older(file)
+    try:
+        yield
+    finally:
+        file.write_text(text)
+        os.utime(file, (status.st_atime, status.st_mtime))
 
-    @contextlib.contextmanager
+
+def edited(name, before, after):
+    """Replace a text of a file that a place has."""
+
     def change(place):
-        file = next(folder / name for folder in place.folders if (folder / name).exists())
-        text, status = file.read_text(), file.stat()
-        assert before in text
-        file.write_text(text.replace(before, after, 1))
-        make_older(file)
-        try:
-            yield
-        finally:
-            file.write_text(text)
-            os.utime(file, (status.st_atime, status.st_mtime))
+        return replaced(next(folder / name for folder in place.folders if (folder / name).exists()), before, after)
 
     return change

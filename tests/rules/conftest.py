@@ -5,12 +5,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from ..conftest import ROOT, link_stack, project_files
 
 Snakemake = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment(project, path=""):
+    """The variables of a call in the copy. Without `path` (../forks), Snakemake is a process that can be killed."""
+    path = path or f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "PYTHONPATH": str(project)}
 
 
 @pytest.fixture(scope="package")
@@ -42,10 +49,9 @@ def snakemake(project, path):
     """Run the workflow in the copy, as a user does."""
 
     def run(*words):
-        environment = os.environ | {"PATH": path, "PYTHONPATH": str(project)}
-        command = ["snakemake", "--cores", "1", *words]
         return subprocess.run(
-            command, cwd=project, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
-        )
+            ["snakemake", "--cores", "1", *words], cwd=project, env=environment(project, path),
+            capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
 
     return run

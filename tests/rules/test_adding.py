@@ -1,12 +1,12 @@
 """Runs stay valid when a loader, or a table with a figure is added: none is measured again."""
 
-import json
 import re
 
 import pytest
 import yaml
 
 from ..conftest import link_stack
+from .changes import records_of
 from .tiny import run_of, write_config
 
 RUN = f"runs/{run_of(2)}"
@@ -96,7 +96,7 @@ def test_loader_keeps_the_runs_of_others(project, snakemake, tmp_path):
         call(["memmap_batched", "added"])
     finally:
         added.unlink()
-    records = [json.loads(file.read_text()) for file in (project / "results-loaders/runs").rglob("run.json")]
+    records = records_of(project / "results-loaders")
     assert {record["cell"]["loader"]: record["completed_work"] for record in records} == {
         "memmap_batched": True, "added": True
     }  # fmt: skip

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from .changes import edited, removed
-from .conftest import Snakemake
+from .changes import edited, jobs_of, records_of, removed
+from .conftest import Snakemake, environment
 
 # measure/test_further.py has quicker tests: simulated runs, kills and failures.
 pytestmark = pytest.mark.slow
@@ -72,15 +72,11 @@ class Place:
         return self.snakemake(*self.words(*words))
 
     def planned(self):
-        done = self.call("-n")
-        assert done.returncode == 0, done.stderr[-3000:]
-        counts = re.findall(r"^(\w+) +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
-        return {rule: int(count) for rule, count in counts}
+        return jobs_of(self.call("-n"))
 
     def records(self):
-        records = [json.loads(path.read_text()) for path in (self.results / "runs").rglob("run.json")]
-        cells = [record["cell"] for record in records]
-        return {(one["experiment"], one["side"], one["rep"]): of for one, of in zip(cells, records, strict=True)}
+        axes = ("experiment", "side", "rep")
+        return {tuple(one["cell"][axis] for axis in axes): one for one in records_of(self.results)}
 
     def listed(self):
         """Side and repeat of the further runs."""
@@ -211,9 +207,8 @@ def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place, tmp_path):
 def killed(place, runs):
     """Begin a call, and kill it and all its processes once it has made some runs."""
     command = [sys.executable, "-m", "snakemake", *place.words("--cores", "1")]
-    environment = os.environ | {"PYTHONPATH": str(place.project)}
     call = subprocess.Popen(
-        command, cwd=place.project, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+        command, cwd=place.project, env=environment(place.project), stderr=subprocess.DEVNULL, start_new_session=True
     )
     deadline = time.monotonic() + 300
     while len(place.records()) < runs:

@@ -2,11 +2,11 @@
 
 import re
 import shutil
-from contextlib import contextmanager
 
 import pandas as pd
 import pytest
 
+from .changes import replaced
 from .test_terminal import logs, on_terminal, screen_lines
 from .tiny import besides, run_of, write_config
 
@@ -26,29 +26,9 @@ def lines(project, table="runs"):
     return pd.read_csv(project / RESULTS / "tables" / f"{table}.csv")
 
 
-@contextmanager
-def replaced(path, before, after):
-    """Replace a text of a source while the block runs."""
-    sound = path.read_text()
-    assert before in sound
-    path.write_text(sound.replace(before, after))
-    try:
-        yield
-    finally:
-        path.write_text(sound)
-
-
 def failing(project, *sizes):
     """Let the script fail with some sizes while the block runs."""
     return besides(project, f"assert size not in {sizes}")
-
-
-def test_without_keep_going_nothing_follows(project, snakemake, config):
-    with failing(project, 2):
-        done = snakemake("--configfile", str(config))
-    assert done.returncode != 0
-    assert "could not be made" not in done.stderr
-    assert not (project / RESULTS / "report.html").exists()
 
 
 def test_failed_run_requested_by_name_is_not_tried_again(project, snakemake, config):

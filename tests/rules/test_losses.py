@@ -3,8 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +14,8 @@ import pytest
 import yaml
 
 from ..conftest import lend_bytecode
-from .changes import A_YEAR_S, edited, make_older, removed
-from .conftest import Snakemake
+from .changes import A_YEAR_S, edited, jobs_of, make_older, records_of, removed
+from .conftest import Snakemake, environment
 
 pytestmark = pytest.mark.slow
 RESULTS = "results-losses"
@@ -46,9 +44,7 @@ class Place:
 
     def planned(self, *words):
         """The rules of a dry run, without those of all other tables."""
-        done = self.call("-n", *words)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)) & ALL
+        return set(jobs_of(self.call("-n", *words))) & ALL
 
     def configure(self, letter):
         """Write the config, with an argument of one of the cells."""
@@ -68,8 +64,7 @@ class Place:
 
     def records(self):
         """The records of the runs on disk, by argument."""
-        records = [json.loads(path.read_text()) for path in (self.results / "runs").rglob("run.json")]
-        return {record["cell"]["arguments"]: record for record in records}
+        return {record["cell"]["arguments"]: record for record in records_of(self.results)}
 
     def answers(self):
         """The digests of what the script prints now, by argument."""
@@ -270,9 +265,10 @@ def test_failed_script_leaves_no_report(place, path, program):
     def run():
         if program == "snakemake":
             return place.call()
-        environment = os.environ | {"PATH": path, "PYTHONPATH": str(place.project)}
         command = ["beyond-ram", "run", "--configfile", "losses.yaml", "--config", f"results={place.results}"]
-        return subprocess.run(command, cwd=place.folder, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=place.folder, env=environment(place.project, path), capture_output=True, text=True, check=False
+        )
 
     report = place.results / "report.html"
     earlier = report.read_bytes()

@@ -185,6 +185,7 @@ def test_fault_names_the_file_or_option_that_wins(snakemake, tmp_path):
     first.write_text("results: first\nbudget_min: 0\nunknown: 1\n")
     second.write_text("results: second\nbudget_min: 0\n")
     output = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stderr
+    assert "Traceback" not in output
     assert "--config, results: holds '..'" in output
     assert f"{second}, budget_min: " in output
     assert f"{first}: unknown key 'unknown'" in output

@@ -6,12 +6,10 @@ import re
 import pytest
 
 from ..conftest import ROOT
+from .changes import jobs_of
 
 # A dry run of the default config costs some seconds.
 pytestmark = pytest.mark.slow
-RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
-
-
 SHIPPED = ("config.yaml", *sorted(f"config/{path.name}" for path in (ROOT / "config").glob("*.yaml")))
 # A thousand of its ten thousand cells: to plan all takes half a minute.
 FEWER = {"config/scale.yaml": ("experiments={scale: {matrix: {epochs: [1, 2, 3, 4, 5]}}}",)}
@@ -19,13 +17,11 @@ FEWER = {"config/scale.yaml": ("experiments={scale: {matrix: {epochs: [1, 2, 3, 
 
 @pytest.fixture(scope="module")
 def dry_run(run_in, clone):
-    """The output of a dry run; each runs once."""
+    """A dry run; each runs once."""
 
     @functools.cache
     def plan(*words, config=()):
-        done = run_in("snakemake", "-n", "--cores", "2", *words, "--config", f"results={clone}/never-made", *config)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout + done.stderr
+        return run_in("snakemake", "-n", "--cores", "2", *words, "--config", f"results={clone}/never-made", *config)
 
     return plan
 
@@ -35,7 +31,7 @@ def planned(dry_run):
     """The number of planned jobs of each rule."""
 
     def plan(*words, config=()):
-        return {rule: int(count) for rule, count in RULE.findall(dry_run(*words, config=config)) if rule != "total"}
+        return jobs_of(dry_run(*words, config=config))
 
     return plan
 
@@ -74,29 +70,17 @@ def test_report_covers_the_part_that_is_named_with_it(planned):
     assert jobs["measure"] == 1
 
 
-def test_repeat_1_of_everything_comes_before_repeat_2(dry_run):
+def test_each_run_has_a_place_of_its_own_after_inputs_and_earlier_repeats(dry_run):
     """Repeats are blocks in time; inputs of runs come before all of them."""
-    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", dry_run("tokenize"))
-    runs = {
-        int(rep): int(priority) for job in jobs for rep, priority in re.findall(r"rep~(\d)\n +priority: (\d+)", job)
-    }
-    assert set(runs) == {1, 2}
-    needed = [
-        int(priority)
-        for job in jobs
-        for priority in re.findall(r"^rule (?:stack|corpus):.*?priority: (\d+)", job, re.S)
-    ]
-    assert needed
-    assert min(needed) > runs[1] > runs[2] > 0
-
-
-def test_each_run_has_a_place_of_its_own_and_earlier_repeats_come_first(dry_run):
-    jobs = [job.partition("\n\n")[0] for job in re.split(r"\n(?:local)?rule ", dry_run())]
+    jobs = [job.partition("\n\n")[0] for job in re.split(r"\n(?:local)?rule ", dry_run().stdout + dry_run().stderr)]
     places = {}
     for job in jobs:
         repeat, place = re.search(r"/rep~(\d+)/run\.json", job), re.search(r"priority: (\d+)", job)
         if repeat and place and "wildcards" in job:
             places.setdefault(int(repeat[1]), []).append(int(place[1]))
+    inputs = [re.search(r"priority: (\d+)", job) for job in jobs if job.startswith(("stack:", "corpus:"))]
+    assert {bool(priority) for priority in inputs} == {True}
+    assert min(int(priority[1]) for priority in inputs) > max(places[1])
     assert len(places[1]) >= len(places[2]) > 10
     assert all(len({*own}) == len(own) for own in places.values())
-    assert min(places[1]) > max(places[2])
+    assert min(places[1]) > max(places[2]) > 0

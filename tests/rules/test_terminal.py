@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import environment
 from .tiny import besides, run_of, write_config
 
 pytestmark = pytest.mark.slow
@@ -40,11 +41,10 @@ def on_terminal(project, *words, snakemake=(sys.executable, "-m", "snakemake"), 
     """
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    path = path or f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(project), "TERM": "xterm"}
     command = [*snakemake, "--cores", "1", *words]
     child = subprocess.Popen(
-        command, cwd=project, env=environment, stdin=its, stdout=its, stderr=its, start_new_session=True,
+        command, cwd=project, env=environment(project, path) | {"TERM": "xterm"},
+        stdin=its, stdout=its, stderr=its, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background processes of a shell ignore it
     )  # fmt: skip
     os.close(its)

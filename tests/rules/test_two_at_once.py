@@ -1,15 +1,14 @@
 """Two workflows in one folder: the second is refused, the first goes on; --unlock works after a kill."""
 
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import records
 
+from .conftest import environment
 from .tiny import besides, run_of, write_config
 
 pytestmark = pytest.mark.slow
@@ -28,14 +27,10 @@ def words(project, current):
 
 def start(project, words):
     """Start a Snakemake that can be killed, not a fork of another."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(project),
-    }
     return subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "1", *words],
         cwd=project,
-        env=environment,
+        env=environment(project),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import pytest
 
@@ -16,6 +15,7 @@ from beyond_ram.files import DamagedError
 from beyond_ram.run_page import RunFolder, page, side_by_side
 from beyond_ram.watch import WatchOptions, watch, write_record
 
+from ..markup import Markup
 from ..watch.conftest import needs_group
 
 PROGRAM = "import time; a = bytearray(80_000_000); time.sleep(1); del a; time.sleep(0.2)"
@@ -29,28 +29,6 @@ def run(tmp_path_factory):
     return RunFolder.read(folder)
 
 
-class Page(HTMLParser):
-    """Elements with the names of their attributes, visible text, and the points of each chart."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements = []
-        self.text, self.charts = "", []
-        self._points = False
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, tuple(name for name, _ in attributes)))
-        self._points = ("type", "application/json") in attributes
-
-    def handle_data(self, data):
-        if self._points:
-            self.charts.append({line["name"]: line["points"] for line in json.loads(data)})
-            self._points = False
-        else:
-            self.text += data
-
-
 def highest(points):
     return max(size for _, size in points)
 
@@ -58,7 +36,8 @@ def highest(points):
 @pytest.mark.slow
 @needs_group
 def test_kept_memory_and_the_group_come_first_with_their_peaks(run):
-    kept, kinds = Page(page.html({"one": run}, None)).charts
+    charts = Markup(page.html({"one": run}, None)).charts
+    kept, kinds = ({line["name"]: line["points"] for line in chart} for chart in charts)
     assert highest(kept["kept"]) == pytest.approx(max(run.samples["kept_bytes"]) / 1e6, abs=0.01)
     assert highest(kept["kept"]) == pytest.approx(run.record["peak"]["kept"]["kept_bytes"] / 1e6, rel=0.02)
     assert highest(kept["group, with page cache"]) >= highest(kept["kept"])
@@ -89,7 +68,7 @@ def test_why_held_by_and_forks_are_text(run):
     growth |= {"ceiling": "machine", "ceiling_bytes": 64_000_000_000}
     peak = run.record["peak"] | {"held_by": {"anon_bytes": shares}, "processes": 2, "anon_bytes": 100_000_000}
     peak |= {"shared_anon_bytes": 50_000_000, "copied_on_write_bytes": 30_000_000}
-    text = Page(
+    text = Markup(
         page.html(
             {
                 "one": RunFolder(
@@ -112,7 +91,7 @@ def test_markup_in_a_run_is_text(run, tmp_path):
         other = RunFolder(run.folder, record, run.samples, [])
         return page.html({planted: other, "two": other}, tmp_path / "page.html")
 
-    planted, harmless = Page(page_with(PLANTED)), Page(page_with("harmless"))
+    planted, harmless = Markup(page_with(PLANTED)), Markup(page_with("harmless"))
     assert planted.elements == harmless.elements
     assert "onerror=alert(1)" in planted.text
     assert "\u202e" not in page_with(PLANTED)
@@ -129,7 +108,7 @@ def test_few_points_keep_every_extreme():
     assert extremes([], bins=50) == set()
 
 
-def test_a_page_links_to_files_that_are_kept(run, tmp_path):
+def test_a_page_links_to_files_that_are_kept(run):
     target = run.folder.parent / "page.html"
     links = re.findall('<a href="([^"]*)"', page.html({"one": run}, target))
     assert [(run.folder.parent / link).is_file() for link in links] == [True] * 3

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ from beyond_ram.stacks.locks import StackError
 from beyond_ram.stacks.variants import INFEASIBLE
 from beyond_ram.stacks.venv import MARKER
 
-ROOT = Path(__file__).parents[2]
+from ..conftest import ROOT
 
 
 def small_lock(folder):

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Annotated, Literal
 
-import pytest
-import yaml
 from pydantic import Field
 
 from beyond_ram.experiment import WORKLOADS, load
 from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
 from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Matrix, Values
-
-
-@pytest.fixture
-def config(root):
-    return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
 def test_meaningless_combinations_are_left_out(config, root):
@@ -47,14 +39,6 @@ def test_meaningless_combinations_are_left_out(config, root):
         ("shard", 4, "interrupted", 1),
     }
     assert len(cells) == 2 * len(points)
-
-
-def test_the_matrix_is_checked(root):
-    config = {
-        "scripts": {"own": {"file": "cases/pandas_2_2_0.py"}},
-        "experiments": {"d": {"workload": "script", "matrix": {"stack": ["current"], "script": ["own"]}}},
-    }
-    assert len(load(config, root=root).cells("d")) == 1
 
 
 def test_paths_of_cells_follow_the_grammar():
