@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,6 @@ def source(tmp_path_factory):
     return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
-Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
 # Imports of the engine, and slow imports of the libraries that read its files.
 _ENGINE = "argparse csv gzip hashlib numpy pyarrow.compute pyarrow.csv pyarrow.parquet simdjson tokenizers xxhash"
 MODULES = {
@@ -92,4 +90,4 @@ def in_stack(stack, code, *arguments):
     return json.loads(done.stdout)
 
 
-__all__ = ["ENGINE", "HERE", "RUN", "Tokenize", "in_stack"]
+__all__ = ["ENGINE", "HERE", "RUN", "in_stack"]

@@ -128,17 +128,6 @@ def test_planted_links_are_not_followed(source, finished, families, tokenize, tm
         assert files_of(out) == whole if done.returncode == 0 else not (out / "summary.json").is_file(), name
 
 
-def test_damaged_shard_is_not_joined(source, families, tokenize, tmp_path):
-    out = tmp_path / "out"
-    flags = {"tokenizer": families["gpt2"], "out": out}
-    assert tokenize(source, shard="1/2", **flags).returncode == 0
-    change_a_byte(out / "tokens-00001-of-00002.bin", Random(2))
-    done = tokenize(source, shard="2/2", **flags)
-    assert done.returncode == 1 and "--shard 1/2" in done.stderr and not (out / "summary.json").exists()
-    assert tokenize(source, shard="1/2", **flags).returncode == 0
-    assert (out / "summary.json").exists()
-
-
 # The engine, with an input that changes after all units are done.
 CHANGED = """
 import os, sys
