@@ -48,24 +48,6 @@ def test_manifest_counts_the_content_of_the_files(programs):
     ]
 
 
-@pytest.mark.slow
-def test_second_run_replaces_the_first(programs):
-    first = programs.by_rule(SMALL).manifest
-    second = programs.by_rule({**SMALL, "documents": 2}).manifest
-    assert len(first["files"]) == 3
-    assert len(second["files"]) == 1
-    assert not (programs.work / "corpus" / "files" / "000001.jsonl").exists()
-
-
-@pytest.mark.slow
-def test_refused_run_keeps_the_old_corpus(programs):
-    before = programs.by_rule(SMALL).manifest
-    nothing = {"source": "files", "glob": "nothing/*"}
-    done = programs.run(programs.command(nothing, programs.work / "corpus"))
-    assert done.returncode == 2
-    assert json.loads((programs.work / "corpus" / "manifest.json").read_text()) == before
-
-
 def wait_for_output(process, work):
     """Wait until the program has written a file of its corpus."""
     while not list(work.glob(".corpus.making-*/corpus/files/*.jsonl")):
@@ -114,16 +96,11 @@ def test_killed_run_leaves_no_corpus(programs, number):
 
 
 @pytest.mark.slow
-def test_other_mistakes_on_the_command_line_get_one_line(programs):
+def test_lost_spec_gets_one_line(programs):
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
     command[command.index("--spec") + 1] = str(programs.work / "none.json")
     assert "--spec is no file with JSON" in programs.one_line(programs.run(command), out)
-    (programs.work / "file").write_text("here")
-    done = programs.run(programs.command(SMALL, programs.work / "file"))
-    assert done.returncode == 2
-    assert "file is a file, and has to be a folder" in done.stderr
-    assert (programs.work / "file").read_text() == "here"
 
 
 @pytest.mark.slow
