@@ -1,7 +1,11 @@
-"""Requests without a client that would tidy their paths."""
+"""Requests without a client that would tidy their paths, and the endpoint as a process."""
 
+import contextlib
 import http.client
 import json
+import signal
+import subprocess
+import sys
 from typing import NamedTuple
 
 
@@ -25,3 +29,21 @@ def ask(host, path, method="GET", body=None, **headers):
         return Answer(response.status, response.headers, response.read())
     finally:
         connection.close()
+
+
+@contextlib.contextmanager
+def running(log, *arguments):
+    """Run the endpoint in a process of its own, and yield the variables it prints. It must end without an error."""
+    command = [sys.executable, "-m", "beyond_ram.hub", *arguments]
+    with log.open("w") as errors:
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    variables = {}
+    try:
+        while "HF_ENDPOINT" not in variables:
+            assert server.stdout
+            name, _, variables[name] = server.stdout.readline().strip().partition("=")
+        yield variables
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=10) == 0
+    assert "Traceback" not in log.read_text()

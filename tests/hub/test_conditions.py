@@ -16,7 +16,7 @@ import pytest
 from beyond_ram.hub import Conditions, Fault, Hub
 from beyond_ram.hub import __main__ as hub
 
-from .asking import ask
+from .asking import ask, running
 
 CONTENT = os.urandom(400_000)
 FILE = "/datasets/org/name/resolve/main/a b.parquet".replace(" ", "%20")
@@ -165,16 +165,6 @@ def test_impossible_conditions_get_one_line(root, arguments, phrase, monkeypatch
 def test_flags_set_conditions(root, tmp_path):
     flags = ["--redirect", "--latency-ms", "1", "--bandwidth-mb-s", "50", "--fault", "drop:9", "--fault", "slow:8"]
     log = tmp_path / "log.jsonl"
-    command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), "--log", str(log), *flags]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout
-        address = urlsplit(process.stdout.readline().strip().removeprefix("HF_ENDPOINT="))
-        connection = http.client.HTTPConnection(address.netloc, timeout=10)
-        connection.request("GET", FILE)
-        assert connection.getresponse().status == 302
-        connection.close()
-    finally:
-        process.terminate()
-        assert process.wait(timeout=10) == 0
+    with running(tmp_path / "errors", "--root", str(root), "--log", str(log), *flags) as variables:
+        assert ask(variables["HF_ENDPOINT"], FILE).status == 302
     assert json.loads(log.read_text())["pid"] == os.getpid()

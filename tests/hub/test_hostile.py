@@ -5,9 +5,6 @@ import gzip
 import http.client
 import json
 import random
-import signal
-import subprocess
-import sys
 from collections import Counter
 from urllib.parse import quote
 
@@ -15,7 +12,7 @@ import pytest
 
 from beyond_ram.hub import Hub
 
-from .asking import ask
+from .asking import ask, running
 
 API = "/api/datasets/org/name"
 FILE = "/datasets/org/name/resolve/main/a.bin"
@@ -189,24 +186,6 @@ def body_of(chance, path):
     right = "\n".join(map(json.dumps, lines)) if "/commit/" in path else json.dumps(whole)
     wrong = [None, DEEP, chance.randbytes(50), gzip.compress(right.encode(), mtime=0)]
     return chance.choice([*[right.encode()] * 12, *wrong])
-
-
-@contextlib.contextmanager
-def running(log, *arguments):
-    """Run the endpoint in a process of its own, and yield the variables it prints. It must end without an error."""
-    command = [sys.executable, "-m", "beyond_ram.hub", *arguments]
-    with log.open("w") as errors:
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-    variables = {}
-    try:
-        while "HF_ENDPOINT" not in variables:
-            assert server.stdout
-            name, _, variables[name] = server.stdout.readline().strip().partition("=")
-        yield variables
-    finally:
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=10) == 0
-    assert "Traceback" not in log.read_text()
 
 
 def ask_at_random(variables, seed):
