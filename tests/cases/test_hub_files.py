@@ -14,6 +14,8 @@ from ..conftest import interpreter
 from ..repositories.test_webdataset import TARS, repository
 from ..workloads.tokens import read_events
 
+pytestmark = pytest.mark.slow
+
 CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
 VIDEO = {"source": "video", "seconds": 8}
 
@@ -30,7 +32,6 @@ def run(root, work, manifest, stack, *options):
     return read_events(work / "events") if status == 0 else [], requests
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
 def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     manifest = repository(TARS, tmp_path / "root")
@@ -46,7 +47,6 @@ def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     assert all(request.status == 206 for request in blocks)
 
 
-@pytest.mark.slow
 def test_frames_of_a_video_are_read_by_block(tmp_path):
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
@@ -66,7 +66,6 @@ def test_frames_of_a_video_are_read_by_block(tmp_path):
         assert not requests
 
 
-@pytest.mark.slow
 def test_wrong_sample_fails_the_run(tmp_path):
     manifest = repository(TARS, tmp_path / "root")
     tar = tmp_path / "root" / "datasets/local/mine" / manifest["files"][0]["path"]

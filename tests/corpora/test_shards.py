@@ -14,12 +14,13 @@ import pytest
 
 from .conftest import PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"source": "synthetic", "documents": 7, "document_characters": [50, 500], "documents_per_file": 3, "seed": 1}
 # Hours of work: a test must end it.
 ENDLESS = {"source": "synthetic", "documents": 10**9, "document_characters": 10**6}
 
 
-@pytest.mark.slow
 def test_manifest_counts_the_content_of_the_files(programs):
     corpus = programs.by_rule(SMALL)
     manifest = corpus.manifest
@@ -69,7 +70,6 @@ def alive(group):
     return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
     [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.end_to_end) for one in (signal.SIGTERM, signal.SIGINT))],
@@ -95,7 +95,6 @@ def test_killed_run_leaves_no_corpus(programs, number):
     assert programs.by_rule(SMALL).manifest["documents"] == 7, "the next run failed"
 
 
-@pytest.mark.slow
 def test_lost_spec_gets_one_line(programs):
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
@@ -103,7 +102,6 @@ def test_lost_spec_gets_one_line(programs):
     assert "--spec is no file with JSON" in programs.one_line(programs.run(command), out)
 
 
-@pytest.mark.slow
 def test_program_alone_writes_only_into_an_empty_folder(programs):
     folder = programs.work / "mine"
     folder.mkdir()
@@ -127,7 +125,6 @@ shards.exit_with(work, "corpus")
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("end", "status", "line"), [("whole", 0, ""), ("refused", 2, "corpus: two words\n")])
 def test_library_that_aborts_at_exit_does_not_fail_the_corpus(end, status, line):
     done = subprocess.run([sys.executable, "-c", LATE, str(PROGRAMS), end], capture_output=True, text=True, check=False)

@@ -12,6 +12,8 @@ from beyond_ram.experiment import WORKLOADS
 from .tokens import WORKLOADS as PROGRAMS
 from .tokens import read_events
 
+pytestmark = pytest.mark.slow
+
 MANIFEST = json.dumps(
     {"id": "a/b", "config": "default", "split": "train", "rows": 1, "files": [], "source": "webdataset", "samples": 1}
 )
@@ -39,7 +41,6 @@ def run(folder, program, *words, watched=True):
     return done.returncode, reasons, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workload", [name for name in WORKLOADS if name != "script"])  # `script` runs a user's code
 def test_every_workload_names_the_package_that_its_stack_lacks(workload, tmp_path):
     words, missing = ARGUMENTS[workload]
@@ -48,7 +49,6 @@ def test_every_workload_names_the_package_that_its_stack_lacks(workload, tmp_pat
     assert "Traceback" not in error
 
 
-@pytest.mark.slow
 def test_unwatched_program_fails_with_a_traceback(tmp_path):
     """A caller that makes a format with it must see the error."""
     status, reasons, error = run(tmp_path, PROGRAMS / "load.py", *ARGUMENTS["load"][0], watched=False)
@@ -56,7 +56,6 @@ def test_unwatched_program_fails_with_a_traceback(tmp_path):
     assert "ModuleNotFoundError" in error
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
