@@ -36,7 +36,7 @@ def added(text, **flags):
 
 
 def spec(**parts):
-    """Return the parts of a tokenizer file that cuts depend on: BPE behind the split of Llama 3."""
+    """Return the parts of a tokenizer file that proofs are about: BPE behind the split of Llama 3."""
     model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
     return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
