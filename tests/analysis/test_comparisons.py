@@ -164,12 +164,6 @@ def test_failed_run_is_counted_in_the_line():
     assert line["n"] == 3
 
 
-def test_one_run_per_side_is_too_few():
-    results = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
-    assert set(results["result"]) == {"undecided"}
-    assert set(results["reason"]) == {"too few repeats"}
-
-
 def test_empty_table_has_the_same_columns():
     assert list(table(runs())) == COLUMNS
     assert list(comparisons(pd.DataFrame(), [])) == COLUMNS

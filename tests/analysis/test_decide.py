@@ -319,11 +319,6 @@ def test_noise_without_scatter_is_unknown():
     assert math.isnan(noise.p(np.ones(1), np.zeros(1), np.ones(1), np.full(1, 2.0))[0])
 
 
-def test_corrected_equals_the_p_values_of_decide():
-    questions = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
-    assert simulated.corrected(questions) == [one.p_corrected for one in decide(questions)]
-
-
 def test_the_interval_of_a_geometric_mean_covers_other_sessions():
     rng = np.random.default_rng(1)
     between, within, covered = 0.1, 0.02, 0

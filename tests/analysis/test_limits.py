@@ -15,31 +15,18 @@ def run(**limit):
     return {"cell": cell, "completed_work": True, "peak": PEAK, "duration_s": 2.0, "limit": limit}, []
 
 
+def probe(limit_mib, duration_s, **more):
+    return {
+        "limit_bytes": limit_mib * MIB,
+        "duration_s": duration_s,
+        "outcome": "completed",
+        "completed_work": True,
+    } | more
+
+
 def test_predictor_nearest_to_the_smallest_limit_is_named():
-    probes = [
-        {
-            "limit_bytes": 400 * MIB,
-            "duration_s": 2.1,
-            "major_faults": 0,
-            "outcome": "completed",
-            "completed_work": True,
-        },
-        {
-            "limit_bytes": 200 * MIB,
-            "duration_s": 3.0,
-            "major_faults": 7,
-            "outcome": "completed",
-            "completed_work": True,
-        },
-        {
-            "limit_bytes": 200 * MIB,
-            "duration_s": 2.5,
-            "major_faults": 3,
-            "outcome": "completed",
-            "completed_work": True,
-        },
-        {"limit_bytes": 180 * MIB, "duration_s": 1.0, "outcome": "killed_at_limit", "completed_work": False},
-    ]
+    probes = [probe(400, 2.1, major_faults=0), probe(200, 3.0, major_faults=7), probe(200, 2.5, major_faults=3)]
+    probes.append(probe(180, 1.0, outcome="killed_at_limit", completed_work=False))
     line = limits([run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB, probes=probes)]).iloc[0]
     assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 4)
     assert line["error_rss"] == pytest.approx(0.5)

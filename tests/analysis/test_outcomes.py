@@ -5,7 +5,7 @@ import pytest
 
 from beyond_ram import making
 from beyond_ram.analysis.decide import side
-from beyond_ram.analysis.outcomes import COUNTS, counted, of_how_many, outcome, tally
+from beyond_ram.analysis.outcomes import COUNTS, counted, outcome, tally
 from beyond_ram.collected import Runs, collect
 
 from ..experiment.test_records import CELL, run_once
@@ -61,11 +61,6 @@ def test_run_that_fails_after_its_work_counts_as_finished():
 )
 def test_cell_is_completed_only_if_all_possible_runs_are(outcomes, expected):
     assert outcome(pd.Series(outcomes)) == expected
-
-
-def test_number_of_runs_is_stated_if_not_all_finished():
-    assert of_how_many(3, 3) == ""
-    assert of_how_many(1, 3) == " in 1 of 3 runs"
 
 
 def requested(**cells):

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.experiment.events import faults
 from beyond_ram.hub import Hub
 from beyond_ram.metrics.reported import reported
 
 from ..conftest import interpreter
 from ..repositories.test_webdataset import TARS, repository
+from ..workloads.tokens import read_events
+
+pytestmark = pytest.mark.slow
 
 CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
 VIDEO = {"source": "video", "seconds": 8}
@@ -27,12 +29,9 @@ def run(root, work, manifest, stack, *options):
         words = [interpreter(stack), str(CASE), "--manifest", json.dumps(manifest), *options]
         status = subprocess.run(words, env=environment, check=False).returncode
     requests = list(hub.requests)
-    events = [json.loads(line) for line in (work / "events").read_text().splitlines()] if status == 0 else []
-    assert not [fault for event in events for fault in faults(event)]
-    return events, requests
+    return read_events(work / "events") if status == 0 else [], requests
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
 def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     manifest = repository(TARS, tmp_path / "root")
@@ -48,7 +47,6 @@ def test_samples_of_tars_are_read_by_file_or_block(stack, tmp_path):
     assert all(request.status == 206 for request in blocks)
 
 
-@pytest.mark.slow
 def test_frames_of_a_video_are_read_by_block(tmp_path):
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
@@ -68,7 +66,6 @@ def test_frames_of_a_video_are_read_by_block(tmp_path):
         assert not requests
 
 
-@pytest.mark.slow
 def test_wrong_sample_fails_the_run(tmp_path):
     manifest = repository(TARS, tmp_path / "root")
     tar = tmp_path / "root" / "datasets/local/mine" / manifest["files"][0]["path"]

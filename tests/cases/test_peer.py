@@ -8,7 +8,8 @@ import pytest
 from beyond_ram.metrics.reported import reported
 
 from ..conftest import ROOT, interpreter
-from ..workloads.encoding import check, events_in, make, reason, run
+from ..workloads.encoding import check, make, reason, run
+from ..workloads.tokens import read_events
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,7 @@ def through(stack, mode, corpus, work, modules=None):
     if modules:
         environment["PYTHONPATH"] = str(modules)
     subprocess.run(command, env=environment, cwd=work, check=True, timeout=300)
-    events = events_in(work / "events")
+    events = read_events(work / "events")
     return reported(events), reason(events)
 
 

@@ -10,6 +10,8 @@ from statistics import quantiles
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BINARIES = {"source": "binaries", "documents": 20, "seed": 0}
 
 
@@ -17,7 +19,6 @@ def sizes_mb(manifest):
     return [file["text_bytes"] / 1e6 for file in manifest["files"]]
 
 
-@pytest.mark.slow
 def test_first_20_binaries_have_the_recorded_profile(programs):
     corpus = programs.prepare(BINARIES)
     sizes = sizes_mb(corpus.manifest)
@@ -27,30 +28,22 @@ def test_first_20_binaries_have_the_recorded_profile(programs):
     assert sum(size < 3.6 for size in sizes) == 19
 
     rows = corpus.rows()
+    content = bytes(ord(character) - 0x2A00 for character in rows[0]["text"])
+    site_packages = next((programs.python.parent.parent / "lib").glob("python3*/site-packages"))
+    assert content[:30_000] in (site_packages / rows[0]["label"]).read_bytes()
     assert all(len(row["text"].encode()) == 3 * len(row["text"]) for row in rows)
     used = set().union(*(row["text"] for row in rows))
     assert used == {chr(0x2A00 + byte) for byte in range(256)}
     assert len({row["label"] for row in rows}) > 3, "few libraries are among the first documents"
 
 
-@pytest.mark.slow
-def test_label_names_the_library_of_a_document(programs):
-    row = programs.prepare({**BINARIES, "documents": 1}).rows()[0]
-    content = bytes(ord(character) - 0x2A00 for character in row["text"])
-    site_packages = next((programs.python.parent.parent / "lib").glob("python3*/site-packages"))
-    assert content[:30_000] in (site_packages / row["label"]).read_bytes()
-
-
-@pytest.mark.slow
 def test_binaries_depend_on_the_seed_and_more_are_appended(programs):
-    few = programs.prepare({**BINARIES, "documents": 3}, "few").digests()
-    more = programs.prepare({**BINARIES, "documents": 5}, "more").digests()
-    other = programs.prepare({**BINARIES, "documents": 3, "seed": 1}, "other").digests()
-    assert few == more[:3]
+    specs = ({"documents": 2}, {"documents": 3}, {"documents": 2, "seed": 1})
+    few, more, other = (programs.prepare({**BINARIES, **one}, f"{at}").digests() for at, one in enumerate(specs))
+    assert few == more[:2]
     assert not set(few) & set(other)
 
 
-@pytest.mark.slow
 def test_673_binaries_are_available_and_more_are_refused(programs):
     line = programs.refused({**BINARIES, "documents": 100_000})
     assert '"documents" is 100000' in line
@@ -67,7 +60,6 @@ def test_673_binaries_are_available_and_more_are_refused(programs):
     assert sum(sizes) == pytest.approx(930e6, rel=0.01)
 
 
-@pytest.mark.slow
 def test_binaries_are_only_files_listed_in_wheels(programs):
     """A library in the folder that belongs to no wheel must not change the corpus."""
     site_packages = programs.work / "site-packages"
@@ -96,7 +88,6 @@ def test_binaries_are_only_files_listed_in_wheels(programs):
     assert "SourceError: wheel/z.so of wheel is missing" in programs.run(command).stderr
 
 
-@pytest.mark.slow
 def test_python_sources_are_sorted_modules(programs):
     corpus = programs.prepare({"source": "python", "documents": 45})
     assert [file["documents"] for file in corpus.manifest["files"]] == [20, 20, 5]
@@ -112,7 +103,6 @@ def test_python_sources_are_sorted_modules(programs):
     assert "has " + str(len(labels)) in programs.refused({"source": "python", "documents": 10**6})
 
 
-@pytest.mark.slow
 def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs):
     spec = {"source": "synthetic", "documents": 100, "document_characters": 20_000, "vocabulary": 5000, "seed": 3}
     corpus = programs.prepare(spec)
@@ -127,21 +117,18 @@ def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs):
     assert counts[99] / counts[999] == pytest.approx(1002.7 / 102.7, rel=0.2)
 
 
-@pytest.mark.slow
 def test_synthetic_text_without_white_space(programs):
     spec = {"source": "synthetic", "documents": 3, "document_characters": [100, 2000], "white_space": False}
     texts = [row["text"] for row in programs.prepare(spec).rows()]
     assert all(100 <= len(text) <= 2000 and text.isalpha() for text in texts)
 
 
-@pytest.mark.slow
 def test_ten_times_the_text_needs_no_more_memory(programs):
     spec = {"source": "synthetic", "document_characters": 20_000, "documents_per_file": 100}
     small, large = (programs.high_water_mark({**spec, "documents": documents}) for documents in (200, 2000))
     assert large == pytest.approx(small, rel=0.03)
 
 
-@pytest.mark.slow
 def test_parquet_file_with_one_row_group_is_read_by_page(programs):
     code = (
         "import os, sys, pyarrow as pa, pyarrow.parquet as pq\n"
@@ -187,7 +174,6 @@ def tables(python, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "t.jsonl", "t.jsonl.gz", "u.ndjson.zst", "t.tsv.zst", "t.csv", "t.parquet", "file.arrow", "stream.arrow",
     "saved/*.arrow",
@@ -200,7 +186,6 @@ def test_every_format_gives_the_same_documents(programs, tables, name):
     assert corpus.manifest["notes"] == {"input_files": 1, "empty_files": 0, "left_out_without_text": 1}
 
 
-@pytest.mark.slow
 def test_each_text_file_is_a_document_in_order_of_paths(programs):
     for name in ("b/2.txt", "a.txt", "b/10.txt"):
         path = programs.work / "in" / name
@@ -215,7 +200,6 @@ def test_each_text_file_is_a_document_in_order_of_paths(programs):
     assert other.rows() == [{"text": "# other\n", "label": "notes.md"}]
 
 
-@pytest.mark.slow
 def test_mistakes_in_files_get_one_line_with_their_place(programs, tables):
     """Others are in hostile/test_corpora.py."""
 

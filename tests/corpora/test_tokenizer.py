@@ -83,7 +83,6 @@ def test_same_corpus_gives_the_same_bytes(programs, tokenizers, name):
         assert (out / path.name).read_bytes() == path.read_bytes()
 
 
-@pytest.mark.slow
 def test_oldest_and_newest_stack_give_equal_ids(tokenizers):
     words = [str(path) for folder in tokenizers.values() for path in (folder, folder.parent / "files" / "000000.jsonl")]
     facts_by_stack = {}

@@ -16,6 +16,8 @@ import pytest
 from beyond_ram.hub import Conditions, Fault, Hub
 from beyond_ram.hub import __main__ as hub
 
+from .asking import ask, running
+
 CONTENT = os.urandom(400_000)
 FILE = "/datasets/org/name/resolve/main/a b.parquet".replace(" ", "%20")
 
@@ -29,26 +31,12 @@ def root(tmp_path):
     return tmp_path
 
 
-def get(hub, path, method="GET", **headers):
-    return get_from(hub.url.removeprefix("http://"), path, method, **headers)
-
-
-def get_from(host, path, method="GET", **headers):
-    connection = http.client.HTTPConnection(host, timeout=10)
-    try:
-        connection.request(method, path, headers=headers)
-        response = connection.getresponse()
-        return response.status, response.headers, response.read()
-    finally:
-        connection.close()
-
-
 @pytest.mark.slow
 def test_latency_comes_before_each_answer(root):
     with Hub(root, conditions=Conditions(latency_ms=150)) as hub:
         started = time.monotonic()
         for _ in range(2):
-            get(hub, "/api/datasets/org/name")
+            ask(hub, "/api/datasets/org/name")
         assert 0.3 <= time.monotonic() - started < 2
 
 
@@ -56,7 +44,7 @@ def test_latency_comes_before_each_answer(root):
 def test_bandwidth_is_shared_by_all_connections(root):
     with Hub(root, conditions=Conditions(bandwidth_mb_per_s=2)) as hub, ThreadPoolExecutor(4) as pool:
         started = time.monotonic()
-        answers = list(pool.map(lambda _: get(hub, FILE), range(4)))
+        answers = list(pool.map(lambda _: ask(hub, FILE), range(4)))
         took = time.monotonic() - started
     assert all(body == CONTENT for _, _, body in answers)
     assert took >= 4 * len(CONTENT) / 2e6
@@ -66,7 +54,7 @@ def test_bandwidth_is_shared_by_all_connections(root):
 def test_only_lfs_files_are_redirected(root):
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for method in ("HEAD", "GET"):
-            status, headers, _ = get(hub, FILE, method)
+            status, headers, _ = ask(hub, FILE, method)
             assert status == 302
             assert headers["X-Linked-Size"] == str(len(CONTENT))
             assert headers["X-Linked-ETag"] == headers["ETag"]
@@ -74,9 +62,9 @@ def test_only_lfs_files_are_redirected(root):
         address = urlsplit(headers["Location"])
         assert address.hostname == "127.0.0.1"
         assert f"http://{address.netloc}" != hub.url, "storage is on another host, as on the Hub"
-        status, _, body = get_from(address.netloc, address.path, Range="bytes=10-19")
+        status, _, body = ask(address.netloc, address.path, Range="bytes=10-19")
         assert (status, body) == (206, CONTENT[10:20])
-        assert get(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
+        assert ask(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
     requests = [(r.endpoint, r.status, r.repo) for r in hub.requests]
     assert requests[1:3] == [("resolve", 302, "datasets/org/name"), ("cdn", 206, "datasets/org/name")]
 
@@ -86,7 +74,7 @@ def test_redirects_stay_inside_the_folder(root, outside):
     (root / "secret").write_text("outside")
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for path in (f"/cdn/datasets/org/name/main/{outside}", f"/datasets/org/name/resolve/main/{outside}"):
-            status, _, body = get(hub, path)
+            status, _, body = ask(hub, path)
             assert status == 404
             assert b"outside" not in body
 
@@ -94,9 +82,9 @@ def test_redirects_stay_inside_the_folder(root, outside):
 def test_every_nth_read_fails_once(root):
     ranges = [f"bytes={start}-{start + 9}" for start in range(0, 60, 10)]
     with Hub(root, conditions=Conditions(faults=(Fault("error-500", 2), Fault("too-many-429", 3)))) as hub:
-        get(hub, FILE, "HEAD")
-        first = [get(hub, FILE, Range=range_header) for range_header in ranges]
-        second = [get(hub, FILE, Range=range_header)[0] for range_header in ranges]
+        ask(hub, FILE, "HEAD")
+        first = [ask(hub, FILE, Range=range_header) for range_header in ranges]
+        second = [ask(hub, FILE, Range=range_header)[0] for range_header in ranges]
     logged_faults = [request.fault for request in hub.requests]  # complete: the Hub has stopped
     assert [status for status, _, _ in first] == [206, 500, 429, 500, 206, 500]
     assert first[2][1]["Retry-After"] == "1"
@@ -107,9 +95,9 @@ def test_every_nth_read_fails_once(root):
 def test_a_dropped_connection_leaves_half_the_body(root):
     with Hub(root, conditions=Conditions(faults=(Fault("drop", 1),))) as hub:
         with pytest.raises(http.client.IncompleteRead) as broken:
-            get(hub, FILE)
+            ask(hub, FILE)
         assert broken.value.partial == CONTENT[: len(CONTENT) // 2]
-        assert get(hub, FILE)[2] == CONTENT
+        assert ask(hub, FILE)[2] == CONTENT
     assert [(r.fault, r.bytes_sent) for r in hub.requests] == [("drop", len(CONTENT) // 2), ("", len(CONTENT))]
 
 
@@ -117,22 +105,22 @@ def test_a_dropped_connection_leaves_half_the_body(root):
 def test_a_slow_body_is_whole(root):
     with Hub(root, conditions=Conditions(faults=(Fault("slow", 1),))) as hub:
         started = time.monotonic()
-        assert get(hub, FILE)[2] == CONTENT
+        assert ask(hub, FILE)[2] == CONTENT
         assert time.monotonic() - started >= 2
         started = time.monotonic()
-        assert get(hub, FILE)[2] == CONTENT
+        assert ask(hub, FILE)[2] == CONTENT
         assert time.monotonic() - started < 1.5
 
 
 def test_requests_have_the_process_of_the_client(root):
     """This process and a child are found, also when a connection is reused."""
-    ask = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
+    code = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
     with Hub(root) as hub:
         connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
         for _ in range(2):
             connection.request("GET", "/api/datasets/org/name")
             connection.getresponse().read()
-        child = subprocess.Popen([sys.executable, "-c", ask, f"{hub.url}/api/datasets/org/name"])
+        child = subprocess.Popen([sys.executable, "-c", code, f"{hub.url}/api/datasets/org/name"])
         assert child.wait(timeout=10) == 0
         connection.close()
         requests = list(hub.requests)
@@ -148,7 +136,7 @@ def test_client_that_hung_up_does_not_stop_the_endpoint(root):
         deadline = time.monotonic() + 10
         while not len(hub.requests) and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert get(hub, FILE)[0] == 200, "the endpoint no longer answers"
+        assert ask(hub, FILE)[0] == 200, "the endpoint no longer answers"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +148,7 @@ def test_client_that_hung_up_does_not_stop_the_endpoint(root):
         (["--latency-ms", "-1"], "cannot be below 0"),
         (["--latency-ms", "nan"], "cannot be below 0"),
         (["--bandwidth-mb-s", "0"], "must be above 0"),
+        (["--root", "nowhere"], "nowhere"),
     ],
 )
 def test_impossible_conditions_get_one_line(root, arguments, phrase, monkeypatch, capfd):
@@ -176,16 +165,6 @@ def test_impossible_conditions_get_one_line(root, arguments, phrase, monkeypatch
 def test_flags_set_conditions(root, tmp_path):
     flags = ["--redirect", "--latency-ms", "1", "--bandwidth-mb-s", "50", "--fault", "drop:9", "--fault", "slow:8"]
     log = tmp_path / "log.jsonl"
-    command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), "--log", str(log), *flags]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout
-        address = urlsplit(process.stdout.readline().strip().removeprefix("HF_ENDPOINT="))
-        connection = http.client.HTTPConnection(address.netloc, timeout=10)
-        connection.request("GET", FILE)
-        assert connection.getresponse().status == 302
-        connection.close()
-    finally:
-        process.terminate()
-        assert process.wait(timeout=10) == 0
+    with running(tmp_path / "errors", "--root", str(root), "--log", str(log), *flags) as variables:
+        assert ask(variables["HF_ENDPOINT"], FILE).status == 302
     assert json.loads(log.read_text())["pid"] == os.getpid()

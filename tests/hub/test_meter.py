@@ -6,7 +6,8 @@ from beyond_ram.hub import Conditions, Hub
 from beyond_ram.hub import meter as meters
 from beyond_ram.hub.meter import AnswerMeter
 
-from .test_conditions import FILE, get, root
+from .asking import ask
+from .test_conditions import FILE, root
 
 __all__ = ["root"]
 
@@ -47,8 +48,8 @@ def test_time_of_simultaneous_answers_counts_once(monkeypatch):
 def test_injected_delays_are_not_the_endpoints_work(root):
     conditions = Conditions(latency_ms=150, bandwidth_mb_per_s=4)
     with Hub(root, conditions=conditions) as delayed, Hub(root) as free:
-        get(delayed, FILE)
-        get(free, FILE)
+        ask(delayed, FILE)
+        ask(free, FILE)
     # A request is logged after its answer: the log is complete when the endpoint has ended.
     (slow,), (fast,) = list(delayed.requests), list(free.requests)
     assert 0.24 < slow.injected_s <= slow.duration_s  # 150 ms, and 400 kB at 4 MB/s

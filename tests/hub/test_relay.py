@@ -20,6 +20,7 @@ import pytest
 from beyond_ram.hub import Conditions, Hub
 
 from ..conftest import interpreter
+from . import asking
 from .test_conformance import STACKS, environment_of, expected, fill
 
 STEPS = ("stream:org/redirect", "filesystem:org/redirect", "snapshot:org/redirect")
@@ -156,11 +157,8 @@ def test_clients_without_the_secret_get_a_status_401(other, relay, token):
     ],
 )
 def test_relay_forwards_only_requests_that_read(other, relay, method, path, status):
-    host = relay.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=10)
-    connection.request(method, path, "{}", {"Authorization": f"Bearer {relay.token}", "Host": host})
-    assert connection.getresponse().status == status
-    connection.close()
+    headers = {"Authorization": f"Bearer {relay.token}", "Host": relay.url.removeprefix("http://")}
+    assert asking.ask(relay, path, method, "{}", **headers).status == status
     assert other.asked == []
 
 
@@ -289,13 +287,9 @@ def test_password_of_a_proxy_is_in_no_answer(monkeypatch, other, upstream, proxy
     monkeypatch.setenv(f"{urlsplit(upstream).scheme}_proxy", proxy.format(host=urlsplit(other.url).netloc))
     other.answers["http://hub.example/api/datasets/org/name"] = (407, {})
     with Hub(None, upstream=upstream) as relay:
-        connection = http.client.HTTPConnection(relay.url.removeprefix("http://"), timeout=10)
-        connection.request("GET", "/api/datasets/org/name", headers={"Authorization": f"Bearer {relay.token}"})
-        answer = connection.getresponse()
-        body = answer.read().decode()
-        connection.close()
+        answer = asking.ask(relay, "/api/datasets/org/name", Authorization=f"Bearer {relay.token}")
     assert answer.status in (407, 502)
-    shown = body + str(answer.headers) + "".join(capfd.readouterr())
+    shown = answer.body.decode() + str(answer.headers) + "".join(capfd.readouterr())
     assert "rd" not in shown.replace("Forward", "")
 
 

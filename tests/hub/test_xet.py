@@ -5,13 +5,14 @@ import random
 import re
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 
 from beyond_ram.hub import Conditions, Fault, Hub
 from beyond_ram.hub.xet import Storage
+
+from .asking import ask
 
 CONTENT = random.Random(0).randbytes(600_000)
 # Chunks are cut by content, so most of the second half is stored already.
@@ -37,13 +38,8 @@ def hub(root):
 
 
 def get(url, byte_range="", method="GET"):
-    """Return status, headers and body of an answer."""
-    request = urllib.request.Request(url, headers={"Range": f"bytes={byte_range}"} if byte_range else {}, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status, answer.headers, answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers, error.read()
+    address = urlsplit(url)
+    return ask(address.netloc, address.path, method, **({"Range": f"bytes={byte_range}"} if byte_range else {}))
 
 
 def address(hub, name):

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,6 @@ def source(tmp_path_factory):
     return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
-Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
 # Imports of the engine, and slow imports of the libraries that read its files.
 _ENGINE = "argparse csv gzip hashlib numpy pyarrow.compute pyarrow.csv pyarrow.parquet simdjson tokenizers xxhash"
 MODULES = {
@@ -72,15 +70,23 @@ def engine():
     return forks_of("encoder")
 
 
+def words(*inputs, **flags):
+    """Return the arguments of a run; flat files by default."""
+    flags = {"format": "bin", **flags}
+    options = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in flags.items()]
+    return [*options, "--", *map(str, inputs)]
+
+
 @pytest.fixture(scope="session")
 def tokenize(engine):
-    """Return a function that runs the engine: tokenize(inputs…, tokenizer=…, out=…, FLAG=…); flat files by default."""
+    """Return a function that runs the engine: tokenize(inputs…, tokenizer=…, out=…, FLAG=…); flat files by default.
 
-    def run(*inputs, tokenizer, out, program=RUN, **flags):
-        words = [str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
-        for name, value in {"format": "bin", **flags}.items():
-            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
-        return engine.run(*words, "--json", "--", *inputs)
+    The run has to end with a status; None allows any."""
+
+    def run(*inputs, program=RUN, status=0, **flags):
+        done = engine.run(program, *words(*inputs, json=True, **flags))
+        assert status in (done.returncode, None), done.stderr
+        return done
 
     return run
 
@@ -92,4 +98,4 @@ def in_stack(stack, code, *arguments):
     return json.loads(done.stdout)
 
 
-__all__ = ["ENGINE", "HERE", "RUN", "Tokenize", "in_stack"]
+__all__ = ["ENGINE", "HERE", "RUN", "in_stack", "words"]

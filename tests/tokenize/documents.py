@@ -25,6 +25,11 @@ def big(path, megabytes):
     return path
 
 
+def json_lines(path, texts):
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return path
+
+
 def files_of(out):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 

@@ -167,22 +167,6 @@ def t5(texts):
     return tokenizer
 
 
-def xlnet(texts):
-    normal = normalizers.Sequence(
-        [
-            normalizers.Replace("``", '"'),
-            normalizers.Replace("''", '"'),
-            normalizers.NFKD(),
-            normalizers.StripAccents(),
-            normalizers.Replace(Regex(" {2,}"), " "),
-        ]
-    )
-    before = pre_tokenizers.Metaspace(SPACE, "always")
-    tokenizer = unigram(texts, normal, before, ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>"])
-    tokenizer.post_processor = around(tokenizer, "$A <sep> <cls>", ["<sep>", "<cls>"])
-    return tokenizer
-
-
 def characters(texts):
     """Train the tokenizer of the first report: NFKC, Metaspace, BPE over characters."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
@@ -194,7 +178,7 @@ def characters(texts):
     return tokenizer
 
 
-FAMILIES = (gpt2, roberta, llama3, qwen2, whisper, llama2, mistral, bert, t5, xlnet, characters)
+FAMILIES = (gpt2, roberta, llama3, qwen2, whisper, llama2, mistral, bert, t5, characters)
 
 
 def main():

@@ -8,7 +8,8 @@ import pytest
 
 from beyond_ram.tokenize import encoders
 from tests.conftest import ROOT
-from tests.tokenize.conftest import forks_of
+from tests.tokenize.conftest import forks_of, words
+from tests.tokenize.documents import json_lines
 
 FAST, NAMED = (f"tokenizers {release}" for release in ("1.0.0-rc.3", "0.23.3"))
 STABLE = ("--stack", "encoder-0.23")
@@ -26,9 +27,7 @@ def test_release_is_found_by_its_beginning():
 @pytest.fixture
 def source(tmp_path):
     texts = ["some words", NEWER, f"a line of {NEWER}", "größer ¡中文! 😀 “quoted”", "", "word " * 20_000 + NEWER]
-    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    (tmp_path / "texts.jsonl").write_text(lines, encoding="utf-8")
-    return tmp_path / "texts.jsonl"
+    return json_lines(tmp_path / "texts.jsonl", texts)
 
 
 @pytest.fixture
@@ -68,13 +67,13 @@ def test_family_has_the_ids_of_the_stable_release(family, families, source, tmp_
 
     The engine as the command starts it, in forks."""
 
-    def summary(stack, *flags):
-        command = [encoders.ENGINE / "run.py", f"--tokenizer={families[family]}", f"--out={tmp_path / stack}", *flags]
-        done = forks_of(stack).run(*command, "--format=datasets", "--verify-share=100", "--json", source)
+    def summary(stack, **flags):
+        flags |= {"tokenizer": families[family], "out": tmp_path / stack, "format": "datasets", "verify_share": 100}
+        done = forks_of(stack).run(encoders.ENGINE / "run.py", *words(source, **flags, json=True))
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    both, stable = summary(encoders.FAST, f"--named={encoders.packages(encoders.NAMED)}"), summary(encoders.NAMED)
+    both, stable = summary(encoders.FAST, named=encoders.packages(encoders.NAMED)), summary(encoders.NAMED)
     assert both["digest"] == stable["digest"]
     assert (FAST in both["encoded_by"]) == (family not in ("t5", "roberta"))
 

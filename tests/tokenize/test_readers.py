@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from tests.conftest import interpreter
+from tests.tokenize.documents import json_lines
 
 TEXTS = [f"document {n} " + "words and more words, naïve 中文 " * (n % 7) for n in range(300)]
 READ = """
@@ -32,11 +33,9 @@ with open(answer, "w") as file:
 @pytest.mark.slow
 @pytest.mark.end_to_end
 def test_newest_readers_give_the_documents(tokenize, families, tmp_path):
-    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
-    (tmp_path / "texts.jsonl").write_text(lines, encoding="utf-8")
+    source = json_lines(tmp_path / "texts.jsonl", TEXTS)
     for form in ("bin", "parquet"):
-        done = tokenize(tmp_path / "texts.jsonl", tokenizer=families["gpt2"], out=tmp_path / form, format=form)
-        assert done.returncode == 0, done.stderr
+        tokenize(source, tokenizer=families["gpt2"], out=tmp_path / form, format=form)
     answer = tmp_path / "read.json"
     command = [interpreter("peers"), "-c", READ, tmp_path / "bin", tmp_path / "parquet", answer]
     subprocess.run(command, check=True, capture_output=True, timeout=300)

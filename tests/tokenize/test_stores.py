@@ -23,7 +23,7 @@ from beyond_ram.hub import Conditions, Fault, Hub, repos
 from beyond_ram.tokenize.encoders import ENGINE
 from beyond_ram.watch import WatchOptions, watch
 from tests.conftest import ROOT, interpreter
-from tests.tokenize.conftest import RUN
+from tests.tokenize.conftest import RUN, words
 from tests.tokenize.documents import big, files_of, some_texts, summary
 
 sys.path.insert(0, str(ENGINE))
@@ -32,6 +32,8 @@ from inventory import Inventory
 from trouble import Refused
 
 sys.path.remove(str(ENGINE))
+
+pytestmark = pytest.mark.slow
 
 SIGNED = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 # Neither the machine's own account nor its Hub; libraries wait no second time for a store that is not there.
@@ -118,9 +120,10 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(store, python, families, engine):
-    def ran(*inputs, out, **flags):
+    def ran(*inputs, out, status=0, **flags):
         (_, *command), variables = call(store, python, families, *inputs, out=out, **flags)
         done = engine.run(*command, env=variables)
+        assert done.returncode == status, done.stderr
         assert "SECRET" not in done.stdout + done.stderr and "Traceback" not in done.stderr
         assert "SECRET" not in "".join(path.read_text("utf-8", "replace") for path in out.rglob("*.json"))
         assert not [*out.rglob(".partial-*")], "a copy is left"
@@ -130,10 +133,9 @@ def run(store, python, families, engine):
 
 
 def call(store, python, families, *inputs, out, **flags):
-    words = [str(python), str(RUN), f"--stores={interpreter('stores')}", f"--tokenizer={families['gpt2']}"]
-    words += [f"--{name.replace('_', '-')}={value}" for name, value in {"format": "bin", **flags}.items()]
+    flags = {"stores": interpreter("stores"), "tokenizer": families["gpt2"], "out": out, **flags}
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "HF_"))}
-    return [*words, f"--out={out}", "--", *map(str, inputs)], variables | NOTHING | store.variables
+    return [str(python), str(RUN), *words(*inputs, **flags)], variables | NOTHING | store.variables
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +161,6 @@ def listing(store, monkeypatch, tmp_path):
 NAMES = ("a.jsonl", "b.jsonl.zst", "deep/c.parquet", "deep/d.csv", "saved/x.arrow")
 
 
-@pytest.mark.slow
 def test_folder_pattern_and_names_mean_the_objects_that_files_have(store, whole, listing):
     """An object is read once, and the same names are left out for the same reasons."""
     files, skipped = [f"{store.address}/{name}" for name in NAMES], dict(whole["files_skipped"])
@@ -174,31 +175,26 @@ def test_folder_pattern_and_names_mean_the_objects_that_files_have(store, whole,
         assert (listed.files, dict(+listed.left_out)) == (files, left_out), ends
 
 
-@pytest.mark.slow
 def test_objects_give_the_ids_of_files(store, whole, run, tmp_path):
-    done = run(*(f"{store.address}{end}" for end in ("/[ab].*", "")), out=tmp_path / "out", workers=2)
-    assert done.returncode == 0, done.stderr
+    run(*(f"{store.address}{end}" for end in ("/[ab].*", "")), out=tmp_path / "out", workers=2)
     result = summary(tmp_path / "out")
     assert {**files_of(tmp_path / "out"), "summary.json": b""} == {**whole["files"], "summary.json": b""}
     assert (result["digest"], result["files_read"]) == (whole["digest"], len(NAMES))
     assert result["files_skipped"] == dict(whole["files_skipped"]) | {"read already": 2}
 
 
-@pytest.mark.slow
 def test_shards_and_files_beside_objects(store, whole, run, tmp_path):
     if not store.hub:
         pytest.skip("once is enough")
     out = tmp_path / "out"
     names = [store.root / "a.jsonl", f"{store.address}/b*", f"{store.address}/deep", f"{store.address}/saved"]
     for shard in ("2/2", "1/2"):
-        done = run(*names, out=out, shard=shard, verify_share=100)
-        assert done.returncode == 0, done.stderr
+        run(*names, out=out, shard=shard, verify_share=100)
     parts = [(out / f"tokens-0000{shard}-of-00002.bin").read_bytes() for shard in (1, 2)]
     assert all(parts) and b"".join(parts) == whole["files"]["tokens.bin"]
     assert summary(out)["verified"]["documents"] == whole["documents"]
 
 
-@pytest.mark.slow
 @pytest.mark.end_to_end  # engine/test_run.py kills runs that read files
 def test_killed_run_goes_on(store, whole, run, python, families, tmp_path):
     """Killed while copies are made, and after a part is done. What it left is removed."""
@@ -211,25 +207,22 @@ def test_killed_run_goes_on(store, whole, run, python, families, tmp_path):
             while not [*work.glob(pattern)] and running.poll() is None:
                 time.sleep(0.001)
             os.killpg(running.pid, signal.SIGKILL)
-    done = run(store.address, out=out)
-    assert done.returncode == 0, done.stderr
+    run(store.address, out=out)
     assert files_of(out)["tokens.bin"] == whole["files"]["tokens.bin"]
 
 
-@pytest.mark.slow
 def test_object_that_changes_between_two_calls_is_refused(store, run, tmp_path):
     before = (store.root / "a.jsonl").read_bytes()
-    assert run(store.address, out=tmp_path / "out", shard="1/2").returncode == 0
+    run(store.address, out=tmp_path / "out", shard="1/2")
     store.change("a.jsonl", before[:-2].replace(b"e", b"o", 1) + b"}\n")
     try:
-        done = run(store.address, out=tmp_path / "out", shard="2/2")
+        done = run(store.address, out=tmp_path / "out", shard="2/2", status=2)
     finally:
         store.change("a.jsonl", before)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
     assert f"{store.address}/a.jsonl has changed" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["changed", "gone", "another content"])
 def test_object_that_changes_after_it_was_listed_is_refused(how, store, listing, tmp_path):
     name, before = f"{store.address}/deep/d.csv", (store.root / "deep/d.csv").read_bytes()
@@ -254,15 +247,13 @@ def test_object_that_changes_after_it_was_listed_is_refused(how, store, listing,
         assert "OtherChecksum" in str(error.value)
 
 
-@pytest.mark.slow
 def test_lost_connections_are_tried_again(store, whole, run, tmp_path):
     if not store.hub:
         pytest.skip("only the local Hub loses connections")
     try:
         for kind in ("drop", "error-500"):
             store.hub.change(Conditions(faults=(Fault(kind, 2),)))
-            done = run(store.address, out=tmp_path / kind)
-            assert done.returncode == 0, done.stderr
+            run(store.address, out=tmp_path / kind)
             assert files_of(tmp_path / kind)["tokens.bin"] == whole["files"]["tokens.bin"]
     finally:
         store.hub.change(Conditions())
@@ -283,7 +274,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 def test_what_cannot_be_read_is_refused_by_name(store, listing):
     for address, message in REFUSED.items():
         if not address.startswith("{}") and bool(store.hub) != address.startswith("hf"):
@@ -294,29 +284,26 @@ def test_what_cannot_be_read_is_refused_by_name(store, listing):
     assert listing(f"{store.address}/deep/.hidden").files == [f"{store.address}/deep/.hidden/e.jsonl"]
 
 
-@pytest.mark.slow
 def test_refusal_is_one_line_and_leaves_no_folder(store, run, tmp_path):
     if store.hub:
         pytest.skip("once is enough")
     for address in ("s3://no-such-bucket/x", "https://user:SECRET@127.0.0.1:1/a.jsonl"):
-        done = run(address, out=tmp_path / "out")
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        done = run(address, out=tmp_path / "out", status=2)
+        assert done.stderr.count("\n") == 1, done.stderr
         assert REFUSED[address] in done.stderr and not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
 def test_credentials_are_asked_for(store, run, tmp_path):
     if store.hub:
         pytest.skip("the local Hub needs none")
     keys = {name: store.variables.pop(name) for name in [*store.variables] if "KEY" in name}
     try:
-        done = run(store.address, out=tmp_path / "out")
+        done = run(store.address, out=tmp_path / "out", status=2)
     finally:
         store.variables |= keys
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "FSSPEC_S3_ANON=true" in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and "FSSPEC_S3_ANON=true" in done.stderr, done.stderr
 
 
-@pytest.mark.slow
 def test_memory_limit_holds(store, whole, run, python, families, tmp_path):
     """Of all processes together; and what does not fit is refused by the object's name."""
     command, variables = call(store, python, families, store.address, out=tmp_path / "out", memory_limit=200_000_000)
@@ -330,36 +317,33 @@ def test_memory_limit_holds(store, whole, run, python, families, tmp_path):
     pq.write_table(table, tmp_path / "large.parquet", data_page_size=1 << 28, use_dictionary=False)
     store.change("large.parquet", (tmp_path / "large.parquet").read_bytes())
     try:
-        done = run(f"{store.address}/large.parquet", out=tmp_path / "large", memory_limit=200_000_000)
+        done = run(f"{store.address}/large.parquet", out=tmp_path / "large", memory_limit=200_000_000, status=2)
     finally:
         store.change("large.parquet", None)
-    assert done.returncode == 2 and f"{store.address}/large.parquet, row group 1" in done.stderr, done.stderr
+    assert f"{store.address}/large.parquet, row group 1" in done.stderr, done.stderr
     assert "reading it needs" in done.stderr and done.stderr.splitlines()[-1].startswith("beyond-ram: ")
 
 
-@pytest.mark.slow
 def test_object_that_is_a_folder_too_is_refused(store, run, tmp_path):
     if store.hub:
         pytest.skip("only S3 has such names")
     store.change("deep", b"one")
     try:
-        done = run(store.address, out=tmp_path / "out")
+        done = run(store.address, out=tmp_path / "out", status=2)
     finally:
         store.change("deep", None)
-    assert done.returncode == 2 and f"{store.address}/deep: an object, and also a folder" in done.stderr, done.stderr
+    assert f"{store.address}/deep: an object, and also a folder" in done.stderr, done.stderr
 
 
-@pytest.mark.slow
 def test_full_disk_is_named(store, run, small_disk):
     store.change("large.txt", bytes(20 << 20))
     try:
-        done = run(f"{store.address}/large.txt", out=small_disk / "out")
+        done = run(f"{store.address}/large.txt", out=small_disk / "out", status=1)
     finally:
         store.change("large.txt", None)
-    assert done.returncode == 1 and f"{store.address}/large.txt: the disk" in done.stderr.splitlines()[-1], done.stderr
+    assert f"{store.address}/large.txt: the disk" in done.stderr.splitlines()[-1], done.stderr
 
 
-@pytest.mark.slow
 def test_nothing_is_started_without_an_address(store, run, python, families, tmp_path):
     """A file whose name begins as an address is a file."""
     folder = tmp_path / "s3:" / "bucket"
@@ -371,7 +355,6 @@ def test_nothing_is_started_without_an_address(store, run, python, families, tmp
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 def test_command_gives_the_ids_that_datasets_opens(store, whole, families, tmp_path):
     """With the stack that it builds."""
     if not store.hub:

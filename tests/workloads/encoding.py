@@ -7,11 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from beyond_ram.experiment.events import faults
-
 from ..conftest import ROOT, forking, interpreter
+from .tokens import WORKLOADS, read_events
 
-WORKLOADS = ROOT / "scripts/workloads"
 SPECS = {"characters": {"train": "characters", "entries": 700}, "byte-level": {"train": "byte-level", "entries": 700}}
 
 
@@ -54,14 +52,7 @@ def run(stack, program, work, corpus, *words):
     environment = os.environ | {"BEYOND_RAM_EVENTS": str(events)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert not done.returncode, done.stderr[-2000:]
-    return events_in(events)
-
-
-def events_in(path):
-    """Read a file of events, which must be valid."""
-    events = [json.loads(line) for line in path.read_text().splitlines()]
-    assert not [fault for event in events for fault in faults(event)]
-    return events
+    return read_events(events)
 
 
 # The stacks of most runs. A run of another stack has a process of its own.
@@ -85,7 +76,7 @@ def run_each(stack, program, corpus, runs):
     """Run a program several times, by work folder with arguments, as forks of one interpreter; return the events."""
     words = [["--corpus", corpus, *more] for more in runs.values()]
     run_forks(interpreter(stack), program, list(runs), *words, first=LIBRARIES)
-    return [events_in(work.with_suffix(".events")) for work in runs]
+    return [read_events(work.with_suffix(".events")) for work in runs]
 
 
 def check(*works, corpus, python=Path(sys.executable)):

@@ -30,33 +30,25 @@ def runs(dataset, own, tmp_path_factory):
     (work / "unnamed.py").write_text(OPTIONAL)
     (work / "threaded.py").write_text(THREADED)
     (work / "named.py").write_text(OPTIONAL + "OPTIONS = ('ahead',)")
-    shuffled = ["--order", "shuffled", "--advice", "random"]
-    commands = {
-        "dask": ["--tokens-dir", str(dataset), "--loader", "dask_article"],
-        "h5py": ["--tokens-dir", str(dataset), "--loader", "hdf5_article", "--workers", "1", "--start", "spawn"],
-        "advised": ["--tokens-dir", str(dataset), "--loader", "memmap_batched", *shuffled],
-        "no advice": ["--tokens-dir", str(dataset), "--loader", "hdf5_blocks", *shuffled],
-        "apart": ["--loader", "mine", "--module", str(OWN_LOADER), "--data", str(dataset / "npy/ids.npy")],
+    words = {
+        "dask": "--loader dask_article --epochs 2",
+        "h5py": "--loader hdf5_article --workers 1 --start spawn",
+        "advised": "--loader memmap_batched --order shuffled --advice random --epochs 2",
+        "no advice": "--loader hdf5_blocks --order shuffled --advice random",
+        "spawned": "--loader memmap_batched --workers 1 --start spawn --epochs 2",
+        "lent": "--loader threads --batch-size 16 --epochs 2",
     }
-    for name in ("dask", "advised"):
-        commands[name] += ["--epochs", "2"]
-    commands["apart"] += ["--rows", str(ROWS), "--workers", "2"]
-    commands["spawned"] = ["--tokens-dir", str(dataset), "--loader", "memmap_batched", "--workers", "1"]
-    commands["spawned"] += ["--start", "spawn", "--epochs", "2"]
-    commands["lent"] = ["--tokens-dir", str(dataset), "--loader", "threads", "--batch-size", "16", "--epochs", "2"]
-    commands["in blocks"] = ["--tokens-dir", str(dataset), "--loader", "hdf5_blocks", "--order", "shuffled"]
-    commands["in blocks"] += ["--epochs", "2"]
-    for name, words in (
-        ("named", ["--option", "ahead-3"]),
-        ("unnamed", ["--option", "ahead-3"]),
-        ("threaded", ["--torch-threads", "3"]),
-    ):
-        commands[name] = ["--tokens-dir", str(dataset), "--data", str(dataset / "npy"), "--loader", "mine"]
-        commands[name] += ["--module", str(work / f"{name}.py"), *words]
+    commands = {name: ["--tokens-dir", str(dataset), *text.split()] for name, text in words.items()}
+    mine = ["--loader", "mine", "--module"]
+    commands["apart"] = [*mine, str(OWN_LOADER), "--data", str(dataset / "npy/ids.npy"), "--rows", str(ROWS)]
+    commands["apart"] += ["--workers", "2"]
     for whose, folder in (("generated", dataset), ("own", own)):
-        words = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), "--loader", "mine"]
-        commands[f"labels, {whose}"] = [*words, "--module", str(OWN_LOADER), "--workers", "2"]
-        commands[f"no labels, {whose}"] = [*words, "--module", str(work / "no_labels.py")]
+        given = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), *mine]
+        commands[f"labels, {whose}"] = [*given, str(OWN_LOADER), "--workers", "2"]
+        commands[f"no labels, {whose}"] = [*given, str(work / "no_labels.py")]
+        for name in ("named", "unnamed", "threaded") if folder == dataset else ():
+            option = ["--torch-threads", "3"] if name == "threaded" else ["--option", "ahead-3"]
+            commands[name] = [*given, str(work / f"{name}.py"), *option]
     commands = {name: words + ([] if "--epochs" in words else ["--epochs", "1"]) for name, words in commands.items()}
     for name in commands:
         (work / name).mkdir()

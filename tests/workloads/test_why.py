@@ -17,15 +17,11 @@ HELD = 60 * MB
 # Room for malloc, the page size, and a script's small objects.
 CLOSE = 8 * MB
 LIBRARY = {
-    "plant/__init__.py": "from .core import Store, grow, keep, load, store\n",
+    "plant/__init__.py": "from .core import Store, grow, keep, store\n",
     "plant/core.py": """
         import functools
 
         KEPT = {}
-
-        @functools.cache
-        def load(number):
-            return bytes(1000)
 
         def keep(number):
             KEPT[number] = bytes(1000)
@@ -111,11 +107,6 @@ PLANTED = {
             return bytes(1000)
         for number in range(60_000): load(number)
         """,
-    ),
-    "an lru_cache of a library": (
-        "plant.core.load",
-        "lru_cache",
-        "import plant\nfor number in range(60_000): plant.load(number)",
     ),
     "a dict of a library": (
         "plant.core.KEPT",
@@ -353,11 +344,8 @@ PLANTED = {
 }
 
 
-SLOW = [name for name, (_, _, text) in PLANTED.items() if "import numpy" in text or "pyarrow" in text]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in PLANTED])
+@pytest.mark.parametrize("name", PLANTED)
 def test_only_the_planted_holder_is_named(tmp_path, name):
     holder, kind, text = PLANTED[name]
     result = why(tmp_path, text)

@@ -23,6 +23,10 @@ def runs(stack, sizes_mb, **cell):
     ]
 
 
+def nearly(value):
+    return [value * (1 + rep / 1000) for rep in (1, 2, 3)]
+
+
 def findings_of(*lines, locks=None):
     tables = {"comparisons": comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)}
     if locks:
@@ -95,15 +99,10 @@ def test_the_figure_of_a_difference_draws_its_metric(metric, figure):
 
 @pytest.mark.parametrize(("cold", "metric"), [(2, "rows_per_cpu_s"), (1, "rows_per_cpu_s_warm")])
 def test_first_epoch_leads_if_confirmed_else_later_epochs(cold, metric):
-    rates = {
-        stack: {"rows_per_cpu_s": 1e5 * first, "rows_per_cpu_s_warm": 1e5 * warm}
-        for stack, first, warm in (("old", 1, 1), ("new", cold, 10))
-    }
-    done = {"experiment": "e", "workload": "load", "outcome": "completed", "completed_work": True}
     lines = [
-        {**done, "stack": stack, "rep": rep} | {name: rate * (1 + 0.001 * rep) for name, rate in rates[stack].items()}
-        for stack in rates
-        for rep in (1, 2, 3)
+        line | {"rows_per_cpu_s": nearly(first)[line["rep"] - 1], "rows_per_cpu_s_warm": nearly(warm)[line["rep"] - 1]}
+        for stack, first, warm in (("old", 1e5, 1e5), ("new", cold * 1e5, 1e6))
+        for line in runs(stack, [100] * 3, workload="load")
     ]
     (finding,) = differences(lines)
     assert finding.effects[0].metric == metric
@@ -181,34 +180,17 @@ def with_runs(lines):
 
 def test_advice_states_the_cpus_or_documents_of_the_measurement():
     """REVIEW.md 3.6: no workers, on 2 CPUs without work per row; batch size 1, where a batch is the whole input."""
-    shared = {
-        "experiment": "e",
-        "stack": "new",
-        "outcome": "completed",
-        "completed_work": True,
-        "cpu_count": 2,
-        "rows": 4,
-    }
+    machine = {"cpu_count": 2, "rows": 4, "duration_s": 1.0}
     load = [
-        shared
-        | {
-            "workload": "load",
-            "workers": workers,
-            "start": "none",
-            "rep": rep,
-            "held_bytes": size * MB * (1 + rep / 1000),
-        }
+        line | {"held_bytes": line[GROWTH]}
         for workers, size in ((0, 200), (2, 800))
-        for rep in (1, 2, 3)
+        for line in runs("new", nearly(size), workload="load", workers=workers, start="none", **machine)
     ]
-    (workers,) = with_runs([line | {"duration_s": 1.0} for line in load])
+    (workers,) = with_runs(load)
     assert "2 CPUs" in workers.action
-    batches = [
-        shared | {"workload": "tokenize", "batch_size": size, "rep": rep, GROWTH: 100 * size * MB * (1 + rep / 1000)}
-        for size in (1, 4)
-        for rep in (1, 2, 3)
-    ]
-    (batch,) = with_runs([line | {"duration_s": 1.0} for line in batches])
+    (batch,) = with_runs(
+        [line for size in (1, 4) for line in runs("new", nearly(100 * size), batch_size=size, **machine)]
+    )
     assert "4 documents" in batch.action
 
 

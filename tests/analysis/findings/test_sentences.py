@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.analysis.findings import findings, undecided
-from beyond_ram.analysis.findings.sentences import detectable, factor
+from beyond_ram.analysis.findings.sentences import detectable
 
 from ..opposite import report
 
@@ -28,14 +28,6 @@ def test_a_report_reads_as_on_its_golden_page(study):
         file.parent.mkdir(exist_ok=True)
         file.write_text(page)
     assert page == file.read_text()
-
-
-@pytest.mark.parametrize(
-    ("ratio", "words"),
-    [(14.2, "14.2 times more"), (1 / 14, "14 times fewer"), (1.25, "25 % more"), (0.75, "25 % fewer")],
-)
-def test_ratio_of_rates_in_words(ratio, words):
-    assert factor(ratio) == words
 
 
 def test_median_detectable_effect_lies_between_two_values():

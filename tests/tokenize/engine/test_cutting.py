@@ -36,7 +36,7 @@ def added(text, **flags):
 
 
 def spec(**parts):
-    """Return the parts of a tokenizer file that cuts depend on: BPE behind the split of Llama 3."""
+    """Return the parts of a tokenizer file that proofs are about: BPE behind the split of Llama 3."""
     model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
     return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
@@ -154,30 +154,6 @@ NOT_CUT = {
 def test_pipelines_without_a_proof_are_not_cut(name):
     with pytest.raises(cutting.NoCuts):
         cutting.rules(NOT_CUT[name])
-
-
-@pytest.mark.slow
-def test_accent_before_a_line_break_keeps_its_ids(families, tokenize, tmp_path):
-    """NFD turns a letter's accent into a mark, which the pattern joins with the line break behind it."""
-    file = json.loads(families["llama3"].read_text(encoding="utf-8"))
-    file["normalizer"] = NFD
-    vocabulary = file["model"]["vocab"]
-    for pair in (["Ì", "ģ"], ["Ìģ", "Ċ"]):
-        if "".join(pair) not in vocabulary:
-            vocabulary["".join(pair)] = len(vocabulary)
-            file["model"]["merges"].append(pair)
-    tokenizer = tmp_path / "tokenizer.json"
-    tokenizer.write_text(json.dumps(file), encoding="utf-8")
-    text = "Il a mangé\n" * 10_000
-    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    code = "import sys, json, tokenizers; t = tokenizers.Tokenizer.from_file(sys.argv[1]); "
-    code += "print(len(t.encode(open(sys.argv[2]).read()).ids))"
-    expected = subprocess.run(
-        [interpreter("encoder"), "-c", code, tokenizer, tmp_path / "a.txt"], capture_output=True, check=True
-    )
-    done = tokenize(tmp_path / "a.txt", tokenizer=tokenizer, out=tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["tokens"] == int(expected.stdout)
 
 
 LONG = {

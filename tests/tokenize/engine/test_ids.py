@@ -1,12 +1,11 @@
 """Ids come from the loaded tokenizer, and are never narrowed into a type that they do not fit."""
 
 import json
-import subprocess
 
 import pytest
 
-from tests.conftest import interpreter
-from tests.tokenize.conftest import ENGINE, forks_of, in_stack
+from tests.tokenize.conftest import ENGINE, forks_of, in_stack, words
+from tests.tokenize.documents import json_lines
 
 pytestmark = pytest.mark.slow
 
@@ -58,10 +57,9 @@ def test_ids_have_the_width_they_need(case, stack, families, tmp_path):
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_text(json.dumps(change(json.loads(families["gpt2"].read_text(encoding="utf-8")))), encoding="utf-8")
     texts = ["a<X>b", "", "zz65535 <X>"]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import run; sys.exit(run.main(sys.argv[2:]))"
-    flags = [f"--tokenizer={tokenizer}", f"--out={tmp_path / 'out'}", "--format=bin"]
-    assert forks_of(stack).run("-c", code, ENGINE, *flags, tmp_path / "a.jsonl").returncode == 0
+    source = json_lines(tmp_path / "a.jsonl", texts)
+    command = [ENGINE / "run.py", *words(source, tokenizer=tokenizer, out=tmp_path / "out")]
+    assert forks_of(stack).run(*command).returncode == 0
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["dtype"] == dtype
     assert in_stack(stack, BACK, ENGINE, tmp_path / "out") == in_stack(stack, PLAIN, tokenizer, json.dumps(texts))
 
@@ -95,9 +93,8 @@ def test_model_with_dropout_is_refused(families, tmp_path):
     spec["model"]["dropout"] = 0.1
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
     (tmp_path / "a.txt").write_text("some words", encoding="utf-8")
-    command = [interpreter("encoder-0.23"), ENGINE / "run.py", tmp_path / "a.txt", f"--out={tmp_path / 'out'}"]
-    command.append(f"--tokenizer={tmp_path / 'tokenizer.json'}")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    flags = {"tokenizer": tmp_path / "tokenizer.json", "out": tmp_path / "out"}
+    done = forks_of("encoder-0.23").run(ENGINE / "run.py", *words(tmp_path / "a.txt", **flags))
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "dropout 0.1" in done.stderr
 
 
@@ -119,23 +116,20 @@ sys.exit(run.main(sys.argv[2:]))
 def test_wrong_ids_are_found_in_the_default_share(format, families, engine, tmp_path):
     """One of 400 documents is cut, and is compared first."""
     texts = ["some words"] * 200 + ["some words " * 7000] + ["and more"] * 199
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
-    out = tmp_path / "out"
-    command = [str(tmp_path / "a.jsonl"), f"--tokenizer={families['gpt2']}", f"--out={out}", f"--format={format}"]
+    flags = {"tokenizer": families["gpt2"], "out": tmp_path / "out", "format": format}
+    command = words(json_lines(tmp_path / "a.jsonl", texts), **flags)
     for attempt in range(2):  # the same command fails again
         done = engine.run("-c", WRONG, ENGINE, *command)
         assert done.returncode == 2, (attempt, done.stderr)
         assert "line 201: wrong ids" in done.stderr.splitlines()[-1], done.stderr
-        assert not (out / "summary.json").exists()
+        assert not (tmp_path / "out/summary.json").exists()
 
 
 def test_verify_share_sets_the_number_of_verified_documents(families, tokenize, tmp_path):
-    lines = "".join(json.dumps({"text": f"document {at} " * 20}) + "\n" for at in range(5000))
-    (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
+    source = json_lines(tmp_path / "a.jsonl", [f"document {at} " * 20 for at in range(5000)])
     flags = {"tokenizer": families["gpt2"]}
     counts = []
     for out, more in (("a", {}), ("a", {"verify_share": 20}), ("a", {"verify_share": 100}), ("b", {"verify_share": 0})):
-        done = tokenize(tmp_path / "a.jsonl", out=tmp_path / out, **flags, **more)
-        assert done.returncode == 0, done.stderr
+        done = tokenize(source, out=tmp_path / out, **flags, **more)
         counts.append(json.loads(done.stdout)["verified"]["documents"])
     assert 0 < counts[0] < 1000 <= counts[1] < 1500 and counts[2:] == [5000, 0], counts

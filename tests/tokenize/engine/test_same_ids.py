@@ -9,18 +9,12 @@ import pytest
 from beyond_ram.tokenize import encoders
 from tests.tokenize.conftest import ENGINE, HERE, interpreter
 from tests.tokenize.engine.fuzzing import DOCUMENTS, SEED, released
-from tests.tokenize.engine.test_cutting import BYTES, NFD, PATTERNS, added, sequence, split
+from tests.tokenize.engine.test_cutting import BYTES, NFD, PATTERNS, added, sequence, spec, split
 
 sys.path.append(str(ENGINE))
 import same_ids
 
 RELEASES = json.loads(same_ids.TABLES.read_text(encoding="utf-8"))["releases"]
-
-
-def spec(**parts):
-    """Return the parts of a tokenizer file that have to be proved: BPE behind the split of Llama 3."""
-    model = {"type": "BPE", "vocab": {one: at for at, one in enumerate("ab\u2581")}, "merges": []}
-    return {"model": model, "pre_tokenizer": sequence(split("Llama 3"), BYTES), **parts}
 
 
 def bpe(**flags):
