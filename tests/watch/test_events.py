@@ -148,14 +148,6 @@ def test_lines_that_are_no_events_are_skipped(tmp_path):
     reader.close()
 
 
-def test_events_out_of_order_are_sorted(tmp_path):
-    log = events.Log(tmp_path / "e")
-    log.write([{"t_s": 2.0, "event": "b"}])
-    log.write([{"t_s": 1.0, "event": "a"}])
-    log.close()
-    assert [json.loads(line)["event"] for line in (tmp_path / "e").read_text().splitlines()] == ["a", "b"]
-
-
 SHARED = """
 import json, mmap, os, time
 held = mmap.mmap(-1, 20_000_000)
