@@ -1,7 +1,5 @@
 """A job of a real Slurm: watching it on its node, and the line that its script, epilog and task epilog print."""
 
-import csv
-import json
 import re
 import shlex
 import subprocess
@@ -13,6 +11,7 @@ import pytest
 
 from ..conftest import ROOT
 from ..docs.pages import blocks
+from ..watch.conftest import peaks_from, record_in
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
@@ -34,18 +33,6 @@ def wait_until_ended(slurm, job):
         time.sleep(0.2)
 
 
-def record(folder):
-    return json.loads((folder / "run.json").read_text())
-
-
-def peaks_from(folder, began_at):
-    """Return the highest sample of each kind from a Unix time on."""
-    started_at = record(folder)["started_at"]
-    with (folder / "samples.csv").open(newline="") as file:
-        later = [line for line in csv.DictReader(file) if started_at + float(line["t_s"]) >= began_at]
-    return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes")}
-
-
 def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
     """This includes steps by `srun`, which are not children of the job's script."""
     slurm = one_node
@@ -58,13 +45,13 @@ def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
         time.sleep(0.05)
     slurm.call(*follow, tmp_path / "second")
     assert first.wait(30) == 0
-    began_at = record(tmp_path / "second")["started_at"] + 0.05
+    began_at = record_in(tmp_path / "second")["started_at"] + 0.05
     whole, late = (peaks_from(tmp_path / name, began_at) for name in ("first", "second"))
     print(whole, late, file=sys.stderr)
     for kind, size in whole.items():
         assert late[kind] == pytest.approx(size, rel=0.01)
     assert late["anon_bytes"] > 90e6
-    second_record = record(tmp_path / "second")
+    second_record = record_in(tmp_path / "second")
     assert second_record["attached"]["to"] == {"slurm_job": job}
     assert second_record["attached"]["before"]["cgroup_peak_bytes"] > 150e6
     assert second_record["peak"]["around"]["limit_bytes"] == REQUESTED_MB << 20
@@ -150,8 +137,8 @@ def test_commands_of_the_page_work_in_a_script(one_node, tmp_path):
     job = submit(one_node, tmp_path, f"srun {behind.replace('measured-$SLURM_JOB_ID', 'task')}", beside)
     wait_until_ended(one_node, job)
     output = (tmp_path / "job.out").read_text()
-    assert record(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
-    run_record = record(tmp_path / f"measured-{job}")
+    assert record_in(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
+    run_record = record_in(tmp_path / f"measured-{job}")
     assert run_record["outcome"] == "detached"
     assert 120e6 < run_record["peak"]["anon_bytes"] < 200e6
     assert "status 0" in output

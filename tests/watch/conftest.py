@@ -1,5 +1,7 @@
 """Shared by the tests of the watcher: small programs run by a bare interpreter."""
 
+import csv
+import json
 import os
 import select
 import shutil
@@ -21,6 +23,7 @@ from beyond_ram.watch import WatchOptions, groups, memory_group, watch
 from ..conftest import ROOT
 
 PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
+CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
 Watch = Callable[..., dict[str, Any]]
@@ -97,6 +100,31 @@ def pipe():
             os.close(descriptor)
         except OSError:
             continue
+
+
+def record_in(folder):
+    return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+
+
+def samples_in(folder):
+    with (folder / "samples.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def peaks_from(folder, began_at):
+    """Return the highest sample of each kind from a Unix time on."""
+    started_at = record_in(folder)["started_at"]
+    later = [line for line in samples_in(folder) if started_at + float(line["t_s"]) >= began_at]
+    return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes", "shmem_bytes")}
+
+
+def events_in(folder):
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").split("\n") if line]
+
+
+def check_files(folder, *others):
+    """Check that a folder has the files of a run and these others, and nothing else."""
+    assert {path.name for path in folder.iterdir()} == {"events.jsonl", "run.json", "samples.csv", *others}
 
 
 def read_within(descriptor, seconds):

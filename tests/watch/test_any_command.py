@@ -1,6 +1,5 @@
 """A watched command behaves as it would alone, and its processes end with a killed watcher."""
 
-import json
 import os
 import signal
 import subprocess
@@ -15,10 +14,9 @@ from beyond_ram.advice import advise
 from beyond_ram.watch import GuardError, WatchOptions, command, procfs, watch
 from beyond_ram.watch.watcher import ends_by
 
-from .conftest import PYTHON, read_within
+from .conftest import CLI, PYTHON, events_in, read_within, record_in
 from .test_events import SAY
 
-CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 # A command whose workers have sessions of their own, with a child each. All hold the pipe open.
 FAMILY = """
 import os, sys, time
@@ -204,7 +202,7 @@ def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_
             os.kill(followed, 0)
         finally:
             os.kill(followed, signal.SIGKILL)
-    record = json.loads((tmp_path / "run.json").read_text())
+    record = record_in(tmp_path)
     assert (record["outcome"], record["stopped_by"]) == ("detached", [number.name])
     assert [entry["pid"] for entry in record["left_running"]] == [followed]
     assert advise(record).at_least
@@ -223,7 +221,7 @@ def test_following_ends_with_a_command_that_a_signal_ended(tmp_path):
             os.kill(followed, 0)
         finally:
             os.kill(followed, signal.SIGKILL)
-    assert json.loads((tmp_path / "run.json").read_text())["signal"] == "SIGTERM"
+    assert record_in(tmp_path)["signal"] == "SIGTERM"
 
 
 def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(monkeypatch, watched):
@@ -257,6 +255,6 @@ def test_start_is_right_if_the_guard_reports_it_late(late_s, tmp_path, monkeypat
         output.seek(0)
         began = float(output.read())
     assert before < record["started_at"] <= began
-    times = {event["event"]: event["t_s"] for event in map(json.loads, (tmp_path / "events.jsonl").open())}
+    times = {event["event"]: event["t_s"] for event in events_in(tmp_path)}
     assert began - record["started_at"] - 0.01 <= times["first"]
     assert times["first"] + 1.2 <= times["slept"] <= record["duration_s"] == times["end"]

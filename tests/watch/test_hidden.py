@@ -1,10 +1,8 @@
 """What hides memory from the readings is named, and weakens a request and a ceiling."""
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -20,7 +18,7 @@ from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, needs_group, only_child
+from .conftest import CLI, PYTHON, needs_group, only_child, record_in
 
 MB = 1_000_000
 # Takes 100 MB in huge pages, with few page faults, gives them back, and does what the test adds.
@@ -162,7 +160,7 @@ time.sleep(0.3)
     words = [*ordinary, "-m", "beyond_ram", "watch", "--interval-ms", "5000", "--max-anon", "60MB", "--out", str(out)]
     words += ["--", ordinary[-1], "-I", "-S", "-c", program, *arguments]
     done = subprocess.run([*delegated, *words], capture_output=True, text=True, timeout=60)
-    record = json.loads((out / "run.json").read_text())
+    record = record_in(out)
     assert (record["exit_status"], record["peak"]["hwm_bytes"]["set_back"]) == (0, None), done.stderr
     if way == "peak":
         assert "set back" in named(record) and weak(record) == (True, "unknown") and done.returncode == 3
@@ -338,21 +336,9 @@ def test_lines_say_that_memory_of_processes_was_sampled(watched):
 
 
 def run_in(out, prefix, program, *arguments):
-    words = [
-        *prefix,
-        sys.executable,
-        "-m",
-        "beyond_ram",
-        "watch",
-        "--out",
-        str(out),
-        "--",
-        *PYTHON,
-        program,
-        *arguments,
-    ]
+    words = [*prefix, *CLI, "--out", str(out), "--", *PYTHON, program, *arguments]
     subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
-    return dict(json.loads((out / "run.json").read_text()))
+    return record_in(out)
 
 
 def unshared(*how):
@@ -426,9 +412,9 @@ def test_container_of_the_command_is_no_namespace_of_others(tmp_path):
         "import os, time\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: time.sleep(0.2)\ntime.sleep(0.3)"
     )
     prefix = unshared("-Urpf")
-    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", *prefix, *PYTHON, program]
+    words = [*CLI, "--out", str(tmp_path), "--", *prefix, *PYTHON, program]
     subprocess.run(words, capture_output=True, timeout=60, check=True)
-    assert json.loads((tmp_path / "run.json").read_text())["missing"] == []
+    assert record_in(tmp_path)["missing"] == []
 
 
 @pytest.mark.slow
