@@ -51,6 +51,8 @@ def test_tree_above_the_limit_is_killed_as_a_whole(watched):
     assert record["signal"] == "SIGKILL"
     assert record["left_running"] == []
     assert 90e6 < record["peak"]["cgroup_bytes"] <= 100_000_000
+    request = advise(record)
+    assert request.at_least and 100_000_000 < request.ask_bytes < 102_000_000
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Very many processes: all are seen and ended. `PROCESSES=20000` starts that many, with 61 KB of the kernel each."""
 
+import contextlib
 import os
 import platform
 import struct
@@ -72,7 +73,7 @@ def test_all_processes_are_seen_and_a_timeout_kills_them(watched, pause):
     assert record["peak"]["processes"] == PROCESSES + 1
     assert (record["outcome"], record["completed_work"]) == ("timed_out", False)
     assert record["left_running"] == []
-    assert not processes_running(pause)
+    assert not processes(lambda entry: (entry / "exe").readlink() == pause)
 
 
 @pytest.mark.slow
@@ -91,27 +92,13 @@ def test_children_may_end_while_they_are_read(watched, tmp_path):
     assert samples["rss_bytes"].gt(0).all()
 
 
-def processes_running(program):
-    """Return the processes that run a program."""
+def processes(wanted):
+    """Return the processes whose folder in /proc is wanted. They may end meanwhile."""
     pids = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and Path(entry, "exe").readlink() == program:
-                pids.append(entry.name)
-        except OSError:
-            continue
-    return pids
-
-
-def processes_of(user):
-    """Return the processes of a user, without zombies."""
-    pids = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and entry.stat().st_uid == user and (entry / "cmdline").read_bytes():
-                pids.append(entry.name)
-        except OSError:
-            continue
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted(entry):
+                pids.append(int(entry.name))
     return pids
 
 
@@ -132,9 +119,9 @@ def test_fork_bomb_is_killed_to_its_last_process(watched, held_bytes, limit_byte
         BOMB, str(BOMBER), str(AT_MOST), str(held_bytes), memory_limit_bytes=limit_bytes, timeout_s=timeout_s
     )
     took_s = time.monotonic() - begun
-    left = processes_of(BOMBER)
+    left = processes(lambda entry: entry.stat().st_uid == BOMBER and (entry / "cmdline").read_bytes())  # no zombies
     for pid in left:
-        os.kill(int(pid), 9)
+        os.kill(pid, 9)
     assert not left
     assert record["outcome"] == outcome
     assert record["left_running"] == []
