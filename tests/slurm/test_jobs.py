@@ -12,6 +12,7 @@ import pytest
 from ..conftest import ROOT
 from ..docs.pages import blocks
 from ..watch.conftest import peaks_from, record_in
+from .conftest import until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
@@ -27,10 +28,7 @@ def submit(slurm, folder, *lines):
 
 
 def wait_until_ended(slurm, job):
-    deadline = time.monotonic() + 180
-    while not re.search(r"JobState=(COMPLETED|FAILED)", description := slurm.call("scontrol", "show", "job", job)):
-        assert time.monotonic() < deadline, description
-        time.sleep(0.2)
+    until(lambda: re.search(r"JobState=(COMPLETED|FAILED)", slurm.call("scontrol", "show", "job", job)), "its end")
 
 
 def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
@@ -97,10 +95,7 @@ def ask_mib(line):
 def test_epilogs_and_script_print_the_memory_request(administered, one_node):
     job = submit(one_node, administered, HOLD % (200, 3), f"srun {HOLD % (100, 1)}", f"{shlex.join(COMMAND)} job")
     wait_until_ended(one_node, job)
-    deadline = time.monotonic() + 120
-    while not (administered / "epilog.log").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until((administered / "epilog.log").exists, "the epilog")
     time.sleep(0.5)
     logs = {name: (administered / name).read_text() for name in ("epilog.log", "tasks.log", "job.out")}
     print(logs, file=sys.stderr)
