@@ -102,6 +102,13 @@ def pipe():
             continue
 
 
+def called(*command, status=0, **how):
+    """Run a command to its end, check its status, and return what it wrote to standard error."""
+    done = subprocess.run(command, capture_output=True, text=True, **how)
+    assert done.returncode == status, done.stderr
+    return done.stderr
+
+
 def record_in(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))
 

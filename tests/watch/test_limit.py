@@ -11,7 +11,7 @@ from beyond_ram.advice import advise
 from beyond_ram.watch import LimitError, WatchOptions, groups, machine, watch
 from beyond_ram.watch.watcher import ends_by
 
-from .conftest import PYTHON, needs_group
+from .conftest import PYTHON, called, needs_group
 
 WORKER_TAKES = """
 import os, signal, sys
@@ -97,13 +97,9 @@ def test_without_a_group_a_limit_is_refused_before_the_run(tmp_path, monkeypatch
 @pytest.mark.slow
 def test_user_without_rights_gets_one_line_but_can_watch(ordinary):
     command = [*ordinary, "-m", "beyond_ram", "watch"]
-    limited = subprocess.run([*command, "--memory-limit", "1G", "--", "true"], capture_output=True, text=True)
-    assert limited.returncode == 2, limited.stderr
-    assert limited.stderr.startswith("beyond-ram: no memory limit can be set here: ")
-    assert len(limited.stderr.splitlines()) == 1
-    plain = subprocess.run([*command, "--", "sh", "-c", "sleep 0.5; exit 3"], capture_output=True, text=True)
-    assert plain.returncode == 3, plain.stderr
-    assert "cgroup      none" in plain.stderr
+    (line,) = called(*command, "--memory-limit", "1G", "--", "true", status=2).splitlines()
+    assert line.startswith("beyond-ram: no memory limit can be set here: ")
+    assert "cgroup      none" in called(*command, "--", "sh", "-c", "sleep 0.5; exit 3", status=3)
 
 
 def test_ending_process_is_not_left_running():

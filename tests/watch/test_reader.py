@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, choose
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, read_within, record_in, samples_in
+from .conftest import PYTHON, called, read_within, record_in, samples_in
 
 CLI = ["-m", "beyond_ram", "watch"]
 HELD_BYTES, CHILD_BYTES = 60_000_000, 30_000_000
@@ -201,8 +200,7 @@ def test_end_of_a_process_is_seen(reader):
 def test_complete_proc_is_read_without_psutil():
     program = "import sys; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
     program += "sys.exit(status or 'psutil' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program, "watch", "--", "true"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    called(sys.executable, "-c", program, "watch", "--", "true")
 
 
 @pytest.mark.slow
@@ -284,11 +282,8 @@ def test_command_is_read_from_a_restricted_proc(options, reader, ordinary, publi
     out = public_folder / "out"
     python = ordinary[-1]
     command = [*ordinary, *CLI, "--reader", reader, "--out", str(out), "--", python, "-I", "-S", "-c", FAMILY]
-    done = subprocess.run(_mounted(options, command), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in called(*_mounted(options, command))
     record = record_in(out)
-    print(done.stderr, file=sys.stderr)
     assert record["sampler"]["reader"] == reader
     assert HELD_BYTES + CHILD_BYTES < record["peak"]["anon_bytes"] < 1.3 * (HELD_BYTES + CHILD_BYTES)
     assert record["peak"]["processes"] == 2
@@ -363,9 +358,7 @@ def test_hidden_process_of_another_user_is_refused(waiting, ordinary):
         pytest.skip("/proc cannot be mounted with hidepid here")
     for name in NAMES:
         command = [*ordinary, *CLI, "--reader", name, "--pid", str(waiting.pid)]
-        done = subprocess.run(_mounted("hidepid=2", command), capture_output=True, text=True)
-        assert done.returncode == 2
-        assert re.search(r"there is no such process here", done.stderr), done.stderr
+        assert "there is no such process here" in called(*_mounted("hidepid=2", command), status=2)
 
 
 @pytest.mark.slow
@@ -389,11 +382,8 @@ def test_command_without_readable_smaps_is_reported(reader, ordinary):
     hidden = (
         "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(60_000_000); time.sleep(0.8)"
     )
-    done = subprocess.run(
-        [*ordinary, *CLI, "--reader", reader, "--", ordinary[-1], "-c", hidden], capture_output=True, text=True
-    )
-    assert done.returncode == 0
-    assert "missing     PSS and USS: of a process they may not be read" in done.stderr
+    output = called(*ordinary, *CLI, "--reader", reader, "--", ordinary[-1], "-c", hidden)
+    assert "missing     PSS and USS: of a process they may not be read" in output
 
 
 # --- other systems than Linux
@@ -443,8 +433,7 @@ def test_nothing_is_advised_without_readings(tmp_path):
     if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:
         pytest.skip("no PID namespace can be made here")
     words = [sys.executable, *CLI, "--out", str(tmp_path), "--", "sh", "-c", "sleep 0.1; exit 5"]
-    done = subprocess.run([*unshare, *words], capture_output=True, text=True)
-    assert done.returncode == 5
+    output = called(*unshare, *words, status=5)
     record = record_in(tmp_path)
     assert record["sampler"]["samples"] == 0 and not samples_in(tmp_path)
     assert "samples" in [note["what"] for note in record["missing"]]
@@ -453,4 +442,4 @@ def test_nothing_is_advised_without_readings(tmp_path):
     assert peak["hwm_bytes"]["sum_upper_bound_bytes"] is peak["hwm_bytes"]["concurrent_upper_bound_bytes"] is None
     with pytest.raises(KeyError, match="readings"):
         advise(record)
-    assert "ask for" not in done.stderr and "another PID namespace" in done.stderr
+    assert "ask for" not in output and "another PID namespace" in output

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from beyond_ram.watch import groups, watch
 from beyond_ram.watch.exit_status import as_a_shell, signal_name
 
-from .conftest import CLI, PYTHON, check_files, events_in, needs_group, no_group, read_within, record_in, samples_in
+from .conftest import CLI, PYTHON, called, check_files, events_in, needs_group, read_within, record_in, samples_in
 from .test_any_command import FAMILY
 from .test_events import SAY
 
@@ -182,9 +183,8 @@ def test_kill_at_the_limit_is_no_success(outcome, status):
 
 @pytest.mark.slow
 def test_real_time_signal_and_non_utf8_arguments_are_recorded(tmp_path):
-    command = [*CLI, "--out", str(tmp_path), "--", "sh", "-c", f"sleep 0.1; kill -{REALTIME} $$", b"\xff\xfe"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 128 + REALTIME, done.stderr
+    words = ["sh", "-c", f"sleep 0.1; kill -{REALTIME} $$", b"\xff\xfe"]
+    called(*CLI, "--out", str(tmp_path), "--", *words, status=128 + REALTIME)
     record = record_in(tmp_path)
     assert record["signal"] == "SIGRTMIN+6"
     assert os.fsencode(record["command"][-1]) == b"\xff\xfe"
@@ -192,11 +192,9 @@ def test_real_time_signal_and_non_utf8_arguments_are_recorded(tmp_path):
 
 
 @pytest.mark.parametrize("command", [[], [""], ["/"], ["/etc/passwd"], ["no-such-command"]])
-def test_bad_command_gets_one_line(command):
-    done = subprocess.run([*CLI, "--", *command], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert "".join(command) in done.stderr
+def test_bad_command_gets_one_line(command, refused):
+    (line,) = refused("watch", "--", *command).splitlines()
+    assert "".join(command) in line
 
 
 @pytest.mark.slow
@@ -219,28 +217,24 @@ def test_signal_that_may_not_be_passed_on_is_reported(ordinary, public_folder):
 
 # --- files and folders
 
-WAITS = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\nsys.exit(5)"
 
-
-def start_watched(out, *flags, go):
-    """Start a watched command that runs until `go` exists, and wait until it runs."""
-    ready = go.with_name("ready")
-    program = f"open({str(ready)!r}, 'w').close()\n{WAITS}"
-    command = [*CLI, "--out", str(out), *flags, "--", *PYTHON, program, str(go)]
-    watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not ready.exists() and watcher.poll() is None:
-        time.sleep(0.01)
-    time.sleep(0.1)
-    return watcher
+@contextmanager
+def watched_command(out, *flags):
+    """Do what is in the block while a command runs under the watcher. The command then ends with 5."""
+    command = [*CLI, "--out", str(out), *flags, "--", "sh", "-c", "echo begun; read word; exit 5"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as watcher:
+        assert watcher.stdout and watcher.stdout.readline() == "begun\n"
+        time.sleep(0.1)
+        yield
+        output = watcher.communicate("\n", timeout=20)[1]
+    assert watcher.returncode == 5, output
 
 
 @pytest.mark.slow
 def test_deleted_out_folder_is_made_again(tmp_path):
-    watcher = start_watched(tmp_path / "out", go=tmp_path / "go")
-    shutil.rmtree(tmp_path / "out")
-    (tmp_path / "go").touch()
-    output = watcher.communicate(timeout=20)[1]
-    assert watcher.returncode == 5, output
+    with watched_command(tmp_path / "out"):
+        shutil.rmtree(tmp_path / "out")
     check_files(tmp_path / "out")
     assert [event["event"] for event in events_in(tmp_path / "out")] == ["start", "end"]
     assert record_in(tmp_path / "out")["sampler"]["samples"] > 1
@@ -251,19 +245,14 @@ def test_program_without_its_events_file_continues(tmp_path, root):
     program = f"import shutil, events; shutil.rmtree({str(tmp_path / 'out')!r}); events.mark('x'); raise SystemExit(5)"
     environment = os.environ | {"PYTHONPATH": str(root / "scripts" / "workloads")}
     command = [*CLI, "--out", str(tmp_path / "out"), "--", sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 5, done.stderr
-    assert "the event 'x' was not recorded: [Errno 2]" in done.stderr
+    assert "the event 'x' was not recorded: [Errno 2]" in called(*command, status=5, env=environment)
 
 
 @pytest.mark.slow
 def test_input_removed_meanwhile_is_reported(tmp_path):
     (tmp_path / "input").write_bytes(b"x" * 10_000)
-    watcher = start_watched(tmp_path / "out", "--input", str(tmp_path / "input"), go=tmp_path / "go")
-    (tmp_path / "input").rename(tmp_path / "renamed")
-    (tmp_path / "go").touch()
-    output = watcher.communicate(timeout=20)[1]
-    assert watcher.returncode == 5, output
+    with watched_command(tmp_path / "out", "--input", str(tmp_path / "input")):
+        (tmp_path / "input").rename(tmp_path / "renamed")
     record = record_in(tmp_path / "out")
     assert "page cache: No such file or directory" in missing_notes(record)
     cached = record["page_cache"]
@@ -273,16 +262,12 @@ def test_input_removed_meanwhile_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "none"])
-def test_input_that_is_no_file_is_refused_at_once(kind, tmp_path):
+def test_input_that_is_no_file_is_refused_at_once(kind, tmp_path, refused):
     path = tmp_path / "input"
     {"fifo": os.mkfifo, "folder": os.mkdir, "none": lambda _: None}[kind](path)
     ran = tmp_path / "ran"
-    done = subprocess.run(
-        [*CLI, "--input", str(path), "--", "touch", str(ran)], capture_output=True, text=True, timeout=20
-    )
-    assert done.returncode == 2
-    assert str(path) in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    (line,) = refused("watch", "--input", str(path), "--", "touch", str(ran)).splitlines()
+    assert str(path) in line
     assert not ran.exists()
 
 
@@ -296,17 +281,21 @@ def test_earlier_record_is_removed_before_new_samples(tmp_path):
         assert [event["event"] for event in events_in(tmp_path)] == ["start", "end"]
 
 
+def kept_elsewhere(folder, *options):
+    """Watch a command whose files have no place; return the folder below `folder` where they are, and the output."""
+    environment = os.environ | {"TMPDIR": str(folder)}
+    output = called(*CLI, *options, "--", *FAILS, status=5, env=environment)
+    (kept,) = folder.glob("beyond-ram-kept-*")
+    check_files(kept)
+    return kept, output
+
+
 @pytest.mark.slow
 def test_files_are_kept_elsewhere_if_folders_have_their_names(tmp_path):
     for name in ("samples.csv", "run.json"):
         (tmp_path / "out" / name / "mine").mkdir(parents=True)
-    command = [*CLI, "--out", str(tmp_path / "out"), "--", *FAILS]
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 5, done.stderr
-    kept = next(tmp_path.glob("beyond-ram-kept-*"))
-    check_files(kept)
-    assert done.stderr.count(f"it is in {kept}") == 2
+    kept, output = kept_elsewhere(tmp_path, "--out", str(tmp_path / "out"))
+    assert output.count(f"it is in {kept}") == 2
     assert (tmp_path / "out" / "samples.csv" / "mine").is_dir()
 
 
@@ -334,15 +323,11 @@ def fill(folder):
 @pytest.mark.slow
 def test_files_are_kept_elsewhere_if_the_disk_stays_full(tiny_disk, tmp_path):
     fill(tiny_disk)
-    command = [*CLI, "--out", str(tiny_disk / "out"), "--html", str(tmp_path / "page.html"), "--", *FAILS]
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 5, done.stderr
-    assert "No space left on device; it is in" in done.stderr
-    kept = next(tmp_path.glob("beyond-ram-kept-*"))
-    check_files(kept)
+    page = tmp_path / "page.html"
+    kept, output = kept_elsewhere(tmp_path, "--out", str(tiny_disk / "out"), "--html", str(page))
+    assert "No space left on device; it is in" in output
     assert "No space left on device" in missing_notes(record_in(kept))
-    assert "Kept memory over time" in (tmp_path / "page.html").read_text()
+    assert "Kept memory over time" in page.read_text()
 
 
 @pytest.mark.slow
@@ -385,10 +370,8 @@ def test_disk_that_is_full_for_a_while_loses_no_sample(tiny_disk, tmp_path):
 def test_few_open_files_are_enough_for_many_processes(tmp_path):
     program = "import os, time\nfor _ in range(60):\n if os.fork() == 0: break\ntime.sleep(1)"
     command = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *CLI, "--out", str(tmp_path), "--", *PYTHON, program]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    record = record_in(tmp_path)
-    assert record["peak"]["processes"] == 61
+    called(*command)
+    assert record_in(tmp_path)["peak"]["processes"] == 61
 
 
 @pytest.mark.slow
@@ -410,12 +393,12 @@ KILLS = int(os.environ.get("KILLS", "8"))
 
 
 def groups_folder():
-    if no_group() is not None:
+    try:
+        group = groups.make()
+    except groups.GroupError:
         return None
-    group = groups.make()
-    parent = group.path.parent
     group.remove()
-    return parent
+    return group.path.parent
 
 
 def leftovers(parent, folder):
