@@ -74,6 +74,14 @@ def alone(monkeypatch):
 
 
 @pytest.fixture
+def other_group():
+    """Make a memory group in which nothing runs, and remove it at the end."""
+    made = groups.make()
+    yield made
+    made.remove()
+
+
+@pytest.fixture
 def refused(capfd):
     """Return a function that calls `beyond-ram` with bad arguments, checks status 2, and gives the message."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import attach, groups, memory_group, procfs, targets
+from beyond_ram.watch import attach, memory_group, procfs, targets
 from beyond_ram.watch.reader import NAMES
 
 from ..conftest import interpreter
@@ -199,15 +199,11 @@ def _namespace_pids(pid):
 
 @pytest.mark.slow
 @needs_group
-def test_group_is_followed(pipe, go, tmp_path):
+def test_group_is_followed(pipe, go, tmp_path, other_group):
     """As of a job or a container: it existed before the command, and its peak is not reset."""
-    group = groups.make()
-    join = "".join(f"echo $$ > {file}; " for file in group.processes_files)
-    try:
-        command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS]
-        first, second = both_peaks(command, pipe, go, tmp_path, lambda _: ["--cgroup", str(group.path)])
-    finally:
-        group.remove()
+    join = "".join(f"echo $$ > {file}; " for file in other_group.processes_files)
+    command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS]
+    first, second = both_peaks(command, pipe, go, tmp_path, lambda _: ["--cgroup", str(other_group.path)])
     check_near(first, second)
     attached_record = record_in(tmp_path / "second")
     assert attached_record["attached"]["before"]["cgroup_peak_bytes"] > 200e6
@@ -425,8 +421,8 @@ def test_process_with_a_reused_id_is_not_followed(seen_to_end, reader):
 @pytest.mark.cgroup
 @pytest.mark.slow
 @needs_group
-def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_path):
-    group = groups.make()
+def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_path, other_group):
+    group = other_group
     name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
     with subprocess.Popen([*PYTHON, "import time; time.sleep(1000)"]) as process:
         try:
@@ -438,8 +434,6 @@ def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_pat
             )
         finally:
             process.kill()
-            process.wait()
-            group.remove()
     assert attached_record["peak"]["around"]["limit_bytes"] == 300 << 20
 
 

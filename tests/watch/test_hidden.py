@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from beyond_ram.advice import UNSEEN, advise
-from beyond_ram.watch import ceilings, groups, machine, watcher
+from beyond_ram.watch import ceilings, machine, watcher
 from beyond_ram.watch.exits import Exits
 from beyond_ram.watch.hidden import _TOO_OFTEN, PEAK, Writes
 from beyond_ram.watch.missing import Missing
@@ -80,8 +80,9 @@ time.sleep(0.3)
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("way", ["peak", "moved", "removed"])
-def test_writes_to_memory_groups_are_noticed(way, watched):
-    other = groups.make()
+def test_writes_to_memory_groups_are_noticed(way, watched, other_group):
+    if way == "peak" and other_group.version == 2:
+        pytest.skip("on cgroup v2 a peak is reset for the file that writes to it only")
     own = "open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); take(); os._exit(0)"
     program = {
         "peak": """
@@ -92,12 +93,7 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
         "moved": f"if os.fork() == 0: {own}\nos.wait(); time.sleep(0.3)",
         "removed": f"if os.fork() == 0: {own}\nos.wait(); os.rmdir(sys.argv[1]); time.sleep(0.3)",
     }[way]
-    try:
-        if way == "peak" and other.version == 2:
-            pytest.skip("on cgroup v2 a peak is reset for the file that writes to it only")
-        record = watched(TAKES + program, str(other.path), interval_ms=1000)
-    finally:
-        other.remove()
+    record = watched(TAKES + program, str(other_group.path), interval_ms=1000)
     assert record["exit_status"] == 0
     seen = any(note["what"] == "the memory group" for note in record["missing"])  # a sample was in time
     assert seen or ("set back" if way == "peak" else "another group") in named(record)
@@ -266,14 +262,10 @@ held = bytearray(b'x') * 100_000_000; time.sleep(0.2)
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_writes_of_others_to_memory_groups_are_not_the_commands(watched):
-    other = groups.make()
+def test_writes_of_others_to_memory_groups_are_not_the_commands(watched, other_group):
     mover = [*PYTHON, "import sys, time; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); time.sleep(0.2)"]
-    try:
-        with subprocess.Popen([*mover, str(other.path)]):
-            assert watched("import time; time.sleep(0.6)")["missing"] == []
-    finally:
-        other.remove()
+    with subprocess.Popen([*mover, str(other_group.path)]):
+        assert watched("import time; time.sleep(0.6)")["missing"] == []
 
 
 # Forks four children, which replace the 40 MB that they share. When all have, they hold that for 2 s.

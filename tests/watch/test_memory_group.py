@@ -368,18 +368,14 @@ print(os.wait()[0], flush=True)
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("limit_bytes", [None, 40 * MB])
-def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, limit_bytes):
-    other = groups.make()
-    try:
-        record = watched(MOVES, str(other.path), memory_limit_bytes=limit_bytes)
-    finally:
-        other.remove()
+def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, limit_bytes, other_group):
+    record = watched(MOVES, str(other_group.path), memory_limit_bytes=limit_bytes)
     kept = record["peak"]["kept"]
     assert record["outcome"] == "completed"
     assert (kept["basis"], kept["whole"]) == (TREE, True)
     assert 60 * MB < kept["kept_bytes"] < 100 * MB
     (note,) = record["missing"]
-    assert note["what"] == UNSEEN and other.path.name in note["why"], "that group may have memory of no process"
+    assert note["what"] == UNSEEN and other_group.path.name in note["why"], "that group may have memory of no process"
     assert ("limit" in note["why"]) is (limit_bytes is not None)
     assert advise(record).at_least
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 500 * MB, "500MB")])
