@@ -117,6 +117,19 @@ def called(*command, status=0, **how):
     return done.stderr
 
 
+@pytest.fixture
+def unshared():
+    """Return a function that gives the words before a command that run it in namespaces of its own."""
+
+    def words(*how):
+        prefix = ["unshare", *how]
+        if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode:
+            pytest.skip(f"no namespace can be made here: {' '.join(prefix)}")
+        return prefix
+
+    return words
+
+
 def record_in(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -171,18 +170,10 @@ def test_data_loader_and_its_workers_are_followed(pipe, go, tmp_path):
     assert record_in(tmp_path / "second")["peak"]["processes"] >= 4
 
 
-def _namespaces():
-    if shutil.which("unshare") is None:
-        return "unshare is not installed"
-    tried = subprocess.run(["unshare", "--pid", "--mount", "--fork", "--mount-proc", "true"], capture_output=True)
-    return None if tried.returncode == 0 else "no namespaces can be made here"
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(_namespaces() is not None, reason=str(_namespaces()))
-def test_process_in_other_namespaces_is_followed(pipe, go, tmp_path):
+def test_process_in_other_namespaces_is_followed(pipe, go, tmp_path, unshared):
     """As in a container, with its own process ids and /proc."""
-    command = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", *PYTHON, LEVELS]
+    command = [*unshared("--pid", "--mount", "--fork", "--mount-proc"), *PYTHON, LEVELS]
 
     def find(watcher):
         inside = [p for p in procfs.descendants(watcher) if len(_namespace_pids(p)) > len(_namespace_pids(os.getpid()))]

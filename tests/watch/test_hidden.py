@@ -1,7 +1,6 @@
 """What hides memory from the readings is named, and weakens a request and a ceiling."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -333,16 +332,9 @@ def run_in(out, prefix, program, *arguments):
     return record_in(out)
 
 
-def unshared(*how):
-    prefix = ["unshare", *how]
-    if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode:
-        pytest.skip(f"no namespace can be made here: {' '.join(prefix)}")
-    return prefix
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("below", ["", "/task"])
-def test_mount_over_a_process_is_noticed(below, tmp_path):
+def test_mount_over_a_process_is_noticed(below, tmp_path, unshared):
     program = f"""
 import ctypes, os, sys, time
 child = os.fork()
@@ -358,7 +350,7 @@ os.wait()
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting /proc again needs root")
-def test_proc_in_place_of_proc_is_noticed(tmp_path):
+def test_proc_in_place_of_proc_is_noticed(tmp_path, unshared):
     program = """
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -372,7 +364,7 @@ time.sleep(0.3)
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="entering a namespace of others needs root")
 @pytest.mark.usefixtures("alone")
-def test_process_that_a_namespace_of_others_adopts_is_noticed(watched):
+def test_process_that_a_namespace_of_others_adopts_is_noticed(watched, unshared):
     program = """
 import ctypes, os, sys, time
 time.sleep(0.1)
@@ -399,7 +391,7 @@ os.wait(); time.sleep(1.5)
 
 
 @pytest.mark.slow
-def test_container_of_the_command_is_no_namespace_of_others(tmp_path):
+def test_container_of_the_command_is_no_namespace_of_others(tmp_path, unshared):
     program = (
         "import os, time\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: time.sleep(0.2)\ntime.sleep(0.3)"
     )

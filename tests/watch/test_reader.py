@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -427,13 +426,10 @@ def test_setting_the_clock_does_not_change_starts(monkeypatch):
 
 
 @pytest.mark.slow
-def test_nothing_is_advised_without_readings(tmp_path):
+def test_nothing_is_advised_without_readings(tmp_path, unshared):
     """In another PID namespace than /proc's nothing can be sampled, which is not a peak of 0."""
-    unshare = ["unshare", "--pid", "--fork"]
-    if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:
-        pytest.skip("no PID namespace can be made here")
     words = [sys.executable, *CLI, "--out", str(tmp_path), "--", "sh", "-c", "sleep 0.1; exit 5"]
-    output = called(*unshare, *words, status=5)
+    output = called(*unshared("--pid", "--fork"), *words, status=5)
     record = record_in(tmp_path)
     assert record["sampler"]["samples"] == 0 and not samples_in(tmp_path)
     assert "samples" in [note["what"] for note in record["missing"]]
