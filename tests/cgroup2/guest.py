@@ -163,27 +163,16 @@ def _served(work):
 def _run_qemu(kernel, socket, words, work):
     console, results = work / "console", work / "results"
     # A processor with fewer features is emulated with 10 % less CPU time than `max`.
-    command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "Nehalem"]
-    command += [
-        "-m",
-        _MEMORY,
-        "-object",
-        f"memory-backend-memfd,id=m,size={_MEMORY},share=on",
-        "-numa",
-        "node,memdev=m",
-    ]
-    command += ["-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "first.gz")]
-    command += [
-        "-append",
-        f"console=ttyS0 loglevel=3 panic=1 mitigations=off {words}",
-        "-no-reboot",
-        "-nodefaults",
-        "-display",
-        "none",
-    ]
-    command += ["-serial", f"file:{console}", "-serial", f"file:{results}", "-chardev", f"socket,id=c,path={socket}"]
-    command += ["-device", "vhost-user-fs-pci,queue-size=1024,chardev=c,tag=host"]
-    command += ["-drive", f"if=virtio,format=raw,cache=unsafe,file={work / 'disk'}"]
+    options = f"""
+        -accel tcg -cpu Nehalem -no-reboot -nodefaults -display none
+        -m {_MEMORY} -object memory-backend-memfd,id=m,size={_MEMORY},share=on -numa node,memdev=m
+        -kernel {kernel}/vmlinuz -initrd {kernel}/first.gz
+        -serial file:{console} -serial file:{results}
+        -chardev socket,id=c,path={socket} -device vhost-user-fs-pci,queue-size=1024,chardev=c,tag=host
+        -drive if=virtio,format=raw,cache=unsafe,file={work}/disk
+    """
+    command = ["qemu-system-x86_64", *options.split()]
+    command += ["-append", f"console=ttyS0 loglevel=3 panic=1 mitigations=off {words}"]
     results.touch()
     console.touch()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,15 @@ from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 RemoteExecutor.sleep = lambda self: asyncio.sleep(1)
 main(sys.argv[1:])
 """
+
+
+def until(true, what, seconds=240):
+    """Wait until a function returns something true, and return that. `what` names it, also as a function."""
+    deadline = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what() if callable(what) else what}"
+        time.sleep(0.1)
+    return value
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Further repeats on a real Slurm: one job runs them all, and the job after a cancelled one goes on."""
 
 import re
-import time
 
 import pytest
 
 from ..conftest import link_stack
 from ..rules.test_further import FURTHER, place_of
+from .conftest import until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -17,10 +17,7 @@ def test_job_after_a_cancelled_one_goes_on(slurm, clone):
     kept = {}
 
     def cancel():
-        deadline = time.monotonic() + 200
-        while not (further := {run: one for run, one in place.records().items() if run[2] > 2}):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        further = until(lambda: {run: one for run, one in place.records().items() if run[2] > 2}, "a further run")
         kept.update({run: record["started_at"] for run, record in further.items()})
         jobs = re.findall(r"^(\d+) rule_further", slurm.call("squeue", "--noheader", "--format=%i %k"), re.MULTILINE)
         slurm.call("scancel", *jobs)

@@ -1,7 +1,5 @@
 """A job of a real Slurm: watching it on its node, and the line that its script, epilog and task epilog print."""
 
-import csv
-import json
 import re
 import shlex
 import subprocess
@@ -13,6 +11,8 @@ import pytest
 
 from ..conftest import ROOT
 from ..docs.pages import blocks
+from ..watch.conftest import peaks_from, record_in
+from .conftest import until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
@@ -28,22 +28,7 @@ def submit(slurm, folder, *lines):
 
 
 def wait_until_ended(slurm, job):
-    deadline = time.monotonic() + 180
-    while not re.search(r"JobState=(COMPLETED|FAILED)", description := slurm.call("scontrol", "show", "job", job)):
-        assert time.monotonic() < deadline, description
-        time.sleep(0.2)
-
-
-def record(folder):
-    return json.loads((folder / "run.json").read_text())
-
-
-def peaks_from(folder, began_at):
-    """Return the highest sample of each kind from a Unix time on."""
-    started_at = record(folder)["started_at"]
-    with (folder / "samples.csv").open(newline="") as file:
-        later = [line for line in csv.DictReader(file) if started_at + float(line["t_s"]) >= began_at]
-    return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes")}
+    until(lambda: re.search(r"JobState=(COMPLETED|FAILED)", slurm.call("scontrol", "show", "job", job)), "its end")
 
 
 def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
@@ -58,13 +43,13 @@ def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
         time.sleep(0.05)
     slurm.call(*follow, tmp_path / "second")
     assert first.wait(30) == 0
-    began_at = record(tmp_path / "second")["started_at"] + 0.05
+    began_at = record_in(tmp_path / "second")["started_at"] + 0.05
     whole, late = (peaks_from(tmp_path / name, began_at) for name in ("first", "second"))
     print(whole, late, file=sys.stderr)
     for kind, size in whole.items():
         assert late[kind] == pytest.approx(size, rel=0.01)
     assert late["anon_bytes"] > 90e6
-    second_record = record(tmp_path / "second")
+    second_record = record_in(tmp_path / "second")
     assert second_record["attached"]["to"] == {"slurm_job": job}
     assert second_record["attached"]["before"]["cgroup_peak_bytes"] > 150e6
     assert second_record["peak"]["around"]["limit_bytes"] == REQUESTED_MB << 20
@@ -110,10 +95,7 @@ def ask_mib(line):
 def test_epilogs_and_script_print_the_memory_request(administered, one_node):
     job = submit(one_node, administered, HOLD % (200, 3), f"srun {HOLD % (100, 1)}", f"{shlex.join(COMMAND)} job")
     wait_until_ended(one_node, job)
-    deadline = time.monotonic() + 120
-    while not (administered / "epilog.log").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until((administered / "epilog.log").exists, "the epilog")
     time.sleep(0.5)
     logs = {name: (administered / name).read_text() for name in ("epilog.log", "tasks.log", "job.out")}
     print(logs, file=sys.stderr)
@@ -150,8 +132,8 @@ def test_commands_of_the_page_work_in_a_script(one_node, tmp_path):
     job = submit(one_node, tmp_path, f"srun {behind.replace('measured-$SLURM_JOB_ID', 'task')}", beside)
     wait_until_ended(one_node, job)
     output = (tmp_path / "job.out").read_text()
-    assert record(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
-    run_record = record(tmp_path / f"measured-{job}")
+    assert record_in(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
+    run_record = record_in(tmp_path / f"measured-{job}")
     assert run_record["outcome"] == "detached"
     assert 120e6 < run_record["peak"]["anon_bytes"] < 200e6
     assert "status 0" in output

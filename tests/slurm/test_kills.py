@@ -5,7 +5,6 @@ tests/measure/test_ends_with_parent.py tests the same with signals.
 
 import re
 import shlex
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from beyond_ram.experiment import records
 
 from ..measure.hanging import PHASES, cell, environment, logs, make, measure
+from .conftest import until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -39,13 +39,6 @@ def state(slurm, job):
     return match[1]
 
 
-def until(true, seconds, describe):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, describe()
-        time.sleep(0.2)
-
-
 def processes_in(folder):
     """Return the command lines of processes that work in a folder."""
     command_lines = []
@@ -60,7 +53,7 @@ def processes_in(folder):
 
 def wait_until_reached(folder, describe):
     for phase in PHASES:
-        until((folder / f"{phase}.reached").exists, 180, describe)
+        until((folder / f"{phase}.reached").exists, describe, 180)
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +82,8 @@ def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(slurm, tmp_pat
     wait_until_reached(folder, describe)
     if how == "cancelled":
         slurm.call("scancel", job)
-    until(lambda: state(slurm, job) in ENDED, 300, describe)
-    until(lambda: not processes_in(folder), 60, describe)
+    until(lambda: state(slurm, job) in ENDED, describe, 300)
+    until(lambda: not processes_in(folder), describe, 60)
     assert not list((folder / "runs").rglob("run.json")), describe()
     if how == "memory":
         assert [(folder / f"{phase}.status").read_text().strip() != "0" for phase in PHASES] == [True] * len(PHASES)
@@ -98,7 +91,7 @@ def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(slurm, tmp_pat
     assert state(slurm, job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
     (folder / "hang").unlink()
     again = submit(slurm, folder)
-    until(lambda: state(slurm, again) in ENDED, 300, describe)
+    until(lambda: state(slurm, again) in ENDED, describe, 300)
     for phase in PHASES:
         record, events = records.run(folder / "runs" / cell(phase))
         assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), describe()

@@ -15,7 +15,8 @@ import yaml
 from tests.conftest import link_stack
 from tests.tokenize.conftest import families  # noqa: F401 (a fixture)
 
-from .test_two_nodes import restart, until
+from .conftest import until
+from .test_two_nodes import restart
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 

@@ -14,7 +14,7 @@ import yaml
 
 from beyond_ram.experiment import records
 
-from .conftest import REPOSITORY, SNAKEMAKE, Run
+from .conftest import REPOSITORY, SNAKEMAKE, Run, until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -61,14 +61,6 @@ def overlapping(cells):
         for one, other in itertools.combinations(cells, 2)
         if one.node == other.node and one.started_s < other.ended_s and other.started_s < one.ended_s
     ]
-
-
-def until(true, what, seconds=240):
-    deadline = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.3)
-    return value
 
 
 def restart(slurm, node):

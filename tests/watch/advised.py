@@ -11,22 +11,17 @@ watcher nor BenchExec takes part in the second run.
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 import beyond_ram
-from beyond_ram import experiment
 from beyond_ram.advice import advise
-from beyond_ram.measure.cell import Setting
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import cases
 
@@ -48,90 +43,30 @@ class Program:
     unseen: str | None = None
     """Memory that cannot be read without a group."""
     options: Sequence[str] = ()
-    cell: Setting | None = None
-    """The cell of an experiment that the program is."""
     wish: str | None = None
     """Why it needs less under a limit than without one."""
 
 
-def program(name, file, *arguments, **how):
-    return Program(name, [python(), "-B", str(PROGRAMS / f"{file}.py"), *map(str, arguments)], **how)
-
-
-def python():
-    return sys.executable
-
-
-def _calibrated():
+def _calibrated(smaller):
     for case in calibration.CASES:
         if case.not_run() is None:
-            command = cases.command(case.program, case.arguments, Path("{folder}"))
+            arguments = [str(int(case.arguments[0]) // smaller), *case.arguments[1:]]
+            command = cases.command(case.program, arguments, Path("{folder}"))
             wish = "a limit that has no room for huge pages gives small ones" if case.program == "huge" else None
             options = ["--follow"] if case.follow else []
             yield Program(f"calibration: {case.name}", command, options=options, wish=wish)
 
 
-def _swapping():
-    """Yield programs that need swap, if the machine has some."""
-    if cases._no_swap() is None:
-        yield program("150 MB in swap, then 100 more", "paged_out", 150, 100)
+def programs(smaller=1):
+    """Return all programs. Each holds a share of its memory, for a slow machine: one in `smaller`."""
+    shell = f"head -c {200_000_000 // smaller} /dev/zero | tail -c {150_000_000 // smaller} | wc -c"
 
+    def program(name, file, size, *arguments, **how):
+        words = [sys.executable, "-B", str(PROGRAMS / f"{file}.py"), *map(str, [size // smaller, *arguments])]
+        return Program(name, words, **how)
 
-def _loading():
-    """Yield a real DataLoader, if its stack has been built."""
-    stack = ROOT / ".stacks" / "loaders" / "bin" / "python"
-    if stack.exists():
-        command = [str(stack), "-B", str(PROGRAMS / "objects.py"), "400", "4"]
-        yield Program("DataLoader, 4 forked workers over objects", command)
-
-
-# A cell of each workload, as config/tiny.yaml has it.
-CELLS = {
-    "growth": {"stack": "current", "num_files": "2"},
-    "limit-scan": {},
-    "again": {},
-    "remedies": {"remedy": "none"},
-    "encoders": {"subject": "tokenizers-fast"},
-    "articles": {"loader": "memmap_corrected"},
-    "loaders": {"loader": "memmap_batched", "workers": "2"},
-    "write": {},
-    "ranks": {},
-    "requests": {"stack": "stream-current"},
-    "copy": {},
-    "dedup": {},
-    "tars": {},
-    "frames": {},
-}
-
-
-def _cells():
-    """Yield a cell of each workload, if the tiny config ran in this checkout, so that its data exist."""
-    if not (ROOT / "results-tiny" / "runs").exists():
-        return
-    config = _config()
-    for name, axes in CELLS.items():
-        cells = [cell for cell in config.cells(name) if all(str(cell[axis]) == axes[axis] for axis in axes)]
-        job = config.job(cells[0])
-        interpreter = ROOT / ".stacks" / cells[0]["stack"] / "bin" / "python"
-        lock = ROOT / "envs" / f"{cells[0]['stack']}.txt"
-        if interpreter.exists():
-            yield Program(f"workload {job.workload}: {name}", [], cell=Setting(job, str(interpreter), lock, ROOT))
-
-
-def _config():
-    def content(file):
-        return dict(yaml.safe_load(file.read_text()))
-
-    files = [ROOT / "config.yaml"], [ROOT / "config" / "tiny.yaml"]
-    merged, read = experiment.merge.read(*files, {}, content)
-    return experiment.load(merged, read, ROOT)
-
-
-def programs():
-    shell = "head -c 200000000 /dev/zero | tail -c 150000000 | wc -c"
     return [
-        *_calibrated(),
-        *_swapping(),
+        *_calibrated(smaller),
         program("written to /dev/shm", "devshm", 300),
         program("written to a memfd", "memfd", 300),
         program("10,000 files in tmpfs", "small_files", 200),
@@ -149,8 +84,6 @@ def programs():
         program("temporary files on disk", "temporary", 100, 8, 100, "{folder}"),
         program("a file mapped privately", "private_map", 200, "{folder}"),
         program("bursts of 300 MB", "burst", 300, 4),
-        program("a buffer that grows", "grown", 300, 5),
-        program("JSON of 300,000 records", "parsed", 300),
         program("SQLite in memory", "database", 200, "memory", "{folder}"),
         program("SQLite on disk", "database", 100, "disk", "{folder}"),
         program("a pool of 4 spawned workers", "spawned", 60, 4),
@@ -159,10 +92,8 @@ def programs():
         program("full pipes", "pipes", 800, unseen="pipe buffers stand in no file of a process"),
         program("4 forked workers over objects", "objects", 400, 4),
         Program("a shell pipeline", ["sh", "-c", shell]),
-        Program("dd with a large block", ["dd", "if=/dev/zero", "of=/dev/null", "bs=250M", "count=4"]),
+        Program("dd with a large block", ["dd", "if=/dev/zero", "of=/dev/null", f"bs={250 // smaller}M", "count=4"]),
         Program("a small command", ["sleep", "0.5"]),
-        *_loading(),
-        *_cells(),
     ]
 
 
@@ -222,7 +153,7 @@ exec "$@"
     return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
 
 
-def run(command, within, user, timeout_s, more=None, *, follow=False):
+def run(command, within, user, timeout_s, *, follow=False):
     """Run a command in a group; return its status (None after the time limit) and output. Processes that outlive it are
     killed, or waited for with `follow`."""
 
@@ -230,7 +161,6 @@ def run(command, within, user, timeout_s, more=None, *, follow=False):
         (within / "cgroup.procs").write_text("0")
 
     environment = {"PATH": os.environ["PATH"], "HOME": "/var/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment |= more or {}
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
             as_user(command, user), cwd=ROOT, env=environment, preexec_fn=join, stdout=output, stderr=output,
@@ -259,7 +189,7 @@ def _watcher():
     """Return the command `beyond-ram` without an environment variable, which the watched command would inherit."""
     paths = [str(Path(beyond_ram.__file__).parents[1]), *filter(lambda path: path.endswith("site-packages"), sys.path)]
     program = f"import sys; sys.path[:0] = {paths!r}; from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
-    return [python(), "-c", program]
+    return [sys.executable, "-c", program]
 
 
 def run_once(one, situation, folder):
@@ -269,50 +199,26 @@ def run_once(one, situation, folder):
     out.mkdir()
     for path in (folder, out):
         path.chmod(0o777)
-    with _ready(one, folder) as (words, environment):
-        command = [*_watcher(), "watch", "--out", str(out), *one.options, "--", *words]
-        if situation == "user":  # in the root group only processes can be read
-            status, output = run(command, MEMORY, user, 300, environment)
-        else:
-            name = f"advised-{os.getpid()}"
-            limit = JOB_LIMIT if situation.startswith("job") else None
-            with group(name, limit), group(f"{name}/step_0") as step:
-                status, output = run(command, step, user, 300, environment)
+    command = [*_watcher(), "watch", "--out", str(out), *one.options, "--", *_placed(one, folder)]
+    if situation == "user":  # in the root group only processes can be read
+        status, output = run(command, MEMORY, user, 300)
+    else:
+        name = f"advised-{os.getpid()}"
+        limit = JOB_LIMIT if situation.startswith("job") else None
+        with group(name, limit), group(f"{name}/step_0") as step:
+            status, output = run(command, step, user, 300)
     assert status == 0, output
-    record = json.loads((out / "run.json").read_text())
-    return record | {"said": output}
+    return dict(json.loads((out / "run.json").read_text()))
 
 
 def _placed(one, folder):
     return [word.replace("{folder}", str(folder)) for word in one.command]
 
 
-@contextmanager
-def _ready(one, folder):
-    """Yield the command and its additional environment, in a folder with the files that it needs."""
-    if one.cell is None:
-        yield _placed(one, folder), {}
-        return
-    from beyond_ram.measure import served
-    from beyond_ram.measure.cell import command, prepare
-
-    work = Path(tempfile.mkdtemp(dir=folder))
-    setting = replace(one.cell, work=work)
-    prepare(setting, work)
-    asked = setting.job.served
-    with served.serving(asked, Path(asked.repository), work, setting.python) if asked else nullcontext() as endpoint:
-        for path in [work, *work.rglob("*")]:
-            path.chmod(0o777 if path.is_dir() else 0o666)
-        words = command(setting, work)
-        words[1] = str(ROOT / words[1])
-        yield words, endpoint.environment if endpoint else {}
-    shutil.rmtree(work)
-
-
 def completes(one, limit, folder, user, duration_s):
     """Return whether a program succeeds under this limit, within five times its duration and ten seconds."""
-    with _ready(one, folder) as (words, environment), group(f"advised-{os.getpid()}-limit", limit) as limited:
-        status, _ = run(words, limited, user, 5 * duration_s + 10, environment, follow=bool(one.options))
+    with group(f"advised-{os.getpid()}-limit", limit) as limited:
+        status, _ = run(_placed(one, folder), limited, user, 5 * duration_s + 10, follow=bool(one.options))
         kills = dict(line.split() for line in (limited / "memory.oom_control").read_text().splitlines())["oom_kill"]
     return status == 0 and kills == "0"
 

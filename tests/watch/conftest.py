@@ -1,5 +1,7 @@
 """Shared by the tests of the watcher: small programs run by a bare interpreter."""
 
+import csv
+import json
 import os
 import select
 import shutil
@@ -21,6 +23,7 @@ from beyond_ram.watch import WatchOptions, groups, memory_group, watch
 from ..conftest import ROOT
 
 PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
+CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
 Watch = Callable[..., dict[str, Any]]
@@ -71,6 +74,14 @@ def alone(monkeypatch):
 
 
 @pytest.fixture
+def other_group():
+    """Make a memory group in which nothing runs, and remove it at the end."""
+    made = groups.make()
+    yield made
+    made.remove()
+
+
+@pytest.fixture
 def refused(capfd):
     """Return a function that calls `beyond-ram` with bad arguments, checks status 2, and gives the message."""
 
@@ -97,6 +108,51 @@ def pipe():
             os.close(descriptor)
         except OSError:
             continue
+
+
+def called(*command, status=0, **how):
+    """Run a command to its end, check its status, and return what it wrote to standard error."""
+    done = subprocess.run(command, capture_output=True, text=True, **how)
+    assert done.returncode == status, done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def unshared():
+    """Return a function that gives the words before a command that run it in namespaces of its own."""
+
+    def words(*how):
+        prefix = ["unshare", *how]
+        if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode:
+            pytest.skip(f"no namespace can be made here: {' '.join(prefix)}")
+        return prefix
+
+    return words
+
+
+def record_in(folder):
+    return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+
+
+def samples_in(folder):
+    with (folder / "samples.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def peaks_from(folder, began_at):
+    """Return the highest sample of each kind from a Unix time on."""
+    started_at = record_in(folder)["started_at"]
+    later = [line for line in samples_in(folder) if started_at + float(line["t_s"]) >= began_at]
+    return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes", "shmem_bytes")}
+
+
+def events_in(folder):
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").split("\n") if line]
+
+
+def check_files(folder, *others):
+    """Check that a folder has the files of a run and these others, and nothing else."""
+    assert {path.name for path in folder.iterdir()} == {"events.jsonl", "run.json", "samples.csv", *others}
 
 
 def read_within(descriptor, seconds):

@@ -16,11 +16,11 @@ import pytest
 from beyond_ram.advice import MIB, advise, depends
 from beyond_ram.one_run import RunFolder
 from beyond_ram.run_page import page, side_by_side
-from beyond_ram.watch import LimitError, WatchOptions, ceilings, jobs, summary, watch
+from beyond_ram.watch import ceilings, jobs, summary
 from beyond_ram.watch.pagecache import evict, residency
 
 from . import advised
-from .conftest import LOCKS, PYTHON, needs_group
+from .conftest import LOCKS, needs_group
 
 GIB = 1 << 30
 
@@ -193,21 +193,6 @@ def test_older_record_is_judged_by_its_processes():
     del old["peak"]["kept"], old["peak"]["around"]
     advice = advise(old)
     assert (advice.basis, advice.kept_bytes) == ("marks", 2 * GIB)
-
-
-@pytest.mark.slow
-@pytest.mark.cgroup
-@needs_group
-def test_request_after_a_real_kill_is_above_the_limit(tmp_path):
-    """An older version requested 768 MiB after a kill at 500 MB, which was too little for this program."""
-    program = [*PYTHON, "held = bytearray(900_000_000)"]
-    try:
-        killed_record = watch(program, tmp_path, WatchOptions(memory_limit_bytes=500_000_000))
-    except LimitError as reason:
-        pytest.skip(str(reason))
-    request = advise(killed_record)
-    assert (killed_record["outcome"], request.at_least) == ("killed_at_limit", True)
-    assert 500_000_000 < request.ask_bytes < 510_000_000
 
 
 def no_situations():

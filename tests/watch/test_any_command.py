@@ -1,6 +1,5 @@
 """A watched command behaves as it would alone, and its processes end with a killed watcher."""
 
-import json
 import os
 import signal
 import subprocess
@@ -15,10 +14,9 @@ from beyond_ram.advice import advise
 from beyond_ram.watch import GuardError, WatchOptions, command, procfs, watch
 from beyond_ram.watch.watcher import ends_by
 
-from .conftest import PYTHON, read_within
+from .conftest import CLI, PYTHON, events_in, read_within, record_in
 from .test_events import SAY
 
-CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 # A command whose workers have sessions of their own, with a child each. All hold the pipe open.
 FAMILY = """
 import os, sys, time
@@ -31,25 +29,6 @@ for _ in range(2):
 os.write(int(sys.argv[1]), b'%d\\n' % os.getpid())
 signal = __import__('signal'); signal.pause()
 """
-
-
-@pytest.mark.parametrize("status", [0, 1, 37])
-def test_exit_status_is_the_commands(status):
-    assert (
-        subprocess.run([*CLI, "--", *PYTHON, f"raise SystemExit({status})"], capture_output=True).returncode == status
-    )
-
-
-def test_death_by_a_signal_has_the_status_of_a_shell():
-    killed = subprocess.run([*CLI, "--", *PYTHON, "import os; os.kill(os.getpid(), 9)"], capture_output=True, text=True)
-    assert killed.returncode == 128 + 9
-    assert "failed by SIGKILL" in killed.stderr
-
-
-def test_missing_command_writes_nothing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        watch(["there-is-no-such-command"], tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
@@ -107,19 +86,6 @@ def test_command_keeps_its_input_output_and_descriptors(pipe):
     done = subprocess.run([*CLI, "--", *PYTHON, program], input=b"text", capture_output=True, pass_fds=[pipe[1]])
     assert done.stdout == b"TEXT"
     assert read_within(pipe[0], 1) == b"third"
-
-
-def test_nothing_survives_when_the_watcher_is_killed(pipe):
-    watcher = subprocess.Popen(
-        [*CLI, "--", *PYTHON, FAMILY, str(pipe[1])], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL
-    )
-    os.close(pipe[1])
-    pids = []
-    while len(pids) < 5:  # the command, two workers, a child of each
-        pids += read_within(pipe[0], 20).split()
-    watcher.kill()
-    watcher.wait()
-    assert read_within(pipe[0], 20) == b"", "the pipe ends only when its last holder is dead"
 
 
 def test_nothing_survives_when_the_guard_is_killed(tmp_path, pipe):
@@ -219,16 +185,6 @@ def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path, pipe):
 
 
 @pytest.mark.slow
-def test_following_continues_to_the_last_process(tmp_path):
-    program = "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(0.7)\n"
-    program += " held = bytearray(40_000_000)\n time.sleep(0.2)"
-    record = watch([*PYTHON, program], tmp_path, WatchOptions(follow=True))
-    assert record["left_running"] == []
-    assert record["duration_s"] > 0.8
-    assert record["peak"]["anon_bytes"] > 40e6
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_path):
     program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $! $$"]
@@ -246,7 +202,7 @@ def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_
             os.kill(followed, 0)
         finally:
             os.kill(followed, signal.SIGKILL)
-    record = json.loads((tmp_path / "run.json").read_text())
+    record = record_in(tmp_path)
     assert (record["outcome"], record["stopped_by"]) == ("detached", [number.name])
     assert [entry["pid"] for entry in record["left_running"]] == [followed]
     assert advise(record).at_least
@@ -265,7 +221,7 @@ def test_following_ends_with_a_command_that_a_signal_ended(tmp_path):
             os.kill(followed, 0)
         finally:
             os.kill(followed, signal.SIGKILL)
-    assert json.loads((tmp_path / "run.json").read_text())["signal"] == "SIGTERM"
+    assert record_in(tmp_path)["signal"] == "SIGTERM"
 
 
 def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(monkeypatch, watched):
@@ -273,21 +229,6 @@ def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(monkey
     record = watched("raise SystemExit(7)")
     assert record["exit_status"] == 7
     assert [note["what"] for note in record["missing"]] == ["everything", "CPU time and storage"]
-
-
-def test_out_folder_has_only_the_run_files(tmp_path):
-    subprocess.run([*CLI, "--out", str(tmp_path / "out"), "--", "true"], check=True, capture_output=True)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert record["outcome"] == "completed"
-    assert record["sampler"]["duty_cycle"] > 0
-
-
-@pytest.mark.slow
-def test_record_has_the_start_of_the_command(tmp_path):
-    before = time.time()
-    record = watch([*PYTHON, "import time; time.sleep(0.3)"], tmp_path)
-    assert before - 0.01 <= record["started_at"] <= time.time() - 0.25
 
 
 # After its order the guard reads first from the command's process.
@@ -314,6 +255,6 @@ def test_start_is_right_if_the_guard_reports_it_late(late_s, tmp_path, monkeypat
         output.seek(0)
         began = float(output.read())
     assert before < record["started_at"] <= began
-    times = {event["event"]: event["t_s"] for event in map(json.loads, (tmp_path / "events.jsonl").open())}
+    times = {event["event"]: event["t_s"] for event in events_in(tmp_path)}
     assert began - record["started_at"] - 0.01 <= times["first"]
     assert times["first"] + 1.2 <= times["slept"] <= record["duration_s"] == times["end"]

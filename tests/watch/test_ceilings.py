@@ -1,8 +1,6 @@
 """`watch --max-…`: the exit status reports a peak above, also from the kernel's marks, and an unknown one."""
 
-import json
 import subprocess
-import sys
 
 import pytest
 
@@ -10,9 +8,8 @@ from beyond_ram.cli import main
 from beyond_ram.watch import ceilings
 from beyond_ram.watch.sampler import Sampler
 
-from .conftest import PYTHON, needs_group
+from .conftest import CLI, PYTHON, needs_group, record_in
 
-CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 HOLD = "import time; held = bytearray({size}); time.sleep({seconds}); raise SystemExit({status})"
 # Takes and releases memory between two samples, which are a minute apart.
 SPIKE = """
@@ -48,7 +45,7 @@ MB = 1_000_000
 def watched(out, *arguments, program, program_arguments=()):
     command = [*CLI, "--out", out, *arguments, "--", *PYTHON, program, *program_arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stderr, json.loads((out / "run.json").read_text())
+    return done.returncode, done.stderr, record_in(out)
 
 
 @pytest.mark.slow
@@ -137,7 +134,7 @@ def test_unknown_peak_is_never_passed(monkeypatch, tmp_path, capfd):
         assert "whether peak anonymous memory is above --max-anon 1G is not known: samples: no reading today" in (
             capfd.readouterr().err
         )
-        record = json.loads((tmp_path / "run.json").read_text())
+        record = record_in(tmp_path)
         assert (record["exit_status"], record["ceilings"][0]["result"]) == (own, "unknown")
 
 

@@ -6,17 +6,15 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 import time
 import uuid
 from pathlib import Path
 
 import pytest
 
-from beyond_ram.cli import main
 from beyond_ram.watch import containers
 
-from .conftest import PYTHON
+from .conftest import CLI, PYTHON, record_in
 
 MB = 1_000_000
 # Only for this process: tests of another checkout may run on this machine.
@@ -174,7 +172,7 @@ def takes_signals(pid):
 def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path):
     with laid_out(f"docker/{ONE}"):
         out = tmp_path / "out"
-        command = [sys.executable, "-m", "beyond_ram", "watch", "--container", ONE[:12], "--out", str(out)]
+        command = [*CLI, "--container", ONE[:12], "--out", str(out)]
         running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         until = time.monotonic() + 60
         while not takes_signals(running.pid):
@@ -184,15 +182,10 @@ def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path):
         running.terminate()
         text = running.communicate(timeout=30)[1]
     assert running.returncode == 0, text
-    record = json.loads((out / "run.json").read_text())
+    record = record_in(out)
     assert record["attached"]["to"] == {"container": ONE[:12], "id": ONE}
     kept = record["peak"]["kept"]
     assert 60 * MB < kept["kept_bytes"] < 90 * MB
     assert kept["kept_bytes"] <= kept["working_set_bytes"] + MB <= record["peak"]["cgroup_bytes"] + MB
     starts = [line.split("  ")[0] for line in text.splitlines()]
     assert {"evicted by", "killed by", "kept"} <= set(starts), text
-
-
-def test_unknown_container_gets_one_line(capsys):
-    assert main(["watch", "--container", "no-such-container"]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1

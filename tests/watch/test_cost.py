@@ -207,20 +207,6 @@ def test_waiting_during_a_reading_of_pss_is_not_its_cost(tmp_path, monkeypatch):
     assert readings >= 4
 
 
-@pytest.mark.parametrize(
-    ("ratio", "noise", "expected"), [(1.0, 0.01, False), (1.04, 0.01, True), (1.0, 0.5, None), (1.04, 0.5, None)]
-)
-def test_cost_is_higher_or_not_or_undecided(ratio, noise, expected):
-    """The same decision on made-up times."""
-    chance, simulated = random.Random(1), Measured([], [], 0, 0)
-    for pair in range(MAX_PAIRS):
-        for watched in (True, False):
-            at = 2.0 * pair + watched
-            simulated.blocks.append(Block(at, at + 1, watched, 1, 0))
-            simulated.units += [(at + 0.5, (ratio if watched else 1.0) * chance.lognormvariate(0, noise))]
-    assert _costs_more(simulated) is expected
-
-
 def _watch(sampler, seconds):
     """Sample for some seconds as `watch` does at 50 ms, and return the number of samples."""
     end, samples = time.monotonic() + seconds, 0

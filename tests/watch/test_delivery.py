@@ -2,14 +2,14 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 
 from beyond_ram.watch.delivery import Delivery
 from beyond_ram.watch.missing import Missing
 
-CLI = [sys.executable, "-m", "beyond_ram", "watch"]
+from .conftest import CLI, check_files
+
 FOREIGN_FILES = {"samples.csv": b"name,weight\na,1\n", "events.jsonl": b'{"my": "log"}\n', "run.json": b'{"run": 1}\n'}
 
 
@@ -29,7 +29,7 @@ def test_only_an_earlier_run_is_replaced(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     for seconds in ("0.1", "0.3"):
         subprocess.run([*CLI, "--out", str(tmp_path), "--", "sleep", seconds], check=True, capture_output=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "notes.txt", "run.json", "samples.csv"]
+    check_files(tmp_path, "notes.txt")
     assert '"0.3"' in (tmp_path / "run.json").read_text()
 
 
@@ -56,7 +56,7 @@ def test_lost_page_leaves_the_run_and_a_status(status, expected, tmp_path):
     assert done.returncode == expected
     kept = next(tmp_path.glob("beyond-ram-*"))
     assert f"the run is in {kept}" in done.stderr.splitlines()[-1]
-    assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+    check_files(kept)
 
 
 @pytest.mark.slow

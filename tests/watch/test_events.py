@@ -1,6 +1,5 @@
 """Events are read at once and in order, and each phase has a first reading of its own."""
 
-import json
 import os
 import signal
 import time
@@ -11,6 +10,8 @@ import beyond_ram
 from beyond_ram.watch import events
 from beyond_ram.watch.instrument import Instrument
 
+from .conftest import events_in
+
 SAY = """
 import json, os, sys, time
 def say(event, **fields):
@@ -19,10 +20,6 @@ def say(event, **fields):
     os.write(fd, line.encode() + b'\\n')
     os.close(fd)
 """
-
-
-def events_in(tmp_path):
-    return [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
 
 
 # Ten phases, each of which lasts until its event was read, beside other processes.
@@ -67,26 +64,13 @@ def test_simultaneous_phases_are_kept_apart(watched, tmp_path):
     assert [span["phase"] for span in record["phases"]] == ["", "a", "b"]
     assert record["completed_work"] is True
     assert record["work"] == {"rows": 3}
-    assert [event["event"] for event in events_in(tmp_path)] == ["start", "phase", "phase", "work", "end"]
+    assert [event["event"] for event in events_in(tmp_path / "out")] == ["start", "phase", "phase", "work", "end"]
 
 
 @pytest.mark.slow
 def test_flood_of_events_does_not_make_the_watcher_busy(watched):
     record = watched(SAY + "for n in range(20000):\n say('row', n=n)", interval_ms=50)
     assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
-
-
-@pytest.mark.slow
-def test_marks_of_workloads_have_a_reading_of_memory(watched, tmp_path, root):
-    program = f"import sys, time; sys.path.insert(0, {str(root / 'scripts/workloads')!r}); import events\n"
-    program += "events.phase('fill'); held = bytearray(b'x') * 50_000_000; events.mark('full', rows=3); time.sleep(0.1)"
-    watched(program)
-    assert [event["event"] for event in events_in(tmp_path)] == ["start", "phase", "full", "end"]
-    full = events_in(tmp_path)[2]
-    assert full["rows"] == 3
-    assert full["tree"]["anon_bytes"] > 50e6
-    assert full["tree"]["pss_bytes"] > 50e6
-    assert ",fill," in (tmp_path / "out" / "samples.csv").read_text()
 
 
 @pytest.mark.slow
@@ -106,15 +90,17 @@ import {"beyond_ram.phases" if place == "." else "events"} as module
 module.LONGEST_S = 600
 signal.alarm(60)
 held = bytearray(b'x') * 50_000_000
-module.mark('full'); del held
+module.mark('full', rows=3); del held
 module.mark('empty'); print('went on')
 """
     with (tmp_path / "output").open("w+") as output:
         watched(program, stdout=output.fileno(), on_event=lambda event, pid: on_event(event, pid))
         output.seek(0)
         assert output.read() == "", "it went on before it was killed"
-    full, empty = (event for event in events_in(tmp_path) if event["event"] in ("full", "empty"))
+    full, empty = (event for event in events_in(tmp_path / "out") if event["event"] in ("full", "empty"))
+    assert full["rows"] == 3
     assert full["tree"]["anon_bytes"] > 50e6 > empty["tree"]["anon_bytes"]
+    assert full["tree"]["pss_bytes"] > 50e6
 
 
 def on_event(event, pid):
@@ -148,16 +134,8 @@ def test_lines_that_are_no_events_are_skipped(tmp_path):
     reader.close()
 
 
-def test_events_out_of_order_are_sorted(tmp_path):
-    log = events.Log(tmp_path / "e")
-    log.write([{"t_s": 2.0, "event": "b"}])
-    log.write([{"t_s": 1.0, "event": "a"}])
-    log.close()
-    assert [json.loads(line)["event"] for line in (tmp_path / "e").read_text().splitlines()] == ["a", "b"]
-
-
 SHARED = """
-import json, mmap, os, time
+import mmap
 held = mmap.mmap(-1, 20_000_000)
 held.write(bytes(20_000_000))
 if os.fork() == 0:
@@ -165,8 +143,7 @@ if os.fork() == 0:
     time.sleep(0.6)
     os._exit(0)
 time.sleep(0.1)
-line = json.dumps({"monotonic_s": time.monotonic(), "event": "phase", "phase": "shared", "pid": os.getpid()})
-open(os.environ["BEYOND_RAM_EVENTS"], "a").write(line + "\\n")
+say("phase", phase="shared")
 time.sleep(0.4)
 os.wait()
 """
@@ -174,8 +151,7 @@ os.wait()
 
 @pytest.mark.slow
 def test_shared_memory_counts_once_in_pss(watched, tmp_path):
-    watched(SHARED)
-    events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
-    (tree,) = [event["tree"] for event in events if event.get("phase") == "shared"]
+    watched(SAY + SHARED)
+    (tree,) = [event["tree"] for event in events_in(tmp_path / "out") if event.get("phase") == "shared"]
     assert tree["shmem_bytes"] > 39e6, "it is not summed over both processes"
     assert 20e6 <= tree["pss_shmem_bytes"] < 21e6

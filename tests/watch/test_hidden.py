@@ -1,10 +1,7 @@
 """What hides memory from the readings is named, and weakens a request and a ceiling."""
 
-import json
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -12,7 +9,7 @@ from typing import cast
 import pytest
 
 from beyond_ram.advice import UNSEEN, advise
-from beyond_ram.watch import ceilings, groups, machine, watcher
+from beyond_ram.watch import ceilings, machine, watcher
 from beyond_ram.watch.exits import Exits
 from beyond_ram.watch.hidden import _TOO_OFTEN, PEAK, Writes
 from beyond_ram.watch.missing import Missing
@@ -20,7 +17,7 @@ from beyond_ram.watch.sampler import Sampler
 from beyond_ram.watch.summary import lines
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, needs_group, only_child
+from .conftest import CLI, PYTHON, needs_group, only_child, record_in
 
 MB = 1_000_000
 # Takes 100 MB in huge pages, with few page faults, gives them back, and does what the test adds.
@@ -82,8 +79,9 @@ time.sleep(0.3)
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("way", ["peak", "moved", "removed"])
-def test_writes_to_memory_groups_are_noticed(way, watched):
-    other = groups.make()
+def test_writes_to_memory_groups_are_noticed(way, watched, other_group):
+    if way == "peak" and other_group.version == 2:
+        pytest.skip("on cgroup v2 a peak is reset for the file that writes to it only")
     own = "open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); take(); os._exit(0)"
     program = {
         "peak": """
@@ -94,12 +92,7 @@ take(); open(folder + '/memory.max_usage_in_bytes', 'w').write('0')
         "moved": f"if os.fork() == 0: {own}\nos.wait(); time.sleep(0.3)",
         "removed": f"if os.fork() == 0: {own}\nos.wait(); os.rmdir(sys.argv[1]); time.sleep(0.3)",
     }[way]
-    try:
-        if way == "peak" and other.version == 2:
-            pytest.skip("on cgroup v2 a peak is reset for the file that writes to it only")
-        record = watched(TAKES + program, str(other.path), interval_ms=1000)
-    finally:
-        other.remove()
+    record = watched(TAKES + program, str(other_group.path), interval_ms=1000)
     assert record["exit_status"] == 0
     seen = any(note["what"] == "the memory group" for note in record["missing"])  # a sample was in time
     assert seen or ("set back" if way == "peak" else "another group") in named(record)
@@ -162,7 +155,7 @@ time.sleep(0.3)
     words = [*ordinary, "-m", "beyond_ram", "watch", "--interval-ms", "5000", "--max-anon", "60MB", "--out", str(out)]
     words += ["--", ordinary[-1], "-I", "-S", "-c", program, *arguments]
     done = subprocess.run([*delegated, *words], capture_output=True, text=True, timeout=60)
-    record = json.loads((out / "run.json").read_text())
+    record = record_in(out)
     assert (record["exit_status"], record["peak"]["hwm_bytes"]["set_back"]) == (0, None), done.stderr
     if way == "peak":
         assert "set back" in named(record) and weak(record) == (True, "unknown") and done.returncode == 3
@@ -268,14 +261,10 @@ held = bytearray(b'x') * 100_000_000; time.sleep(0.2)
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_writes_of_others_to_memory_groups_are_not_the_commands(watched):
-    other = groups.make()
+def test_writes_of_others_to_memory_groups_are_not_the_commands(watched, other_group):
     mover = [*PYTHON, "import sys, time; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); time.sleep(0.2)"]
-    try:
-        with subprocess.Popen([*mover, str(other.path)]):
-            assert watched("import time; time.sleep(0.6)")["missing"] == []
-    finally:
-        other.remove()
+    with subprocess.Popen([*mover, str(other_group.path)]):
+        assert watched("import time; time.sleep(0.6)")["missing"] == []
 
 
 # Forks four children, which replace the 40 MB that they share. When all have, they hold that for 2 s.
@@ -338,33 +327,14 @@ def test_lines_say_that_memory_of_processes_was_sampled(watched):
 
 
 def run_in(out, prefix, program, *arguments):
-    words = [
-        *prefix,
-        sys.executable,
-        "-m",
-        "beyond_ram",
-        "watch",
-        "--out",
-        str(out),
-        "--",
-        *PYTHON,
-        program,
-        *arguments,
-    ]
+    words = [*prefix, *CLI, "--out", str(out), "--", *PYTHON, program, *arguments]
     subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
-    return dict(json.loads((out / "run.json").read_text()))
-
-
-def unshared(*how):
-    prefix = ["unshare", *how]
-    if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], capture_output=True).returncode:
-        pytest.skip(f"no namespace can be made here: {' '.join(prefix)}")
-    return prefix
+    return record_in(out)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("below", ["", "/task"])
-def test_mount_over_a_process_is_noticed(below, tmp_path):
+def test_mount_over_a_process_is_noticed(below, tmp_path, unshared):
     program = f"""
 import ctypes, os, sys, time
 child = os.fork()
@@ -380,7 +350,7 @@ os.wait()
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting /proc again needs root")
-def test_proc_in_place_of_proc_is_noticed(tmp_path):
+def test_proc_in_place_of_proc_is_noticed(tmp_path, unshared):
     program = """
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -394,7 +364,7 @@ time.sleep(0.3)
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="entering a namespace of others needs root")
 @pytest.mark.usefixtures("alone")
-def test_process_that_a_namespace_of_others_adopts_is_noticed(watched):
+def test_process_that_a_namespace_of_others_adopts_is_noticed(watched, unshared):
     program = """
 import ctypes, os, sys, time
 time.sleep(0.1)
@@ -421,14 +391,14 @@ os.wait(); time.sleep(1.5)
 
 
 @pytest.mark.slow
-def test_container_of_the_command_is_no_namespace_of_others(tmp_path):
+def test_container_of_the_command_is_no_namespace_of_others(tmp_path, unshared):
     program = (
         "import os, time\nif os.fork(): os.wait()\nelif os.fork(): os._exit(0)\nelse: time.sleep(0.2)\ntime.sleep(0.3)"
     )
     prefix = unshared("-Urpf")
-    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", *prefix, *PYTHON, program]
+    words = [*CLI, "--out", str(tmp_path), "--", *prefix, *PYTHON, program]
     subprocess.run(words, capture_output=True, timeout=60, check=True)
-    assert json.loads((tmp_path / "run.json").read_text())["missing"] == []
+    assert record_in(tmp_path)["missing"] == []
 
 
 @pytest.mark.slow

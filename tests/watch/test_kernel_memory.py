@@ -1,6 +1,5 @@
 """Memory of the kernel that no group is charged for, with real sockets."""
 
-import json
 import os
 import sys
 
@@ -10,6 +9,8 @@ from beyond_ram import advice
 from beyond_ram.cli import main
 from beyond_ram.watch import summary
 from beyond_ram.watch.kernel_memory import _IN_A_ROW, KernelMemory
+
+from .conftest import record_in
 
 RING_BYTES, RINGS = 32 << 20, 8
 RINGS_OF_PACKETS = f"""
@@ -34,7 +35,7 @@ for _ in range(10):
 def peak(tmp_path, reading_is_possible):
     def watched(program):
         assert main(["watch", "--out", str(tmp_path / "run"), "--", sys.executable, "-c", program]) == 0
-        return json.loads((tmp_path / "run/run.json").read_text())
+        return record_in(tmp_path / "run")
 
     return watched
 

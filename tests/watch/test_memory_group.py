@@ -1,11 +1,9 @@
 """Memory that a group is charged with: texts of real groups of both versions, and a real group."""
 
 import errno
-import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from beyond_ram.watch.memory_group import GroupMeter, limit_bytes, own_group, pa
 from beyond_ram.watch.sampler import Counting, Sampler
 from beyond_ram.watch.tree import Tree
 
-from .conftest import PYTHON, needs_group, only_child
+from .conftest import CLI, PYTHON, needs_group, only_child, record_in
 
 MB = 1_000_000
 # From a group on Linux 6.18 with 300 MB written to /dev/shm and 50 MB of a file on disk.
@@ -256,7 +254,7 @@ def test_process_outside_of_our_pid_namespace_is_not_overlooked(others, basis, t
     try:
         for process in outside:
             assert process.stdout and process.stdout.readline()
-        command = [*CONTAINER, str(group), sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out")]
+        command = [*CONTAINER, str(group), *CLI, "--out", str(tmp_path / "out")]
         begin = enter + "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
         subprocess.run([*PYTHON, begin, *command, "--", *PYTHON, HOLDS], check=True)
     finally:
@@ -264,7 +262,7 @@ def test_process_outside_of_our_pid_namespace_is_not_overlooked(others, basis, t
             with process:
                 process.kill()
         groups.group.remove(group, above)
-    peak = json.loads((tmp_path / "out/run.json").read_text())["peak"]
+    peak = record_in(tmp_path / "out")["peak"]
     assert (peak["kept"]["basis"], peak["around"]["alone"]) == (basis, not others)
     assert peak["kept"]["kept_bytes"] > 30 * MB  # of a tree, others may add shared memory
 
@@ -370,18 +368,14 @@ print(os.wait()[0], flush=True)
 @pytest.mark.cgroup
 @needs_group
 @pytest.mark.parametrize("limit_bytes", [None, 40 * MB])
-def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, limit_bytes):
-    other = groups.make()
-    try:
-        record = watched(MOVES, str(other.path), memory_limit_bytes=limit_bytes)
-    finally:
-        other.remove()
+def test_memory_charged_to_another_group_is_counted_from_the_processes(watched, limit_bytes, other_group):
+    record = watched(MOVES, str(other_group.path), memory_limit_bytes=limit_bytes)
     kept = record["peak"]["kept"]
     assert record["outcome"] == "completed"
     assert (kept["basis"], kept["whole"]) == (TREE, True)
     assert 60 * MB < kept["kept_bytes"] < 100 * MB
     (note,) = record["missing"]
-    assert note["what"] == UNSEEN and other.path.name in note["why"], "that group may have memory of no process"
+    assert note["what"] == UNSEEN and other_group.path.name in note["why"], "that group may have memory of no process"
     assert ("limit" in note["why"]) is (limit_bytes is not None)
     assert advise(record).at_least
     (judged,) = ceilings.judge(record, [ceilings.Ceiling("anon", 500 * MB, "500MB")])

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from beyond_ram.watch.pagecache import Residency, drift, evict, record, residency
+from beyond_ram.watch.pagecache import Residency, drift, evict, residency
 
 from .conftest import PYTHON
 
@@ -70,14 +70,3 @@ def test_reads_of_another_process_are_drift(watched, file):
 def test_dropped_pages_are_drift():
     assert "dropped" in str(drift(Residency(20 * MB, 20 * MB), Residency(0, 20 * MB), 0))
     assert drift(Residency(0, 20 * MB), Residency(1 * MB, 20 * MB), 0) is None
-
-
-def test_record_keeps_residency_from_before_if_the_input_is_gone():
-    before = Residency(total_bytes=100, resident_bytes=50)
-    input_record = record(before, None, 0)
-    assert input_record == {
-        "input_bytes": 100,
-        "input_resident_before": 0.5,
-        "input_resident_after": None,
-        "warning": None,
-    }

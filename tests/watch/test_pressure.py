@@ -1,6 +1,5 @@
 """The kernel's time of waiting for memory: real files, a real limit, older records."""
 
-import csv
 import os
 
 import pytest
@@ -9,7 +8,7 @@ from beyond_ram.metrics import derive
 from beyond_ram.watch import WatchOptions, pressure, watch
 from beyond_ram.watch.summary import lines
 
-from .conftest import PYTHON, needs_group
+from .conftest import PYTHON, needs_group, samples_in
 
 # Reads a mapped file of 60 MB again and again.
 READ_AGAIN = """
@@ -45,9 +44,7 @@ def test_limit_below_the_working_set_makes_the_command_wait(data, tmp_path):
     stalls = record["pressure"]
     assert record["outcome"] == "completed"
     assert 0.05 < stalls["full_s"] <= stalls["some_s"] <= record["duration_s"]
-    with (out / "samples.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["pressure_some_s"]]
-    values = [float(row["pressure_some_s"]) for row in rows]
+    values = [float(row["pressure_some_s"]) for row in samples_in(out) if row["pressure_some_s"]]
     assert len(values) >= 3
     assert values[0] < 0.1, "time before the run was counted"
     assert values == sorted(values)
@@ -65,8 +62,7 @@ def test_missing_pressure_is_empty_not_zero(tmp_path, monkeypatch):
     record = watch([*PYTHON, "import time; time.sleep(0.1)"], tmp_path / "out")
     assert record["pressure"] is None
     assert derive(record, [], "runs")["pressure_some_s"] is None
-    with (tmp_path / "out" / "samples.csv").open(newline="") as file:
-        assert {row["pressure_some_s"] for row in csv.DictReader(file)} == {""}
+    assert {row["pressure_some_s"] for row in samples_in(tmp_path / "out")} == {""}
     assert not [line for line in lines(record) if line.startswith("waited")]
 
 

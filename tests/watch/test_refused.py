@@ -1,18 +1,15 @@
 """The size of a refused allocation, from messages as libraries write them."""
 
-import json
 import os
 import subprocess
-import sys
 
 import pytest
 
 from beyond_ram.advice import advise
 from beyond_ram.watch.refused import largest
 
-from .conftest import PYTHON
+from .conftest import CLI, PYTHON, record_in
 
-CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 MESSAGES = {
     "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 40.0 GiB for an array with shape (9,)": 40 << 30,
     "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 320. GiB for an array with shape (9,)": 320 << 30,
@@ -41,7 +38,7 @@ def test_size_decides_the_request_where_standard_error_is_a_file(status, refused
         log.write("Unable to allocate 90.0 GiB for an earlier command")
         log.flush()
         subprocess.run([*CLI, "--out", str(tmp_path), "--", *PYTHON, program], stderr=log)
-    record = json.loads((tmp_path / "run.json").read_text())
+    record = record_in(tmp_path)
     assert record["refused_bytes"] == refused
     assert (advise(record).ask_bytes >= 40 << 30) is bool(refused)
 
@@ -56,4 +53,4 @@ def test_other_streams_are_left_alone(tmp_path):
         text = stream.read()
     assert done.returncode == 1 and text.startswith("Unable to allocate 40.0 GiB foroutcome")
     assert "ask for     at least" in text
-    assert json.loads((tmp_path / "run.json").read_text())["refused_bytes"] is None
+    assert record_in(tmp_path)["refused_bytes"] is None

@@ -16,6 +16,7 @@ from beyond_ram import run_page
 from beyond_ram.chart import chart
 from beyond_ram.watch import WatchOptions, watch
 
+from .conftest import record_in
 from .soak import KINDS, SPIKE
 
 FULL = bool(os.environ.get("SOAK"))
@@ -57,7 +58,7 @@ def long_run(tmp_path_factory):
 @pytest.mark.slow
 def test_memory_of_the_watcher_does_not_grow(long_run):
     folder, counted = long_run
-    ended = json.loads((folder / "run.json").read_text())["peak"]["hwm_bytes"]["processes_seen"]
+    ended = record_in(folder)["peak"]["hwm_bytes"]["processes_seen"]
     taken, anon = np.array(counted["own_anon_bytes"]).T
     later = taken > taken[-1] / 4
     assert later.sum() > 100
@@ -76,7 +77,7 @@ def test_memory_of_the_watcher_does_not_grow(long_run):
 @pytest.mark.slow
 def test_no_sample_is_lost_and_peaks_are_kept(long_run):
     folder, counted = long_run
-    record = json.loads((folder / "run.json").read_text())
+    record = record_in(folder)
     lines = pd.read_csv(folder / "samples.csv")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{record['duration_s'] / 3600:.2f} hours, {len(lines):,} lines, {size / 1e6:.2f} MB", file=sys.stderr)
@@ -123,6 +124,7 @@ def test_thousands_of_short_children_are_counted(program, tmp_path):
     )
     assert record["outcome"] == "completed"
     assert record["missing"] == []
+    assert record["sampler"]["duty_cycle"] > 0
     assert count > 0.25 * CHILDREN_S * A_MINUTE / 60, "the machine started too few children for this test"
     assert 0 < seen <= count
     if marks["exits_by_kernel"] and not marks["exits_lost"]:

@@ -1,5 +1,6 @@
 """Output for the user: a line during the run, ten lines at the end."""
 
+import copy
 import os
 import pty
 import re
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from beyond_ram import advice
+from beyond_ram.watch import watch
 from beyond_ram.watch.summary import lines
 
 from .conftest import PYTHON, needs_group
@@ -47,21 +49,23 @@ for _ in range({children}): os.wait()
     assert ("no shorter spikes" in asks) is says and len(asks) <= 120
 
 
-def test_pss_without_a_reading_is_not_sampled(watched):
-    record = watched("pass")
-    record["peak"] |= {"pss_bytes": None, "uss_bytes": None}
-    assert "PSS         not sampled" in list(lines(record))
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return watch([*PYTHON, "held = bytearray(30_000_000)"], tmp_path_factory.mktemp("run"))
 
 
-def test_pss_far_below_kept_memory_is_left_out(watched):
-    record = watched("held = bytearray(30_000_000)")
-    for pss, shown in ((5_000_000, False), (40_000_000, True)):
-        record["peak"]["pss_bytes"] = pss
-        assert any(line.startswith("PSS") for line in lines(record)) is shown
+@pytest.fixture
+def record(run):
+    return copy.deepcopy(run)
 
 
-def test_record_of_a_later_version_is_shown(watched):
-    record = watched("held = bytearray(30_000_000)")
+@pytest.mark.parametrize(("pss", "shown"), [(None, True), (5_000_000, False), (40_000_000, True)])
+def test_pss_far_below_kept_memory_is_left_out(record, pss, shown):
+    record["peak"] |= {"pss_bytes": pss, "uss_bytes": pss}
+    assert any(line.startswith("PSS") for line in lines(record)) is shown
+
+
+def test_record_of_a_later_version_is_shown(record):
     for readings in (record["peak"].get("kept"), record["pressure"], record["growth"]):
         if readings:
             readings |= {"basis": "later", "of": "later", "some_s": 1.0}
@@ -70,8 +74,7 @@ def test_record_of_a_later_version_is_shown(watched):
     assert {"ask for", "growth"} <= labels
 
 
-def test_nothing_is_printed_that_does_not_apply(watched):
-    record = watched("held = bytearray(30_000_000)")
+def test_nothing_is_printed_that_does_not_apply(record):
     record["growth"] = {"bytes_per_s": 1e6, "over_s": 1.0, "ceiling": "machine", "ceiling_bytes": 64 * 10**9}
     record["growth"] |= {"reaches_in_s": 1.0}
     growth = {outcome: "\n".join(lines(record | {"outcome": outcome})) for outcome in ("completed", "detached")}
@@ -87,8 +90,8 @@ def test_nothing_is_printed_that_does_not_apply(watched):
     assert not re.search("0 at once|anonymous|PSS", text.partition("ask for")[0].partition("high water")[0])
 
 
-def test_request_has_its_condition_and_upper_end(watched):
-    record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": None}
+def test_request_has_its_condition_and_upper_end(record):
+    record |= {"memory_limit_bytes": None}
     record["peak"] |= {"rss_bytes": 400 << 20, "processes": 3, "copied_on_write_bytes": 20 << 20, "around": None}
     record["provenance"]["scheduler"] = None
     request = advice.advise(record)
@@ -109,16 +112,15 @@ def test_request_has_its_condition_and_upper_end(watched):
     assert without_copies.ask_bytes + (30 << 20) < without_copies.high_bytes < without_copies.ask_bytes + (36 << 20)
 
 
-def test_limits_and_requests_have_the_same_unit(watched):
-    record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": 500 << 20}
+def test_limits_and_requests_have_the_same_unit(record):
+    record |= {"memory_limit_bytes": 500 << 20}
     assert "(limit 524 MB)" in next(iter(lines(record)))
     record |= {"outcome": "killed_at_limit", "killed_for_memory": True, "signal": "SIGKILL"}
     request = next(line for line in lines(record) if line.startswith("ask for"))
     assert request.startswith("ask for     at least --mem=502M (M is MiB): killed at the limit of 524 MB")
 
 
-def test_summary_has_kinds_of_memory_and_the_limit_around(watched):
-    record = watched("pass")
+def test_summary_has_kinds_of_memory_and_the_limit_around(record):
     record["peak"]["kept"]["at_kept"] |= {"anon_bytes": 20_000_000, "shmem_bytes": 300_000_000}
     record["peak"]["around"] = {"limit_bytes": 1 << 30, "kills": 2}
     record["peak"]["rss_bytes"] = 4_000_000_000
@@ -152,8 +154,7 @@ def test_live_line_is_shown_only_on_a_terminal():
     assert b"\x1b" not in quiet.stderr
 
 
-def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched):
-    record = watched("held = bytearray(30_000_000)")
+def test_record_from_elsewhere_sends_no_commands_to_the_terminal(record):
     name = "a\x1b[31m\x07\u202e\nb"
     record["phases"] = [record["phases"][0] | {"phase": name}]
     record["left_running"] = [{"name": name, "pid": 1}]
@@ -162,8 +163,7 @@ def test_record_from_elsewhere_sends_no_commands_to_the_terminal(watched):
     assert all(line.isprintable() for line in text)
 
 
-def test_run_without_a_reading_is_shown(watched):
-    record = watched("pass")
+def test_run_without_a_reading_is_shown(record):
     record["peak"] |= {"rss_bytes": None, "kept": None}
     record["peak"]["hwm_bytes"]["processes"] = []
     shown = list(lines(record))

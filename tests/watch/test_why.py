@@ -41,6 +41,8 @@ KERNEL = {"kept": {"basis": "group", "at_kept": {"kernel_bytes": 850 * MB}}}
 SHORT = [100, 100, 100, 1000, 100, 100, 100, 100, 100, 100]
 UP_AND_DOWN = [100, 600, 300, 900, 400, 1000, 300, 800, 900, 500]
 ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in range(3)]}
+WORKERS = record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0))
+PHASES = record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]}
 
 
 @pytest.mark.parametrize(
@@ -51,9 +53,9 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
         (record(LEVEL), "memory stayed within 0 MB", record(RISING)),
         (record(RISING), "rose throughout", record(RISING, processes=2)),
         (
-            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
+            PHASES,
             "peaked in phase load",
-            record(UP_AND_DOWN, processes=2, **shared(900)) | {"phases": [span("load", 1000), span("work", 300)]},
+            record(UP_AND_DOWN, processes=2, **shared(900)) | {"phases": PHASES["phases"]},
         ),
         (record(SHORT), "the peak was short, near 3.0 s", record(LEVEL)),
         (record(SHORT), "the peak was short", record(RAMP)),
@@ -70,32 +72,16 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
             "400 MB were copied on write",
             record(UP_AND_DOWN, copied_on_write_bytes=20 * MB),
         ),
-        (
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0)),
-            "kept about 300 MB each",
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(900)),
-        ),
-        (
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0)),
-            "kept about 300 MB each",
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **dict.fromkeys(COPYING)),
-        ),
-        (
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0)),
-            "kept about 300 MB each",
-            record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0, read_at=500)),
-        ),
+        (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(900))),
+        (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **dict.fromkeys(COPYING))),
+        (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0, read_at=500))),
         (record(RISING), "rose throughout", record(RISING, processes_unread=1)),
         (
-            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
+            PHASES,
             "peaked in phase load; the others needed at most 300 MB",
             record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 990)]},
         ),
-        (
-            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
-            "peaked in phase load",
-            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)], "missing": [{"what": "phases"}]},
-        ),
+        (PHASES, "peaked in phase load", PHASES | {"missing": [{"what": "phases"}]}),
     ],
 )
 def test_sentence_appears_only_with_readings_that_support_it(supporting, phrase, other):

@@ -78,6 +78,17 @@ def watch(*words, prefix=(), group=None, end=None):
         return Watched(done.result(), out)
 
 
+def attach(group):
+    """Watch a group while a process in it holds 60 MB, until that has ended."""
+    end = Path(tempfile.mkdtemp(dir="/var/tmp"), "end")
+    with subprocess.Popen(holds_until(end, 60 * MB), preexec_fn=joining(group), stdout=subprocess.PIPE) as running:
+        assert running.stdout and running.stdout.readline()
+        result = watch("--cgroup", str(group), end=end)
+    assert result.status == 0
+    assert 60 * MB < result.cgroup_bytes < 100 * MB
+    return result
+
+
 def run(command, group=None):
     return subprocess.run(
         command, preexec_fn=joining(group), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600

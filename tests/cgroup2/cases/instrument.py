@@ -14,13 +14,12 @@ from pathlib import Path
 
 from beyond_ram.advice import advise
 from beyond_ram.watch import procfs
-from beyond_ram.watch.calibration import cases
 
+from ...watch import advised
 from . import common
 from .common import BEYOND_RAM, MB, PROJECT, ROOT_GROUP, groups_of_ours, made, run, wait_until, watch
 
 PLACE = "plain"
-PROGRAMS = PROJECT / "tests/watch/programs"
 # The guest is emulated: starting and ending children takes more CPU time than the tolerance allows.
 SLOW = {"CPU seconds"}
 # Programs whose readings depend on how the kernel counts, with 20 short-lived children: 80 are slow in a guest.
@@ -35,7 +34,7 @@ calibration.CASES = [
 sys.exit(calibration.self_test())
 """
 KILLS = 8
-SUBSET = ("/dev/shm", "forks, a tenth copied", "page cache", "SQLite on disk")
+SUBSET = ("written to /dev/shm", "8 forks, a tenth copied", "heavy page cache", "SQLite on disk")
 """The programs of an ordinary run. With ADVICE in the environment all programs run, for minutes."""
 
 
@@ -66,41 +65,10 @@ def case_readings_of_pss_cover_all_memory():
     return {"readings": len(raw), "skipped": sum(one.pss_bytes < size for one in raw), "complete": complete}
 
 
-def _programs():
-    """Yield programs with memory of every kind, in sizes for a slow machine. {folder} is a folder on disk."""
-    words = {
-        "anonymous memory": ("anonymous.py", 60), "a mapped file": ("file.py", 60, "{folder}"),
-        "4 workers share": ("shared.py", 16, 4), "copy on write": ("copied.py", 16, 3), "spikes": ("spikes.py", 20, 8),
-        "a child that outlives": ("outlives.py", 40), "short children": ("short.py", 20, 20),
-        "threads": ("threads.py", 60),
-    }  # fmt: skip
-    for name, (file, *arguments) in words.items():
-        yield name, cases.command(file.removesuffix(".py"), [str(word) for word in arguments], Path("{folder}"))
-    words = {
-        "/dev/shm": ("devshm.py", 60), "memfd": ("memfd.py", 60), "files in tmpfs": ("small_files.py", 40),
-        "a shared segment": ("segment.py", 40, 3), "forks that share": ("forks.py", 100, 4, 0),
-        "forks, a tenth copied": ("forks.py", 60, 4, 10), "forks, all copied": ("forks.py", 40, 3, 1),
-        "forks of forks": ("levels.py", 60, 3), "forks in turn": ("one_after_another.py", 40, 4, "fork"),
-        "execs in turn": ("one_after_another.py", 60, 4, "exec"),
-        "locked memory": ("locked.py", 40, "anonymous", "{folder}"),
-        "a locked file": ("locked.py", 40, "file", "{folder}"), "page tables": ("sparse.py", 16),
-        "page cache": ("cached.py", 150, 20, "{folder}"), "temporary files": ("temporary.py", 30, 4, 30, "{folder}"),
-        "a private map": ("private_map.py", 40, "{folder}"), "bursts": ("burst.py", 60, 3),
-        "a buffer": ("grown.py", 60, 3),
-        "JSON": ("parsed.py", 20), "SQLite in memory": ("database.py", 20, "memory", "{folder}"),
-        "SQLite on disk": ("database.py", 20, "disk", "{folder}"), "peaks in turn": ("in_turn.py", 40, 10, 4),
-        "threads' stacks": ("stacks.py", 60), "full pipes": ("pipes.py", 100), "objects": ("objects.py", 40, 2),
-    }  # fmt: skip
-    for name, (file, *arguments) in words.items():
-        yield name, [sys.executable, "-B", str(PROGRAMS / file), *map(str, arguments)]
-    yield "a pipeline", ["sh", "-c", "head -c 12000000 /dev/zero | tail -c 10000000 | wc -c"]
-    yield "dd", ["dd", "if=/dev/zero", "of=/dev/null", "bs=60M", "count=1"]
-    yield "a small command", ["sleep", "0.2"]
-
-
 def case_programs_complete_under_the_advised_limit():
     """Each program completes in a group whose limit is exactly the advised request."""
-    chosen = [program for program in _programs() if "ADVICE" in os.environ or program[0] in SUBSET]
+    programs = advised.programs(smaller=5)
+    chosen = [(one.name, one.command) for one in programs if "ADVICE" in os.environ or one.name in SUBSET]
     with made("measured") as measured, made("asked") as limited, ThreadPoolExecutor(3) as pool:
         results = list(pool.map(lambda program: _run_under_advised_limit(measured, limited, *program), chosen))
     for name, ask_bytes, status, kills in results:
@@ -111,10 +79,7 @@ def case_programs_complete_under_the_advised_limit():
 
 
 def _run_under_advised_limit(measured, limited_parent, name, words):
-    own, limited = (
-        measured / name.replace(" ", "-").replace("/", "-"),
-        limited_parent / name.replace(" ", "-").replace("/", "-"),
-    )
+    own, limited = (parent / name.replace(" ", "-").replace("/", "-") for parent in (measured, limited_parent))
     folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
     for group in (own, limited):
         (group.parent / "cgroup.subtree_control").write_text("+memory")

@@ -206,15 +206,7 @@ def case_pod_limit_around_a_container():
 
 def case_attach_to_a_pod():
     with _pod(memory_max="300M") as group:
-        end = Path("/var/tmp/end-of-pod")
-        running = subprocess.Popen(
-            common.holds_until(end, 60 * MB), preexec_fn=common.joining(group), stdout=subprocess.PIPE
-        )
-        assert running.stdout is not None
-        running.stdout.readline()
-        result = watch("--cgroup", str(group), end=end)
-        running.wait()
-        assert 60 * MB < result.cgroup_bytes < 100 * MB
+        result = common.attach(group)
         assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
 
 
