@@ -397,7 +397,7 @@ def test_process_with_a_reused_id_is_not_followed(seen_to_end, reader):
         assert {process.pid for process in tree.living} == {first.pid, other.pid}
         first.kill()
         first.wait()
-        time.sleep(2 / os.sysconf("SC_CLK_TCK"))  # psutil knows a start to a tick
+        time.sleep(5 / os.sysconf("SC_CLK_TCK"))  # psutil knows a start to a tick
         if seen_to_end:
             tree.memory()
         with _start_with_pid(first.pid, sleeps) as again:
