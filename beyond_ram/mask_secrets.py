@@ -84,13 +84,13 @@ _PORT = re.compile(r":\d*(?:[/\s?#,;)'\"]|$)")
 # After the first group, or from the beginning, stands a secret.
 _FORM = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{16,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|gl[a-z]{2,5}-[\w-]{16,}"
+    r"|(?:(?<![A-Za-z0-9])|(?<=(?<![\w-])-[A-Za-z])|(?<=(?<![\w-])-[A-Za-z]{2}))(?:hf_[A-Za-z0-9]{16,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|gl[a-z]{2,5}-[\w-]{16,}"
     r"|sk-(?:[a-z0-9]+-){0,3}\w{20,}|[sr]k_(?:live|test)_\w{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[a-z]-[\w-]{10,}"
     r"|xapp-[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]|AIza[\w-]{30,}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{16,}"
     r"|sbp_[a-z0-9]{20,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{40,}"
     r"|SG\.[\w-]{16,}\.[\w-]{16,}|dckr_pat_[\w-]{16,}|dop_v1_\w{16,}|nvapi-[\w-]{20,}|r8_[A-Za-z0-9]{20,}"
     r"|gsk_[A-Za-z0-9]{20,}|hvs\.[\w-]{16,}|xai-\w{20,}|dapi[0-9a-f]{16,}|shp[a-z]{2}_\w{16,}|lin_api_\w{16,}"
-    r"|tskey-[\w-]{10,}|AGE-SECRET-KEY-\w|wandb_v1_\w{10,})"
+    r"|tskey-[\w-]{10,}|AGE-SECRET-KEY-\w|wandb_v1_\w{10,}|whsec_[\w+/]{16,}|glsa_\w{16,}|api_org_\w{16,})"
     r"|(hooks\.slack\.com/services/|/api/webhooks/|://[^/\s]+/t/|/bot\d+:)(?=[\w-])"
     r"|(\b[Bb](?i:earer)\s+)(?!--[a-z])(?=\S)|(\b[Bb](?i:asic)\s+)(?=\S*?(?:[a-z0-9][A-Z]|\d|=))(?=[\w+/-]{4})"
     r"|(\blogin\s+\S+\s+password\s+)(?=\S)|(\b(?:login|authenticate)\()(?=['\"\w])"
