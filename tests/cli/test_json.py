@@ -54,6 +54,18 @@ def test_document_of_watch_follows_the_commands_output_and_replaces_no_other_fil
     assert {name: Path(name).read_text() for name in contents} == contents and not Path("began").exists()
 
 
+@pytest.mark.slow
+def test_document_that_cannot_be_written_is_no_success(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("beyond_ram.cli.watch.write", full)
+    assert cli.main(["watch", "--json", "run.json", "--", "true"]) == 1
+    assert "No space left" in capfd.readouterr().err and not Path("run.json").exists()
+
+
 def test_results_of_locks_are_a_document(document):
     compared = document("atlas", "compare", ROOT / "envs/june-2023.txt", "newest")
     assert "datasets" in {one["library"] for one in compared["libraries"]}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
+from beyond_ram.decisions import rule
 from beyond_ram.decisions.rule import (
     LOOKS,
     MetricRule,
@@ -196,3 +197,12 @@ def test_fewest_runs_for_rare_changes():
             fewest_for(bad)
     tripled = np.where(np.arange(8) < 1, 300.0, 100.0)
     assert result(np.full(8, 100.0), tripled, fewest=8) == "undecided", "one of eight runs is seen"
+
+
+@pytest.mark.parametrize(
+    ("high", "split"), [([110.0, 110.1, 110.2, 110.3], True), ([110.0, 120.0, 130.0, 140.0], False)]
+)
+def test_readings_are_split_only_where_the_gap_exceeds_both_ranges(high, split):
+    low = [100.0, 100.1, 100.2, 100.3]
+    sides = [(MEMORY.scaled(np.array(low)), MEMORY.scaled(np.array(high)), MEMORY)]
+    assert (rule._levels(sides) is rule._SPLIT) is split

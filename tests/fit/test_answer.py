@@ -141,3 +141,15 @@ def test_failed_largest_run_ends_the_numbers(monkeypatch):
     assert result.status == 2
     assert not any(line.memory or line.ask_bytes for line in result.lines)
     assert "rows=800: the program ended with exit status 1" in (result.unsure_because or "")
+
+
+@pytest.mark.parametrize(("kept_mb", "counts", "holds"), [((150, 90, 160), 150, False), ((150, 100, 99), 100, True)])
+def test_middle_of_three_runs_counts_where_the_first_is_outside(kept_mb, counts, holds):
+    def made(point, about):
+        return FitRun(point, int(kept_mb[point.repeat - 1] * 1e6), 0, 0.1)
+
+    predicted = Prediction(100e6, 95e6, 105e6)
+    before = SimpleNamespace(memory=SimpleNamespace(predict=lambda setting, size: predicted))
+    confirmation = answer._confirm(before, SimpleNamespace(get=made), Point((0,), 100, 1))
+    assert confirmation.run.kept_bytes == counts * 1e6
+    assert confirmation.predicted.holds(confirmation.run.kept_bytes) is holds

@@ -56,6 +56,16 @@ def test_fewest_runs_hold_back_same_and_no_change():
     assert results(comparisons) == {"grown_anon_bytes": "worse"}
 
 
+def test_run_without_a_value_of_a_metric_keeps_it_from_being_same():
+    comparisons, table = Comparisons(PAIRS), both(8).drop(columns="tokens_per_cpu_s")
+    comparisons.look(table, 8)
+    assert results(comparisons) == {"grown_anon_bytes": "same"}
+    comparisons, unknown = Comparisons(PAIRS), table.copy()
+    unknown.loc[unknown.index[-1], "grown_anon_bytes"] = float("nan")
+    assert comparisons.look(unknown, 8) == {CELL}
+    assert results(comparisons) == {"grown_anon_bytes": "undecided"}
+
+
 @pytest.mark.parametrize(("grown", "result"), [(115, "same"), (107, "same"), (130, "worse"), (70, "better")])
 def test_interval_agrees_with_the_result(grown, result):
     baseline = runs(stack="old", n=4, grown=110)

@@ -90,3 +90,11 @@ def test_run_that_was_started_again_has_only_its_failure():
     once, again = (derive(record(attempts=[{}] * starts), events(end_anon=640)) for starts in (1, 2))
     assert once["grown_anon_bytes"] == 540
     assert {name: value for name, value in again.items() if value is not None} == {"run_failed": 0}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failed"),
+    [("completed", 0), ("failed", 1), ("killed_at_limit", 1), ("timed_out", 1), ("not_applicable", None)],
+)
+def test_run_that_did_its_work_and_failed_afterwards_failed(outcome, failed):
+    assert derive(record() | {"completed_work": True, "outcome": outcome}, events(end_anon=640))["run_failed"] == failed

@@ -3,9 +3,10 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 from beyond_ram.one_run import RunFolder
-from beyond_ram.report.cells import _anon
+from beyond_ram.report.cells import Cells, _anon
 from beyond_ram.report.run import view
 
 from ..analysis.by_hand import MB, record
@@ -52,3 +53,12 @@ def test_a_run_that_never_began_has_no_readings():
     assert shown["outcome"] == "not applicable: no accelerator"
     assert "train" in shown["details"] and "6.1" in shown["details"]
     assert "All readings" not in shown["details"]
+
+
+def test_request_of_a_cell_is_the_largest_of_its_repeats(monkeypatch):
+    def asked(one):
+        return SimpleNamespace(ask_bytes=one.record["peak"]["processes"] << 20, at_least=False)
+
+    monkeypatch.setattr(RunFolder, "asked", property(asked))
+    runs, cell = [run(processes=size) for size in (100, 200)], {"experiment": "e", "stack": "s"}
+    assert Cells._line(SimpleNamespace(words=lambda cell: ""), "e/s", cell, runs, 0)["ask"] == 200

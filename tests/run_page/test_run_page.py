@@ -142,9 +142,12 @@ def test_runs_side_by_side_name_what_their_requests_lack(run):
     peak = run.record["peak"] | {"uncharged_bytes": 400_000_000, "kept": kept}
     failed = {**run.record, "exit_status": 1, "outcome": "failed"}
     runs = {"a": {**run.record, "peak": peak}, "b": failed}
-    lines = [*side_by_side.lines({name: RunFolder(run.folder, one, run.samples, []) for name, one in runs.items()})]
+    folders = {name: RunFolder(run.folder, one, run.samples, []) for name, one in runs.items()}
+    lines = [*side_by_side.lines(folders)]
     assert any(line.startswith("a: without up to 400 MB") for line in lines)
     assert any(line.startswith("b: at least") for line in lines)
+    (request,) = [row[1:] for row in side_by_side.cells({"a": run, "b": folders["b"]}) if row[0] == "ask for"]
+    assert [one.startswith("at least") for one in request] == [False, True, False] and not request[2]
 
 
 def test_waiting_of_the_machine_is_no_waiting_of_a_run(run):

@@ -1,8 +1,10 @@
 """Locks of the releases of a package."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from beyond_ram.stacks import index
+from beyond_ram.stacks import index, release_locks
 from beyond_ram.stacks.inline import Inline
 from beyond_ram.stacks.release_locks import ReleaseLocks
 from tests.bisect import served
@@ -22,3 +24,9 @@ def test_yanked_release_may_pin_a_yanked_package(tmp_path, monkeypatch):
         locks = ReleaseLocks("whole", Inline(("whole",)), tmp_path / "locks")
         locks.begin(releases, releases)
         assert locks.lock(releases[1]).pins == {"whole": "1.1", "core": "1.1"}
+
+
+def test_other_packages_are_as_of_the_day_after_the_newest_release():
+    times = datetime(2024, 1, 1, tzinfo=UTC), None, datetime(2024, 6, 1, tzinfo=UTC)
+    assert release_locks._day_after(*times) == "2024-06-02T00:00:00Z"
+    assert not release_locks._day_after(None)

@@ -188,6 +188,12 @@ def test_request_depends_on_who_enforces_it():
     assert (polled.enforced_by, polled.ask_bytes > 8 * GIB) == ("polling", True)
 
 
+@pytest.mark.parametrize(("pressure", "known"), [(None, False), ({"some_s": 0.0}, True), ({"some_s": 1.0}, False)])
+def test_speed_is_known_under_a_limit_only_where_nothing_waited(pressure, known):
+    limited = record(cgroup=GIB, kept=counted("group", GIB), memory_limit_bytes=2 * GIB, pressure=pressure)
+    assert (advise(limited).speed_bytes is not None) is known
+
+
 def test_older_record_is_judged_by_its_processes():
     old = record(anon=GIB, shmem=GIB, rss=3 * GIB, file=GIB, anon_upper_bound=GIB, cgroup=2 * GIB)
     del old["peak"]["kept"], old["peak"]["around"]

@@ -179,3 +179,12 @@ def test_status_without_memory_lines_is_no_reading():
     lines = b"VmHWM:\t 5 kB\nVmRSS:\t 4 kB\nRssAnon:\t 1 kB\nRssFile:\t 2 kB\nRssShmem:\t 1 kB\n"
     lines += b"VmData:\t 9 kB\nVmSwap:\t 7 kB\n"
     assert parse_memory(lines) == Memory(5 << 10, 1 << 10, 2 << 10, 1 << 10, 7 << 10, 0)
+
+
+def test_largest_of_many_ended_processes_are_kept():
+    peaks = Peaks()
+    for pid in range(1, 1001):
+        peaks.note([0] * 6, [], [], [Exit(pid, 0, "x", pid * MB)])
+    marks = {entry["hwm_bytes"] // MB for entry in peaks.ended}
+    assert marks >= {*range(940, 1001)}
+    assert peaks.ended_sum_bytes == sum(range(1, 1001)) * MB

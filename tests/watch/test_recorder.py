@@ -41,6 +41,18 @@ def test_long_run_is_bounded_ordered_and_keeps_its_peaks(tmp_path):
     assert all(int(line["rss_bytes"]) == int(line["anon_bytes"]) + int(line["file_bytes"]) for line in lines)
 
 
+def test_samples_behind_the_last_line_are_written_at_the_end(tmp_path):
+    recorder = Recorder(tmp_path / "samples.csv", max_lines=10)
+    for n in range(40):
+        recorder.write(row(n, 1000))
+    assert recorder.per_line > 1
+    while recorder._pending:
+        recorder.write(row(40, 1000))
+    recorder.write(row(41, 10**9))
+    recorder.close()
+    assert samples_in(tmp_path)[-1]["anon_bytes"] == str(10**9)
+
+
 def test_line_with_pss_replaces_neighbours_that_are_not_higher(tmp_path):
     recorder = Recorder(tmp_path / "samples.csv", max_lines=10)
     for n in range(80):

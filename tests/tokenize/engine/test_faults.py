@@ -157,6 +157,19 @@ def test_input_that_changes_during_the_run_fails_it(source, families, tokenize, 
     assert "start again" in again.stderr and not (out / "summary.json").exists()
 
 
+def test_input_that_is_gone_at_the_end_fails_the_run(source, families, engine, tmp_path):
+    gone, out = tmp_path / "gone.jsonl", tmp_path / "out"
+    shutil.copyfile(source, gone)
+    removed = (
+        CHANGED.partition("    before =")[0]
+        + "    os.unlink(sys.argv[2])\n    real(self)"
+        + CHANGED.rpartition("    real(self)")[2]
+    )
+    done = engine.run("-c", removed, RUN.parent, gone, *words(gone, tokenizer=families["gpt2"], out=out))
+    assert done.returncode == 2 and "gone.jsonl was changed while it was read" in done.stderr
+    assert not (out / "summary.json").exists()
+
+
 def stream(path, texts):
     table = pa.table({"text": texts})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
