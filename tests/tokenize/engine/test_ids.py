@@ -116,10 +116,10 @@ sys.exit(run.main(sys.argv[3:]))
 @pytest.mark.parametrize(
     ("format", "wrong"), [("bin", "more"), ("bin", "fewer"), ("datasets", "more"), ("parquet", "fewer")]
 )
-def test_wrong_ids_are_found_in_the_default_share(format, wrong, families, engine, tmp_path):
-    """One of 400 documents is cut, and is compared first."""
+def test_wrong_ids_of_the_largest_cut_document_are_found(format, wrong, families, engine, tmp_path):
+    """One of 400 documents is cut; with --verify it is compared, whichever others are drawn."""
     texts = ["some words"] * 200 + ["some words " * 7000 + "the end"] + ["and more"] * 199
-    flags = {"tokenizer": families["gpt2"], "out": tmp_path / "out", "format": format}
+    flags = {"tokenizer": families["gpt2"], "out": tmp_path / "out", "format": format, "verify": True}
     command = words(json_lines(tmp_path / "a.jsonl", texts), **flags)
     for attempt in range(2):  # the same command fails again
         done = engine.run("-c", WRONG, ENGINE, wrong, *command)
