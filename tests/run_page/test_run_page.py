@@ -187,7 +187,7 @@ sys.exit(code)
 @pytest.mark.parametrize("command", ["watch", "show"])
 def test_no_installed_package_is_imported(command, run, tmp_path):
     words = {
-        "watch": ["watch", "--html", "page.html", "--", sys.executable, "-c", "pass"],
+        "watch": ["watch", "--html", "page.html", "--", sys.executable, "-c", "import time; time.sleep(0.3)"],
         "show": ["show", str(run.folder), "--html", "page.html"],
     }[command]
     done = subprocess.run([sys.executable, "-c", WITHOUT, *words], cwd=tmp_path, capture_output=True, text=True)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from ..conftest import link_stack
-from ..test_random_kills import TOKENISED
+from ..test_random_kills import CONFIG
 from .conftest import REPOSITORY
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytes
 CELL = ["experiment", "stack", "corpus", "mode", "num_files", "cache", "rep"]
 # The first attempt has room for Snakemake and the watcher, the second also for the program.
 KEEPS_500_MB, SCARCE_MB = "kept = [bytes(1000) for _ in range(500_000)]\n", 450
+TOKENISED = {name: one for name, one in yaml.safe_load(CONFIG)["experiments"].items() if one["workload"] == "tokenize"}
 EXPERIMENTS = {
     **TOKENISED,
     "scarce": {
