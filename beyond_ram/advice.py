@@ -166,8 +166,8 @@ def _no_success(record: RunRecord) -> str:
         return f"it ended by {record['signal']}"
     if outcome not in _SUCCESS or status:
         return f"it ended with status {status}" if status else "it ended before its work was done"
-    if record.get("stopped_by"):
-        return f"it received {' and '.join(record['stopped_by'])}"
+    if record.get("signals"):
+        return f"it received {' and '.join(record['signals'])}"
     above = any(ceiling.get("result") == "above" for ceiling in record.get("ceilings", []))
     return "it was above a ceiling" if above else ""
 

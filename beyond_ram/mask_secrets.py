@@ -16,7 +16,7 @@ MASK = "***"
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET = re.compile(
     r".*(?:password|passwd|psswd|passw(?:o|or)?$|passwort|contrase|senha|twofactor|hmac|passphrase|seedphrase|passcode|passkey|secret|credential|authori[sz]ation$"
-    r"|bearer|webhook|mnemonic|sessionid|sessid).*|.*(?:cookies?|pwd|pw)|pass(?:in|out)|p?swd|creds?|jwt"
+    r"|bearer|csrf|webhook|xsrf|mnemonic|sessionid|sessid).*|.*(?:cookies?|pwd|pw)|pass(?:in|out)|p?swd|creds?|jwt"
 )
 # Secret as the last part of a name.
 _LAST = re.compile(r"(?:git(?:hub|lab))?pat|t?otp|pin|psk|sas|sid|sk")
@@ -176,7 +176,7 @@ def in_text(text: str) -> str:
 @lru_cache(4096)
 def is_secret(name: str) -> bool:
     """Whether a value with this name is secret."""
-    plain = urllib.parse.unquote(name)
+    plain = unicodedata.normalize("NFKC", urllib.parse.unquote(name))
     spelled = [[part.lower() for part in _PARTS.findall(one)] for one in (plain, plain.lower())]  # also PASSword
     return any(_names_secret(parts, number, name) for parts in spelled for number in range(len(parts)))
 

@@ -341,8 +341,8 @@ class RunRecord(TypedDict):
     refused_bytes: NotRequired[int | None]
     """The size of an allocation that was refused."""
     left_running: NotRequired[list[ProcessEntry]]
-    stopped_by: NotRequired[list[str]]
-    """Signals to stop that reached the watcher."""
+    signals: NotRequired[list[str]]
+    """Signals that reached the watcher, which passed them on: the command may have ended early."""
     sampler: SamplerEntry
     missing: NotRequired[list[NoteEntry]]
     ceilings: NotRequired[list[CeilingEntry]]

@@ -44,6 +44,7 @@ MASKED = {
     "python -mtwine upload -p hunter2 x": "python -mtwine upload -p *** x",
     "zip -rP hunter2 a": "zip -rP *** a",
     "pAsSwOrD=hunter2 PASSword=hunter2 TOKENs=hunter2": "pAsSwOrD=*** PASSword=*** TOKENs=***",
+    "x --csrf=hunter2 --\uff50assword=hunter2": "x --csrf=*** --\uff50assword=***",
     "tool -tghp_a1B2a1B2a1B2a1B2a1B2 -xkAKIAABCDEFGHIJKLMNOP": "tool -t*** -xk***",
     "ldapsearch -xw hunter2 x": "ldapsearch -xw *** x",
     "GITHUBPAT=hunter2 STRIPE_SK=hunter2 /p:hunter2": "GITHUBPAT=*** STRIPE_SK=*** /p:***",

@@ -43,7 +43,7 @@ class Outcome:
     duration_s: float
     sampler_cpu_s: float | None
     left_running: list[ProcessEntry] = field(default_factory=list)
-    stopped_by: Sequence[str] = ()
+    signals: Sequence[str] = ()
     """The signals to stop that reached the watcher."""
     refused_bytes: int | None = None
     """An allocation that was refused, as the command's last words have it."""
@@ -116,7 +116,7 @@ def _initial(outcome: Outcome, measuring: Instrument) -> Any:
         # Growth of kept memory at the end.
         "growth": None,
         "left_running": outcome.left_running,
-        "stopped_by": list(outcome.stopped_by),
+        "signals": list(outcome.signals),
         "refused_bytes": outcome.refused_bytes,
         "sampler": {"interval_ms": measuring.options.interval_ms, "samples": 0},
         "started_at": None if measuring.started_at is None else round(measuring.started_at, 3),

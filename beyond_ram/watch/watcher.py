@@ -139,7 +139,8 @@ class _Run:
         self.no_group: str | None = None
         self.oom_kills: int | None = None
         self.ended_by: str | None = None
-        self.stopped_by: list[str] = []
+        self.signals: list[str] = []
+        self.stopped = False
         self.recorded_signals: list[int] = []
         self.killed_s = 0.0
         self.resident: pagecache.Residency | None = None
@@ -234,7 +235,7 @@ class _Run:
                 left = [process for process in left if not ends_by(until, process["pid"])]
             with missing.step("kills for lack of memory"):
                 self._note_kills_elsewhere(measuring)
-            if self.stopped_by and options.follow and left and not running.returncode:
+            if self.stopped and options.follow and left and not running.returncode:
                 self.ended_by = self.ended_by or "detached"
             running.leave()
             elsewhere = measuring.deliver()
@@ -253,7 +254,7 @@ class _Run:
             duration_s=duration_s,
             sampler_cpu_s=measuring.spent_s(),
             left_running=left,
-            stopped_by=self.stopped_by,
+            signals=self.signals,
             refused_bytes=missing.attempt("the end of standard error", errors.refused_bytes, None)
             if errors and running.returncode
             else None,
@@ -347,7 +348,7 @@ class _Run:
 
     def _is_over(self, running: Command) -> bool:
         # A tree that we killed is followed to its last process.
-        to_the_last = (self.options.follow and not self.stopped_by) or self.ended_by is not None
+        to_the_last = (self.options.follow and not self.stopped) or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 
     def _turn(self, running: Command, measuring: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
@@ -357,11 +358,11 @@ class _Run:
             number, by_process = pending
             if by_process:  # a signal from the terminal has reached the whole foreground group already
                 running.send_signal(number)
-            self._note_stop(number)
+            self._note_signal(number)
         while self.recorded_signals:
             number = self.recorded_signals.pop(0)
             running.send_signal(number)
-            self._note_stop(number)
+            self._note_signal(number)
         running.send_again()
         if message:
             running.listen()
@@ -374,10 +375,13 @@ class _Run:
         self._keep_limits(running, now)
         return now + measuring.interval_s()
 
-    def _note_stop(self, number: int) -> None:
+    def _note_signal(self, number: int) -> None:
         ignored = signal.getsignal(number) == signal.SIG_IGN  # as below nohup
-        if number in _STOP and not ignored and (name := signal_name(number)) not in self.stopped_by:
-            self.stopped_by.append(name)
+        if ignored:
+            return
+        self.stopped = self.stopped or number in _STOP
+        if (name := signal_name(number)) not in self.signals:
+            self.signals.append(name)
 
     def _keep_limits(self, running: Command, now: float) -> None:
         if self.ended_by is not None:

@@ -133,7 +133,7 @@ def test_run_without_success_has_no_request_but_a_lower_bound(way, watched, tmp_
     record["peak"] |= {"rss_bytes": 400 << 20, "around": None}  # there is a second request, for polling schedulers
     record["peak"] |= {"processes": 2, "anon_upper_bound_bytes": 300 << 20}  # and one for other runs
     if way == "stopped":
-        record["stopped_by"] = ["SIGTERM"]
+        record["signals"] = ["SIGTERM"]
     if way == "ceiling":
         record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling("anon", 1 << 20, "1M")])
     assert len(advise(record).lower_bound) == 1

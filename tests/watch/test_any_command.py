@@ -203,8 +203,23 @@ def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_
         finally:
             os.kill(followed, signal.SIGKILL)
     record = record_in(tmp_path)
-    assert (record["outcome"], record["stopped_by"]) == ("detached", [number.name])
+    assert (record["outcome"], record["signals"]) == ("detached", [number.name])
     assert [entry["pid"] for entry in record["left_running"]] == [followed]
+    assert advise(record).at_least
+
+
+@pytest.mark.slow
+def test_a_signal_that_the_command_handles_makes_the_request_a_lower_bound(tmp_path):
+    program = (
+        "import signal, sys\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit())\nprint(flush=True)\nsignal.pause()"
+    )
+    with subprocess.Popen([*CLI, "--out", str(tmp_path), "--", *PYTHON, program], stdout=subprocess.PIPE) as watcher:
+        assert watcher.stdout
+        watcher.stdout.readline()
+        watcher.send_signal(signal.SIGUSR1)
+        assert watcher.wait(20) == 0
+    record = record_in(tmp_path)
+    assert (record["outcome"], record["signals"]) == ("completed", ["SIGUSR1"])
     assert advise(record).at_least
 
 
