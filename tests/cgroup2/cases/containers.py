@@ -13,11 +13,13 @@ PLACE = "plain"
 def case_group_of_each_runtime():
     if reason := layouts._no_groups_reason():
         raise Skip(reason)
+    # Some of those that tests/watch lays out on this machine: what differs is how the kernel names groups.
+    chosen = layouts.LAYOUTS[::4]
     with mock.patch.object(layouts, "HOLDS", layouts.HOLDS.replace("60_000_000", "0")):  # not measured here
-        for layout in layouts.LAYOUTS:
+        for layout in chosen:
             print(layout)
             layouts.test_group_of_each_runtime_is_found(layout, Path(tempfile.mkdtemp()))
-    return {"layouts": len(layouts.LAYOUTS)}
+    return {"layouts": len(chosen)}
 
 
 def case_summary_of_a_container():
