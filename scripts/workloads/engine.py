@@ -25,11 +25,11 @@ def memory_of(processes):
 
 
 def reporting(encoder, bytes_in, bytes_of_files):
-    """A subclass of the engine's run that emits events. `bytes_in` is the text, `bytes_of_files` its files."""
-    import run
+    """A subclass of the engine's pool that emits events. `bytes_in` is the text, `bytes_of_files` its files."""
+    import pool
 
-    class Reporting(run.TokenizeRun):
-        """A run that emits its progress at fixed shares of the input."""
+    class Reporting(pool.Pool):
+        """A pool that emits its progress at fixed shares of the input."""
 
         share_reported = -1
 
@@ -73,8 +73,8 @@ def tokenize(args, chosen, result, packages):
     flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]
     flags += [f"--workers={args.num_proc}"] if args.num_proc else []
     encoder = f"engine, tokenizers {tokenizers.__version__}"
-    run_class = reporting(encoder, bytes_in, bytes_of_files)
-    status = run.main([*flags, "--", *map(str, files)], run_class)
+    pool_class = reporting(encoder, bytes_in, bytes_of_files)
+    status = run.main([*flags, "--", *map(str, files)], pool_class)
     if status:
         sys.exit(status)
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))

@@ -14,7 +14,6 @@ import fcntl
 import functools
 import json
 import os
-import selectors
 import shutil
 import stat
 import sys
@@ -33,14 +32,10 @@ import sources
 import stores
 import worker as working
 from claim import WORK, claim, shard_of
+from free_memory import KEPT_SHARE, LEAST, SHARE, available, size
+from pool import Pool, Progress
 from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
 from trouble import NO_ROOM, Refused, out_of_memory
-from worker_process import Forked, Thread
-
-LEAST = 16 << 20  # minimum memory of a worker besides its tokenizer
-KERNEL = 10 << 20  # memory of a control group that is neither anonymous nor reclaimable: page tables, dirty pages
-KEPT_SHARE = 0.05  # of the available memory, which workers may keep without using it
-SHARE = 0.8  # share of free memory to use without a limit
 
 
 def arguments(argv=None):
@@ -63,52 +58,6 @@ def tokenizer_file(name):
     return path.resolve()
 
 
-def available():
-    """Free memory in bytes: of the machine, or less if a control group has less left."""
-    with open("/proc/meminfo", encoding="ascii") as info:
-        free = int(next(line for line in info if line.startswith("MemAvailable")).split()[1]) * 1024
-    root = Path("/sys/fs/cgroup")
-    try:
-        with open("/proc/self/cgroup", encoding="ascii") as groups:
-            for line in groups:
-                _, kinds, path = line.strip().split(":", 2)
-                if kinds == "":
-                    names, limit, used, of = (
-                        root,
-                        "memory.max",
-                        "memory.current",
-                        "file shmem active_file inactive_file",
-                    )
-                elif "memory" in kinds.split(","):
-                    names, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-                    of = "total_cache total_shmem total_active_file total_inactive_file"
-                else:
-                    continue
-                folder = names / path.lstrip("/")
-                while True:
-                    if (folder / limit).is_file() and (text := (folder / limit).read_text().strip()) != "max":
-                        # Usage includes page cache, which the kernel reclaims. Its lists also have anonymous pages
-                        # that a program gave back with MADV_FREE, and may have written to again.
-                        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-                        file, shared, *lists = (int(stat.get(name, 0)) for name in of.split())
-                        cached = min(sum(lists), max(0, file - shared))
-                        free = min(free, int(text) - int((folder / used).read_text()) + cached)
-                    if folder == names or names not in folder.parents:
-                        break
-                    folder = folder.parent
-    except (OSError, ValueError):
-        pass
-    return max(free, 0)
-
-
-def size(number):
-    """A size with a unit."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB")):
-        if number >= unit:
-            return f"{number / unit:.1f} {name}"
-    return f"{number / 1000:.0f} kB"
-
-
 def size_on_disk(path):
     """The bytes of a regular file; 0 for what is none, or is gone: workers still write and remove files."""
     try:
@@ -123,39 +72,11 @@ def printable(text):
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
-class Progress:
-    """Progress on standard error: one line on a terminal, else a line every 15 s."""
-
-    def __init__(self, total):
-        self.total, self.done, self.at_start, self.start = total, 0, 0, time.monotonic()
-        self.terminal = sys.stderr.isatty()
-        self.every, self.shown_s, self.tokens = 0.5 if self.terminal else 15.0, time.monotonic(), 0
-
-    def due(self):
-        return time.monotonic() - self.shown_s >= self.every
-
-    def show(self, memory, workers, last=False):
-        self.shown_s = now = time.monotonic()
-        spent = max(now - self.start, 1e-9)
-        rate = (self.done - self.at_start) / spent
-        left = max(self.total - self.done, 0) / rate if rate else 0
-        text = (
-            f"{min(100 * self.done / max(self.total, 1), 100):3.0f} %  {rate / 1e6:.1f} MB/s"
-            f"  {self.tokens / spent / 1e6:.2f} M tokens/s"
-            f"  {time.strftime('%H:%M:%S', time.gmtime(left))} left  {memory / 1e6:.0f} MB in {workers} workers"
-        )
-        if self.terminal:
-            sys.stderr.write(f"\r{text}\x1b[K" + ("\n" if last else ""))
-        else:
-            sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
-
-
 class TokenizeRun:
     """One command: the units of one shard of the inputs."""
 
-    def __init__(self, args, place):
-        self.args, self.place = args, place
+    def __init__(self, args, place, pool_class):
+        self.args, self.place, self.pool_class = args, place, pool_class
         # With a limit, the parent is this program too.
         self.parent = working.anonymous(os.getppid()) if args.memory_limit else 0
         self.shard, self.shards = shard_of(args.shard)
@@ -301,11 +222,11 @@ class TokenizeRun:
         import outputs
 
         record = self.read(self.done_record())
-        for name, (size, digest) in (record or {"files": {}})["files"].items():
+        for name, (length, digest) in (record or {"files": {}})["files"].items():
             file = self.args.out / name
-            if not file.is_file() or file.stat().st_size != size:
+            if not file.is_file() or file.stat().st_size != length:
                 return None
-            if name.endswith(".idx") and not outputs.intact(file, [size, digest]):
+            if name.endswith(".idx") and not outputs.intact(file, [length, digest]):
                 return None
         return record
 
@@ -323,156 +244,30 @@ class TokenizeRun:
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
         self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
-        self.cpu = 0.0
         finished = len(self.mine) - len(self.todo)
         if finished:
             print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
         self.open_joined()
-        self.workers: list[Thread] = []
-        self.selector = selectors.DefaultSelector()
-        try:
+        with self.pool_class(self.common, self.copies, self.progress, self.task, self.unit_done) as self.pool:
             if self.todo:
-                self.work_off()
-        finally:
-            for worker in self.workers:
-                self.end(worker)
+                units = {unit: self.units[unit] for unit in self.todo}
+                self.pool.work_off(units, self.workers_requested, self.place, self.args.memory_limit, self.parent)
         self.finish()
 
-    # Workers and their memory
-    def work_off(self):
-        requested, limit, free = min(self.workers_requested, len(self.todo)), self.args.memory_limit, available()
-        self.base = base = working.anonymous("self")
-        limit = limit and limit - self.parent
-        self.room = int(free * SHARE) - self.copies.room
-        if limit:  # the control group may have less left
-            self.room = min(limit - base, free - KERNEL) - self.copies.room
-        # Another worker has at most a copy of this process's memory.
-        self.count = min(requested, (self.room + base) // (base + LEAST))
-        if self.count < 1:
-            raise Refused(
-                f"{size(max(self.room + base + self.copies.room, 0))} of memory are not enough: the tokenizer, one "
-                f"worker and its work need {size(base + LEAST + self.copies.room)}"
-            )
-        if self.count < requested:
-            print(f"{self.count} workers instead of {requested}: there is no memory for more", file=sys.stderr)
-        budget = (self.room - base * (self.count - 1)) // self.count
-        self.large = self.large_parts(budget) if limit else []  # units that need all memory
-        if program := self.copies.start():
-            self.selector.register(program.replies, selectors.EVENT_READ, self.copies)
-        while len(self.workers) < self.count - 1:
-            self.workers.append(Forked(self.common, self.selector, self.workers))
-        self.workers.insert(0, Thread(self.common, self.selector, place=self.place))
-        for worker in self.workers:
-            worker.send({"budget": budget})
-            self.give(worker)
-        self.loop()
-        if self.large:
-            while len(self.workers) > 1:
-                worker = self.workers.pop()
-                self.cpu += worker.cpu
-                self.end(worker)
-            self.todo, self.alone = [unit for unit, _ in self.large], True
-            self.workers[0].send({"budget": self.room})
-            self.give(self.workers[0])
-            self.loop()
-        self.cpu += sum(worker.cpu for worker in self.workers)
+    def task(self, unit):
+        """The order of a unit for a worker."""
+        return {
+            "unit": unit,
+            "spans": self.units[unit],
+            "path": str(self.path(unit)),
+            "record": str(self.record(unit)),
+            "manifest": self.manifest_digest,
+            "copies": self.copies.made.get(unit, {}),
+        }
 
-    alone, most_of_others = False, 0
-
-    def end(self, worker):
-        worker.end()
-        self.most_of_others += worker.most
-
-    def large_parts(self, budget):
-        """Take the units with a part that needs more than a worker may use off the others. Raises Refused if one needs
-        more than there is."""
-        large = []
-        for unit in self.todo:
-            spans = [span for span in self.units[unit] if span[0] not in self.objects]  # those are looked at later
-            needs, where = inputs.needs(spans, self.args.text_column)
-            if needs > self.room:
-                raise Refused(
-                    f"{where}: reading it needs {size(needs + self.base)} of memory, and {size(self.room + self.base)} "
-                    "are available; write the file with smaller pages, row groups, batches or windows, or give more"
-                )
-            if needs > budget:
-                large.append((unit, needs))
-        self.todo = [unit for unit in self.todo if unit not in dict(large)]
-        return large
-
-    def give(self, worker):
-        """Give a worker the next unit, or let it wait for copies of the unit's objects, and have the next ones made."""
-        if self.todo:
-            worker.unit = self.todo.pop(0)
-            for unit in (worker.unit, *self.todo[:1]):
-                self.copies.fetch(unit, self.units[unit])
-            self.begin(worker)
-
-    def begin(self, worker):
-        if worker.unit in self.copies.under_way:
-            return
-        worker.send(
-            {
-                "unit": worker.unit,
-                "spans": self.units[worker.unit],
-                "path": str(self.path(worker.unit)),
-                "record": str(self.record(worker.unit)),
-                "manifest": self.manifest_digest,
-                "copies": self.copies.made.get(worker.unit, {}),
-            }
-        )
-
-    def loop(self):
-        while any(worker.unit is not None for worker in self.workers):
-            self.listen(0.5)
-            if self.progress.due():  # reading a worker's memory takes 2 ms
-                memory = self.parent + sum(one.memory() for one in self.workers) + self.copies.memory()
-                self.progress.show(memory, len(self.workers))
-
-    def listen(self, timeout):
-        for key, _ in self.selector.select(timeout):
-            worker = key.data
-            messages = worker.messages()
-            if messages is None:
-                why = working.death(worker.status(), worker.place.get(), bool(self.args.memory_limit))
-                raise RuntimeError(f"{why}; the same command goes on where it stopped")
-            for message in messages:
-                self.on_message(worker, message)
-
-    def on_message(self, worker, message):
-        if "copied" in message:
-            for waiting in self.workers:
-                if waiting.unit == message["copied"]:
-                    self.begin(waiting)
-        if "refused" in message:
-            raise Refused(message["refused"])
-        if message.get("no_room"):
-            raise RuntimeError(self.no_room())
-        if "failed" in message:
-            raise RuntimeError(f"a worker failed ({message['failed']}); the same command goes on where it stopped")
-        if "at" in message:
-            self.progress.done += message["at"]
-        if "needs" in message:
-            if self.alone or self.count == 1:
-                needs = size(message["needs"] + self.base) if message["needs"] else ""
-                needs = f"{message['what']} needs {needs} of memory" if needs else "more memory is needed from here on"
-                raise Refused(
-                    f"{message['where']}: {needs}, and {size(self.room + self.base)} are available: {message['reason']}"
-                )
-            self.large.append((message["unit"], message["needs"]))
-            self.copies.drop(message["unit"])
-            worker.unit = None
-            self.give(worker)
-        if "done" in message:
-            unit = message["done"]
-            self.records[unit] = message["record"]
-            self.copies.drop(unit)
-            self.progress.tokens += message["record"]["tokens"]
-            # The CPU time of this process is added at the end.
-            worker.cpu = 0 if worker.pid == "self" else message["cpu"]
-            worker.unit = None
-            self.give(worker)
-            self.merge()
+    def unit_done(self, unit, record, more):
+        self.records[unit] = record
+        self.merge(more)
 
     def no_room(self):
         """An error for a full disk: the size that the result needs."""
@@ -499,7 +294,7 @@ class TokenizeRun:
         self.open_flat.truncate(self.merged["bytes"])
         self.digest.file("bin", flat)
 
-    def merge(self):
+    def merge(self, more=False):
         """Add finished units to the digest and the flat file, in order.
 
         A flat part is removed after the record lists it as part of the flat file.
@@ -513,12 +308,12 @@ class TokenizeRun:
             if self.args.format != "bin":
                 self.digest.file(self.args.format, self.path(unit))
                 continue
-            size, digest = self.records[unit]["file"]
+            length, digest = self.records[unit]["file"]
             if outputs.append(self.open_flat, self.path(unit), self.digest) != digest:
                 raise RuntimeError(f"{self.path(unit)} was changed after it was written; run the same command again")
-            state["bytes"] += size
+            state["bytes"] += length
             write_record(self.work / f"{self.stem()}.merged", {**state, "manifest": self.manifest_digest})
-            if self.todo:
+            if more:
                 self.path(unit).replace(self.work / outputs.SPARE)
             else:
                 self.path(unit).unlink()
@@ -537,8 +332,8 @@ class TokenizeRun:
             self.open_flat.close()
             index, lengths = self.work / f"{self.stem()}.idx", [self.lengths(unit) for unit in self.mine]
             outputs.write_index(unlinked(index), lengths, record["rows"], self.dtype)
-            size = self.merged["bytes"]
-            record["files"] = {f"{self.stem()}.bin": [size, record["digest"]], index.name: outputs.file_digest(index)}
+            length = self.merged["bytes"]
+            record["files"] = {f"{self.stem()}.bin": [length, record["digest"]], index.name: outputs.file_digest(index)}
             for name in record["files"]:
                 (self.work / name).replace(self.args.out / name)
         else:
@@ -547,7 +342,7 @@ class TokenizeRun:
         if self.progress.terminal:
             self.progress.show(0, 0, last=True)
         spent = time.monotonic() - self.progress.start
-        cpu = self.cpu + sum(os.times()[:2])
+        cpu = self.pool.cpu_s + sum(os.times()[:2])
         print(
             f"{record['rows']:,} documents, {record['tokens']:,} tokens in {spent:.1f} s and {cpu:.1f} CPU-seconds; "
             f"resident memory, files included, at most {self.most() / 1e6:.0f} MB; {verified}",
@@ -557,7 +352,7 @@ class TokenizeRun:
     def most(self):
         """The sum of the largest resident sizes of all processes, with pages of files and shared ones in each."""
         pids = ["self", *([os.getppid()] if self.args.memory_limit else []), *self.copies.pids]
-        return sum(map(working.resident_most, pids)) + self.most_of_others
+        return sum(map(working.resident_most, pids)) + self.pool.most
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""
@@ -683,17 +478,17 @@ class TokenizeRun:
         return printable(line)
 
 
-def main(argv=None, run_class=TokenizeRun):
+def main(argv=None, pool_class=Pool):
     args, place = arguments(argv), working.Place()
     if not args.memory_limit:
-        return command(args, place, run_class)
-    return working.in_child(lambda: command(args, place, run_class), place)
+        return command(args, place, pool_class)
+    return working.in_child(lambda: command(args, place, pool_class), place)
 
 
-def command(args, place, run_class):
+def command(args, place, pool_class):
     run = None
     try:
-        run = run_class(args, place)
+        run = TokenizeRun(args, place, pool_class)
         return run.run()
     except Refused as error:
         message, status = str(error), 2
