@@ -25,7 +25,8 @@ YES, NO, UNSURE = "yes", "no", "unsure"
 _LEAST_SIZES = 3
 # Smaller parts of a prediction are left out of the text.
 _SHOWN = 0.01
-# A run that differs from the median of three or more by this share does not count: a peak is now and then 9 % higher.
+# A run that differs from the median of two or more, which agree, by this share does not count: a peak is now and then
+# 9 % higher.
 _STRAY = 0.05
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
@@ -153,29 +154,36 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
     """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
 
     Where an interval stays too wide after the run that the model had not seen, the design's other runs of that size
-    follow, then repeats of all, while there is time. That run ends the numbers if it fails or lies outside.
+    follow, then repeats of all, while there is time. That run ends the numbers if it fails or lies outside. Runs at
+    full size are repeated too, while an interval is too wide to answer or spans a factor of two.
     """
     sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
         _check_time(runs, points, budget_s)
         runs.get(point, f"run {number} of {len(points)}")
-    before = _answer(runs, memory_bytes)
-    unseen = _unseen(before, sizes, largest)
-    if not unseen:
-        return before
+    result, confirmation = _answer(runs, memory_bytes), None
     try:
-        confirmation = _confirm(before, runs, unseen)
-        after = _answer(runs, memory_bytes, confirmation)
-        for further in _further(runs, [*sizes, unseen.size] if unseen.size else []):
+        if unseen := _unseen(result, sizes, largest):
+            confirmation = _confirm(result, runs, unseen)
+            result = _answer(runs, memory_bytes, confirmation)
+            sizes = [*sizes, unseen.size] if unseen.size else sizes
+        for further in _further(runs, sizes) if unseen or not sizes else ():
             expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
-            if not (after.unsure_because or "").startswith(_WIDE) or runs.seconds + expected_s > budget_s:
+            if not _is_wide(result) or runs.seconds + expected_s > budget_s:
                 break
             for point in further:
                 runs.get(point, "a narrower interval")
-            after = _answer(runs, memory_bytes, confirmation)
+            result = _answer(runs, memory_bytes, confirmation)
     except RunError as error:
         return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
-    return after
+    return result
+
+
+def _is_wide(result: Answer) -> bool:
+    """Whether more runs may narrow an interval so that it says more."""
+    at_target = [line for line in result.lines if line.memory and line.runs_at_target]
+    too_wide = (result.unsure_because or "").startswith(_WIDE)
+    return too_wide or any(line.fits == UNSURE or not (line.memory and line.memory.is_number) for line in at_target)
 
 
 def _check_time(runs: FitRuns, points: Sequence[Point], budget_s: float) -> None:
@@ -200,8 +208,8 @@ def _confirm(before: Answer, runs: FitRuns, unseen: Point) -> Confirmation:
 
 
 def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[Point]]:
-    """The missing runs of the design with a larger size, then repeats of all."""
-    for round_number in range(_ROUNDS) if sizes else ():
+    """The missing runs of the design, which may have a larger size, then repeats of all."""
+    for round_number in range(_ROUNDS):
         points = [replace(one, repeat=one.repeat + round_number) for one in design.points(runs.plan.varied, sizes)]
         yield [point for point in points if point not in runs.done]
 
@@ -263,10 +271,11 @@ def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | Non
 
 
 def _strays(run: FitRun, runs: Sequence[FitRun]) -> bool:
-    """Whether a run differs from its repeats by more than runs do."""
-    point = run.point
-    alike = [one.kept_bytes for one in runs if (one.point.setting, one.point.size) == (point.setting, point.size)]
-    return len(alike) > 2 and abs(run.kept_bytes / statistics.median(alike) - 1) > _STRAY
+    """Whether a run alone differs from its repeats, which agree, by more than runs do."""
+    alike = [one for one in runs if (one.point.setting, one.point.size) == (run.point.setting, run.point.size)]
+    others = [one.kept_bytes for one in alike if one is not run]
+    middle = statistics.median(others) if len(others) > 1 else run.kept_bytes
+    return abs(run.kept_bytes / middle - 1) > _STRAY >= max(abs(one / middle - 1) for one in others or [middle])
 
 
 def _reading(run: FitRun, value: float) -> FitReading:
@@ -306,11 +315,10 @@ def _lines(
 
 
 def _repeats(done: Sequence[FitRun]) -> list[list[float]]:
-    """The memory of the runs of each point, without those that stray."""
+    """The memory of the runs of each point."""
     alike: dict[tuple[Setting, int | None], list[float]] = {}
     for run in done:
-        if not _strays(run, done):
-            alike.setdefault((run.point.setting, run.point.size), []).append(run.kept_bytes)
+        alike.setdefault((run.point.setting, run.point.size), []).append(run.kept_bytes)
     return list(alike.values())
 
 

@@ -18,12 +18,15 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar, nnls
+from scipy.stats import chi2
 from scipy.stats import t as student
 
 from .factors import Setting
 
 Array = NDArray[np.float64]
 LEVEL = 0.90
+# The level for runs that were repeated until their interval was narrow, which otherwise holds too few.
+_UNTIL_AGREED = 0.95
 # Run-to-run differences that are expected before any was measured, and how many readings that is worth: peaks differ by
 # 0.1 % in the median and 9 % at most.
 _NOISE, _WORTH = 0.002, 2
@@ -290,10 +293,14 @@ class Model:
 def measured(values: Sequence[float], repeats: Sequence[Sequence[float]] = ()) -> Prediction:
     """The median of measured runs. Its interval holds all of them, and one more; `repeats` show how runs scatter."""
     squares = sum((value * len(one) / sum(one) - 1) ** 2 for one in repeats for value in one)
-    freedom = _WORTH + sum(len(one) - 1 for one in repeats)
-    noise = math.sqrt((_WORTH * _NOISE**2 + squares) / freedom)
+    freedom = sum(len(one) - 1 for one in repeats)
+    # The noise that is expected counts unless the runs exclude it. Then they were repeated until they agreed.
+    level = _UNTIL_AGREED
+    if not freedom or squares <= chi2.ppf(LEVEL, freedom) * _NOISE**2:
+        squares, freedom, level = squares + _WORTH * _NOISE**2, freedom + _WORTH, LEVEL
+    noise = math.sqrt(squares / freedom)
     value = statistics.median(values)
-    spread = float(student.ppf((1 + LEVEL) / 2, freedom)) * noise * math.sqrt(1 + 1 / len(values)) * value
+    spread = float(student.ppf((1 + level) / 2, freedom)) * noise * math.sqrt(1 + 1 / len(values)) * value
     return Prediction(value, min(*values, value - spread), max(*values, value + spread))
 
 

@@ -24,6 +24,8 @@ OUTLIER, OUTLIERS = 0.09, 0.01
 MB = 1e6
 # Numbers are expected of linear growth; small runs show how growth bends; or they end before it does.
 LINEAR, BENT, LATE = "linear", "bends", "later"
+# Programs without a size of the input: each run is at full size.
+FULL = "none"
 Random = np.random.Generator
 Kept = Callable[..., float]
 """Memory by rows and the setting."""
@@ -154,6 +156,8 @@ class Family:
     growth: str = BENT
     varied: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: VARIED)
     times: int = TIMES
+    noise: float | None = None
+    """The standard deviation of runs; None draws one for each program."""
 
 
 FAMILIES = (
@@ -192,6 +196,7 @@ FAMILIES = (
     Family("more per row, beyond the largest run", _knee(1, 8, (1.5, 4)), LATE),
     Family("rounded up to blocks, 4 times the largest run", _blocks(4), BENT, times=4),
     Family("rounded up to blocks, 16 times the largest run", _blocks(16), LATE),
+    *(Family(f"runs differ by {one:.1%}", _mapped, FULL, noise=one) for one in (0.001, 0.01, 0.02, 0.05, 0.1, 0.3)),
 )  # fmt: skip
 
 
@@ -214,10 +219,12 @@ class Drawn(FitRuns):
 def fitted(family, seed):
     """The answer for a program of a family, and what its settings keep at full size."""
     random = np.random.default_rng([seed, FAMILIES.index(family)])
-    target = family.times * LARGEST
-    plan = FactorPlan(("true",), family.varied, InputGrowth("rows", round(FIRST * random.uniform(0.7, 1)), target))
-    runs = Drawn(plan, kept=family.program(random), noise=_noise(random), random=random)
-    result = answer(runs, 1 << 40, 600, LARGEST)
+    target = None if family.growth == FULL else family.times * LARGEST
+    grown = InputGrowth("rows", round(FIRST * random.uniform(0.7, 1)), target) if target else None
+    plan = FactorPlan(("true",), family.varied, grown)
+    noise = _noise(random) if family.noise is None else family.noise
+    runs = Drawn(plan, kept=family.program(random), noise=noise, random=random)
+    result = answer(runs, 1 << 40, 600, LARGEST if target else None)
     return result, [runs.reading(Point(line.setting, target)) for line in result.lines]
 
 
