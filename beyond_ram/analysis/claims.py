@@ -31,6 +31,6 @@ def claims(comparisons: pd.DataFrame, datasets: Mapping[str, str]) -> Iterator[d
             if [has_it.get(line[side]) for side in ("before", "after")] == [False, True]:
                 measured, low, high = ratio_of(line).values()
                 if METRICS[metric].direction == "lower":
-                    measured, low, high = (1 / value if value > 0 else math.inf for value in (measured, high, low))
+                    measured, low, high = (math.inf if value <= 0 else 1 / value for value in (measured, high, low))
                 own = {"claim": claim, "claimed": claimed, "measured": measured, "low": low, "high": high}
                 yield line | own

@@ -15,7 +15,7 @@ from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
 from .noise import NO_SPREAD, Array, Between, Noise, Spread
-from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, UNKNOWN, Family, Result
+from .results import FEW, NOISY, OTHER_WORK, SMALL, UNKNOWN, Family, Result
 from .thresholds import Threshold, threshold_of
 
 Direction = Literal["lower", "higher", "neither"]
@@ -28,8 +28,6 @@ LEVEL = 0.95
 """Level of all intervals in tables. An interval is for one comparison and not corrected."""
 SESSION_GAP_S = 6 * 3600.0
 """Runs with a longer gap between them belong to two sessions."""
-LIKELY_SHARE = 0.10
-"""An unconfirmed difference above this share is likely if all pairs agree on its sign."""
 AT_LEAST = 2
 """Repeats per side that a decision needs."""
 # Readings of memory, processors and clocks scatter by at least this share, even if two happen to agree.
@@ -371,8 +369,6 @@ class _Prepared:
     p_corrected: float = math.nan
     level: float = math.nan
     """The level that p must be below, given its rank in its family."""
-    one_sign: bool = False
-    """Whether the candidate is on the same side of the baseline in every pair."""
     half: float = math.nan
     half_corrected: float = math.nan
     exact: bool = False
@@ -403,11 +399,8 @@ class _Prepared:
         question = self.question
         # For exact counts no share is too small: one more request is one more request.
         threshold = replace(question.smallest, share=0.0) if self.exact else question.smallest
-        large = replace(question.smallest, share=LIKELY_SHARE)
         covered = [threshold.covers(one, self.means[0], self.as_ratio) for one in (low, self.effect, high)]
         result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
-        if reason == NOISY and self.one_sign and not large.covers(self.effect, self.means[0], self.as_ratio):
-            reason = _likely(self.effect, question.better)
         if question.unknown and result != "worse":  # what was not seen may be worse
             runs = question.unknown + len(question.baseline.values) + len(question.candidate.values)
             result, reason = "undecided", UNKNOWN.format(unknown=question.unknown, runs=runs)
@@ -453,12 +446,6 @@ def result_of(
     return ("better" if (effect < 0) == (better == "lower") else "worse"), ""
 
 
-def _likely(effect: float, better: Direction) -> str:
-    if better == "neither":
-        return NOISY
-    return LIKELY["better" if (effect < 0) == (better == "lower") else "worse"]
-
-
 def _from_scale(value: float, as_ratio: bool) -> float:
     return value if not as_ratio or math.isnan(value) else math.exp(value) if value < 700 else math.inf
 
@@ -484,12 +471,13 @@ def _prepared(question: Question) -> _Prepared:
     first, second = question.scaled()
     n = min(len(first), len(second))
     means = tuple(float(one.mean()) if len(one) else math.nan for one in (first, second))
-    identical = question.counts and n >= AT_LEAST and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
+    # Readings that agree may scatter still; not those that are all 0.
+    steady = n >= AT_LEAST and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
+    identical = steady and (question.counts or not (first.any() or second.any()))
     effect = means[1] - means[0]
     one = _Prepared(question, question.paired, question.as_ratio, (means[0], means[1]), identical, n, effect)
     if n >= AT_LEAST:
         one.scatter = float(max(np.ptp(first), np.ptp(second)))
-        one.one_sign = bool(np.ptp(np.sign(differences(first, second))) == 0)
         one.variance = _variance(first, second)
         variance, degrees = question.between
         level = 1.0 if question.as_ratio else max(map(abs, one.means))

@@ -13,6 +13,6 @@ Family = Literal["planned", "exploratory"]
 FEW, NOISY, SMALL = "too few repeats", "too noisy", "may be below the threshold"
 UNKNOWN = "not seen in {unknown} of {runs} runs"
 LIKELY: Mapping[Result, str] = {"better": "likely better", "worse": "likely worse"}
-"""Too noisy to confirm, but over 10 % and with the same sign in every pair."""
+"""Not confirmed by a gate, but likely: its p alone is below 5 %."""
 OTHER_WORK = "not the same work"
 """Why a metric without a better direction, such as the number of tokens, is `worse`."""

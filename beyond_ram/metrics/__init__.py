@@ -54,8 +54,8 @@ IDENTIFYING: Mapping[str, str] = {
     "owner": "what holds the memory, or keeps it unused",
     "result": "of a comparison: `better`, `worse`, `same`, `undecided`",
     "reason": "why there is no result, or only a part of it; why a comparison is undecided: too few "
-    "repeats, too noisy, may be below the threshold; `likely better` and `likely worse`: over 10 %, the same sign in "
-    "every pair, not confirmed; of a gate also what `same` may have missed",
+    "repeats, too noisy, may be below the threshold; of a gate also `likely better` and `likely worse`, and what "
+    "`same` may have missed",
     "confirmed": "whether the sides differ at the corrected level, however little",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
     "file_shape": "the same for file memory",

@@ -164,7 +164,7 @@ def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
         {
             "claim": line["claim"],
             "claimed": f"{line['claimed']:g}",
-            "measured": f"{line['measured']:,.3g}",
+            "measured": f"{line['measured']:,.3g}" if _is_set(line["measured"]) else "too small for a ratio",
             "interval": f"{line['low']:,.3g} to {line['high']:,.3g}" if _is_set(line["low"]) else "",
             "n": f"{line['n']:.0f}",
             "sides": f"{line['before']} and {line['after']}",

@@ -30,7 +30,6 @@ from .cells import named as named_once
 from .drawing import caption, inline
 
 STRONGEST = 3
-MOST_UNDECIDED = 3
 # In the terminal summary: maximum number of sentences about undecided questions, and of characters per line and answer.
 _OPEN, _WIDE, _SHORT = 2, 600, 300
 Tables = Mapping[str, pd.DataFrame]
@@ -159,7 +158,7 @@ def report(
         without_findings=_without_findings(all_findings, tables),
         bumps=list(sections.bumps(tables.get("changes"), tables.get("stack_differences"))),
         longer=again.longer(),
-        undecided=undecided(tables)[:MOST_UNDECIDED],
+        undecided=undecided(tables),
         sessions=sections.sessions(pd.read_csv(PACKAGE / SHIPPED_SPREAD), tables.get("comparisons")),
         left_out=[*left_out, *empty],
         named=sections.named(sections.stacks(runs)),

@@ -10,7 +10,7 @@ import pandas as pd
 from ...experiment import AXES, WORKLOADS
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
-from ...units import amount
+from ..changes import in_unit
 from ..frame import Cell, axes, describe, same_but_for, varied
 from ..stack_differences import between
 from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
@@ -145,9 +145,8 @@ def _advice(before: str, after: str, confirmed: pd.DataFrame, scope: Scope) -> A
 
 def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
     """Both sides of a comparison."""
-    unit = METRICS[line["metric"]].unit
     values = (float(line["baseline"]), float(line["candidate"]))
-    return tuple(Bar(name, value, amount(value, unit)) for name, value in zip(names, values, strict=True))
+    return tuple(Bar(name, value, in_unit(line["metric"], value)) for name, value in zip(names, values, strict=True))
 
 
 def _value_in_words(axis: object, value: object) -> str:

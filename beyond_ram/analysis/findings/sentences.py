@@ -173,16 +173,22 @@ def _undecided_with_intervals(finding: Finding) -> str:
 
 
 def detectable(ratios: Sequence[float]) -> str:
-    """The change that half of the undecided comparisons of ratios would confirm, as a sentence."""
+    """The change that most of the undecided comparisons of ratios more likely miss than confirm, as a sentence."""
     if not len(ratios):
         return ""
     ordered = sorted(ratios)
-    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-    if middle >= ABSURD:
+    middle, noisiest = ordered[(len(ordered) - 1) // 2], ordered[-1]
+    if ordered[0] >= ABSURD:
         few = "They have too few runs for their noise"
         return f"{few}: even a change of {ABSURD} times is more likely missed than confirmed."
-    noisiest = f" (in the noisiest: {_times(ordered[-1])})" if _times(ordered[-1]) != _times(middle) else ""
-    return f"A change of less than {_times(middle)}{noisiest} is more likely missed than confirmed."
+    if middle >= ABSURD:
+        return f"In most of them, even a change of {ABSURD} times is more likely missed than confirmed."
+    if _times(noisiest) == _times(ordered[0]):
+        return f"A change of less than {_times(middle)} is more likely missed than confirmed."
+    return (
+        f"In most of them, a change of less than {_times(middle)} is more likely missed than confirmed "
+        f"(in the noisiest: {_times(noisiest)})."
+    )
 
 
 def _times(ratio: float) -> str:

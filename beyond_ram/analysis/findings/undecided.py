@@ -4,17 +4,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from ...metrics import METRICS
-from ...text import first_of
-from ...units import percent
-from ..decide import LIKELY_SHARE
 from ..frame import cells
 from ..outcomes import AS_ASKED
-from ..results import FEW, LIKELY, Family
+from ..results import FEW, Family
 from .finding import Tables
 from .sentences import detectable
 
-MOST_NAMED = 3
 _ASKED_FOR: dict[Family, str] = {
     "planned": "comparisons that the config asks for", "exploratory": "other comparisons",
 }  # fmt: skip
@@ -36,22 +31,12 @@ def _comparisons(table: pd.DataFrame) -> Iterator[str]:
         if len(lines):
             ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
             yield f"{_are(len(lines), total, comparisons)} undecided. {detectable(tuple(ratios))}".strip()
-    likely = pending[pending["reason"].isin(LIKELY.values())]
-    if len(likely):
-        changes = dict.fromkeys(
-            f"{METRICS[line['metric']].label} {line['reason'].removeprefix('likely ')} "
-            f"from {line['before']} to {line['after']}"
-            for line in likely.to_dict("records")
-        )
-        why = f"over {percent(LIKELY_SHARE)}, the same sign in every pair"
-        yield f"{_are(len(likely), len(pending), 'these')} likely: {first_of(changes, MOST_NAMED)} ({why})."
     if few := len(table) - len(enough):
         yield f"{few} of {len(table)} comparisons {'has' if few == 1 else 'have'} fewer than two repeats on a side."
 
 
 def _are(number: int, total: int, what: str) -> str:
-    of = f"these {total}" if what == "these" else f"{total} {what}"
-    return f"{number} of {of} {'is' if number == 1 else 'are'}"
+    return f"{number} of {total} {what} {'is' if number == 1 else 'are'}"
 
 
 def _causes(table: pd.DataFrame) -> Iterator[str]:
