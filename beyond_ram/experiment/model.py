@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from packaging.version import InvalidVersion, Version
+from pydantic import Field, StringConstraints, field_validator
 
 from . import tokens
 from .corpora import AS_NUMBER, AnyCorpus, Strict
@@ -33,6 +34,17 @@ class VersionLadder(Strict):
         ["grown_anon_bytes", "peak_grown_anon_bytes"], description="Metrics in which to search for steps."
     )
     bisect: bool = Field(True, description="Whether to search all releases between; else only these versions.")
+
+    @field_validator("versions")
+    @classmethod
+    def _oldest_first(cls, versions: list[str]) -> list[str]:
+        try:
+            ordered = sorted({*versions}, key=Version)
+        except InvalidVersion as error:
+            raise ValueError(f"{error}; a version is such as 4.8.5") from None
+        if versions != ordered:
+            raise ValueError(f"has to be oldest first, each once: [{', '.join(ordered)}]")
+        return versions
 
     def cells(self, cells: Sequence[Cell], version: str) -> list[Cell]:
         """The cells of the experiment with this version of the package in their stack."""

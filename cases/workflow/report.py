@@ -1,6 +1,7 @@
 """What a measured script tells the workflow. Standard library only."""
 
 import json
+import math
 import os
 import sys
 import time
@@ -15,7 +16,14 @@ def emit(event, **fields):
 
 
 def number(label, value, unit, better="neither", exact=False):
-    """Report a number of this run; one with a better direction is compared."""
+    """Report a number of this run; one that is better when `lower` or `higher` is compared.
+
+    Raises ValueError for another direction, and for a value that is no finite number.
+    """
+    if better not in ("lower", "higher", "neither"):
+        raise ValueError(f"number {label!r}: better is {better!r}, and has to be lower, higher or neither")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"number {label!r} is {value!r}, and has to be a finite int or float")
     emit("metric", label=label, value=value, unit=unit, better=better, exact=exact)
 
 

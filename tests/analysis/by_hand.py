@@ -101,12 +101,12 @@ def streamed(stack, requests, rep=1, *, resolved_s=0.5, epoch_s=(2.0,), outcome=
     return record, events
 
 
-def scripted(side, rep=1, **numbers):
+def scripted(side, rep=1, exact=True, **numbers):
     """A run of a script that reports numbers of which fewer are better."""
     cell = {"experiment": "x", "stack": "s", "script": "own", "arguments": "none", "side": side, "rep": rep}
     run = record() | {"cell": cell, "workload": "script", "started_at": 100.0 * rep}
     return run, [
-        {"t_s": 1, "event": "metric", "label": label, "value": value, "unit": "%", "better": "lower", "exact": True}
+        {"t_s": 1, "event": "metric", "label": label, "value": value, "unit": "%", "better": "lower", "exact": exact}
         for label, value in numbers.items()
     ]
 

@@ -20,6 +20,9 @@ def test_numbers_have_a_line_per_cell_with_their_interval():
     assert (same["low"], same["high"]) == (5, 5), "the number is exact"
     assert (second["side"], second["mean"], second["n"]) == ("on", 10, 1)
     assert reported(runs([])).empty
+    apart = runs([scripted("plain", rep, exact=False, share=share) for rep, share in ((1, 10.0), (2, 40.0))])
+    (rate,) = reported(apart).to_dict("records")
+    assert (round(rate["mean"], 6), rate["low"] > 0) == (20, True), "geometric, as comparisons are"
 
 
 def test_failed_runs_and_other_workloads_report_nothing():

@@ -104,6 +104,12 @@ def test_lengths_of_documents_start_with_the_lowest(config):
     assert "document_characters: the lowest comes before the highest" in faults(config)
 
 
+@pytest.mark.parametrize("versions", [["0.23.3", "0.13.3"], ["0.9.0", "0.9"], ["0.9", "new"]])
+def test_versions_of_a_ladder_are_oldest_first(config, versions):
+    config["ladders"]["tokenizers"]["versions"] = versions
+    assert "ladders.tokenizers.versions: " in faults(config)
+
+
 def test_ladder_must_name_an_existing_experiment_and_metric(config):
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
     message = faults(config, [ROOT / "config.yaml"])
