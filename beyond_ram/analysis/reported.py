@@ -15,8 +15,10 @@ COLUMNS = ["experiment", "stack", "script", "metric", "unit", "better", "n", "me
 
 
 def reported(runs: pd.DataFrame) -> pd.DataFrame:
-    """One line per cell and metric: the mean of the `n` runs that finished their work, with its 95 % interval; geometric
-    where table `comparisons` compares ratios."""
+    """One line per cell and metric: the mean of the `n` runs that finished their work, with its 95 % interval.
+
+    Geometric where table `comparisons` compares ratios.
+    """
     names = [str(name) for name in runs if name in METRICS and (name in ASKED or name not in {*METRICS})]
     finished = runs[runs["completed_work"].astype(bool) & runs["workload"].eq("script")] if names else runs.head(0)
     lines = []

@@ -39,17 +39,20 @@ def open_lock(path):
 
 
 def write_record(path, value):
-    """Write an object with a digest of itself, which reveals a damaged record. Raises OSError."""
-    write_json(path, {**value, "record_sha256": digest_of(value)})
+    """Write an object with a digest of itself and its name, which reveals a record that is damaged, or another's.
+
+    Raises OSError.
+    """
+    write_json(path, {**value, "record_sha256": digest_of([Path(path).name, value])})
 
 
 def read_record(path):
-    """Read a file of `write_record`; None if it is missing, damaged or no file."""
+    """Read a file of `write_record`; None if it is missing, damaged, of another name or no file."""
     try:
         if not Path(path).is_file():  # a pipe would be waited for
             return None
         value = json.loads(Path(path).read_text(encoding="utf-8"))
-        return value if value.pop("record_sha256") == digest_of(value) else None
+        return value if value.pop("record_sha256") == digest_of([Path(path).name, value]) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -66,6 +66,21 @@ def test_damaged_output_files_are_made_again(damage, format, source, finished, f
         shutil.rmtree(out)
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_records_under_each_others_names_are_worthless(format, source, families, tokenize, tmp_path):
+    out, work = tmp_path / "out", tmp_path / "out" / ".beyond-ram-tokenize"
+
+    def run():
+        for shard in ("1/2", "2/2"):
+            tokenize(source, tokenizer=families["gpt2"], out=out, format=format, shard=shard)
+        return files_of(out)
+
+    whole = run()
+    for source_name, name in (("00001", "kept"), ("00002", "00001"), ("kept", "00002")):
+        (work / f"shard-{source_name}.json").rename(work / f"shard-{name}.json")
+    assert run() == whole
+
+
 def test_damaged_manifest_is_refused(source, finished, families, tokenize, tmp_path):
     shutil.copytree(finished["bin"], tmp_path / "out")
     change_a_byte(tmp_path / "out" / ".beyond-ram-tokenize" / "manifest.json", Random(1))
