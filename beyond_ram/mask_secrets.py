@@ -15,7 +15,7 @@ MASK = "***"
 # Names, by their parts in small letters: HF_TOKEN, hfToken and --hf-token are "hf", "token"; HFTOKEN is "hftoken".
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET = re.compile(
-    r".*(?:password|passwd|psswd|passw(?:o|or)?$|passwort|contrase|senha|twofactor|hmac|passphrase|seedphrase|passcode|passkey|secret|credential|authori[sz]ation$"
+    r".*(?:password|passwd|psswd|passw(?:o|or)?$|passwort|contrase|senha|kennwort|motdepasse|twofactor|hmac|passphrase|seedphrase|passcode|passkey|secret|credential|authori[sz]ation$"
     r"|bearer|csrf|webhook|xsrf|mnemonic|sessionid|sessid).*|.*(?:cookies?|pwd|pw)|pass(?:in|out)|p?swd|creds?|jwt"
 )
 # Secret as the last part of a name.
@@ -197,6 +197,7 @@ def _names_secret(parts: Sequence[str], number: int, name: str) -> bool:
         _SECRET.fullmatch(part)
         or (part in _PASS and before == "pass")
         or (part == "phrase" and before in ("seed", "recovery"))
+        or (part == "passe" and before == "de")
     ):
         return not any(map(_ABOUT.fullmatch, after)) and not (part == "pwd" and before in ("num", "work"))
     if part == "session":
@@ -251,7 +252,7 @@ def _hides_next(before: Sequence[str], word: str, following: str) -> bool:
 
 
 def _names_a_secret(word: str) -> bool:
-    return word == "keys" or is_secret(re.split("[/:]", word)[-1])
+    return word in ("keys", "SecureString") or is_secret(re.split("[/:]", word)[-1])
 
 
 def _word(word: str) -> str:

@@ -45,6 +45,8 @@ MASKED = {
     "zip -rP hunter2 a": "zip -rP *** a",
     "pAsSwOrD=hunter2 PASSword=hunter2 TOKENs=hunter2": "pAsSwOrD=*** PASSword=*** TOKENs=***",
     "x --csrf=hunter2 --\uff50assword=hunter2": "x --csrf=*** --\uff50assword=***",
+    "MOT_DE_PASSE=hunter2 KENNWORT=hunter2": "MOT_DE_PASSE=*** KENNWORT=***",
+    "aws ssm x --type SecureString --value hunter2": "aws ssm x --type SecureString --value ***",
     "tool -tghp_a1B2a1B2a1B2a1B2a1B2 -xkAKIAABCDEFGHIJKLMNOP": "tool -t*** -xk***",
     "ldapsearch -xw hunter2 x": "ldapsearch -xw *** x",
     "GITHUBPAT=hunter2 STRIPE_SK=hunter2 /p:hunter2": "GITHUBPAT=*** STRIPE_SK=*** /p:***",

@@ -42,6 +42,8 @@ def _check(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{name or repr(name)}: no such file, folder or pattern with files")
     if not arguments.out:
         raise ValueError("--out '': it has to be a folder")
+    if "://" in arguments.out:  # not shown: it may have a password
+        raise ValueError("--out is an address, and has to be a folder of this machine")
     addresses = resource.getrlimit(resource.RLIMIT_AS)[0]
     if addresses != resource.RLIM_INFINITY and addresses < _ADDRESSES:
         least = _ADDRESSES // 1024

@@ -85,6 +85,11 @@ def test_repeats_are_one_line_with_mean_rates_and_the_worst_account():
     assert line["rows_per_worker"] == "[5, 5]"
 
 
+def test_rows_that_came_twice_in_one_repeat_count():
+    line = line_of(run(25.0), run(25.0, 2, rows_twice=4), run(25.0, 3))
+    assert (line["rows_twice"], line["account"]) == (4, "4 twice")
+
+
 def test_a_short_epoch_has_no_rate():
     line = line_of(run(5000.0, warm=5000.0))
     assert math.isnan(line["rows_per_cpu_s"])

@@ -77,6 +77,14 @@ def test_too_few_addresses_are_refused_before_the_libraries_crash(tmp_path):
     assert done.returncode == 2 and "ulimit -v" in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
+def test_address_as_output_is_refused_without_its_password(tmp_path):
+    for name in ("a.txt", "tokenizer.json"):
+        (tmp_path / name).touch()
+    done = beyond_ram("tokenize", "a.txt", "--tokenizer", ".", "--out", "s3://u:hunter2@h/t", cwd=tmp_path)
+    assert done.returncode == 2 and "--out" in done.stderr and "hunter2" not in done.stderr
+    assert not (tmp_path / "s3:").exists()
+
+
 @pytest.mark.slow
 def test_empty_and_skipped_files_are_counted(tokenizer, tmp_path):
     data = tmp_path / "data"

@@ -67,6 +67,8 @@ def test_line_that_was_cut_is_made_again(tmp_path):
     blocks.write_bytes(whole[:-9])
     with opened(tmp_path / "out", {}) as campaign:
         assert len(fill(campaign, Rounds(3))) == 2
+    with opened(tmp_path / "out", {}) as campaign:
+        assert [run.number for run in campaign.runs if run.member == A] == [1, 2, 3]
     assert len(blocks.read_bytes().splitlines()) == 3
     blocks.write_bytes(whole.replace(b'"runs"', b'"ruins"', 1))
     with pytest.raises(DamagedError), opened(tmp_path / "out", {}):
