@@ -14,7 +14,7 @@ def case_group_of_each_runtime():
     if reason := layouts._no_groups_reason():
         raise Skip(reason)
     # Some of those that tests/watch lays out on this machine: what differs is how the kernel names groups.
-    chosen = layouts.LAYOUTS[::4]
+    chosen = list(layouts.LAYOUTS)[::4]
     with mock.patch.object(layouts, "HOLDS", layouts.HOLDS.replace("60_000_000", "0")):  # not measured here
         for layout in chosen:
             print(layout)
