@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +30,8 @@ class Place:
     folder: Path
     """The folder of the script and the config."""
     snakemake: Snakemake
+    codes: set[str] = field(default_factory=set)
+    """The digests of the code of all runs so far, with their locks."""
 
     @property
     def results(self):
@@ -65,6 +67,10 @@ class Place:
     def records(self):
         """The records of the runs on disk, by argument."""
         return {record["cell"]["arguments"]: record for record in records_of(self.results)}
+
+    def code(self):
+        """The digests of the code of the runs, with their locks."""
+        return {record["provenance"]["code_sha256"] for record in self.records().values()}
 
     def answers(self):
         """The digests of what the script prints now, by argument."""
@@ -102,6 +108,7 @@ def place(project, current, snakemake, tmp_path_factory):
     done = place.call()
     assert done.returncode == 0, done.stderr[-3000:]
     place.assert_right()
+    place.codes.update(place.code())
     return place
 
 
@@ -221,6 +228,8 @@ CALLED = (
     "code of a figure", "no summary",
 )  # fmt: skip
 
+OTHER_CODE = ("module that the script imports", "lock")
+
 
 @pytest.mark.end_to_end
 @pytest.mark.usefixtures("lent")
@@ -232,11 +241,13 @@ def test_call_after_a_loss_or_change_is_right(place, change):
         assert done.returncode == 0, done.stderr[-3000:]
         place.assert_right()
         assert place.files() == before
+        assert change not in OTHER_CODE or place.code().isdisjoint(place.codes)
+        place.codes.update(place.code())
 
 
 def test_record_names_its_arguments_by_a_digest(place):
     """So a run of another config is as a run of older code."""
-    assert len({record["provenance"]["code_sha256"] for record in place.records().values()}) == 2
+    assert len(place.code()) == 2
 
 
 def test_times_alone_change_nothing(place):
