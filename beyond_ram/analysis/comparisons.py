@@ -15,7 +15,9 @@ from ..experiment import AXES, WORKLOADS
 from ..experiment.workloads.base import Compared
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
+from ..metrics.reported import is_reported
 from ..metrics.runs import FAILED
+from ..text import did_you_mean
 from .decide import Question, Repeats, decide
 from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
 from .noise import NO_SPREAD, spreads_of
@@ -44,7 +46,8 @@ def comparisons(
 
     The cell columns are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines that
     answer one of the `questions` are planned, and corrected together. All others are exploratory. If `questions` is
-    None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric.
+    None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric. `attrs["warnings"]`
+    names questions about numbers that no run reports.
     """
     asked = list(compared(runs, pairs, questions, session_spread))
     decided = [
@@ -52,7 +55,18 @@ def comparisons(
         for one, decision in zip(asked, decide([one.question for one in asked]), strict=True)
     ]
     table = pd.DataFrame(decided, columns=None if decided else COLUMNS)
-    return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+    table = table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+    table.attrs["warnings"] = list(_of_unknown_numbers(runs, questions or ()))
+    return table
+
+
+def _of_unknown_numbers(runs: pd.DataFrame, questions: Questions) -> Iterator[str]:
+    """Questions about numbers that no run of their experiment reports, though it reports others."""
+    for question in questions:
+        own, asked = runs[runs["experiment"] == question["experiment"]], question["metric"]
+        names = [str(name) for name in own if is_reported(str(name)) and own[name].notna().any()]
+        if names and is_reported(asked) and asked not in names:
+            yield f"{question['experiment']}: no run reports {asked!r} of a question{did_you_mean(asked, names)}"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,14 @@ def test_failed_runs_and_other_workloads_report_nothing():
     assert reported(runs([(record | {"completed_work": False}, events)])).empty
 
 
+def test_question_about_a_number_that_no_run_reports_is_named():
+    measured = runs([scripted(side, rep, share=5.0) for rep in (1, 2) for side in ("plain", "on")])
+    asked = {"experiment": "x", "axis": "side", "where": {}, "looked_at": False}
+    names = ("share [%, lower, exact]", "shares [%, lower, exact]", "peak_kept_bytes")
+    warnings = comparisons(measured, (), [asked | {"metric": name} for name in names]).attrs["warnings"]
+    assert [name for name in names if any(repr(name) in one.partition(";")[0] for one in warnings)] == [names[1]]
+
+
 def test_each_side_is_compared_with_the_first_by_the_direction_of_a_number():
     measured = [
         scripted(side, rep, share=share, flat=9.0) for rep in (1, 2) for side, share in (("plain", 50.0), ("on", 10.0))
