@@ -98,7 +98,10 @@ def in_brief(
     """The answers, or without any the strongest findings, and the path of the report: at most ten lines, for a
     terminal."""
     runs = sections.machine(tables["runs"])
-    lines = [f"{runs['runs']} runs of {runs['cells']} settings."]
+    counts = (
+        f"{runs[key]} {noun}{'' if runs[key] == 1 else 's'}" for key, noun in (("runs", "run"), ("cells", "setting"))
+    )
+    lines = [f"{' of '.join(counts)}."]
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
     answers = [f"{one.title}: {_opening(text)}" for one in figures if one.question and (text := one.answer())]
