@@ -29,9 +29,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
     from ..report.changes import compare
-    from ..stacks.locks import BEFORE, ENVS
+    from ..stacks.locks import BEFORE, ENVS, lock_of
 
     name, envs = arguments.stack, project() / ENVS
+    lock_of(name, envs)
     _run_workflow(arguments, "--dry-run", "--quiet", "all")  # a mistyped config or target must not renew the lock
     renew(project(), name, arguments.package)
     if not (envs / f"{name}{BEFORE}.txt").is_file():

@@ -61,8 +61,9 @@ def lock_of(name: str, envs: Path = ENVS, varied: Path | None = None) -> Path:
     folder = varied if varied and "+" in name else envs
     lock = folder / f"{name}.txt"
     if not lock.is_file():
-        existing = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
-        raise StackError(f"{lock}: no such stack (there are: {existing})")
+        existing = sorted(path.stem for path in folder.glob("*.txt"))
+        hint = did_you_mean(name, existing) or f" (there are: {', '.join(existing) or 'none'})"
+        raise StackError(f"{lock}: no such stack{hint}")
     return lock
 
 

@@ -137,7 +137,5 @@ def test_lock_is_found_by_the_name_of_its_stack(envs, tmp_path):
     (varied / "mine+click-8.0.0.txt").touch()
     paths = [locks.lock_of(name, envs, varied) for name in ("mine", "mine+click-8.0.0")]
     assert paths == [envs / "mine.txt", varied / "mine+click-8.0.0.txt"]
-    with pytest.raises(
-        locks.StackError, match=r"mine\+click-9: no such|mine\+click-9\.txt: no such stack \(there are: mine\+"
-    ):
+    with pytest.raises(locks.StackError, match=r"mine\+click-9\.txt: .*'mine\+click-8\.0\.0'"):
         locks.lock_of("mine+click-9", envs, varied)
