@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..advice import MIB, ROOM_BYTES
+from ..advice import MIB, ROOM_BYTES, ROOM_SHARE
 from ..measure.campaign import RUNS
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import in_columns
@@ -48,7 +48,7 @@ class AnswerLine:
     time: Prediction
     fits: str
     ask_bytes: int | None
-    """The upper end of the interval, and room for mapped files as `advice` has it."""
+    """The upper end of the interval, or a tenth more than the value, and room for mapped files, as `advice` has it."""
     at_least_bytes: int | None = None
     """Without a prediction, where growth bends upwards: what it keeps if it goes on to bend upwards, or straight on."""
     runs_at_target: int = 0
@@ -309,7 +309,9 @@ def _lines(
             at_least = int(memory.predict(setting, target).low) if memory.bends_upwards else None
             yield AnswerLine(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None, at_least)
             continue
-        ask = math.ceil((kept.high + mapped_bytes + ROOM_BYTES) / MIB) * MIB
+        # The room of `advice`, or more where the interval is wider.
+        kept_bytes = max(kept.high, kept.value + kept.value * ROOM_SHARE)
+        ask = math.ceil((kept_bytes + mapped_bytes + ROOM_BYTES) / MIB) * MIB
         fits = YES if ask <= memory_bytes else NO if kept.low > memory_bytes else UNSURE
         yield AnswerLine(setting, kept, seconds, fits, ask, runs_at_target=len(here))
 

@@ -113,7 +113,8 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
 
 
 def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
-    """Facts from the runs of both sides: wall-clock seconds of the median run, processors, rows of the input."""
+    """Facts from the runs of both sides: processors, rows of the input, and wall-clock seconds of the median run where
+    no line compares them."""
     runs = tables.get("runs")
     if runs is None or not {"duration_s", line["axis"]} <= set(runs):
         return {}
@@ -121,7 +122,8 @@ def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
     same = runs[(runs[cell] == [line[axis] for axis in cell]).all(axis=1) & runs["completed_work"].astype(bool)]
     values = same[line["axis"]].map(lambda value: str(int(value)) if isinstance(value, float) else str(value))
     wall = [same.loc[values == line[side], "duration_s"].quantile(0.5, "lower") for side in ("before", "after")]
-    facts: dict[str, Any] = {} if any(map(pd.isna, wall)) else {"wall_s": tuple(map(float, wall))}
+    tested = METRICS["duration_s"].decided_in(str(line["workload"]))
+    facts: dict[str, Any] = {} if tested or any(map(pd.isna, wall)) else {"wall_s": tuple(map(float, wall))}
     for name in ("cpu_count", "rows"):
         if name in same and same[name].nunique() == 1:
             facts[name] = int(same[name].iloc[0])
