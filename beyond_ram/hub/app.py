@@ -205,7 +205,7 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         status, message = 404, str(error)
         headers["X-Error-Code"] = error.code
     except RefusedError as error:
-        status, message = 422, str(error)
+        status, message = error.status, str(error)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         status, message = 400, f"invalid body: {error!r}"
     except OSError as error:

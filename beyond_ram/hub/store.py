@@ -21,6 +21,14 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 class RefusedError(ValueError):
     """A refused push; the text is one line."""
 
+    status = 422
+
+
+class StaleError(RefusedError):
+    """A commit that was made for another parent than the present one."""
+
+    status = 412
+
 
 class Store:
     """Uploaded objects that are in no commit yet: ROOT/.objects/SHA256."""
@@ -85,7 +93,7 @@ class Store:
     def commit(self, repository: ServedRepository, operations: Sequence[Mapping[str, Any]]) -> str:
         """Apply all operations of a commit, once all are found right. Returns the new commit.
 
-        Raises RefusedError, OSError.
+        Raises StaleError if its header names another parent, RefusedError, OSError.
         """
         self._own(repository)
         self._folder.mkdir(exist_ok=True)
@@ -104,7 +112,10 @@ class Store:
                         used |= {stored} if stored.parent == self._folder else set()
                     else:
                         raise RefusedError(f"{value['path']}: object {value['oid']} was not uploaded")
-                elif key != "header":
+                elif key == "header":
+                    if parent := value.get("parentCommit"):
+                        _check_parent(repository, str(parent))
+                else:
                     raise RefusedError(f"unknown operation {key!r} in a commit")
             for goal in new:
                 if goal.is_dir() or any(above in new or above.is_file() for above in goal.parents):
@@ -118,6 +129,14 @@ class Store:
         for path in used:
             path.unlink(missing_ok=True)
         return repository.listing().commit
+
+
+def _check_parent(repository: ServedRepository, parent: str) -> None:
+    """Raise StaleError if the folder has another commit now than this one, which may be shortened."""
+    with repository.changing():  # so that it is read again
+        pass
+    if not repository.listing().commit.startswith(parent):
+        raise StaleError("A commit has happened since. Please refresh and try again.")
 
 
 def _target(root: Path, path: Any) -> Path:

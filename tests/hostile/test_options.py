@@ -261,6 +261,8 @@ CASES = {
     f"{TOKENIZE} --format text": "argument --format: invalid choice: 'text'",
     f"{TOKENIZE} --shard 0/2": "'0/2': it has to be I/N, with I from 1 to N",
     f"{TOKENIZE} --shard ²/³": "it has to be I/N",
+    f"{TOKENIZE} --shard \uff11/\uff12": "it has to be I/N",
+    f"{TOKENIZE} --workers \uff11": "at least one worker",
     f"{TOKENIZE} --shard 3/2": "it has to be I/N",
     f"{TOKENIZE} --shard 1/100000": "it has to be I/N",
     f"{TOKENIZE} --memory-limit much": "'much' is no size",

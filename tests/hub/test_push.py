@@ -2,8 +2,12 @@
 
 import base64
 import hashlib
+import http.client
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -99,6 +103,44 @@ def test_commit_writes_into_the_folder(hub, root):
     assert (dataset / "c.parquet").read_bytes() == content
     assert sorted(path.name for path in root.rglob("*") if path.is_file()) == ["b.parquet", "c.parquet", "ä.txt"]
     assert [s["rfilename"] for s in after["siblings"]] == ["a/b.parquet", "a/ä.txt"]
+
+
+def test_stale_parent_is_refused(hub, root):
+    """As by the Hub; a parent may be shortened."""
+
+    def commit_on(parent, name):
+        header = {"key": "header", "value": {"summary": "a commit", "parentCommit": parent}}
+        return ask(hub, f"{API}/commit/main", "\n".join(map(json.dumps, (header, file(name, b"new")))).encode())
+
+    _, first = ask(hub, API, method="GET")
+    (root / "datasets/org/name/README.md").write_text("by hand, just now")
+    assert commit_on(first["sha"], "a.txt")[0] == 412
+    status, made = commit_on(None, "a.txt")
+    assert status == 200
+    assert commit_on(made["commitOid"][:7], "b.txt")[0] == 200
+    assert commit_on(made["commitOid"], "c.txt")[0] == 412
+    assert sorted(path.name for path in (root / "datasets/org/name").iterdir()) == [
+        "README.md",
+        "a.txt",
+        "b.txt",
+        "link",
+    ]
+
+
+def test_commit_of_newlines_takes_little_memory(root):
+    words = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            host = running.stdout.readline().strip().removeprefix("HF_ENDPOINT=http://")
+            connection = http.client.HTTPConnection(host, timeout=30)
+            connection.request("POST", f"{API}/commit/main", iter([b"\n" * 1_000_000] * 60))
+            status = connection.getresponse().status
+            lines = Path(f"/proc/{running.pid}/status").read_text().splitlines()
+        finally:
+            running.terminate()
+    peak_kb = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    assert status == 200
+    assert peak_kb < 300_000, "some times the body, and not nine times"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def _share(text: str) -> float:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
+    if not re.fullmatch("[0-9]+", text) or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r}: at least one worker, such as 4")
     return int(text)
 

@@ -405,6 +405,19 @@ def test_repeated_texts_of_parquet_are_not_expanded(kind, tmp_path):
     assert at == len(texts) and most < 4 << 20
 
 
+def test_zstd_window_that_no_reader_allows_is_refused(tmp_path):
+    # A frame whose descriptor asks for a window of 2 GiB, as `zstd --long=31` writes it for streams: RFC 8878, 3.1.1.
+    magic, descriptor, window, last_raw_block = (
+        b"\x28\xb5\x2f\xfd",
+        b"\0",
+        bytes([21 << 3]),
+        (5 << 3 | 1).to_bytes(3, "little"),
+    )
+    (tmp_path / "a.txt.zst").write_bytes(magic + descriptor + window + last_raw_block + b"words")
+    with pytest.raises(sources.Refused, match="window"):
+        list(inputs.read([(str(tmp_path / "a.txt.zst"), 0, None)], "text"))
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_zstd_window_is_needed(known, tmp_path):
     path, raw = tmp_path / "a.txt.zst", b"some text " * 30_000
