@@ -39,11 +39,11 @@ class VersionLadder(Strict):
     @classmethod
     def _oldest_first(cls, versions: list[str]) -> list[str]:
         try:
-            ordered = sorted({*versions}, key=Version)
+            ordered = {Version(one): one for one in sorted(versions, key=Version)}
         except InvalidVersion as error:
             raise ValueError(f"{error}; a version is such as 4.8.5") from None
-        if versions != ordered:
-            raise ValueError(f"has to be oldest first, each once: [{', '.join(ordered)}]")
+        if versions != [*ordered.values()]:
+            raise ValueError(f"has to be oldest first, each once: [{', '.join(ordered.values())}]")
         return versions
 
     def cells(self, cells: Sequence[Cell], version: str) -> list[Cell]:
