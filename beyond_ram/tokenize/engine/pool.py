@@ -71,7 +71,7 @@ class Pool:
         self.most += worker.most
 
     def work_off(self, units, requested, place, limit, parent):
-        """Do these units, {number: spans}, with at most so many workers.
+        """Do the units {number: spans} with at most `requested` workers.
 
         `place` is where the thread of this process notes what it reads. `limit` is in bytes, or 0; the process above
         uses `parent` bytes of it. Raises Refused, OSError if the disk is full, and RuntimeError.
