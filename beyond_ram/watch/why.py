@@ -5,13 +5,13 @@ them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .. import advice
 from ..run_record import RunRecord
 from . import trend
-from .timeline import COPYING, PARTS
+from .timeline import COPYING, LOWEST, PARTS
 
 # Shorter runs have no course.
 _SAMPLES, _LONG_S = 50, 1.0
@@ -89,23 +89,45 @@ def has_course(record: RunRecord) -> bool:
 
 
 def _course(record: RunRecord) -> Iterable[str]:
-    what, sizes = _counted_once(record["peak"])
+    what, sizes, lowest = _counted_once(record["peak"])
     if not has_course(record) or max(sizes) < _WORTH_BYTES:
         return
     most, basis = max(sizes), (record["peak"].get("kept") or {}).get("basis")
     of, it = (" of its processes", "they") if basis == advice.TREE else ("", "it")
-    rises = [later - earlier > _LEVEL * most / len(sizes) for earlier, later in pairwise(sizes)]
-    grown = sizes[-1] - sizes[0] - _perhaps_given_back(record["peak"])
-    usual, third = sorted(sizes)[len(sizes) // 2], sorted(sizes)[-_SHORT_TENTHS - 1]
-    if sum(rises) >= len(rises) - 1 and sizes[-1] == most and _worth(grown, most):
+    grown = _grown(sizes, lowest) - _perhaps_given_back(record["peak"])
+    rose = _worth(grown, most)
+    if rose:
         yield f"{what}{of} rose throughout, by {_mb(grown)} after its first tenth: longer runs may need more"
-    elif sum(size > _SHORT * most for size in sizes) <= _SHORT_TENTHS and third - usual <= _BESIDE * (most - usual):
+    usual, third = sorted(sizes)[len(sizes) // 2], sorted(sizes)[-_SHORT_TENTHS - 1]
+    is_short = sum(size > _SHORT * most for size in sizes) <= _SHORT_TENTHS
+    if is_short and third - usual <= _BESIDE * (most - usual) and not (rose and sizes[-1] == most):
         at = record["peak"]["course"][sizes.index(most)]["t_s"]
         yield f"the peak{of} was short, near {at:.1f} s; half of the time {it} needed at most {_mb(usual)}"
-    elif min(sizes[1:]) >= (1 - _LEVEL) * most and not record.get("growth"):
+    elif min(sizes[1:]) >= (1 - _LEVEL) * most and not rose and not record.get("growth"):
         # Of each tenth of the time; the first is the start.
         course = f"peaks of {what}{of} stayed within {_mb(max(sizes[1:]) - min(sizes[1:]))}"
         yield f"{course}; {trend.unseen(most, record['duration_s'] or 0.0)}"
+
+
+def _grown(highest: Sequence[int], lowest: Sequence[int]) -> int:
+    """By how much memory rose throughout, after the first tenth; 0 if it did not.
+
+    Memory that comes and goes may hide the growth of the highest samples of each tenth. It does not hide that of the
+    floor: what memory never fell below from then on. The last tenth, in which a program may free its memory, has no
+    floor if it ends lower than it began.
+    """
+    step = _LEVEL * max(highest) / len(highest)
+    rises = [later - earlier > step for earlier, later in pairwise(highest)]
+    if sum(rises) >= len(rises) - 1 and highest[-1] == max(highest):
+        return highest[-1] - highest[0]
+    if not lowest:
+        return 0
+    frees = lowest[-1] < lowest[-2]
+    last = highest[-1] if frees else lowest[-1]
+    floors = list(accumulate([last, *lowest[-2:0:-1]], min))[::-1]
+    rises = [later - earlier > step for earlier, later in pairwise(floors)]
+    rose = sum(rises) >= len(rises) - _SHORT_TENTHS and all(rises[-_SHORT_TENTHS:])
+    return floors[-2 if frees else -1] - floors[0] if rose else 0
 
 
 def _perhaps_given_back(peak: Mapping[str, Any]) -> int:
@@ -115,15 +137,16 @@ def _perhaps_given_back(peak: Mapping[str, Any]) -> int:
     return int(group.get("version") == 1 and (peak.get("kept") or {}).get("at_kept", {}).get("kernel_bytes", 0))
 
 
-def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int]]:
-    """The memory of each tenth of the time in which no page counts twice, with its name; empty if it is unknown."""
+def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int], list[int]]:
+    """The highest and lowest memory of each tenth of the time in which no page counts twice, with its name; empty if
+    it is unknown."""
     course = peak.get("course") or []
     # A sum over processes counts shared pages in each.
     for name, kind, known in (("kept memory", "kept_bytes", True), ("anonymous memory", "anon_bytes", _is_one(peak))):
-        sizes = [part.get(kind) for part in course]
+        sizes, lowest = ([part.get(one) for part in course] for one in (kind, LOWEST[kind]))
         if known and None not in sizes:
-            return name, sizes
-    return "", []
+            return name, sizes, [] if None in lowest else lowest
+    return "", [], []
 
 
 def _is_one(peak: Mapping[str, Any]) -> bool:

@@ -1,9 +1,12 @@
 """Reasons for the memory of a command: each sentence with readings that support it, and with others."""
 
+import random
+
 import pytest
 
+from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch.summary import lines
-from beyond_ram.watch.timeline import COPYING
+from beyond_ram.watch.timeline import COPYING, of_lines
 from beyond_ram.watch.why import sentences
 
 MB = 1_000_000
@@ -87,6 +90,39 @@ PHASES = record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)
 def test_sentence_appears_only_with_readings_that_support_it(supporting, phrase, other):
     assert any(phrase in sentence for sentence in sentences(supporting))
     assert not any(phrase.partition(":")[0] in sentence for sentence in sentences(other))
+
+
+ROSE, BRIEF, STAYED = "rose throughout", "the peak was short", "stayed within"
+
+
+@pytest.mark.parametrize(
+    ("anon_mb", "words"),
+    [
+        (lambda t, noise: 100 + 300 * t, [ROSE]),
+        (lambda t, noise: 100 + 300 * t + 500 * (0.5 < t < 0.52), [ROSE, BRIEF]),
+        (lambda t, noise: 100 + 300 * t + 300 * (0.4 < t < 0.65), [ROSE]),
+        (lambda t, noise: 100 + 300 * t + 500 * (0.96 < t < 0.98), [ROSE]),
+        (lambda t, noise: (100 + 300 * t) * (t < 0.97) + 500 * (0.5 < t < 0.52), [ROSE, BRIEF]),
+        (lambda t, noise: 100 + 300 * t + 200 * noise * (t % 0.03 < 0.015), [ROSE]),
+        (lambda t, noise: 400 * min(1, t / 0.8) + 500 * (0.5 < t < 0.52), [BRIEF]),
+        (lambda t, noise: 400 * min(1, t / 0.8) + 500 * (0.85 < t < 0.9), [BRIEF]),
+        (lambda t, noise: 400, [STAYED]),
+        (lambda t, noise: 400 * (0.98 + 0.04 * noise), [STAYED]),
+        (lambda t, noise: 400 * (0.98 + 0.04 * noise) + 500 * (0.5 < t < 0.52), [BRIEF]),
+        (lambda t, noise: 100 + 300 * (t % 0.07) / 0.07, [STAYED]),
+        (lambda t, noise: 100 + 300 * (t % 0.23) / 0.23, []),
+        (lambda t, noise: 400 * (t < 0.97), [STAYED]),
+        (lambda t, noise: (100 + 300 * t) * (t < 0.85), []),
+    ],
+)
+def test_growth_is_told_from_memory_that_comes_and_goes(anon_mb, words):
+    noise = random.Random(1)
+    rows = [(t / 500, int(anon_mb(t / 500, noise.random()) * MB)) for t in range(500)]
+    columns = (",".join(str({"t_s": t, "anon_bytes": size, "rss_bytes": size, "file_bytes": 0}.get(name, ""))
+                        for name in COLUMNS).encode() for t, size in rows)  # fmt: skip
+    course = of_lines(columns, 1.0)
+    texts = list(sentences(record([part["anon_bytes"] / MB for part in course], course=course)))
+    assert [[word for word in (ROSE, BRIEF, STAYED) if word in text] for text in texts] == [[word] for word in words]
 
 
 def test_unclear_or_few_readings_give_no_sentence():
