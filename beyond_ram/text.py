@@ -22,9 +22,10 @@ def plain(text: str, most: int) -> str:
     return _UNSEEN.sub(" ", text[:most]).strip() + left_out
 
 
-def did_you_mean(wrong: str, names: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the most similar one; empty if none is similar."""
-    close = difflib.get_close_matches(wrong, list(names), 1)
+def did_you_mean(wrong: str, names: Iterable[str], least: float = 0.6) -> str:
+    """The end of a message about an unknown name: the most similar one; empty if none is at least so similar (0 to
+    1)."""
+    close = difflib.get_close_matches(wrong, list(names), 1, least)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

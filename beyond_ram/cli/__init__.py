@@ -37,6 +37,8 @@ COMMANDS = (
 )
 # The extra that a command needs beyond `beyond-ram watch`, unless its module has EXTRA.
 _EXTRA = "workflow"
+# How much an option has to be like a mistyped one (`--out` is to `--timeout` by 0.71).
+_SIMILAR_OPTION = 0.8
 
 
 class Parser(argparse.ArgumentParser):
@@ -157,7 +159,7 @@ def _unrecognised(
     if others[0].startswith("-") and not (takes_command and words[1][:1] != "-"):
         option = others[0].partition("=")[0]
         whole = next((one for one in options if one.startswith(option)), option)
-        if hint := did_you_mean(whole, options):
+        if hint := did_you_mean(whole, options, _SIMILAR_OPTION):
             return text + hint
     if takes_command:
         return f"{text}; a command and its options go behind --"
