@@ -117,7 +117,7 @@ def advise(record: RunRecord) -> Advice:
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     reasons = lower_bound(record)
     if (unseen := between_bytes(peak)) and (peak.get("kept") or {}).get("kept_bytes", kept) + unseen > asked:
-        reasons = [*reasons, between(peak)]
+        reasons.append(f"up to {unseen / 1e6:,.0f} MB more may have been taken between two readings")
     # Neither the group's peak with page cache nor the marks exclude it.
     marked = (peak.get("hwm_bytes") or {}).get("concurrent_upper_bound_bytes") or math.inf
     possible = min(peak.get("cgroup_bytes") or 0, marked + kept - terms.get("anon_bytes", 0))
@@ -151,8 +151,17 @@ def _whole(peak: PeakEntry) -> bool:
 
 def lower_bound(record: RunRecord) -> list[str]:
     """Why the request of a run is only a lower bound; empty if the run succeeded and all of it was seen."""
-    reasons = (_no_success, _refused, _began_unseen, _uncounted, _unseen, _outlived)
-    return [text for reason in reasons if (text := reason(record))]
+    peak, refused = record["peak"], record.get("refused_bytes")
+    polled = _unread(peak) and _enforced_by(record) == POLLING
+    reasons = [
+        _no_success(record),
+        f"an allocation of {refused / 1e6:,.0f} MB was refused" if refused else "",
+        "its memory may have been higher before it was watched" if _may_have_held_more(record) else "",
+        "not all of its processes were counted" if polled or not _whole(peak) else "",
+        "; ".join(note["why"] for note in record.get("missing", []) if note.get("what") == UNSEEN),
+        "some of its processes ran on unwatched" if record.get("left_running") else "",
+    ]
+    return list(filter(None, reasons))
 
 
 def _no_success(record: RunRecord) -> str:
@@ -170,28 +179,6 @@ def _no_success(record: RunRecord) -> str:
         return f"it received {' and '.join(record['signals'])}"
     above = any(ceiling.get("result") == "above" for ceiling in record.get("ceilings", []))
     return "it was above a ceiling" if above else ""
-
-
-def _refused(record: RunRecord) -> str:
-    size = record.get("refused_bytes")
-    return f"an allocation of {size / 1e6:,.0f} MB was refused" if size else ""
-
-
-def _began_unseen(record: RunRecord) -> str:
-    return "its memory may have been higher before it was watched" if _may_have_held_more(record) else ""
-
-
-def _outlived(record: RunRecord) -> str:
-    return "some of its processes ran on unwatched" if record.get("left_running") else ""
-
-
-def _uncounted(record: RunRecord) -> str:
-    polled = _unread(record["peak"]) and _enforced_by(record) == POLLING
-    return "not all of its processes were counted" if polled or not _whole(record["peak"]) else ""
-
-
-def _unseen(record: RunRecord) -> str:
-    return "; ".join(note["why"] for note in record.get("missing", []) if note.get("what") == UNSEEN)
 
 
 def uncharged_bytes(peak: PeakEntry, kept_bytes: int) -> int:
@@ -223,11 +210,6 @@ def marks_are_gone(peak: PeakEntry) -> bool:
     """Whether the marks of some processes were set back, or lost at their end."""
     marks = peak.get("hwm_bytes") or {}
     return bool(marks.get("set_back") or marks.get("exits_lost"))
-
-
-def between(peak: PeakEntry) -> str:
-    """The same in words."""
-    return f"up to {between_bytes(peak) / 1e6:,.0f} MB more may have been taken between two readings"
 
 
 def has_readings(peak: PeakEntry) -> bool:

@@ -62,7 +62,10 @@ def target(word: str, reader: str | None = None, groups: Path = GROUPS, root: Pa
 def find(word: str, groups: Path = GROUPS, root: Path = Path("/")) -> Container:
     """The container or pod with this id, beginning of an id, or name. Raises ValueError with the candidates for none or
     several matches."""
-    present = list(_with_names(_present(groups), root))
+    names: dict[str, dict[str, None]] = {}
+    for container, name in (*_docker(root), *_storage(root), *_kubernetes(root)):
+        names.setdefault(container, {})[name] = None
+    present = [replace(one, names=tuple(names.get(one.id, ()))) for one in _present(groups)]
     matches = [one for one in present if word in (one.id, *one.names)] or [
         one for one in present if len(word) >= LEAST_DIGITS and one.id.startswith(word.lower())
     ]
@@ -95,23 +98,10 @@ def _present(groups: Path) -> Iterator[Container]:
             yield Container(pod["uid"].replace("_", "-"), Path(folder), "pod")
         elif match := _CONTAINER.fullmatch(name):
             runtime = (match["runtime"] or "container").removeprefix("cri-")
-            if not runtime.endswith("conmon") and not _is_below(folder, match["id"], above):
+            nested = any(folder.startswith(f"{outer}/") and match["id"] in outer.rpartition("/")[2] for outer in above)
+            if not (nested or runtime.endswith("conmon")):
                 above.add(folder)
                 yield Container(match["id"], Path(folder), runtime)
-
-
-def _is_below(folder: str, container: str, above: set[str]) -> bool:
-    """Whether the group is inside another one of the same container."""
-    return any(folder.startswith(f"{outer}/") and container in os.path.basename(outer) for outer in above)  # noqa: PTH119
-
-
-def _with_names(present: Iterator[Container], root: Path) -> Iterator[Container]:
-    """The containers with their names from the runtimes' files. Unreadable files give no names."""
-    names: dict[str, dict[str, None]] = {}
-    for container, name in (*_docker(root), *_storage(root), *_kubernetes(root)):
-        names.setdefault(container, {})[name] = None
-    for one in present:
-        yield replace(one, names=tuple(names.get(one.id, ())))
 
 
 def _docker(root: Path) -> Iterator[tuple[str, str]]:
@@ -146,6 +136,7 @@ def _kubernetes(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _json(file: Path) -> Any:
+    """The content of a file; None if it cannot be read."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         return json.loads(file.read_bytes())
     return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import mask_secrets
-from .missing import Missing, printable
+from .missing import Missing
 from .outfile import OutFile
 
 VARIABLE = "BEYOND_RAM_EVENTS"
@@ -167,7 +167,10 @@ class Log:
             return event, json.dumps(event, allow_nan=False) + "\n"
         except (ValueError, RecursionError):  # 1e999, or nested too deeply
             self._missing.note("events", "fields that JSON cannot hold were left out")
-            kept = {key: value for key, value in event.items() if _plain(value)}
+            finite = {
+                key: value for key, value in event.items() if not isinstance(value, float) or math.isfinite(value)
+            }
+            kept = {key: value for key, value in finite.items() if not isinstance(value, list | dict)}
             return kept, json.dumps(kept, allow_nan=False) + "\n"
 
     def order(self) -> None:
@@ -183,18 +186,9 @@ class Log:
         self.file.close()
 
 
-def phase_name(event: dict[str, Any]) -> str:
-    """The name of a phase in samples and peaks: one line, at most 300 characters."""
-    return printable(str(event.get("phase", "")))
-
-
 def with_reading(event: dict[str, Any], row: dict[str, Any] | None) -> dict[str, Any]:
     """An event with the sample taken right after it, under `tree`."""
     if row is None:
         return event
     reading = {"t_s": row["t_s"], **{key: row[key] for key in READINGS if row[key] != ""}}
     return event | {"tree": reading}
-
-
-def _plain(value: object) -> bool:
-    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

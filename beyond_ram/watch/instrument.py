@@ -12,9 +12,10 @@ from typing import Any
 
 from ..run_files import RUN_FILES
 from ..run_record import ProcessEntry
-from . import events, machine, trend
+from . import events, machine, timeline, trend
 from .delivery import Delivery
 from .live import LiveLine
+from .missing import printable
 from .outfile import OutFile
 from .recorder import MAX_LINES, Recorder
 from .sampler import Counting, Sampler
@@ -139,7 +140,8 @@ class Instrument:
             with self.missing.step("samples.csv"):
                 self.sampler.recorder.put()
             with self.missing.step("the course of memory"):
-                self.sampler.note_course(duration_s)
+                lines = self.sampler.recorder.file.content().splitlines()[1:]
+                self.sampler.course = timeline.of_lines(lines, duration_s)
             return self.missing.attempt("what still runs", self.sampler.left_running, [])
         return []
 
@@ -178,7 +180,8 @@ class Instrument:
                 row = None
                 with self.missing.step("phases"):
                     if self.sampler:
-                        row = self.sampler.begin_phase(events.phase_name(event), event["t_s"])
+                        name = printable(str(event.get("phase", "")))
+                        row = self.sampler.begin_phase(name, event["t_s"])
                 self._write([event], row)
         others = [event for event in new if event["event"] != "phase"]
         if others or row is None:

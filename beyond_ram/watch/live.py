@@ -45,12 +45,7 @@ def text(
         kinds = f"kept {megabytes(row['kept_bytes'])} · file {megabytes(row['file_bytes'])}"
     else:
         kinds = f"anonymous {megabytes(row['anon_bytes'] + row['shmem_bytes'])} · file {megabytes(row['file_bytes'])}"
-    rising = f" · {_rising(growth, ceiling)}" if growth else ""
+    rising = f" · +{growth.bytes_per_s / 1e6:,.3g} MB/s" if growth else ""
+    if growth and ceiling:
+        rising += f", {short_size(ceiling[1])} in {duration(growth.reaches_in_s(ceiling[1]))}"
     return f"{kinds} · peak RSS {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}{rising}"
-
-
-def _rising(growth: trend.GrowthRate, ceiling: tuple[str, int] | None) -> str:
-    rate = f"+{growth.bytes_per_s / 1e6:,.3g} MB/s"
-    if ceiling is None:
-        return rate
-    return f"{rate}, {short_size(ceiling[1])} in {duration(growth.reaches_in_s(ceiling[1]))}"

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from . import procfs
 
+# Of the flags in /proc/PID/stat.
+_EXITING = 0x4
 _UNLIMITED = 1 << 60  # v1 writes "no limit" as the largest multiple of a page
 # Inode of the machine's own PID namespace, a constant of the kernel's.
 _FIRST_PID_NAMESPACE = 0xEFFFFFFC
@@ -103,6 +105,8 @@ class GroupMeter:
         self._last_read: dict[int, bytes] = {}
         """The last content of each file, for a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = self.anon_bytes = 0
+        self.kept_now_bytes = 0
+        """Unreclaimable memory at the last reading, in bytes."""
         self.nests = False
         """Whether it has had groups inside. The kernel adds up their kinds of memory late: seconds in Linux 6.18."""
         self.working_set_bytes = 0
@@ -184,7 +188,8 @@ class GroupMeter:
         if self._before and now.kept_bytes < self._before.kept_bytes:
             self._before = now  # what others free must not hide what the command takes later
         self.working_set_bytes = max(self.working_set_bytes, now.working_set_bytes)
-        before, sampled = self._kept_before_bytes, self._above_before(now)
+        before = self._before.kept_bytes if self._before else 0
+        sampled = self.kept_now_bytes = max(0, now.kept_bytes - before)
         if sampled >= self.sampled_bytes:
             self.sampled_bytes = sampled
             self.at = now.less(self._before) if self._before else now
@@ -198,18 +203,6 @@ class GroupMeter:
         # If the peak cannot be reset, it may be older than both readings of the page cache.
         evictable = min(ends) if self.can_reset else 0
         self.bound_bytes = max(self.bound_bytes, high - evictable + swapped - before)
-
-    @property
-    def _kept_before_bytes(self) -> int:
-        return self._before.kept_bytes if self._before else 0
-
-    def _above_before(self, reading: Charges) -> int:
-        return max(0, reading.kept_bytes - self._kept_before_bytes)
-
-    @property
-    def kept_now_bytes(self) -> int:
-        """Unreclaimable memory at the last reading, in bytes."""
-        return self._above_before(self.now) if self.now else 0
 
     @property
     def unlisted_grown_bytes(self) -> int:
@@ -384,7 +377,7 @@ class Elsewhere:
             if pid in inside:
                 continue
             text, stat = procfs.read(pid, "cgroup"), procfs.read(pid, "stat")
-            if text and stat and procfs.is_exiting(stat):  # v1 shows it in the root by then
+            if text and stat and int(procfs.stat_fields(stat)[6]) & _EXITING:  # v1 shows it in the root by then
                 continue
             if not text or not stat:
                 known = known and not procfs.lives(pid)
@@ -404,12 +397,6 @@ def _path(groups: bytes) -> str:
     lines = [line.split(":", 2) for line in groups.decode(errors="replace").splitlines()]
     paths = {names: path for _, names, path in lines if names == "" or "memory" in names.split(",")}
     return max(paths.items(), default=("", "?"))[1]
-
-
-def own_folder_or(folder: Path) -> Path:
-    """The folder of this process's group; `folder` if it is not visible."""
-    own = own_folder()
-    return own.folder if own else folder
 
 
 def is_limited(folder: Path, name: str) -> bool:

@@ -175,11 +175,6 @@ class Peaks:
                 {"pid": pid, "name": name, "bytes": size} for size, pid, name in heapq.nlargest(_HOLDERS, sizes)
             ]
 
-    def note_proportional(self, pss_bytes: int | str, uss_bytes: int | str) -> None:
-        """Add the PSS and USS of a sample, in bytes; "" if unknown."""
-        sizes = {"pss_bytes": pss_bytes, "uss_bytes": uss_bytes}
-        self.phase.rise(**{name: size for name, size in sizes.items() if isinstance(size, int)})
-
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
         """Add the group's peak; `by_phase` if it was reset at the start of the phase."""
         for span in (self.run, self.phase) if by_phase else (self.run,):

@@ -8,7 +8,6 @@ microseconds; here they are seconds since the object was made.
 import contextlib
 import errno
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,15 +79,10 @@ def open_first(group: Path | None, around: Around | None) -> Pressure | None:
 
     None if the kernel counts none: it has no such file, or counting is switched off. cgroup v1 has none per group.
     """
-    for folder, of in _candidates(group, around):
+    files = [(group / "memory.pressure", OF_GROUP)] if group else []
+    if around:
+        files.append((around.meter.path / "memory.pressure", OF_GROUP if around.whole else OF_AROUND))
+    for file, of in (*files, (MACHINE, OF_MACHINE)):
         with contextlib.suppress(OSError, ValueError):
-            return Pressure(folder, of)
+            return Pressure(file, of)
     return None
-
-
-def _candidates(group: Path | None, around: Around | None) -> Iterable[tuple[Path, str]]:
-    if group is not None:
-        yield group / "memory.pressure", OF_GROUP
-    if around is not None:
-        yield around.meter.path / "memory.pressure", OF_GROUP if around.whole else OF_AROUND
-    yield MACHINE, OF_MACHINE

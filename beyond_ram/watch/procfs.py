@@ -20,7 +20,6 @@ NO_ROOM = (errno.EMFILE, errno.ENFILE)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KCMP, _KCMP_VM = {"x86_64": 312, "aarch64": 272, "riscv64": 272}.get(platform.machine()), 1
 _libc = ctypes.CDLL(None)
-_EXITING = 0x4
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
 _LINE = rb"\s+(\d+) kB\n"
 _OTHERS = rb"(?:Vm(?!PTE:|Swap:)\w+:\s+\d+ kB\n)*"
@@ -30,7 +29,8 @@ _STATUS = re.compile(
     + _OTHERS + rb"(?:VmPTE:" + _LINE + rb")?" + _OTHERS + rb"VmSwap:" + _LINE + rb"(?:HugetlbPages:" + _LINE + rb")?"
     + rb"(?:(?!Threads:).*\n)*(?:Threads:\s+(\d+)\n)?"
 )  # fmt: skip
-_FIRST, _PAST = b"\nVmLck:", b"\nSigQ:"  # a name has no line break
+_FIRST, PAST = b"\nVmLck:", b"\nSigQ:"  # a name has no line break
+"""What begins the lines about memory, and the first line after them."""
 _READINGS = 3
 # A reading of PSS may cover this much less than the process holds: the kernel counts both at different times.
 _UNCOVERED_BYTES, _UNCOVERED_SHARE = 1_000_000, 0.01
@@ -106,12 +106,7 @@ def read_file(path: str) -> bytes:
 def memory_lines(status: bytes) -> bytes:
     """The lines of /proc/PID/status about memory; equal bytes mean an equal reading. Empty for a zombie."""
     first = status.find(_FIRST)
-    return status[first + 1 : status.find(_PAST, first) + 1] if first >= 0 else b""
-
-
-def is_cut(status: bytes) -> bool:
-    """Whether the lines about memory may be beyond the end of a reading of /proc/PID/status."""
-    return _PAST not in status
+    return status[first + 1 : status.find(PAST, first) + 1] if first >= 0 else b""
 
 
 def lines_of_another_thread(pid: int, status: bytes) -> bytes:
@@ -271,10 +266,6 @@ def ancestors(pid: int) -> set[int]:
         stat = read(pid, "stat")
         pid = int(stat_fields(stat)[1]) if stat else 0
     return found
-
-
-def is_exiting(stat: bytes) -> bool:
-    return bool(int(stat_fields(stat)[6]) & _EXITING)
 
 
 def same_memory(pid: int, other: int) -> bool:

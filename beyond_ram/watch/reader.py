@@ -104,7 +104,7 @@ class Procfs:
     def lines(self, process: Process) -> bytes | None:
         try:
             text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
-            if text and procfs.is_cut(text):  # a user may be in thousands of groups
+            if text and procfs.PAST not in text:  # a user may be in thousands of groups
                 text = procfs.read(process.pid, "status")
         except procfs.GONE:  # the descriptor is of this process, whichever has its id now
             return b""

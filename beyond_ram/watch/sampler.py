@@ -10,7 +10,7 @@ from typing import Any
 from .. import advice
 from ..run_files import COLUMNS
 from ..run_record import ProcessEntry
-from . import pressure, procfs, timeline
+from . import pressure, procfs
 from .exits import Exit, Exits
 from .groups import Group
 from .hidden import MARK, Writes
@@ -236,7 +236,7 @@ class Sampler:
         exits: list[Exit] = []
         with self._missing.step("exit records"):
             if self.exits:
-                exits = self.peaks.own_exits(self.exits.new(), pids | self._last_pids | self.tree.adopters)
+                exits = self.peaks.own_exits(self.exits.new(), {*pids, *self._last_pids, self.tree.root} - {0})
         self._last_pids = pids
         totals = [0] * len(KINDS)
         if living:
@@ -364,11 +364,6 @@ class Sampler:
         self._phase, self._phase_is_new = name, True
         return self.sample(event=True, proportional=True)
 
-    def note_course(self, duration_s: float) -> None:
-        """Compute memory over time from the written lines. Write the last line first."""
-        lines = self.recorder.file.content().splitlines()[1:]
-        self.course = timeline.of_lines(lines, duration_s)
-
     def finish(self, end_s: float) -> None:
         """Take the last sample, right after the command has ended. It mostly reads the kernel's exit records."""
         self.sample()
@@ -465,7 +460,8 @@ class Sampler:
             shared = sum(one.shared_anon_bytes for one in read)
             anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
             self._note_copying(living, anon - shared)
-        self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
+        known = {name: row[name] for name in ("pss_bytes", "uss_bytes") if row[name] != ""}
+        self.peaks.phase.rise(**known)
 
     def _add_to_sharing(self, sharing: Sharing, before: Sample, read: dict[int, Proportional]) -> None:
         now = read_now(before.processes)

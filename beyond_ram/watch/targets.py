@@ -243,10 +243,6 @@ class Followed(Tree):
         self._asked = {pid: at for pid in target.pids if (at := self.reader.started(pid)) is not None}
         self._first: procfs.Usage | None = None
 
-    @property
-    def adopters(self) -> set[int]:
-        return set()
-
     def listed(self) -> list[int]:
         started = self._asked | self._started
         self._now = {pid: at for pid in started if (at := self.reader.started(pid)) is not None}

@@ -89,11 +89,6 @@ class Tree:
         """The ids of the processes that belong to the tree now."""
         return self.reader.descendants(self.root, self.unlisted)
 
-    @property
-    def adopters(self) -> set[int]:
-        """Processes whose new children belong to the tree, besides its own processes."""
-        return {self.root}
-
     def listed_pids(self) -> set[int]:
         """The processes of the last listing, with those that have ended but are not yet reaped."""
         return {*self.processes, *self._zombies, *self._aside}

@@ -142,15 +142,12 @@ def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int], list[int]]:
     it is unknown."""
     course = peak.get("course") or []
     # A sum over processes counts shared pages in each.
-    for name, kind, known in (("kept memory", "kept_bytes", True), ("anonymous memory", "anon_bytes", _is_one(peak))):
+    alone = peak["processes"] == 1
+    for name, kind, known in (("kept memory", "kept_bytes", True), ("anonymous memory", "anon_bytes", alone)):
         sizes, lowest = ([part.get(one) for part in course] for one in (kind, LOWEST[kind]))
         if known and None not in sizes:
             return name, sizes, [] if None in lowest else lowest
     return "", [], []
-
-
-def _is_one(peak: Mapping[str, Any]) -> bool:
-    return bool(peak["processes"] == 1)
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterable[str]:

@@ -58,7 +58,8 @@ def test_limit_below_the_working_set_makes_the_command_wait(data, tmp_path):
 @pytest.mark.slow
 def test_missing_pressure_is_empty_not_zero(tmp_path, monkeypatch):
     monkeypatch.setattr(pressure, "MACHINE", tmp_path / "missing")
-    monkeypatch.setattr(pressure, "_candidates", lambda group, around: [(tmp_path / "missing", "machine")])
+    assert pressure.open_first(tmp_path, None) is None
+    monkeypatch.setattr(pressure, "open_first", lambda group, around: None)
     record = watch([*PYTHON, "import time; time.sleep(0.1)"], tmp_path / "out")
     assert record["pressure"] is None
     assert derive(record, [], "runs")["pressure_some_s"] is None

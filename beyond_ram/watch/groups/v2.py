@@ -30,7 +30,7 @@ def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
     remove_abandoned(own.folder)
     for _ in range(_ATTEMPTS):
         enabled = _give_memory(own)
-        home, undo = memory_group.own_folder_or(own.folder), _restore(own, enabled=enabled)
+        home, undo = (memory_group.own_folder() or own).folder, _restore(own, enabled=enabled)
         with contextlib.suppress(_TakenBackError):
             return _limited(own.folder, limit_bytes, mechanism, home, undo)
     raise GroupError(f"memory is given to groups below {own.folder}, and taken back by others")
