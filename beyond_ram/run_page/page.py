@@ -137,18 +137,13 @@ def _why(record: RunRecord) -> Iterator[str]:
     reasons += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
     if forks := summary.forks(peak):
         reasons.append(f"Forks: {forks}.")
-    if not reasons:
-        reasons.append(f"{_no_growth(record)} reading points to a cause.")
+    if not reasons and why.has_course(record) and not peak.get("processes_unread"):
+        unseen = trend.unseen(advice.advise(record).kept_bytes, record["duration_s"] or 0.0)
+        reasons.append(f"No growth to explain at the end ({unseen}), and no reading points to a cause.")
+    elif not reasons:
+        reasons.append("No reading points to a cause.")
     items = "".join(f"<li>{_text(sentence)}</li>" for sentence in reasons)
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
-
-
-def _no_growth(record: RunRecord) -> str:
-    """The beginning of a sentence about a run in which no growth was seen."""
-    if not why.has_course(record) or record["peak"].get("processes_unread"):
-        return "No"
-    size = advice.advise(record).kept_bytes
-    return f"No growth to explain at the end ({trend.unseen(size, record['duration_s'] or 0.0)}), and no"
 
 
 def _marks(record: RunRecord, asked: advice.Advice | None) -> Iterator[Mark]:
@@ -198,15 +193,11 @@ def _phases(phases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{one['start_s']:.2f}",
             "" if one["end_s"] is None else f"{one['end_s'] - one['start_s']:.2f}",
         ]
-        + [_megabytes(one.get(name)) for name in _PHASE_SIZES]
+        + ["" if (size := one.get(name)) is None else f"{size / 1e6:,.0f}" for name in _PHASE_SIZES]
         for one in phases
     ]
     yield "<details open><summary>Phases and their peaks</summary>"
     yield _table("Phases", ["phase", "from (s)", "takes (s)", *(f"{head} (MB)" for head in heads)], rows) + "</details>"
-
-
-def _megabytes(size: float | None) -> str:
-    return "" if size is None else f"{size / 1e6:,.0f}"
 
 
 def _table(label: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

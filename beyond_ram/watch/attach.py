@@ -108,7 +108,6 @@ class _Following:
                 ended_by=outcome,
                 killed_for_memory=bool(kills),
                 duration_s=duration_s,
-                sampler_cpu_s=measuring.spent_s(),
                 no_group=None if self.target.group else "it is not alone in one",
                 resident=self.resident,
                 attached=True,

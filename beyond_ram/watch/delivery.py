@@ -42,7 +42,10 @@ class Delivery:
                 raise FileExistsError(errno.EEXIST, why, str(existing))
             try:
                 self.out.mkdir(parents=True, exist_ok=True)
-                self._lock_out(self.out)
+                self._locks.append(descriptor := os.open(self.out, os.O_RDONLY | os.O_DIRECTORY))
+                if locked(descriptor) is False:  # True, or None where the file system cannot
+                    why = "another watcher writes there: choose another --out"
+                    raise FileExistsError(errno.EEXIST, why, str(self.out))
                 self._scratch_in(self.out, ".watch-")
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in _WRONG_FOLDER:
@@ -51,13 +54,6 @@ class Delivery:
         if not self.folders:
             with self.missing.step("a temporary folder"):
                 self._scratch_in(None, "beyond-ram-")
-
-    def _lock_out(self, out: Path) -> None:
-        """Lock the folder until the end, where its file system can. Raises FileExistsError if another watcher has."""
-        descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
-        self._locks.append(descriptor)
-        if locked(descriptor) is False:
-            raise FileExistsError(errno.EEXIST, "another watcher writes there: choose another --out", str(out))
 
     def _scratch_in(self, folder: Path | None, prefix: str) -> None:
         self.scratch, lock = folders.make_temporary(prefix, folder)

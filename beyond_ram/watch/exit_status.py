@@ -7,15 +7,10 @@ from ..run_record import RunRecord
 _FIRST, _LAST = int(signal.SIGRTMIN), int(signal.SIGRTMAX)
 
 
-def _name_of(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIGRTMIN+{number - _FIRST}" if _FIRST < number < _LAST else f"SIG{number}"
-
-
 # Computed at import, so that nothing can fail when a command has ended.
-_NAMES = {number: _name_of(number) for number in range(1, 128)}
+_NAMES = {number: f"SIG{number}" for number in range(1, 128)}
+_NAMES |= {number: f"SIGRTMIN+{number - _FIRST}" for number in range(_FIRST + 1, _LAST)}
+_NAMES |= {int(one): one.name for one in signal.Signals}
 _NUMBERS = {name: number for number, name in _NAMES.items()}
 
 

@@ -17,11 +17,9 @@ from .delivery import Delivery
 from .live import LiveLine
 from .missing import printable
 from .outfile import OutFile
-from .recorder import MAX_LINES, Recorder
+from .recorder import Recorder
 from .sampler import Counting, Sampler
 from .tree import Tree
-
-OnEvent = Callable[[dict[str, Any], int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +29,10 @@ class InstrumentOptions:
     interval_ms: int = 20
     inputs: Sequence[Path] = ()
     """Files whose page cache residency is recorded before and after."""
+    on_event: Callable[[dict[str, Any], int], None] | None = None
+    """Called with every event of the command and the id of the command's process."""
     live: bool = False
     """Show a line on the terminal while it runs."""
-    max_lines: int = MAX_LINES
     memory_limit_bytes: int | None = None
     """Memory limit of the whole tree; the caller must evict the inputs first."""
     timeout_s: float | None = None
@@ -48,11 +47,8 @@ class InstrumentOptions:
 class Instrument:
     """The parts of a measurement; None for those that could not be set up."""
 
-    def __init__(
-        self, options: InstrumentOptions, delivery: Delivery, counting: Counting, on_event: OnEvent | None = None
-    ) -> None:
-        self.options, self.delivery, self.missing = options, delivery, delivery.missing
-        self.counting, self.on_event = counting, on_event
+    def __init__(self, options: InstrumentOptions, delivery: Delivery, counting: Counting) -> None:
+        self.options, self.delivery, self.missing, self.counting = options, delivery, delivery.missing, counting
         self.shows = False
         """Whether programs may wait until their events are read: nobody else reads these."""
         self.sampler: Sampler | None = None
@@ -79,10 +75,7 @@ class Instrument:
             if tree and (reason := tree.reader.why_not()):
                 self.missing.note("samples", reason)
             elif tree:
-                lines = self.options.max_lines
-                self.sampler = Sampler(
-                    samples, began_s, tree, counting=self.counting, max_lines=lines, missing=self.missing
-                )
+                self.sampler = Sampler(samples, began_s, tree, counting=self.counting, missing=self.missing)
         self._write([{"t_s": 0.0, "event": "start", **start}])
         if self.sampler:
             self.sampler.sample()
@@ -110,10 +103,10 @@ class Instrument:
         """Take new events and a sample."""
         new = self.missing.attempt("events", self.reader.new, []) if self.reader else []
         row = self._take(new)
-        for event in new if self.on_event else ():
+        for event in new:
             with self.missing.step("what was to be done at an event"):
-                if self.on_event:
-                    self.on_event(event, pid)
+                if self.options.on_event:
+                    self.options.on_event(event, pid)
         with self.missing.step("pauses at events"):
             if self.reader and self.shows:
                 self.reader.show()

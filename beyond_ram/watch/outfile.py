@@ -84,20 +84,17 @@ class OutFile:
 
     def _try_to_flush(self) -> None:
         with self._missing.step(self.path.name) as step:
-            self._flush()
+            if self._descriptor < 0:
+                flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+                self._descriptor = os.open(self.path, flags, 0o666)
+            while self._waiting:
+                count = os.pwrite(self._descriptor, self._waiting, self._written)
+                self._written += count
+                del self._waiting[:count]
+            if self._longer:
+                os.ftruncate(self._descriptor, self._written)
+                self._longer = False
         self._again_s = time.monotonic() + _AGAIN_S if step.failed else -math.inf
-
-    def _flush(self) -> None:
-        if self._descriptor < 0:
-            flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._descriptor = os.open(self.path, flags, 0o666)
-        while self._waiting:
-            count = os.pwrite(self._descriptor, self._waiting, self._written)
-            self._written += count
-            del self._waiting[:count]
-        if self._longer:
-            os.ftruncate(self._descriptor, self._written)
-            self._longer = False
 
 
 def copy(chunks: "list[bytes]", target: Path) -> None:

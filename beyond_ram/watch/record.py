@@ -39,9 +39,7 @@ class Outcome:
     used: Mapping[str, float] = field(default_factory=dict)
     ended_by: str | None
     killed_for_memory: bool
-    memory_limit_bytes: int | None = None
     duration_s: float
-    sampler_cpu_s: float | None
     left_running: list[ProcessEntry] = field(default_factory=list)
     signals: Sequence[str] = ()
     """The signals to stop that reached the watcher."""
@@ -59,7 +57,7 @@ class Outcome:
 def make(outcome: Outcome, measuring: Instrument) -> RunRecord:
     """The record of a run. Parts that fail stay empty, with a note in `missing`."""
     sampler, log, missing = measuring.sampler, measuring.log, measuring.missing
-    interval_ms, inputs, counting = measuring.options.interval_ms, measuring.options.inputs, measuring.counting
+    inputs, counting, spent_s = measuring.options.inputs, measuring.counting, measuring.spent_s()
     content = _initial(outcome, measuring)
     parts: list[Callable[[], dict[str, Any]]] = [
         lambda: _end(outcome, log),
@@ -67,7 +65,7 @@ def make(outcome: Outcome, measuring: Instrument) -> RunRecord:
         lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group), outcome)},
         lambda: {"peak": content["peak"] | _kept(sampler, counting, outcome)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
-        lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
+        lambda: {"sampler": _sampling(outcome.duration_s, spent_s, sampler, measuring.options.interval_ms)},
         lambda: {"growth": _growth(measuring)},
         lambda: {"pressure": sampler.pressure.record() if sampler and sampler.pressure else None},
         lambda: _used(outcome, sampler),
@@ -83,7 +81,7 @@ def make(outcome: Outcome, measuring: Instrument) -> RunRecord:
             content["page_cache"] = pagecache.record(outcome.resident, now, content["storage"]["read_bytes"])
     if sampler is not None:
         with missing.step("run.json"):
-            _note_uncounted(sampler, outcome, missing)
+            _note_uncounted(sampler, outcome, missing, has_limit=content["memory_limit_bytes"] is not None)
     if sampler is not None and not sampler.recorder.samples:
         with missing.step("samples"):
             missing.note("samples", "no process could be read before the command ended")
@@ -104,7 +102,7 @@ def _initial(outcome: Outcome, measuring: Instrument) -> Any:
         "cell": {},
         "provenance": {"versions": {}},
         "work": {},
-        "memory_limit_bytes": outcome.memory_limit_bytes,
+        "memory_limit_bytes": measuring.options.memory_limit_bytes,
         # By the limit above, or by that of a group around ours: a job's, a container's.
         "killed_for_memory": outcome.killed_for_memory,
         "peak": {},
@@ -144,11 +142,9 @@ def _provenance(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
     return {"versions": reported.get("versions", {}), **machine.provenance(outcome.environment)}
 
 
-def _sampling(outcome: Outcome, sampler: Sampler | None, interval_ms: int) -> dict[str, Any]:
-    recorder = sampler.recorder if sampler else None
-    samples, duration_s = recorder.samples if recorder else 0, outcome.duration_s
-    spent_s = outcome.sampler_cpu_s
-    reader = sampler.reader if sampler else None
+def _sampling(duration_s: float, spent_s: float | None, sampler: Sampler | None, interval_ms: int) -> dict[str, Any]:
+    recorder, reader = (sampler.recorder, sampler.reader) if sampler else (None, None)
+    samples = recorder.samples if recorder else 0
     return {
         "reader": reader.name if reader else None,
         "unknown": sorted(reader.unknown) if reader else [],
@@ -282,7 +278,7 @@ def _kept(sampler: Sampler | None, counting: Counting, outcome: Outcome) -> dict
     return {"kept": kept, "around": around}
 
 
-def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> None:
+def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing, *, has_limit: bool) -> None:
     """Note what lived and was not counted: processes, their children, their share of the group, phases."""
     tree, peaks, in_group = sampler.tree, sampler.peaks, sampler.sharing is None and sampler.group_is_whole
     if tree.unreadable:
@@ -300,7 +296,7 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> Non
         missing.note("marks", MARK)
     if sampler.exits and sampler.exits.lost:
         missing.note("marks", "those of some processes that ended were lost: too many ended at once")
-    if LIMIT in sampler.written and outcome.memory_limit_bytes:
+    if LIMIT in sampler.written and has_limit:
         missing.note("memory limit", LIMIT)
     for did in sampler.written - {MARK, LIMIT}:
         if not sampler.elsewhere or did == PEAK:  # then memory was counted from the processes
@@ -309,7 +305,7 @@ def _note_uncounted(sampler: Sampler, outcome: Outcome, missing: Missing) -> Non
         missing.note(advice.UNSEEN, f"something was mounted on {point}, so that others may have been read there")
     if sampler.elsewhere:
         group = next(iter(sampler.elsewhere.values()))
-        limit = ", where the limit did not hold it" if outcome.memory_limit_bytes else ""
+        limit = ", where the limit did not hold it" if has_limit else ""
         names = _names({pid: peaks.name_of(pid) for pid in sampler.elsewhere})
         missing.note(advice.UNSEEN, f"the memory of {names} was charged to another group, {group}{limit}")
     if peaks.phases_left_out:

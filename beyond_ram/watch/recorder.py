@@ -27,8 +27,7 @@ Row = Sequence[object]
 class Recorder:
     """Writes rows in the order of COLUMNS; an empty string means not sampled."""
 
-    def __init__(self, path: Path, max_lines: int = MAX_LINES, missing: Missing | None = None) -> None:
-        self.max_lines = max_lines
+    def __init__(self, path: Path, missing: Missing | None = None) -> None:
         self.samples = self.lines = 0
         self.per_line = 1
         self.file = OutFile(path, missing)
@@ -48,11 +47,11 @@ class Recorder:
         if self._best is None:
             return
         row, self._best, self._pending = self._best, None, 0
-        if self.lines >= 2 * self.max_lines:
+        if self.lines >= 2 * MAX_LINES:
             raise RuntimeError("no room: its lines could not be joined")
         self.lines += 1
         self.file.append(_text(row))
-        if self.lines >= self.max_lines:
+        if self.lines >= MAX_LINES:
             self._halve()
 
     def close(self) -> None:

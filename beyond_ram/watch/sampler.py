@@ -19,7 +19,7 @@ from .memory_group import Around, Elsewhere, GroupMeter
 from .missing import PROPORTIONAL, Missing, NotedStep, printable
 from .peaks import KINDS, Peaks
 from .procfs import Proportional
-from .recorder import MAX_LINES, Recorder
+from .recorder import Recorder
 from .sharing import Sample, Sharing, Twice, read_now
 from .timeline import Copying
 from .tree import Process, Tree
@@ -89,12 +89,11 @@ class Sampler:
         tree: Tree,
         *,
         counting: Counting | None = None,
-        max_lines: int = MAX_LINES,
         missing: Missing | None = None,
     ) -> None:
         self.start_s = start_s
         self._missing = missing or Missing()
-        self.recorder = Recorder(path, max_lines, self._missing)
+        self.recorder = Recorder(path, self._missing)
         self.tree, self.reader = tree, tree.reader
         self.peaks = Peaks(resets=tree.resets, unknown=self.reader.unknown)
         self._unknown = [name for name in COLUMNS if name in self.reader.unknown]

@@ -1,6 +1,5 @@
 """How fast kept memory grows, and when it reaches a limit: during the run, and at its end."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -71,7 +70,8 @@ class Trend:
         late = [(t_s, size) for t_s, size in readings if t_s >= end_s / 2]
         if len(late) < 2 * _PARTS or late[-1][0] - late[0][0] < _LEAST_S / 2:
             return None
-        tops = _tops(late)
+        edges = [len(late) * part // _PARTS for part in range(_PARTS + 1)]
+        tops = [max(late[begin:end], key=lambda one: one[1]) for begin, end in pairwise(edges)]
         grown = tops[-1][1] - tops[0][1]
         rates = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(tops)]
         slopes = [(b[1] - a[1]) / (b[0] - a[0]) for at, a in enumerate(tops) for b in tops[at + 1 :]]
@@ -91,12 +91,6 @@ def unseen_bytes_per_s(size_bytes: float, duration_s: float) -> float:
 def unseen(size_bytes: float, duration_s: float) -> str:
     """What a run without growth cannot exclude."""
     return f"growth below {unseen_bytes_per_s(size_bytes, duration_s) / 1e6:,.2g} MB/s would not be seen"
-
-
-def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """The highest reading of each part."""
-    edges = [len(readings) * part // _PARTS for part in range(_PARTS + 1)]
-    return [max(readings[begin:end], key=lambda one: one[1]) for begin, end in pairwise(edges)]
 
 
 def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int | None) -> tuple[str, int] | None:

@@ -30,7 +30,7 @@ from .delivery import Delivery
 from .exit_status import signal_name
 from .groups import GroupError, LimitError
 from .hidden import Writes
-from .instrument import Instrument, OnEvent
+from .instrument import Instrument
 from .kernel_memory import KernelMemory
 from .memory_group import Around
 from .missing import Missing, one_line
@@ -62,8 +62,6 @@ class WatchOptions(instrument.InstrumentOptions):
     """Give the command its own session and process group."""
     stdout: int | None = None
     """Descriptor of the command's output; None for this process's."""
-    on_event: OnEvent | None = None
-    """Called with every event of the command and the id of the command's process."""
     follow: bool = False
     """Wait until all processes of the command have ended, or a signal to stop came; otherwise the remaining ones run on
     and are named."""
@@ -211,7 +209,7 @@ class _Run:
         options, missing = self.options, self.missing
         raw_events = missing.attempt("events", self._events_file, None)
         environment = self._environment(raw_events)
-        measuring = Instrument(options, self.delivery, self.counting, options.on_event)
+        measuring = Instrument(options, self.delivery, self.counting)
         measuring.shows = True
         left: list[ProcessEntry] = []
         errors = missing.attempt("the end of standard error", Errors, None)
@@ -227,8 +225,10 @@ class _Run:
             duration_s = missing.attempt("duration", lambda: time.monotonic() - running.began_s, 0.0)
             with missing.step("samples and events"):
                 left = measuring.finish(duration_s, running.returncode)
-            killed = self._killed_for_memory()
-            killed = killed or (self.counting.group is None and self._killed_around(running.returncode))
+            group, around = self.counting.group, self.counting.around
+            killed = bool(group and missing.attempt("memory limit", group.killed, False))
+            if not group and around and missing.attempt("the group around", around.kills, None):
+                killed = bool(around.alone or running.returncode)  # else it may have been a process of others
             if self.ended_by is None and options.memory_limit_bytes is not None and self._killed_at_limit():
                 self.ended_by = "killed_at_limit"
                 until = time.monotonic() + 1
@@ -250,9 +250,7 @@ class _Run:
             used=running.used,
             ended_by=self.ended_by,
             killed_for_memory=killed,
-            memory_limit_bytes=options.memory_limit_bytes,
             duration_s=duration_s,
-            sampler_cpu_s=measuring.spent_s(),
             left_running=left,
             signals=self.signals,
             refused_bytes=missing.attempt("the end of standard error", errors.refused_bytes, None)
@@ -298,19 +296,9 @@ class _Run:
                 variables[events.VARIABLE] = str(raw_events)
         return variables
 
-    def _killed_for_memory(self) -> bool:
-        group = self.counting.group
-        return bool(group and self.missing.attempt("memory limit", group.killed, False))
-
     def _killed_at_limit(self) -> bool:
         group = self.counting.group
         return bool(group and self.missing.attempt("memory limit", group.killed_at_limit, False))
-
-    def _killed_around(self, status: int | None) -> bool:
-        """Whether the kernel killed a process in the group around us, which may have other processes too."""
-        around = self.counting.around
-        kills = around and self.missing.attempt("the group around", around.kills, None)
-        return bool(around and kills and (around.alone or status))
 
     def _note_kills_elsewhere(self, measuring: Instrument) -> None:
         """Note kills for lack of memory that no followed group counts: on v1 a group inside ours counts its own."""

@@ -192,7 +192,7 @@ SCENARIOS = {
 
 def options(scenario):
     return {
-        "plain": {"max_lines": 6, "live": True, "interval_ms": 5},
+        "plain": {"live": True, "interval_ms": 5},
         "signal": {},
         "limited": {"memory_limit_bytes": 20_000_000},
         "timed": {"timeout_s": 1.5},  # on a busy machine a second shell needs more than 0.8 s to start
@@ -203,10 +203,12 @@ def watched(scenario, out):
     """Run `beyond-ram watch` in this process."""
     import beyond_ram.watch
     from beyond_ram.cli import main
+    from beyond_ram.watch import recorder
 
     if not hasattr(beyond_ram.watch, "as_it_is"):
         beyond_ram.watch.as_it_is = beyond_ram.watch.watch
     more = options(scenario)
+    recorder.MAX_LINES = 6
 
     def with_more(command, out, options):
         return beyond_ram.watch.as_it_is(command, out, replace(options, **more))

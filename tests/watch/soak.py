@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from beyond_ram.run_files import COLUMNS
-from beyond_ram.watch import WatchOptions, watch, write_record
+from beyond_ram.watch import WatchOptions, recorder, watch, write_record
 from beyond_ram.watch.recorder import Recorder
 from beyond_ram.watch.waiting import Waiting
 
@@ -93,7 +93,8 @@ def main():
     folder.mkdir(parents=True)
     command = [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(folder / "enough")]
     interval_ms = max(1, round(3_600_000 * hours / samples))
-    record = watch(command, folder / "out", WatchOptions(interval_ms=interval_ms, max_lines=lines))
+    recorder.MAX_LINES = lines
+    record = watch(command, folder / "out", WatchOptions(interval_ms=interval_ms))
     write_record(record, folder / "out")
     result = {"taken": taken, "highest": highest, "own_anon_bytes": own, "real_s": time.perf_counter() - real_s}
     print(json.dumps(result))

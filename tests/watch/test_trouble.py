@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import groups, watch
+from beyond_ram.watch import groups, recorder, watch
 from beyond_ram.watch.exit_status import as_a_shell, signal_name
 
 from .conftest import CLI, PYTHON, called, check_files, events_in, needs_group, read_within, record_in, samples_in
@@ -76,10 +76,11 @@ def test_no_line_of_a_program_ends_the_watcher(watched, tmp_path):
 
 
 @pytest.mark.slow
-def test_phase_with_any_name_is_one_field_of_one_line(watched, tmp_path):
+def test_phase_with_any_name_is_one_field_of_one_line(watched, tmp_path, monkeypatch):
     names = ['a,"b"', "c\rd", "e\nf", "\x1b[31mred", "\ud800", "", "x" * 5000]
     program = SAY + f"for name in {names!r}:\n say('phase', phase=name)\n time.sleep(0.05)"
-    record = watched(program, interval_ms=2, max_lines=10)
+    monkeypatch.setattr(recorder, "MAX_LINES", 10)
+    record = watched(program, interval_ms=2)
     rows = samples_in(tmp_path / "out")
     assert record["sampler"]["samples_per_line"] > 1, "samples were not thinned"
     assert all(None not in row and None not in row.values() for row in rows)
