@@ -89,26 +89,12 @@ def test_word_that_is_code_is_hidden_whole_behind_its_option():
 
 def test_long_words_are_masked_quickly():
     begun = time.process_time()
-    for word in (
-        "a-" * 25_000,
-        "a_" * 25_000,
-        "--" * 25_000,
-        "a." * 25_000 + "token",
-        "a=" * 25_000,
-        "x" * 50_000,
-        "a:" * 25_000,
-        "$(" * 25_000,
-        "token='" * 7_500,
-        "['a', " * 10_000,
-        "http://a:" * 6_000,
-        '"$(\\' * 12_500,
-        "' " * 25_000,
-        "token=a( " * 2_500,
-        "token=('" * 2_500,
-        "token:\n " * 5_000,
+    for part in (
+        *("a-", "a_", "--", "a.", "a=", "x", "a:", "$(", "token='", "['a', ", "http://a:", '"$(\\', "' ", "token=a( "),
+        *("token=('", "token:\n "),
     ):
-        mask_secrets.in_command(["x", word])
-    assert time.process_time() - begun < 5
+        mask_secrets.in_command(["x", part * (25_000 // len(part)) + "token"])
+    assert time.process_time() - begun < 4
 
 
 NAMES = ["password", "HF_TOKEN", "HFTOKEN", "authToken", "clientSecret", "myApiKey", "MYPWD", "secret-key", "db.passwd",

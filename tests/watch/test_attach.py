@@ -162,7 +162,8 @@ def test_attached_watcher_sees_the_same_as_one_from_the_start(pipe, go, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.end_to_end  # the test above does the same with workers that import nothing
+@pytest.mark.end_to_end
+@pytest.mark.release  # the test above does the same with workers that import nothing
 def test_data_loader_and_its_workers_are_followed(pipe, go, tmp_path):
     program = tmp_path / "loader.py"
     program.write_text(LOADER)
@@ -304,7 +305,7 @@ def test_ctrl_c_ends_only_the_watcher(pipe, go, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [["--out", "out"], [], ["--html", "page.html"]], ids=["out", "nowhere", "page"])
+@pytest.mark.parametrize("options", [["--out", "out"], ["--html", "page.html"]], ids=["out", "page"])
 def test_files_of_only_killed_watchers_are_removed(options, tmp_path):
     (tmp_path / "tmp" / "beyond-ram-kept-mine").mkdir(parents=True)
     (tmp_path / "out" / ".watch-mine").mkdir(parents=True)

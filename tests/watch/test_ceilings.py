@@ -81,14 +81,6 @@ def test_peak_below_keeps_the_commands_status(tmp_path, status):
 
 
 @pytest.mark.slow
-def test_without_ceilings_the_record_has_none(tmp_path):
-    returned, output, record = watched(tmp_path, program="raise SystemExit(3)")
-    assert returned == 3
-    assert "ceilings" not in record
-    assert "above" not in output
-
-
-@pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize(
     ("program_arguments", "peak"),

@@ -26,20 +26,29 @@ def group(folder, *, peak, cache, limit, kills=0):
     return folder
 
 
-def test_job_far_below_its_limit_gets_a_smaller_request(tmp_path):
-    line, _ = jobs.of_group(group(tmp_path, peak=200, cache=50, limit=1000), 2)
-    assert line.startswith("asked for 1,049 MB; used 210 MB at once with page cache, 52 MB of it page cache now")
-    assert line.endswith("next time ask for at most 277 MB (--mem=264M)")
-
-
-def test_page_cache_does_not_raise_the_request(tmp_path):
-    line, _ = jobs.of_group(group(tmp_path, peak=1000, cache=800, limit=1000), 2)
-    assert line.endswith("next time ask for at least 277 MB (--mem=264M)")
-
-
-def test_killed_job_requests_more(tmp_path):
-    line, _ = jobs.of_group(group(tmp_path, peak=1000, cache=1, limit=1000, kills=1), 2)
-    assert "killed for want of memory; next time ask for at least 1,051 MB" in line
+@pytest.mark.parametrize(
+    ("sizes", "line"),
+    [
+        (
+            {"peak": 200, "cache": 50},
+            "asked for 1,049 MB; used 210 MB at once with page cache, 52 MB of it page cache now; next time ask for "
+            "at most 277 MB (--mem=264M)",
+        ),
+        (
+            {"peak": 1000, "cache": 800},
+            "asked for 1,049 MB; used 1,049 MB at once with page cache, 839 MB of it page cache now; next time ask for "
+            "at least 277 MB (--mem=264M)",
+        ),
+        (
+            {"peak": 1000, "cache": 1, "kills": 1},
+            "asked for 1,049 MB; used 1,049 MB at once with page cache, 1 MB of it page cache now, killed for want of "
+            "memory; next time ask for at least 1,051 MB (--mem=1002M)",
+        ),
+    ],
+    ids=["far below its limit", "filled by page cache", "killed"],
+)
+def test_request_of_a_job_that_was_not_watched(sizes, line, tmp_path):
+    assert jobs.of_group(group(tmp_path, limit=1000, **sizes), 2)[0] == line
 
 
 @pytest.mark.slow

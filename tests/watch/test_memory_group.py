@@ -166,34 +166,25 @@ def test_peak_that_cannot_be_reset_counts_when_it_rises(folder, monkeypatch):
     meter.close()
 
 
-def test_swapped_memory_counts_as_kept(folder):
-    meter = GroupMeter(folder.path, 2, ours=True)
-    folder.set(100 * MB, 0, 100 * MB, swap=50 * MB)
-    meter.look()
-    assert meter.kept_bytes == 150 * MB
+@pytest.mark.parametrize(
+    ("ours", "before", "steps", "kept", "bound"),
+    [
+        (True, (0, 0, 0), [(100, 0, 100, 50)], 150, None),  # swapped memory is kept
+        (False, (30, 70, 500), [(80, 200, 500)], 50, 470),  # what was there before is subtracted
+        (False, (125, 0, 125), [(10, 0, 125), (120, 0, 125)], 110, None),  # what others free hides nothing new
+    ],
+)
+def test_kept_memory_is_that_of_the_command(folder, ours, before, steps, kept, bound):
+    """Sizes in MB: kept, page cache, the kernel's peak, swap."""
+    folder.set(*(size * MB for size in before))
+    meter = GroupMeter(folder.path, 2, ours=ours)
+    for sizes in steps:
+        folder.set(*(size * MB for size in sizes))
+        meter.look()
     meter.close()
-
-
-def test_memory_from_before_the_command_is_subtracted(folder):
-    folder.set(30 * MB, 70 * MB, 500 * MB)
-    meter = GroupMeter(folder.path, 2, ours=False)
-    folder.set(80 * MB, 200 * MB, 500 * MB)
-    meter.look()
-    assert meter.record()["kept_bytes"] == 50 * MB
-    assert meter.record()["at_kept"]["anon_bytes"] == 50 * MB
-    assert meter.record()["kept_upper_bound_bytes"] == 470 * MB
-    meter.close()
-
-
-def test_memory_that_others_free_hides_none_that_is_new(folder):
-    folder.set(125 * MB, 0, 125 * MB)
-    meter = GroupMeter(folder.path, 2, ours=False)
-    folder.set(10 * MB, 0, 125 * MB)  # another process of the group gave its memory back
-    meter.look()
-    folder.set(120 * MB, 0, 125 * MB)
-    meter.look()
-    assert meter.record()["kept_bytes"] == 110 * MB
-    meter.close()
+    record = meter.record()
+    assert record["kept_bytes"] == record["at_kept"]["anon_bytes"] + record["at_kept"]["swap_bytes"] == kept * MB
+    assert bound is None or record["kept_upper_bound_bytes"] == bound * MB
 
 
 def test_only_kills_since_the_start_count(folder):

@@ -274,7 +274,7 @@ def _can_mount(options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", ["hidepid=1", "subset=pid", "hidepid=2,subset=pid"])
+@pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2,subset=pid"])
 def test_command_is_read_from_a_restricted_proc(options, reader, ordinary, public_folder):
     if not _can_mount(options):
         pytest.skip(f"/proc cannot be mounted with {options} here")
