@@ -77,9 +77,9 @@ class Measured:
     processes: int
 
 
-@pytest.fixture(scope="module", params=["started", "attached"])
-def measured(request, tmp_path_factory):
-    """Run the workload with and without sampling once it holds its memory, started by us or attached to."""
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Run the workload with and without sampling once it holds its memory."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)  # large enough for all writes: the workload never waits
@@ -88,8 +88,7 @@ def measured(request, tmp_path_factory):
             data = b""
             while len(data) < PROCESSES * UNIT.size:
                 data += read_within(read, 60)
-            attached = request.param == "attached"
-            tree = targets.Followed(targets.processes([work.pid])) if attached else Tree(os.getpid())
+            tree = targets.Followed(targets.processes([work.pid]))
             sampler = Sampler(tmp_path_factory.mktemp("cost") / "s.csv", time.monotonic(), tree)
             os.set_blocking(read, False)
             _watch(sampler, 5)  # new processes are read more often; then memory does not change

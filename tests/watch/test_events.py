@@ -132,26 +132,3 @@ def test_lines_that_are_no_events_are_skipped(tmp_path):
         handle.write(b'ent": "z"}\n')
     assert [event["event"] for event in reader.new()] == ["z"]
     reader.close()
-
-
-SHARED = """
-import mmap
-held = mmap.mmap(-1, 20_000_000)
-held.write(bytes(20_000_000))
-if os.fork() == 0:
-    held[::4096]
-    time.sleep(0.6)
-    os._exit(0)
-time.sleep(0.1)
-say("phase", phase="shared")
-time.sleep(0.4)
-os.wait()
-"""
-
-
-@pytest.mark.slow
-def test_shared_memory_counts_once_in_pss(watched, tmp_path):
-    watched(SAY + SHARED)
-    (tree,) = [event["tree"] for event in events_in(tmp_path / "out") if event.get("phase") == "shared"]
-    assert tree["shmem_bytes"] > 39e6, "it is not summed over both processes"
-    assert 20e6 <= tree["pss_shmem_bytes"] < 21e6

@@ -411,7 +411,7 @@ def test_memory_freed_between_two_readings_is_not_shared(watched):
 @needs_group
 def test_group_whose_processes_cannot_be_listed_gives_a_lower_bound(watched, monkeypatch):
     monkeypatch.setattr(memory_group.Elsewhere, "look", lambda *_: 1 // 0)
-    record = watched("held = bytearray(60_000_000)")
+    record = watched("held = bytearray(60_000_000); import time; time.sleep(0.2)")
     assert [note["what"] for note in record["missing"]] == ["the memory group"]
     assert not record["peak"]["kept"]["whole"] and advise(record).at_least
 

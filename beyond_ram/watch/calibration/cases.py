@@ -212,6 +212,7 @@ def _shared(run: CalibrationRun) -> list[Check]:
     size, workers = _size(100), 8
     return [
         _between(run, "PSS grows: once, over 8 workers", size, "pss_bytes"),
+        _between(run, "shared part of PSS grows: once", size, "pss_shmem_bytes"),
         Check("highest reading of PSS, at any moment", size, _highest_pss(run), max(0.02 * size, MB), _PSS),
         _mapped("summed RSS grows: 9 times", 9 * size, run.grown("rss_bytes"), workers + 1),
         _mapped("shared grows: 9 times", 9 * size, run.grown("shmem_bytes"), workers + 1),

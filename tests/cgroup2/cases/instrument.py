@@ -33,7 +33,7 @@ calibration.CASES = [
 ]
 sys.exit(calibration.self_test())
 """
-KILLS = 8
+KILLS = 4
 SUBSET = ("written to /dev/shm", "8 forks, a tenth copied", "heavy page cache", "SQLite on disk")
 """The programs of an ordinary run. With ADVICE in the environment all programs run, for minutes."""
 
@@ -55,7 +55,7 @@ def case_readings_of_pss_cover_all_memory():
     with subprocess.Popen([*common.PYTHON, "import mmap; " + words.format(size)], stdout=subprocess.PIPE) as program:
         assert program.stdout and program.stdout.readline()
         raw, checked = [], []
-        while len(checked) < 300:
+        while len(checked) < 100:
             raw.append(procfs.parse_proportional(procfs.read(program.pid, "smaps_rollup") or b"")[0])
             checked.append(procfs.proportional(program.pid))
         program.kill()
@@ -97,36 +97,6 @@ def _run_under_advised_limit(measured, limited_parent, name, words):
     result = name, ask_bytes, done.returncode, int(events["oom_kill"])
     print(*result, file=sys.stderr, flush=True)  # on the guest's console, at once
     return result
-
-
-def case_a_limit_search_agrees_with_a_bisection_by_hand():
-    """Compare the workflow's search, with `beyond-ram watch` as its probe, with groups made by plain files."""
-    from beyond_ram.advice import advise
-    from beyond_ram.measure.limit import LimitPolicy
-    from beyond_ram.measure.plan import Run
-
-    words, policy, runs = [*common.PYTHON, f"held = bytearray({60 * MB})"], LimitPolicy("case", None), list[Run]()
-    while blocks := policy.next(runs):
-        (member,) = blocks[0].members
-        limited = ["--memory-limit", member.side] if runs else []
-        record = watch(*limited, "--", *words).record
-        values = {"kept_bytes": advise(record).kept_bytes, "most_bytes": record["peak"]["rss_bytes"]}
-        values |= {name: record[name] for name in ("completed_work", "duration_s")}
-        values |= {"limit_bytes": int(member.side)} if runs else {}
-        runs.append(Run(member, len(runs) + 1, blocks[0].name, record["outcome"], values=values))
-    completed_bytes = policy.search["completed_at_bytes"]
-    with made("by-hand") as group:
-        enough, killed = 100 * MB, 30 * MB
-        while enough > 1.01 * killed:
-            middle = (enough + killed) // 2
-            (group / "memory.max").write_text(str(middle))
-            if run(words, group).returncode == 0:
-                enough = middle
-            else:
-                killed = middle
-            (group / "memory.max").write_text("max")
-    assert abs(completed_bytes / enough - 1) < 0.03, (completed_bytes, enough)
-    return {"search_bytes": completed_bytes, "by_hand_bytes": enough, "probes": len(policy.search["probes"])}
 
 
 def case_random_kills_leave_no_group():
