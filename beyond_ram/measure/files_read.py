@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..watch.reader import Procfs
+from ..watch.reader import Reader
 
 # After each look, the next waits this many times as long as the look took.
 _APART = 20
@@ -20,7 +20,7 @@ class FilesRead:
     def __init__(self) -> None:
         self._names: set[str] = set()
         self._pid, self._due_s = 0, 0.0
-        self._reader = Procfs()
+        self._reader = Reader()
 
     def at_event(self, event: dict[str, Any], pid: int) -> None:
         """Take an event of the run and its first process, which waits meanwhile; at its end all is mapped."""

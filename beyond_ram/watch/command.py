@@ -59,13 +59,9 @@ class Order:
     """The group below our own that the watcher moved to; then the guard moves back."""
 
     def line(self) -> bytes:
-        order = {
-            "command": [_as_text(word) for word in self.words],
-            "env": [(_as_text(name), _as_text(value)) for name, value in self.environment.items()],
-            "mask": sorted(self.mask),
-            **{name: getattr(self, name) for name in ("new_session", "groups", "limited", "folders")},
-            **{name: getattr(self, name) for name in ("group_folders", "leaf")},
-        }
+        words = [_as_text(word) for word in self.words]
+        environment = [(_as_text(name), _as_text(value)) for name, value in self.environment.items()]
+        order = vars(self) | {"words": words, "environment": environment, "mask": sorted(self.mask)}
         return json.dumps(order).encode() + b"\n"
 
 

@@ -114,8 +114,8 @@ class _Guard:
     def start(self) -> bool:
         """Start the command; report its start or the error. Raises if it could not even be tried."""
         guard = os.getpid()
-        command = [_bytes(word) for word in self.order["command"]]
-        environment = {_bytes(key): _bytes(value) for key, value in self.order["env"]}
+        command = [_bytes(word) for word in self.order["words"]]
+        environment = {_bytes(key): _bytes(value) for key, value in self.order["environment"]}
         failed_read, failed = os.pipe()
         pid = os.fork()
         if pid == 0:

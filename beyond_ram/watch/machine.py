@@ -45,7 +45,7 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
         "architecture": platform.machine(),
         "libc": " ".join(platform.libc_ver()),
         "cgroup_version": cgroup_version(),
-        "transparent_hugepage": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepage": huge_pages(),
         "scheduler": next((name for variable, name in SCHEDULERS.items() if variable in environment), None),
         "allocator_settings": {name: environment[name] for name in ALLOCATOR_VARIABLES if name in environment},
         "thread_settings": {name: environment[name] for name in THREAD_VARIABLES if name in environment},
@@ -88,9 +88,10 @@ def cgroup_version() -> int | None:
     return 1 if Path("/sys/fs/cgroup/memory").is_dir() else None
 
 
-def _chosen(path: Path) -> str | None:
-    """The value in brackets, which is how /sys marks the active choice."""
+def huge_pages() -> str | None:
+    """When the kernel gives transparent huge pages: `always`, `madvise` or `never`; None if it has none."""
     try:
-        return path.read_text().partition("[")[2].partition("]")[0]
+        text = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
     except OSError:
         return None
+    return text.partition("[")[2].partition("]")[0]

@@ -16,7 +16,7 @@ import psutil
 
 from . import procfs
 from .procfs import Memory, Proportional, Usage
-from .reader import FAULTS, HWM
+from .reader import FAULTS, HWM, Reader
 
 if TYPE_CHECKING:
     from .tree import Process
@@ -26,7 +26,7 @@ _GONE = (psutil.Error, *procfs.GONE)
 _NEVER = {"file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes", "pss_anon_bytes", "pss_shmem_bytes", HWM, *FAULTS}
 
 
-class Psutil:
+class Psutil(Reader):
     """The reader. `unknown` is determined by reading this process."""
 
     name = "psutil"

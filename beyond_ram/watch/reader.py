@@ -1,7 +1,6 @@
-"""Readers of processes: /proc, or psutil if /proc is limited or missing.
+"""The reader of processes: /proc, or psutil if /proc is limited or missing.
 
-Both readers have one interface for trees, samples and peaks. `unknown` lists what a reader never knows: such columns
-are empty and such peaks null, never 0.
+`unknown` lists what a reader never knows: such columns are empty and such peaks null, never 0.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from . import procfs
 
@@ -23,62 +22,17 @@ _KEPT_OPEN = 384
 _NO_ROOM = procfs.NO_ROOM
 
 
-class Reader(Protocol):
-    """Reads processes. Its methods return None for a process that has ended or is unreadable."""
-
-    name: str
-    why: str
-    """Why this reader was chosen."""
-    unknown: frozenset[str]
-    """Columns of samples.csv that it never knows; `hwm_bytes` if it has no high-water marks."""
-
-    def why_not(self) -> str | None:
-        """Why processes cannot be read here; None if they can."""
-
-    def descendants(self, pid: int, unlisted: set[int] | None = None) -> list[int]:
-        """All processes below one; living ones whose children cannot be listed are added to `unlisted`."""
-
-    def name_of(self, pid: int) -> str: ...
-
-    def started(self, pid: int) -> float | None:
-        """When a process started, on the clock of `now`, in seconds."""
-
-    def now(self) -> float: ...
-
-    def memory(self, pid: int) -> procfs.Memory | None: ...
-
-    def proportional(self, pid: int) -> procfs.Proportional | None: ...
-
-    def lines(self, process: Process) -> bytes | None:
-        """The memory of a followed process as text; equal bytes mean an equal reading. Empty after its end, None if it
-        lives and may not be read."""
-
-    def parse(self, lines: bytes) -> procfs.Memory | None: ...
-
-    def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
-        """Resources including reaped children, and the parent."""
-
-    def reaped(self, pid: int) -> procfs.Usage | None:
-        """Resources of reaped children; storage includes the process's own."""
-
-    def origin(self, process: Process) -> procfs.Origin | None: ...
-
-    def forget(self, process: Process) -> None:
-        """Release the resources kept for a process."""
-
-    def keep_fewer_open(self) -> None:
-        """React to too many open files."""
-
-
-class Procfs:
-    """/proc, with the files of followed processes kept open.
+class Reader:
+    """Reads processes from /proc, with the files of followed processes kept open. `Psutil` does the same without it.
 
     Rereading an open file saves the path look-up, and the descriptor stays with its process even if the kernel reuses
-    the process id.
+    the process id. Methods return None for a process that has ended or is unreadable.
     """
 
     name, why = "procfs", ""
+    """`why`: why this reader was chosen."""
     unknown: frozenset[str] = frozenset()
+    """Columns of samples.csv that it never knows; `hwm_bytes` if it has no high-water marks."""
 
     def __init__(self, lacks: str | None = None) -> None:
         """`lacks` names what no reader can read here."""
@@ -86,22 +40,33 @@ class Procfs:
         self._opened_by: dict[int, Process] = {}
         self._open, self._kept_open = 0, _KEPT_OPEN
 
-    descendants = staticmethod(procfs.descendants)
-    name_of = staticmethod(procfs.name)
-    memory = staticmethod(procfs.memory)
-    proportional = staticmethod(procfs.proportional)
-    parse = staticmethod(procfs.parse_memory)
-
     def why_not(self) -> str | None:
+        """Why processes cannot be read here; None if they can."""
         return procfs.why_not() or self._lacks
 
+    def descendants(self, pid: int, unlisted: set[int] | None = None) -> list[int]:
+        """All processes below one; living ones whose children cannot be listed are added to `unlisted`."""
+        return procfs.descendants(pid, unlisted)
+
+    def name_of(self, pid: int) -> str:
+        return procfs.name(pid)
+
     def started(self, pid: int) -> float | None:
+        """When a process started, on the clock of `now`, in seconds."""
         return procfs.started_s(pid)
 
     def now(self) -> float:
         return int(time.clock_gettime(time.CLOCK_BOOTTIME) * procfs.TICKS_PER_S) / procfs.TICKS_PER_S
 
+    def memory(self, pid: int) -> procfs.Memory | None:
+        return procfs.memory(pid)
+
+    def proportional(self, pid: int) -> procfs.Proportional | None:
+        return procfs.proportional(pid)
+
     def lines(self, process: Process) -> bytes | None:
+        """The memory of a followed process as text; equal bytes mean an equal reading. Empty after its end, None if it
+        lives and may not be read."""
         try:
             text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
             if text and procfs.PAST not in text:  # a user may be in thousands of groups
@@ -115,11 +80,16 @@ class Procfs:
             process.comm = text[len(b"Name:\t") : text.find(b"\n")]
         return lines
 
+    def parse(self, lines: bytes) -> procfs.Memory | None:
+        return procfs.parse_memory(lines)
+
     def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
+        """Resources including reaped children, and the parent."""
         text, io = self._read(process, "stat"), self._read(process, "io")
         return (procfs.parse_usage(text, io), procfs.parse_origin(text).parent) if text else None
 
     def reaped(self, pid: int) -> procfs.Usage | None:
+        """Resources of reaped children; storage includes the process's own."""
         stat, io = procfs.read(pid, "stat"), procfs.read(pid, "io")
         return procfs.parse_usage(stat, io, own=False) if stat else None
 
@@ -128,6 +98,7 @@ class Procfs:
         return procfs.parse_origin(text) if text else None
 
     def forget(self, process: Process) -> None:
+        """Release the resources kept for a process."""
         for name in ("status", "stat", "io"):
             if (descriptor := getattr(process, name)) >= 0:
                 os.close(descriptor)
@@ -174,7 +145,7 @@ def choose(name: str | None = None) -> Reader:
     Raises ValueError for an unknown name, and if psutil is requested but missing or unable to read.
     """
     if name == "procfs":
-        return Procfs()
+        return Reader()
     if name == "psutil":
         reader = _through_psutil("it was asked for")
         if isinstance(reader, str):
@@ -184,7 +155,7 @@ def choose(name: str | None = None) -> Reader:
         raise ValueError(f"--reader {name}: a reader is one of {', '.join(NAMES)}")
     lacks = lacking()
     reader = _through_psutil(lacks) if lacks else ""
-    return Procfs(f"{lacks}; {reader}" if lacks else None) if isinstance(reader, str) else reader
+    return Reader(f"{lacks}; {reader}" if lacks else None) if isinstance(reader, str) else reader
 
 
 def lacking() -> str | None:

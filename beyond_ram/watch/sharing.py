@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import procfs
+from . import machine, procfs
 from .procfs import Memory, Origin
 
 PAGE = mmap.PAGESIZE
@@ -188,11 +188,11 @@ class Sample:
 
 def _huge_bytes() -> int:
     """The size of a transparent huge page; 0 where there are none."""
-    folder = Path("/sys/kernel/mm/transparent_hugepage")
     try:
-        return 0 if "[never]" in (folder / "enabled").read_text() else int((folder / "hpage_pmd_size").read_text())
+        size = int(Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").read_text())
     except (OSError, ValueError):
         return 0
+    return 0 if machine.huge_pages() == "never" else size
 
 
 _HUGE_BYTES = _huge_bytes()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import memory_group, procfs
 from .peaks import reset_high_water
-from .reader import HWM, Procfs, Reader, choose
+from .reader import HWM, Reader, choose
 from .tree import Process, Tree
 
 _GROUPS = Path("/sys/fs/cgroup")
@@ -44,7 +44,7 @@ class Target:
     """The group of the target's first process."""
     pids: Sequence[int] = field(default=())
     """The requested processes that still ran at the start."""
-    reader: Reader = field(default_factory=Procfs)
+    reader: Reader = field(default_factory=Reader)
     unlisted: set[int] = field(default_factory=set)
     """Its living processes whose children could not be listed so far."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import hidden, procfs
-from .reader import HWM, Procfs, Reader
+from .reader import HWM, Reader
 
 _LIST_AT_LEAST_EVERY_S = 1.0
 _STARTED_LOOKED_AT = 32
@@ -47,7 +47,7 @@ class Tree:
     """All processes below `root`, which does not count itself."""
 
     def __init__(self, root: int, reader: Reader | None = None) -> None:
-        self.root, self.reader = root, reader or Procfs()
+        self.root, self.reader = root, reader or Reader()
         self.resets = HWM not in self.reader.unknown
         """Whether the kernel's marks of its processes may be reset."""
         self.processes: dict[int, Process] = {}

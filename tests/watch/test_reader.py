@@ -14,7 +14,7 @@ from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
 from beyond_ram.watch import WatchOptions, attach, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
-from beyond_ram.watch.reader import HWM, NAMES, Procfs, choose
+from beyond_ram.watch.reader import HWM, NAMES, Reader, choose
 from beyond_ram.watch.tree import Tree
 
 from .conftest import PYTHON, called, read_within, record_in, samples_in
@@ -126,7 +126,7 @@ def test_command_and_its_child_are_read(watched, reader, tmp_path):
 
 
 def test_both_readers_agree_on_idle_processes(waiting):
-    trees = [Tree(os.getpid(), Procfs()), Tree(os.getpid(), Psutil("compared"))]
+    trees = [Tree(os.getpid(), Reader()), Tree(os.getpid(), Psutil("compared"))]
     below = {waiting.pid, *procfs.children(waiting.pid)}
     readings = []
     for tree in trees:

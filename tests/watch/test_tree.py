@@ -8,7 +8,7 @@ import time
 import pytest
 
 from beyond_ram.watch import procfs
-from beyond_ram.watch.reader import Procfs
+from beyond_ram.watch.reader import Reader
 from beyond_ram.watch.tree import Tree
 
 from .conftest import PYTHON, only_child, read_within
@@ -40,7 +40,7 @@ ctypes.CDLL(None).pthread_exit(None)
 """
 
 
-class Hiding(Procfs):
+class Hiding(Reader):
     """A reader that may not read some processes, as with hidepid."""
 
     def __init__(self):

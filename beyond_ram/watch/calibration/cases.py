@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...run_record import RunRecord
+from .. import machine
 from ..watcher import WatchOptions, watch
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -354,11 +355,8 @@ def _no_reserved() -> str | None:
 
 
 def _no_thp() -> str | None:
-    try:
-        chosen = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="utf-8")
-    except OSError:
-        return "this kernel has no transparent huge pages"
-    return "transparent huge pages are switched off" if "[never]" in chosen else None
+    reasons = {None: "this kernel has no transparent huge pages", "never": "transparent huge pages are switched off"}
+    return reasons.get(machine.huge_pages())
 
 
 THEN = f"import sys, runpy; sys.path.insert(0, {str(PROGRAMS)!r}); sys.argv = ['anonymous.py', sys.argv[1]]; "
