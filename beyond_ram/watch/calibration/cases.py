@@ -21,6 +21,8 @@ from .. import machine
 from ..watcher import WatchOptions, watch
 
 PROGRAMS = Path(__file__).parent / "programs"
+# The programs import `common`, and the file `phases` of the package.
+_IMPORTS = f"import runpy, sys; sys.path[:0] = [{str(PROGRAMS)!r}]; sys.path.append({str(Path(__file__).parents[2])!r})"
 MB = 1_000_000
 # PR_SET_THP_DISABLE, which children inherit: khugepaged may turn the interpreter's own memory into huge pages at any
 # time, up to 2 MB more in each process.
@@ -118,8 +120,7 @@ def command(program: str, arguments: Sequence[str], folder: Path, python: Path |
     """The command line of a calibration program. `{folder}` in the arguments becomes a folder for its files."""
     words = [word.replace("{folder}", str(folder)) for word in arguments]
     start = "" if program == "huge" else _NO_HUGE_PAGES
-    start += f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import runpy; sys.argv = sys.argv[1:]; "
-    start += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    start += f"{_IMPORTS}; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
     return [str(python), "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
 
 
@@ -359,7 +360,7 @@ def _no_thp() -> str | None:
     return reasons.get(machine.huge_pages())
 
 
-THEN = f"import sys, runpy; sys.path.insert(0, {str(PROGRAMS)!r}); sys.argv = ['anonymous.py', sys.argv[1]]; "
+THEN = f"{_IMPORTS}; sys.argv = ['anonymous.py', sys.argv[1]]; "
 THEN += f"runpy.run_path({str(PROGRAMS / 'anonymous.py')!r}, run_name='__main__')"
 
 CASES = (

@@ -1,42 +1,24 @@
-"""Phases and pauses for the calibration programs. Standard library only."""
+"""Phases and memory of the calibration programs. Standard library only."""
 
-import json
 import mmap
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
+
+import phases  # type: ignore[import-not-found]
+from phases import emit
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
-# Pause at a phase for watchers that do not show what they have read.
-HOLD_S = 0.5
 
 signal.alarm(120)  # a program that hangs ends as failed
+phases.LONGEST_S = 120.0
 
 
-def emit(event: str, **fields: object) -> int:
-    """Append an event; return where it ends in the file, in bytes."""
-    path = os.environ.get("BEYOND_RAM_EVENTS")
-    if not path:
-        return 0
-    line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
-    os.write(descriptor, line.encode() + b"\n")
-    end = os.lseek(descriptor, 0, os.SEEK_CUR)
-    os.close(descriptor)
-    return end
-
-
-def phase(name: str, hold_s: float = HOLD_S) -> None:
+def phase(name: str) -> None:
     """Begin a phase and pause until its first reading, which so precedes all growth."""
-    end, shown = emit("phase", phase=name), os.environ.get("BEYOND_RAM_EVENTS", "") + ".read"
-    if not os.path.exists(shown):  # noqa: PTH110 (as small as can be)
-        time.sleep(hold_s)
-        return
-    while os.stat(shown).st_size < end:  # noqa: PTH116
-        time.sleep(0.001)
+    phases.mark("phase", phase=name)
 
 
 def not_applicable(reason: str) -> None:

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from common import HOLD_S, phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 size = whole_pages(float(sys.argv[1]))
 alive, parents = os.pipe()
@@ -16,4 +16,4 @@ if os.fork() == 0:
     touch(memory, size)
     phase("full")
     os._exit(0)
-phase("parent", hold_s=HOLD_S)
+phase("parent")

@@ -7,7 +7,7 @@ from common import phase, private, touch, whole_pages  # type: ignore[import-not
 
 size, spikes = whole_pages(float(sys.argv[1])), int(sys.argv[2])
 for spike in range(spikes):
-    phase(f"spike {spike}", hold_s=0.1)
+    phase(f"spike {spike}")
     began = time.monotonic()
     memory = private(size)
     touch(memory, size)
