@@ -332,10 +332,10 @@ def of_schema(file, schema, column):
     """The index of a text column. Raises Refused."""
     import pyarrow
 
-    place = schema.get_field_index(column)
-    if place < 0:
+    if (count := schema.names.count(column)) != 1:
         columns = ", ".join(map(repr, schema.names[:8])) or "none"
-        raise Refused(f"{file}: no column {column!r}, or two of them (there are: {columns})")
+        raise Refused(f"{file}: {count or 'no'} column{'s' * (count > 1)} {column!r} (there are: {columns})")
+    place = schema.names.index(column)
     kind = schema.field(place).type
     plain = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
     text = (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_string_view)

@@ -592,11 +592,13 @@ def test_bad_columns_of_parquet_get_one_line(families, tokenize, tmp_path):
     pq.write_table(pa.table({"text": [["x"]]}), tmp_path / "lists.parquet")
     pq.write_table(pa.table({"text": ["x", None]}), tmp_path / "null.parquet")
     pq.write_table(pa.table({"body": ["x"]}), tmp_path / "other.parquet")
+    pq.write_table(pa.table([["x"], ["y"]], ["text", "text"]), tmp_path / "two.parquet")
     for name, message in (
         ("numbers", "is int64, and has to be text"),
         ("lists", "is list<element: string>, and has to be text"),
         ("null", "row 2: null"),
         ("other", "no column 'text'"),
+        ("two", "2 columns 'text' (there are: 'text', 'text')"),
     ):
         for limit in ({}, {"memory_limit": 200 << 20}):  # with one, sizes of pages are read first
             done = tokenize(
