@@ -2,8 +2,10 @@
 
 import fcntl
 import os
+import re
 import time
 
+from command_line import FORMATS
 from records import PARTIAL, digest_of, open_lock, read_record, write_record
 from trouble import Refused
 
@@ -13,6 +15,9 @@ FORM = 6  # version of the layout of the work folder and the output
 # show that its content is the same.
 IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change": 2, "inode": 3}
 ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
+
+
+RESULT = re.compile(r"(?:data-[0-9]+|tokens.*)\.(?:arrow|bin|idx|parquet)")  # names of files of ids
 
 
 def shard_of(text):
@@ -39,6 +44,23 @@ def manifest_of(args, identities, tokenizer, count, version):
         "units": count,
         "inputs": identities,
     }
+
+
+def files_of_ids(args, count):
+    """The names of the files with ids of all shards, and of their indexes; `count`: the number of units."""
+    if args.format != "bin":
+        return {data_file(unit, args.format) for unit in range(count)}
+    shards = shard_of(args.shard)[1]
+    return {f"{flat_stem(shard, shards)}.{end}" for shard in range(1, shards + 1) for end in ("bin", "idx")}
+
+
+def data_file(unit, form):
+    return f"data-{unit:06d}{FORMATS[form]}"
+
+
+def flat_stem(shard, shards):
+    """The name of the flat file of a shard, without its ending."""
+    return "tokens" if shards == 1 else f"tokens-{shard:05d}-of-{shards:05d}"
 
 
 def claim(args, identities, tokenizer, count, version):
@@ -84,6 +106,8 @@ def claim(args, identities, tokenizer, count, version):
             of_work = [path for start in ("[0-9]*", "tokens*", "shard-*.json") for path in work.glob(start)]
             for left in [*of_work, *out.glob("data-[0-9]*")]:
                 left.unlink()
+        if others := {*filter(RESULT.fullmatch, os.listdir(out))} - files_of_ids(args, count):
+            raise Refused(f"{out / min(others)}: not of this result, and readers may take it for a part; remove it")
         if changed is not None:
             write_record(target, manifest)
         mine = open_lock(work / f"shard-{shard_of(args.shard)[0]:05d}.lock")

@@ -31,7 +31,7 @@ import inventory
 import sources
 import stores
 import worker as working
-from claim import WORK, claim, shard_of
+from claim import WORK, claim, data_file, flat_stem, shard_of
 from free_memory import KEPT_SHARE, LEAST, SHARE, available, size
 from pool import Pool, Progress
 from records import PARTIAL, digest_of, open_lock, read_record, unlinked, write_json, write_record
@@ -80,6 +80,7 @@ class TokenizeRun:
         # With a limit, the parent is this program too.
         self.parent = working.anonymous(os.getppid()) if args.memory_limit else 0
         self.shard, self.shards = shard_of(args.shard)
+        self.stem = flat_stem(self.shard, self.shards)
         self.tokenizer = tokenizer_file(args.tokenizer)
 
     def prepare(self):
@@ -138,14 +139,9 @@ class TokenizeRun:
         return self.work / f"{unit:06d}.json"
 
     def path(self, unit):
-        ending = command_line.FORMATS[self.args.format]
         if self.args.format == "bin":
-            return self.work / f"{unit:06d}{ending}"
-        return self.args.out / f"data-{unit:06d}{ending}"
-
-    def stem(self, shard=None):
-        shard = shard or self.shard
-        return "tokens" if self.shards == 1 else f"tokens-{shard:05d}-of-{self.shards:05d}"
+            return self.work / f"{unit:06d}.bin"
+        return self.args.out / data_file(unit, self.args.format)
 
     def lengths(self, unit):
         return self.work / f"{unit:06d}.bin.lengths"
@@ -155,7 +151,7 @@ class TokenizeRun:
 
     def flat(self):
         """The flat file of this shard: at its final place if it was finished before, else in the work folder."""
-        name = f"{self.stem()}.bin"
+        name = f"{self.stem}.bin"
         return self.args.out / name if (self.args.out / name).exists() else self.work / name
 
     def run(self):
@@ -189,7 +185,7 @@ class TokenizeRun:
         self.digest = outputs.Digest(self.dtype)
         self.merged = {"units": self.mine.start, "bytes": 0}
         if self.args.format == "bin":
-            self.examine_flat(self.read(self.work / f"{self.stem()}.merged") or self.merged)
+            self.examine_flat(self.read(self.work / f"{self.stem}.merged") or self.merged)
         for unit in range(self.merged["units"], self.mine.stop):
             record = self.records[unit]
             if record and not (outputs.intact(self.path(unit), record["file"]) and self.has_lengths(unit)):
@@ -232,7 +228,7 @@ class TokenizeRun:
 
     def withdraw(self):
         """Remove the files that mark a result as complete, before it is made or checked again."""
-        for name in ("summary.json", "state.json", "dataset_info.json", f"{self.stem()}.idx"):
+        for name in ("summary.json", "state.json", "dataset_info.json", f"{self.stem}.idx"):
             if self.todo or name == "summary.json":
                 (self.args.out / name).unlink(missing_ok=True)
         self.done_record().unlink(missing_ok=True)
@@ -287,7 +283,7 @@ class TokenizeRun:
         """Open the flat file, truncated to its recorded size, and the digest."""
         if self.args.format != "bin":
             return
-        flat = self.work / f"{self.stem()}.bin"
+        flat = self.work / f"{self.stem}.bin"
         if (done := self.flat()) != flat:
             done.replace(flat)
         self.open_flat = open(os.open(flat, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666), "ab")
@@ -312,7 +308,7 @@ class TokenizeRun:
             if outputs.append(self.open_flat, self.path(unit), self.digest) != digest:
                 raise RuntimeError(f"{self.path(unit)} was changed after it was written; run the same command again")
             state["bytes"] += length
-            write_record(self.work / f"{self.stem()}.merged", {**state, "manifest": self.manifest_digest})
+            write_record(self.work / f"{self.stem}.merged", {**state, "manifest": self.manifest_digest})
             if more:
                 self.path(unit).replace(self.work / outputs.SPARE)
             else:
@@ -330,10 +326,10 @@ class TokenizeRun:
         record |= {"digest": self.digest.hexdigest(), "files": {}}
         if self.args.format == "bin":
             self.open_flat.close()
-            index, lengths = self.work / f"{self.stem()}.idx", [self.lengths(unit) for unit in self.mine]
+            index, lengths = self.work / f"{self.stem}.idx", [self.lengths(unit) for unit in self.mine]
             outputs.write_index(unlinked(index), lengths, record["rows"], self.dtype)
             length = self.merged["bytes"]
-            record["files"] = {f"{self.stem()}.bin": [length, record["digest"]], index.name: outputs.file_digest(index)}
+            record["files"] = {f"{self.stem}.bin": [length, record["digest"]], index.name: outputs.file_digest(index)}
             for name in record["files"]:
                 (self.work / name).replace(self.args.out / name)
         else:

@@ -81,6 +81,17 @@ def test_records_under_each_others_names_are_worthless(format, source, families,
     assert run() == whole
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_file_that_readers_take_for_a_part_is_refused(format, source, finished, families, tokenize, tmp_path):
+    name = {"bin": "tokens-00001-of-00002.bin", "datasets": "data-000077.arrow", "parquet": "data-000077.parquet"}
+    shutil.copytree(finished[format], tmp_path / "out")
+    stray = tmp_path / "out" / name[format]
+    stray.write_bytes(b"another's")
+    done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "out", format=format, status=2)
+    assert done.stderr.count("\n") == 1 and f"{stray}: not of this result" in done.stderr, done.stderr
+    assert stray.read_bytes() == b"another's"
+
+
 def test_damaged_manifest_is_refused(source, finished, families, tokenize, tmp_path):
     shutil.copytree(finished["bin"], tmp_path / "out")
     change_a_byte(tmp_path / "out" / ".beyond-ram-tokenize" / "manifest.json", Random(1))
