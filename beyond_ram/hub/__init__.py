@@ -8,8 +8,7 @@ It listens on 127.0.0.1 only.
 """
 
 from beyond_ram.hub.conditions import Conditions, Fault
-from beyond_ram.hub.log import Request, RequestLog
-from beyond_ram.hub.repos import Repos
+from beyond_ram.hub.log import Request
 from beyond_ram.hub.server import Hub
 
-__all__ = ["Conditions", "Fault", "Hub", "Repos", "Request", "RequestLog"]
+__all__ = ["Conditions", "Fault", "Hub", "Request"]

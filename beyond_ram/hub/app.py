@@ -1,12 +1,10 @@
 """The endpoints for reading, and the middlewares of all requests: log, latency, errors."""
 
 import asyncio
-import contextlib
 import errno
 import time
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, unquote, urlencode
-from weakref import WeakKeyDictionary
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -14,7 +12,7 @@ from yarl import URL
 
 from beyond_ram.hub.about import REPOS, endpoint_of, json_of, kind_of, repository_of, text_of
 from beyond_ram.hub.clients import Clients
-from beyond_ram.hub.conditions import LOCAL, Traffic
+from beyond_ram.hub.conditions import Traffic
 from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE, Request, RequestLog
 from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import Relay
@@ -23,7 +21,6 @@ from beyond_ram.hub.sending import FAULT, TRAFFIC, send
 from beyond_ram.hub.store import RefusedError, Store
 from beyond_ram.hub.xet_routes import add_xet_routes, stored_file, xet_headers
 
-LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
 PAGE_SIZE: web.AppKey[int] = web.AppKey("page_size", int)
 
 TITLE = "as the folder is now"
@@ -44,9 +41,9 @@ ID = "{id:[^/]+(?:/[^/]+)?}"
 REVISION = "{revision:[^/]+}"
 
 
-def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
+def create_app(repos: Repos, log: RequestLog, page_size: int, traffic: Traffic) -> web.Application:
     """An application that serves `repos`; `page_size` is the number of entries in a page of a tree."""
-    app = _app([_logged(log), _guarded, _errors], log, traffic or Traffic(LOCAL))
+    app = _app([_logged(log), _guarded, _errors], traffic)
     app[REPOS] = repos
     app[STORE] = Store(repos)
     app[PAGE_SIZE] = page_size
@@ -61,7 +58,7 @@ def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) 
     async def forwarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await relay.answer(request)
 
-    app = _app([_logged(log), _guarded, _errors, forwarded], log, traffic)
+    app = _app([_logged(log), _guarded, _errors, forwarded], traffic)
     # These routes only name the endpoints: the relay answers every request.
     app.router.add_get("/elsewhere/{key}/{path:.*}", info, name="hub:elsewhere")
     for kind in KINDS:  # the Hub redirects reads of small files to this path
@@ -70,11 +67,10 @@ def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) 
     return app
 
 
-def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> web.Application:
-    """An application with all endpoints, a log and network conditions."""
+def _app(middlewares: list[Middleware], traffic: Traffic) -> web.Application:
+    """An application with all endpoints and network conditions."""
     app = web.Application(middlewares=middlewares)
     app[TRAFFIC] = traffic
-    app[LOG] = log
     add_routes(app, ID, REVISION)
     add_xet_routes(app, ID, REVISION)
     for kind in KINDS:
@@ -91,29 +87,11 @@ def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> we
     return app
 
 
-class _Processes:
-    """The client processes of connections."""
-
-    def __init__(self) -> None:
-        self._clients = Clients()
-        self._pids: WeakKeyDictionary[asyncio.Transport, int | None] = WeakKeyDictionary()
-
-    async def of(self, transport: asyncio.Transport | None) -> int | None:
-        """The client's process, looked up at the first request of a connection."""
-        if transport is None:
-            return None
-        if transport not in self._pids:
-            ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
-            with contextlib.suppress(OSError):  # no descriptor is free
-                self._pids[transport] = await asyncio.to_thread(self._clients.pid, *ports)
-        return self._pids.get(transport)
-
-
 def _logged(log: RequestLog) -> Middleware:
     """Log every request when it is answered or aborted."""
     started = time.monotonic()
     in_flight = 0
-    processes = _Processes()
+    clients = Clients()
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -126,7 +104,7 @@ def _logged(log: RequestLog) -> Middleware:
         pid: int | None = None
         try:
             # Before the answer, because a client may exit once it has the answer.
-            pid, request[INJECTED_S] = await asyncio.gather(processes.of(transport), request.app[TRAFFIC].latency())
+            pid, request[INJECTED_S] = await asyncio.gather(clients.of(transport), request.app[TRAFFIC].latency())
             response = await handler(request)
             status = response.status
             if isinstance(response, web.Response) and isinstance(response.body, bytes) and request.method != "HEAD":

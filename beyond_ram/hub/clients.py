@@ -1,5 +1,7 @@
 """The client process of a local connection, from /proc."""
 
+import asyncio
+import contextlib
 import errno
 import os
 import re
@@ -7,63 +9,68 @@ import socket
 import struct
 from collections.abc import Iterable
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 PROC = Path("/proc")
 
 
 class Clients:
-    """Finds the process behind a client's port. Checks known clients first."""
+    """Finds the process behind a connection. Checks known clients first."""
 
     def __init__(self) -> None:
         self._clients: dict[int, None] = {}
+        self._pids: WeakKeyDictionary[asyncio.Transport, int | None] = WeakKeyDictionary()
 
-    def pid(self, client_port: int, server_port: int) -> int | None:
-        """The process at the client's end; None if it has ended or is unreadable.
+    async def of(self, transport: asyncio.Transport | None) -> int | None:
+        """The process at the client's end, looked up at the first request of a connection; None if it has ended or is
+        unreadable.
 
         After a fork several processes may share the connection: then the known client, which opened it.
         """
-        inode = self._inode(client_port, server_port)
+        if transport is None:
+            return None
+        if transport not in self._pids:
+            ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
+            with contextlib.suppress(OSError):  # no descriptor is free
+                self._pids[transport] = await asyncio.to_thread(self._pid, *ports)
+        return self._pids.get(transport)
+
+    def _pid(self, client_port: int, server_port: int) -> int | None:
+        try:
+            inode = _inode_from_kernel(client_port, server_port)
+        except OSError:
+            inode = _listed(client_port, server_port)
         if inode is None:
             return None
         for pid in [*list(self._clients), *self._others()]:
-            if self._holds(pid, f"socket:[{inode}]"):
+            if _holds(pid, f"socket:[{inode}]"):
                 self._clients[pid] = None
                 return pid
             self._clients.pop(pid, None) if not (PROC / str(pid)).exists() else None
         return None
 
-    def _inode(self, client_port: int, server_port: int) -> int | None:
-        """The inode of the socket with the client's port."""
-        try:
-            return _inode_from_kernel(client_port, server_port)
-        except OSError:
-            return self._listed(client_port, server_port)
-
-    def _listed(self, client_port: int, server_port: int) -> int | None:
-        """The inode from /proc/net/tcp, which takes milliseconds."""
-        pattern = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
-        try:
-            match = pattern.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
-        except OSError:
-            return None
-        return int(match[0].split()[9]) or None if match else None
-
     def _others(self) -> Iterable[int]:
         pids = (int(entry.name) for entry in os.scandir(PROC) if entry.name.isdecimal())
         return sorted((pid for pid in pids if pid not in self._clients), reverse=True)
 
-    def _holds(self, pid: int, target: str) -> bool:
-        folder = f"{PROC}/{pid}/fd"
-        try:
-            for descriptor in os.scandir(folder):
-                try:
-                    if os.readlink(descriptor.path) == target:  # noqa: PTH115  # many, and each only compared
-                        return True
-                except OSError:
-                    continue
-        except OSError:
-            return False
-        return False
+
+def _holds(pid: int, target: str) -> bool:
+    with contextlib.suppress(OSError):
+        for descriptor in os.scandir(f"{PROC}/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(descriptor.path) == target:  # noqa: PTH115  # many, and each only compared
+                    return True
+    return False
+
+
+def _listed(client_port: int, server_port: int) -> int | None:
+    """The inode from /proc/net/tcp, which takes milliseconds."""
+    pattern = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
+    try:
+        match = pattern.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
+    except OSError:
+        return None
+    return int(match[0].split()[9]) or None if match else None
 
 
 # A query for one socket, sock_diag(7): struct inet_diag_req_v2 after the header of a netlink message.

@@ -1,8 +1,6 @@
 """The log of requests."""
 
 import json
-import threading
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,33 +41,17 @@ class Request:
     after: MeterReading  # the endpoint's times when it was answered
 
 
-class RequestLog:
-    """Keeps requests, and appends each as a line of JSON to a file if one is given. Thread-safe."""
+class RequestLog(list[Request]):
+    """Requests; each is also a line of JSON in a file if one is given."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self._lock = threading.Lock()
-        self._requests: list[Request] = []
         self._file = files.log(path) if path else None
 
     def add(self, request: Request) -> None:
-        with self._lock:
-            self._requests.append(request)
-            if self._file:
-                self._file.write(json.dumps(asdict(request)) + "\n")
-
-    def clear(self) -> None:
-        """Forget the requests; the file keeps them."""
-        with self._lock:
-            self._requests.clear()
+        self.append(request)
+        if self._file:
+            self._file.write(json.dumps(asdict(request)) + "\n")
 
     def close(self) -> None:
         if self._file:
             self._file.close()
-
-    def __iter__(self) -> Iterator[Request]:
-        with self._lock:
-            return iter(list(self._requests))
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._requests)

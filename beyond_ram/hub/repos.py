@@ -6,6 +6,7 @@ A repository has one revision, `main`; its commit is a hash of the names and con
 """
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -13,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -91,94 +91,70 @@ class Listing:
     read_s: float  # time of reading on the monotonic clock
 
 
-class Listings:
-    """Caches listings of repositories and hashes of files. A push shows at once, any other change after `CACHED_S`."""
+class ServedRepository:
+    """One dataset or model. Caches its listing: a push shows at once, any other change after `CACHED_S`."""
 
-    def __init__(self) -> None:
-        self._hashes: dict[str, tuple[tuple[int, ...], tuple[str, str]]] = {}  # by path, with the state of the file
-        self._last: dict[Path, Listing] = {}
-        self._reported: set[Path] = set()
+    def __init__(self, kind: Kind, identifier: str, root: Path) -> None:
+        self.kind = kind
+        self.id = identifier
+        self.root = root
+        self._last: Listing | None = None
         self._lock = threading.Lock()
 
-    def last(self, root: Path) -> Listing | None:
-        return self._last.get(root)
+    def listing(self, at_most_s: float | None = None) -> Listing:
+        """Its files, without `.git/` and links that lead out of the folder, as they were at most CACHED_S ago.
+
+        Concurrent callers share one reading.
+        """
+        with self._lock:
+            oldest = time.monotonic() - (CACHED_S if at_most_s is None else at_most_s)
+            if self._last is None or self._last.read_s < oldest:
+                self._last = self._read()
+            return self._last
 
     @contextlib.contextmanager
-    def changing(self, root: Path) -> Iterator[None]:
-        """Block readers while a folder is changed, and read it again afterwards."""
+    def changing(self) -> Iterator[None]:
+        """Block readers while a push changes the folder, and read it again afterwards."""
         with self._lock:
             yield
-            self._last.pop(root, None)
+            self._last = None
 
-    def now(self, repository: "ServedRepository") -> Listing:
-        """A listing that is at most `CACHED_S` old; concurrent callers share one reading."""
-        with self._lock:
-            last = self._last.get(repository.root)
-            if last is None or time.monotonic() - last.read_s > CACHED_S:
-                last = self._last[repository.root] = self._read(repository)
-            return last
+    def file(self, path: str) -> File:
+        """One file, by its path. Raises NotFoundError."""
+        local = self.inside(path)
+        if local is None:
+            raise NotFoundError("EntryNotFound", f"no file {path} in {self.id}")
+        return _file(path, local)
 
-    def file(self, path: str, local: Path) -> File:
-        status = local.stat()
-        hashed = self._hashes.get(str(local))
-        if hashed is None or hashed[0] != _state(status):
-            hashed = self._hashes[str(local)] = _state(status), _hashes_of(local, status.st_size)
-        oid, sha256 = hashed[1]
-        lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
-        return File(path, local, status.st_size, oid, sha256 if lfs else None)
-
-    def _read(self, repository: "ServedRepository") -> Listing:
+    def _read(self) -> Listing:
         read_s = time.monotonic()
         listed = []
-        for folder, folders, names in os.walk(repository.root):
-            prefix = Path(folder).relative_to(repository.root).as_posix()
+        for folder, folders, names in os.walk(self.root):
+            prefix = Path(folder).relative_to(self.root).as_posix()
             paths = {name: name if prefix == "." else f"{prefix}/{name}" for name in [*folders, *names]}
-            folders[:] = [name for name in folders if self._servable(repository, paths[name])]
+            folders[:] = [name for name in folders if self._servable(paths[name])]
             for name in names:
-                if not self._servable(repository, paths[name]):
+                if not self._servable(paths[name]):
                     continue
                 local: Path | None = Path(folder, name)
                 if Path(folder, name).is_symlink():  # only a link can lead out of the repository
-                    local = repository.inside(paths[name])
+                    local = self.inside(paths[name])
                 if local is not None and local.is_file():
-                    listed.append(self.file(paths[name], local))
+                    listed.append(_file(paths[name], local))
         listed.sort(key=lambda file: file.path)
-        digest = hashlib.sha1(repository.id.encode(), usedforsecurity=False)
+        digest = hashlib.sha1(self.id.encode(), usedforsecurity=False)
         for file in listed:
             digest.update(f"{file.path}\0{file.oid}\n".encode())
         modified_s = max((file.local.stat().st_mtime for file in listed), default=0.0)
         return Listing(listed, digest.hexdigest(), modified_s, read_s)
 
-    def _servable(self, repository: "ServedRepository", path: str) -> bool:
+    def _servable(self, path: str) -> bool:
         """Whether clients can request a path; others are reported once."""
         if is_path(path):
             return True
-        local = repository.root / path
-        if local not in self._reported and local.name not in _RESERVED:
-            self._reported.add(local)
-            print(f"hub: {repository.id}: {path!a} is not served: not UTF-8, or too long", file=sys.stderr)
+        if path.rpartition("/")[2] not in _RESERVED:
+            _report(self.root / path)
         return False
-
-
-class ServedRepository:
-    """One dataset or model."""
-
-    def __init__(self, kind: Kind, identifier: str, root: Path, listings: Listings) -> None:
-        self.kind = kind
-        self.id = identifier
-        self.root = root
-        self._listings = listings
-
-    def listing(self) -> Listing:
-        """Its files, without `.git/` and links that lead out of the folder."""
-        return self._listings.now(self)
-
-    def file(self, path: str) -> File:
-        """One file, by its path."""
-        local = self.inside(path)
-        if local is None:
-            raise NotFoundError("EntryNotFound", f"no file {path} in {self.id}")
-        return self._listings.file(path, local)
 
     def entries(self, under: str = "", recursive: bool = False) -> list[File | Folder]:
         """The entries of a folder, or all below it, in the order of the paths. Raises NotFoundError."""
@@ -197,16 +173,12 @@ class ServedRepository:
                 listed[file.path] = file
         return [listed[path] for path in sorted(listed)]
 
-    def changing(self) -> AbstractContextManager[None]:
-        """A context in which a push changes the folder, so that no client sees a part of the change."""
-        return self._listings.changing(self.root)
-
     def check_revision(self, revision: str) -> str:
         """The commit of a revision. Raises NotFoundError.
 
         The commit of the last listing is trusted, so a large folder is not read for every request.
         """
-        last = self._listings.last(self.root)
+        last = self._last
         if last is not None and revision == last.commit:
             return revision
         commit = self.listing().commit
@@ -225,14 +197,14 @@ class Repos:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve(strict=True)
-        self._listings = Listings()
+        self._served: dict[tuple[Kind, str, Path], ServedRepository] = {}
 
     def get(self, kind: Kind, identifier: str) -> ServedRepository:
         """A repository by name. Raises NotFoundError."""
         folder = _resolved(self.root / kind / identifier) if is_id(identifier) else None
         if folder is None or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
-        return ServedRepository(kind, identifier, folder, self._listings)
+        return self._served.setdefault((kind, identifier, folder), ServedRepository(kind, identifier, folder))
 
     def hash_all(self) -> list[File]:
         """Hash every file, so that no client waits for that. Returns the files."""
@@ -257,14 +229,28 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
     return status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns
 
 
-def _hashes_of(path: Path, size: int) -> tuple[str, str]:
+def _file(path: str, local: Path) -> File:
+    status = local.stat()
+    oid, sha256 = _hashes_of(local, _state(status))
+    lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
+    return File(path, local, status.st_size, oid, sha256 if lfs else None)
+
+
+@functools.cache
+def _hashes_of(path: Path, state: tuple[int, ...]) -> tuple[str, str]:
     """Git's blob SHA-1 and the SHA-256 of a file, read in pieces."""
+    size = state[0]
     git = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
     sha256 = hashlib.sha256()
     for piece in pieces(path, 0, size):
         git.update(piece)
         sha256.update(piece)
     return git.hexdigest(), sha256.hexdigest()
+
+
+@functools.cache
+def _report(path: Path) -> None:
+    print(f"hub: {str(path)!a} is not served: not UTF-8, or too long", file=sys.stderr)
 
 
 def pieces(path: Path, start: int, stop: int, size: int = 1 << 20) -> Iterator[bytes]:

@@ -54,13 +54,6 @@ class Store:
             folder.mkdir()
         return True
 
-    def _own(self, repository: ServedRepository) -> ServedRepository:
-        """The repository, if it may be changed: it is ORG/NAME, and no link. Raises RefusedError."""
-        own = self._repos.root / repository.kind / repository.id
-        if "/" not in repository.id or repository.root != own:
-            raise RefusedError(f"{repository.id} is read only: only ORG/NAME that is no link can be pushed to")
-        return repository
-
     def object(self, oid: str) -> Path:
         """The path of an object, which may not exist yet. Raises RefusedError."""
         if not SHA256.fullmatch(oid):
@@ -73,29 +66,30 @@ class Store:
             return uploaded
         return next((file.local for file in repository.listing().files if file.lfs_oid == oid), None)
 
-    async def put(self, oid: str, body: AsyncIterator[bytes]) -> int:
-        """Store an object. Returns its size. Raises RefusedError if the content has another SHA-256."""
-        goal, digest, size = self.object(oid), hashlib.sha256(), 0
+    async def put(self, oid: str, body: AsyncIterator[bytes]) -> None:
+        """Store an object. Raises RefusedError if the content has another SHA-256."""
+        goal, digest = self.object(oid), hashlib.sha256()
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self._folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 async for piece in body:
                     digest.update(piece)
-                    size += file.write(piece)
+                    file.write(piece)
             if digest.hexdigest() != oid:
                 raise RefusedError(f"the content has SHA-256 {digest.hexdigest()}, not {oid}")
             Path(name).replace(goal)
         finally:
             Path(name).unlink(missing_ok=True)
-        return size
 
     def commit(self, repository: ServedRepository, operations: Sequence[Mapping[str, Any]]) -> str:
         """Apply all operations of a commit, once all are found right. Returns the new commit.
 
         Raises StaleError if its header names another parent, RefusedError, OSError.
         """
-        self._own(repository)
+        own = self._repos.root / repository.kind / repository.id
+        if "/" not in repository.id or repository.root != own:
+            raise RefusedError(f"{repository.id} is read only: only ORG/NAME that is no link can be pushed to")
         self._folder.mkdir(exist_ok=True)
         removed, new, used = list[Path](), dict[Path, Path](), set[Path]()
         with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as folder:
@@ -133,9 +127,7 @@ class Store:
 
 def _check_parent(repository: ServedRepository, parent: str) -> None:
     """Raise StaleError if the folder has another commit now than this one, which may be shortened."""
-    with repository.changing():  # so that it is read again
-        pass
-    if not repository.listing().commit.startswith(parent):
+    if not repository.listing(at_most_s=0).commit.startswith(parent):
         raise StaleError("A commit has happened since. Please refresh and try again.")
 
 
