@@ -132,16 +132,18 @@ def narrowed(ids, dtype):
 
 
 class Part:
-    """The documents of one unit. `documents` takes arrays of ids; `begin`, `piece` and `end` one document in pieces."""
+    """The documents of one unit. `documents` takes arrays of ids; `begin`, `piece` and `end` one document in pieces;
+    `finish` closes its files."""
 
     def __init__(self):
         self.rows = self.tokens = self.length = 0
 
-    def documents(self, arrays):
+    def count(self, arrays):
+        """Count whole documents; return their lengths."""
         lengths = np.fromiter(map(len, arrays), np.int32, len(arrays))
         self.rows += len(arrays)
         self.tokens += int(lengths.sum())
-        self.take(arrays, lengths)
+        return lengths
 
     def begin(self):
         self.length = 0
@@ -149,32 +151,11 @@ class Part:
     def piece(self, ids):
         self.length += len(ids)
         self.tokens += len(ids)
-        self.take_piece(ids)
 
     def end(self):
-        length = np.array([self.length], np.int32)
+        """Count the document; return an array of its length."""
         self.rows += 1
-        self.take_end(length)
-
-    def finish(self):
-        """Close, and return the values for the record."""
-        self.close()
-        return {"rows": self.rows, "tokens": self.tokens}
-
-    def take(self, arrays, lengths):
-        """Write whole documents."""
-        raise NotImplementedError
-
-    def take_piece(self, ids):
-        """Write ids of the document that has begun."""
-        raise NotImplementedError
-
-    def take_end(self, length):
-        """End it; `length`: an array of its number of ids."""
-        raise NotImplementedError
-
-    def close(self):
-        raise NotImplementedError
+        return np.array([self.length], np.int32)
 
 
 class Flat(Part):
@@ -190,9 +171,9 @@ class Flat(Part):
         self.file = open(path, "r+b" if os.path.exists(path) else "xb")
         self.lengths = open(unlinked(f"{path}.lengths"), "xb")
 
-    def take(self, arrays, lengths):
+    def documents(self, arrays):
+        self.lengths.write(self.count(arrays))
         self.keep(arrays)
-        self.lengths.write(lengths)
 
     def keep(self, arrays):
         """Append ids to the waiting ones, copying each once."""
@@ -208,13 +189,14 @@ class Flat(Part):
         self.file.write(narrowed(self.held[: self.filled], self.dtype))
         self.filled = 0
 
-    def take_piece(self, ids):
+    def piece(self, ids):
+        super().piece(ids)
         self.keep([ids])
 
-    def take_end(self, length):
-        self.lengths.write(length)
+    def end(self):
+        self.lengths.write(super().end())
 
-    def close(self):
+    def finish(self):
         self.write()
         self.file.truncate()
         self.file.close()
@@ -230,7 +212,8 @@ class Rows(Part):
         self.schema = self.arrow.schema([("input_ids", self.arrow.list_(self.arrow.int32()))])
         self.ids, self.lens, self.held = [], [], 0
 
-    def take(self, arrays, lengths):
+    def documents(self, arrays):
+        lengths = self.count(arrays)
         self.ids += arrays
         self.lens.append(lengths)
         self.held += int(lengths.sum()) + len(lengths)
@@ -256,16 +239,16 @@ class Rows(Part):
         super().begin()
         self.spool = open(unlinked(f"{self.path}.document"), "xb")
 
-    def take_piece(self, ids):
+    def piece(self, ids):
+        super().piece(ids)
         self.spool.write(np.ascontiguousarray(ids).data)
 
-    def take_end(self, length):
+    def end(self):
         self.flush()
         self.spool.close()
-        name = f"{self.path}.document"
-        ids = np.memmap(name, np.uint32, "r") if length[0] else np.empty(0, np.uint32)
-        self.write(self.batch(ids, length))
-        os.unlink(name)
+        ids = np.memmap(self.spool.name, np.uint32, "r") if self.length else np.empty(0, np.uint32)
+        self.write(self.batch(ids, super().end()))
+        os.unlink(self.spool.name)
 
     def write(self, batch):
         raise NotImplementedError
@@ -282,7 +265,7 @@ class Arrow(Rows):
     def write(self, batch):
         self.writer.write_batch(batch)
 
-    def close(self):
+    def finish(self):
         self.flush()
         self.writer.close()
         self.sink.close()
@@ -309,7 +292,7 @@ class Parquet(Rows):
             self.writer.write_table(self.arrow.Table.from_batches(self.waiting), row_group_size=1 << 30)
             self.waiting, self.size = [], 0
 
-    def close(self):
+    def finish(self):
         self.flush()
         self.group()
         self.writer.close()
@@ -318,7 +301,7 @@ class Parquet(Rows):
 def part(kind, path, dtype):
     """A new part of a result at a path."""
     unlinked(path)
-    return {"bin": lambda: Flat(path, dtype), "datasets": lambda: Arrow(path), "parquet": lambda: Parquet(path)}[kind]()
+    return Flat(path, dtype) if kind == "bin" else {"datasets": Arrow, "parquet": Parquet}[kind](path)
 
 
 def append(target, source, digest):

@@ -48,16 +48,6 @@ def arguments(argv=None):
     return args
 
 
-def tokenizer_file(name):
-    """The tokenizer.json of a file or folder. Raises Refused."""
-    path = Path(name).expanduser()
-    if path.is_dir():
-        path = path / "tokenizer.json"
-    if not path.is_file():
-        raise Refused(f"--tokenizer {name}: no tokenizer.json there")
-    return path.resolve()
-
-
 def size_on_disk(path):
     """The bytes of a regular file; 0 for what is none, or is gone: workers still write and remove files."""
     try:
@@ -81,7 +71,8 @@ class TokenizeRun:
         self.parent = working.anonymous(os.getppid()) if args.memory_limit else 0
         self.shard, self.shards = shard_of(args.shard)
         self.stem = flat_stem(self.shard, self.shards)
-        self.tokenizer = tokenizer_file(args.tokenizer)
+        tokenizer = Path(args.tokenizer).expanduser()
+        self.tokenizer = tokenizer / "tokenizer.json" if tokenizer.is_dir() else tokenizer
 
     def prepare(self):
         limit, own = self.args.memory_limit, working.anonymous("self") + self.parent
@@ -120,7 +111,7 @@ class TokenizeRun:
         self.workers_requested = self.args.workers or len(os.sched_getaffinity(0))
         little = self.workers_requested * sources.Heap.KEPT > available() * KEPT_SHARE
         sources.HEAP.settle(tight=bool(self.args.memory_limit) or little)
-        self.config = {
+        config = {
             "tokenizer": str(self.tokenizer),
             "special": not self.args.no_special_tokens,
             "append": self.args.append,
@@ -129,10 +120,11 @@ class TokenizeRun:
             "limited": bool(self.args.memory_limit),
             "named": self.args.named,
         }
-        self.common = working.Common(self.config)
-        import numpy as np
+        self.common = working.Common(config)
+        self.dtype = self.common.dtype
+        import outputs  # and with it numpy
 
-        self.dtype = np.dtype(self.common.dtype)
+        self.outputs = outputs
 
     # Paths
     def record(self, unit):
@@ -179,23 +171,19 @@ class TokenizeRun:
 
     def examine(self):
         """Read the records of finished units whose files match them. Sets `todo` to the other units."""
-        import outputs
-
         self.records = {unit: self.read(self.record(unit)) for unit in self.mine}
-        self.digest = outputs.Digest(self.dtype)
+        self.digest = self.outputs.Digest(self.dtype)
         self.merged = {"units": self.mine.start, "bytes": 0}
         if self.args.format == "bin":
             self.examine_flat(self.read(self.work / f"{self.stem}.merged") or self.merged)
         for unit in range(self.merged["units"], self.mine.stop):
             record = self.records[unit]
-            if record and not (outputs.intact(self.path(unit), record["file"]) and self.has_lengths(unit)):
+            if record and not (self.outputs.intact(self.path(unit), record["file"]) and self.has_lengths(unit)):
                 self.records[unit] = None
         self.todo = [unit for unit in self.mine if self.records[unit] is None]
 
     def examine_flat(self, state):
         """Compare the flat file with the units' records, and note up to which unit they agree."""
-        import outputs
-
         flat = self.flat()
         if not flat.is_file():
             return
@@ -203,26 +191,22 @@ class TokenizeRun:
             record, start = self.records[unit], self.merged["bytes"]
             if not record or not self.has_lengths(unit):
                 return
-            if outputs.file_digest(flat, start, record["file"][0]) != record["file"]:
+            if self.outputs.file_digest(flat, start, record["file"][0]) != record["file"]:
                 return
             self.merged = {"units": unit + 1, "bytes": start + record["file"][0]}
 
     def has_lengths(self, unit):
         """Whether the lengths of a unit's documents match the record, if its format has a file for them."""
-        import outputs
-
-        return self.args.format != "bin" or outputs.intact(self.lengths(unit), self.records[unit]["lengths"])
+        return self.args.format != "bin" or self.outputs.intact(self.lengths(unit), self.records[unit]["lengths"])
 
     def finished(self):
         """The record of this shard if all its files match it, else None. `examine` has read the ids already."""
-        import outputs
-
         record = self.read(self.done_record())
         for name, (length, digest) in (record or {"files": {}})["files"].items():
             file = self.args.out / name
             if not file.is_file() or file.stat().st_size != length:
                 return None
-            if name.endswith(".idx") and not outputs.intact(file, [length, digest]):
+            if name.endswith(".idx") and not self.outputs.intact(file, [length, digest]):
                 return None
         return record
 
@@ -295,8 +279,6 @@ class TokenizeRun:
 
         A flat part is removed after the record lists it as part of the flat file.
         """
-        import outputs
-
         state = self.merged
         while state["units"] < self.mine.stop and self.records[state["units"]]:
             unit = state["units"]
@@ -305,20 +287,18 @@ class TokenizeRun:
                 self.digest.file(self.args.format, self.path(unit))
                 continue
             length, digest = self.records[unit]["file"]
-            if outputs.append(self.open_flat, self.path(unit), self.digest) != digest:
+            if self.outputs.append(self.open_flat, self.path(unit), self.digest) != digest:
                 raise RuntimeError(f"{self.path(unit)} was changed after it was written; run the same command again")
             state["bytes"] += length
             write_record(self.work / f"{self.stem}.merged", {**state, "manifest": self.manifest_digest})
             if more:
-                self.path(unit).replace(self.work / outputs.SPARE)
+                self.path(unit).replace(self.work / self.outputs.SPARE)
             else:
                 self.path(unit).unlink()
 
     def finish(self):
-        import outputs
-
         self.unchanged()
-        (self.work / outputs.SPARE).unlink(missing_ok=True)
+        (self.work / self.outputs.SPARE).unlink(missing_ok=True)
         self.merge()
         records = [self.records[unit] for unit in self.mine]
         record = {"rows": sum(one["rows"] for one in records), "tokens": sum(one["tokens"] for one in records)}
@@ -327,9 +307,12 @@ class TokenizeRun:
         if self.args.format == "bin":
             self.open_flat.close()
             index, lengths = self.work / f"{self.stem}.idx", [self.lengths(unit) for unit in self.mine]
-            outputs.write_index(unlinked(index), lengths, record["rows"], self.dtype)
+            self.outputs.write_index(unlinked(index), lengths, record["rows"], self.dtype)
             length = self.merged["bytes"]
-            record["files"] = {f"{self.stem}.bin": [length, record["digest"]], index.name: outputs.file_digest(index)}
+            record["files"] = {
+                f"{self.stem}.bin": [length, record["digest"]],
+                index.name: self.outputs.file_digest(index),
+            }
             for name in record["files"]:
                 (self.work / name).replace(self.args.out / name)
         else:
@@ -369,7 +352,6 @@ class TokenizeRun:
 
         Raises Refused for wrong ids.
         """
-        import outputs
         import verify
 
         share = self.args.verify_share
@@ -380,7 +362,9 @@ class TokenizeRun:
             where, lengths = self.path(unit), None
             if self.args.format == "bin":
                 where, lengths = self.flat(), self.lengths(unit)
-            documents = functools.partial(outputs.documents_of, self.args.format, where, self.dtype, lengths, start)
+            documents = functools.partial(
+                self.outputs.documents_of, self.args.format, where, self.dtype, lengths, start
+            )
             reading = functools.partial(self.copies.reading, unit, self.units[unit])
             units.append(verify.Unit(one, reading, documents))
             start += one["file"][0]
@@ -389,23 +373,13 @@ class TokenizeRun:
         if self.args.memory_limit:  # verification reads in this process what workers have read
             bound = self.args.memory_limit - self.parent - self.common.base - self.copies.room
             working.bound(working.data_bytes() + bound)
-        counts = verify.verify(
-            units,
-            verify.choose(units, share, record["digest"]),
-            self.common.encoder.named,
-            self.config,
-            [] if self.common.encoder.append is None else self.common.encoder.append.tolist(),
-            room,
-            self.common.size,
-        )
+        counts = verify.verify(units, verify.choose(units, share, record["digest"]), self.common, room)
         write_record(self.done_record(), {**record, "verified": counts, "manifest": self.manifest_digest})
         too_large = f", {counts['too_large']:,} not: they need more memory than is free" if counts["too_large"] else ""
         return f"{counts['documents']:,} encoded again and compared{too_large}"
 
     def join(self):
         """Join the shards after the last one is done; return the exit status."""
-        import outputs
-
         records = {shard: self.read(self.done_record(shard)) for shard in range(1, self.shards + 1)}
         missing = [str(shard) for shard, record in records.items() if record is None]
         if missing:
@@ -415,14 +389,14 @@ class TokenizeRun:
         names = [name for record in records.values() for name in record["files"] if not name.endswith(".idx")]
         for shard, record in records.items():
             for name in record["files"] if shard != self.shard else ():
-                if not outputs.intact(self.args.out / name, record["files"][name]):
+                if not self.outputs.intact(self.args.out / name, record["files"][name]):
                     for wrong in (self.args.out / "summary.json", self.done_record(shard)):
                         wrong.unlink(missing_ok=True)
                     raise RuntimeError(f"{name} is missing or damaged; `--shard {shard}/{self.shards}` makes it again")
         done = list(records.values())
-        digest = outputs.joined(shard["digest"] for shard in done)
+        digest = self.outputs.joined(shard["digest"] for shard in done)
         if self.args.format == "datasets":
-            outputs.write_datasets(self.args.out, names, digest)
+            self.outputs.write_datasets(self.args.out, names, digest)
         summary = {
             "format": self.args.format,
             "dtype": self.dtype.name if self.args.format == "bin" else "int32",
@@ -440,7 +414,7 @@ class TokenizeRun:
         }
         if self.args.sha256:
             files = [self.args.out / name for name in names]
-            summary["ids_sha256"] = outputs.sha256(self.args.format, files, self.dtype)
+            summary["ids_sha256"] = self.outputs.sha256(self.args.format, files, self.dtype)
         write_json(self.args.out / "summary.json", summary)
         if self.args.json:
             print(json.dumps({key: value for key, value in summary.items() if key != "files"}))

@@ -55,19 +55,21 @@ def choose(units, share, seed):
     return chosen
 
 
-def verify(units, chosen, release, config, append, budget, size):
+def verify(units, chosen, common, budget):
     """Compare the chosen documents. Returns the number compared, and of those that need more than `budget` bytes of
-    memory.
+    memory. `common`: the state of the workers.
 
     Raises Refused at the first document with other ids.
     """
     counts = {"documents": 0, "characters": 0, "too_large": 0}
+    config, release = common.config, common.encoder.named
+    append = [] if common.encoder.append is None else common.encoder.append.tolist()
     most = budget // release.need_per_byte
     csv.field_size_limit(max(most, sources.HUGE))
     for at, rows in sorted(chosen.items()):
         unit, last = units[at], max(rows, default=-1)
         with unit.reading() as spans:
-            pairs = zip(texts(spans, config["column"], rows, most, size), unit.documents(), strict=False)
+            pairs = zip(texts(spans, config["column"], rows, most, common.size), unit.documents(), strict=False)
             for row, ((where, text), ids) in enumerate(pairs):
                 if row in rows and text is None:
                     counts["too_large"] += 1

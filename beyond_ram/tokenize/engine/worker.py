@@ -6,6 +6,7 @@ and heap: they took 1.1 to 1.4 times as long as two processes (n = 4).
 """
 
 import contextlib
+import csv
 import ctypes
 import gc
 import json
@@ -16,7 +17,13 @@ import signal
 import sys
 import time
 import traceback
-from pathlib import Path
+
+import cutting
+import inputs
+import same_ids
+import sources
+from records import write_record
+from trouble import NO_ROOM, NeedsMemory, Refused, out_of_memory
 
 SAY_EVERY = 0.2  # seconds between progress messages
 LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
@@ -136,8 +143,6 @@ def in_child(work, place):
 
 def reason(text, error):
     """Why a tokenizer refuses a text. Raises MemoryError if memory is out."""
-    from trouble import out_of_memory
-
     if out_of_memory(error):
         raise MemoryError from None
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -162,10 +167,7 @@ class Common:
 
     def __init__(self, config):
         os.environ["RAYON_NUM_THREADS"] = "1"  # read when the tokenizer is imported
-        import cutting
         import encoder
-        import sources
-        from trouble import Refused
 
         self.config = config
         gc.disable()  # loading makes many objects, and no garbage that only the collector finds
@@ -173,7 +175,7 @@ class Common:
         named, fast, alike, self.why_alone = self.releases(spec)
         sources.trim()
         self.size = encoder.Size(spec)
-        self.dtype = "<u2" if named.highest_id(spec) < 1 << 16 else "<u4"
+        dtype = "<u2" if named.highest_id(spec) < 1 << 16 else "<u4"
         append = None if config["append"] is None else named.id_of(spec, config["append"])
         try:
             self.rules = cutting.rules(spec)
@@ -183,6 +185,7 @@ class Common:
         del spec
         sources.trim()
         self.encoder = encoder.Encoder(named, config["special"], append, fast, alike)
+        self.dtype = self.encoder.np.dtype(dtype)
         self.need = self.encoder.need_per_byte
         try:
             self.encoder.edges()
@@ -211,9 +214,6 @@ class Common:
         Loading takes several times the memory that is kept, and the next load reuses it; so numpy is imported last.
         """
         import encoder
-        import same_ids
-        import sources
-        from trouble import Refused
 
         path, folder = self.config["tokenizer"], self.config["named"]
         if not folder:
@@ -237,12 +237,9 @@ class Worker:
     """State that is the same for all units. `say(**message)` sends a message; `place`: where this worker reads."""
 
     def __init__(self, common, say, place):
-        import numpy as np
-
         self.common, self.config, self.say, self.place = common, common.config, say, place
         self.rules, self.why, self.need, self.size = common.rules, common.why, common.need, common.size
         self.encoder = common.encoder
-        self.dtype = np.dtype(common.dtype)
         self.budget, self.untrimmed, self.data = 0, 0, data_bytes()
         self.reused = 0  # what the library keeps of a large text and uses again for the next one
 
@@ -254,9 +251,6 @@ class Worker:
 
     def demand(self, size, where, reason, by_named=False):
         """Raise NeedsMemory if a text of some bytes in its normal form needs more than is left."""
-        import sources
-        from trouble import NeedsMemory
-
         need = size * (self.encoder.named.need_per_byte if by_named else self.need)
         if self.config["limited"] and 2 * need > self.budget:  # what earlier documents left counts too
             sources.trim()
@@ -273,14 +267,10 @@ class Worker:
 
     def unit(self, number, spans, path, copies):
         """Do one unit. Returns its record, and the bytes of input not reported yet. `copies`: paths of its objects."""
-        import csv
-
-        import inputs
         import outputs
-        import sources
 
         partial = f"{path}.partial"
-        part = outputs.part(self.config["format"], partial, self.dtype)
+        part = outputs.part(self.config["format"], partial, self.common.dtype)
         huge = int(min(sources.HUGE, max(self.budget // self.need, sources.BATCH_BYTES)))
         csv.field_size_limit(max(self.budget // self.need, huge))
         self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
@@ -300,12 +290,12 @@ class Worker:
                     self.place.set(batch.where(0))
                 self.texts(batch, part, huge)
                 self.report(batch.done)
-        record = part.finish()
+        part.finish()
         if os.path.exists(f"{partial}.lengths"):
             os.replace(f"{partial}.lengths", f"{path}.lengths")
         os.replace(partial, path)
-        record |= {"unit": number, "file": outputs.file_digest(path)}
         large = [*self.large, self.least_cut] if self.least_cut else self.large
+        record = {"rows": part.rows, "tokens": part.tokens, "unit": number, "file": outputs.file_digest(path)}
         record |= {"characters": self.characters, "cut": self.cut, "large": large, "by_named": self.by_named}
         if os.path.exists(f"{path}.lengths"):
             record["lengths"] = outputs.file_digest(f"{path}.lengths")
@@ -320,8 +310,6 @@ class Worker:
 
     def report(self, read):
         """Count input that was read, and report it from time to time."""
-        import sources
-
         self.read += read
         self.untrimmed += read
         if self.untrimmed >= sources.HEAP.trim_bytes:
@@ -335,9 +323,6 @@ class Worker:
 
     def texts(self, batch, part, huge):
         """Encode texts. A text that cannot be encoded is refused by its place."""
-        import cutting
-        import sources
-
         texts = batch.texts
         large = min(huge, WHOLE_PIECES * cutting.PIECE) if self.rules else huge // GROWTH
         start = 0
@@ -350,8 +335,6 @@ class Worker:
 
     def small(self, batch, start, stop, part):
         """Encode some texts of a batch at once."""
-        from trouble import NeedsMemory
-
         texts = batch.texts[start:stop]
         if not texts:
             return
@@ -374,8 +357,6 @@ class Worker:
         part.documents(arrays)
 
     def refuse(self, batch):
-        from trouble import Refused
-
         for index, text in enumerate(batch.texts):
             try:
                 self.encoder.encode([text])
@@ -384,9 +365,6 @@ class Worker:
 
     def stream(self, document, part):
         """Encode one large document: in pieces if a proof covers it, else whole if the memory suffices."""
-        import cutting
-        from trouble import NeedsMemory, Refused
-
         if self.rules is None:
             self.whole(document, part)
             return
@@ -431,8 +409,6 @@ class Worker:
         part.end()
 
     def whole(self, document, part):
-        from trouble import NeedsMemory, Refused
-
         why = f"it is encoded whole, because {self.why}"
         self.demand(document.whole_bytes or 0, document.where, why)  # before it is read
         texts, size = [], 0
@@ -460,8 +436,6 @@ class Worker:
 
 def serve(common, orders, target, place):
     """Serve the orders in the lines of `orders` until they end; write replies to the descriptor `target`."""
-    from records import write_record
-    from trouble import NO_ROOM, NeedsMemory, Refused
 
     def say(**message):
         os.write(target, json.dumps(message).encode() + b"\n")
@@ -483,7 +457,7 @@ def serve(common, orders, target, place):
                 say(needs=0, where=place.get(), reason=why, what="", unit=order["unit"])
                 continue
             record["manifest"] = order["manifest"]
-            write_record(Path(order["record"]), record)
+            write_record(order["record"], record)
             say(done=order["unit"], at=left, record=record, cpu=sum(os.times()[:2]))
     except Refused as error:
         say(refused=str(error))
