@@ -1,6 +1,7 @@
 """`beyond-ram make`: a program fills an empty folder, which then replaces the old one atomically."""
 
 import argparse
+import contextlib
 import signal
 import subprocess
 from pathlib import Path
@@ -29,13 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ..folders import replaced
 
     status = 0
-    try:
-        with replaced(arguments.out) as folder:
-            status = _status([*arguments.command, "--out", str(folder)])
-            if status:
-                raise _FailedError
-    except _FailedError:
-        pass
+    with contextlib.suppress(_FailedError), replaced(arguments.out) as folder:
+        if status := _status([*arguments.command, "--out", str(folder)]):
+            raise _FailedError
     return status
 
 

@@ -25,17 +25,19 @@ OF_COLUMN, OF_CHUNK, OF_BYTE, OF_METADATA, OF_ENTRY = 1_600, 1_200, 3, 8, 160
 ROUGH = 32 << 20  # bytes of memory for a footer up to which a rough bound is enough
 
 
+@contextlib.contextmanager
+def mapped(file):
+    with open(path_of(file), "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        yield raw
+
+
 @functools.lru_cache(64)
 def footer_need(file, enough=ROUGH):
     """The most bytes of memory to parse the footer of a Parquet file, counted well if it may be above `enough`; 0 for
     another file."""
     if kind_of(file)[0] != "parquet" or not os.path.getsize(path_of(file)):
         return 0
-    with (
-        refusing(file),
-        open(path_of(file), "rb") as opened,
-        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
-    ):
+    with refusing(file), mapped(file) as raw:
         size = int.from_bytes(raw[-8:-4], "little")
         if raw[-4:] != b"PAR1" or size > len(raw) - 8:  # pyarrow says what is wrong
             return 0
@@ -73,7 +75,7 @@ def parquet_spans(file, size):
     with refusing(file), parquet_file(file) as source:
         metadata = source.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        with open(path_of(file), "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        with mapped(file) as raw:
             last = max((part_of(groups[-1].column(i))[1] for i in range(metadata.num_columns) if groups), default=4)
             if raw.find(b"PAR1PAR1", last, len(raw) - 8 - metadata.serialized_size) >= 0:
                 raise Refused(
@@ -103,7 +105,7 @@ def repeated(file, chunk):
     start, end = part_of(chunk)
     if not chunk.num_values:  # then it may have no page
         return False
-    with open(path_of(file), "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    with mapped(file) as raw:
         is_dictionary, values, _, unpacked = next(sizes.pages(raw, start, end), (False, 0, 0, 0))
     return is_dictionary and unpacked * max(chunk.num_values, 1) > 4 * chunk.total_uncompressed_size * max(values, 1)
 
@@ -123,11 +125,7 @@ def parquet_needs(file, start, end, column):
     """A page is unpacked whole, then its rows are copied; the dictionary is kept twice. The footer is parsed before."""
     footer = footer_need(file)
     beside = f", with the footer of the file ({footer / 1e6:,.0f} MB)" if footer >> 20 else ""
-    with (
-        parquet_file(file) as source,
-        open(path_of(file), "rb") as opened,
-        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw,
-    ):
+    with parquet_file(file) as source, mapped(file) as raw:
         of_schema(file, source.schema_arrow, column)
         for group in range(start, end):
             chunk = chunk_of(source.metadata, group, column)

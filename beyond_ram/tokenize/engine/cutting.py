@@ -22,7 +22,6 @@ import functools
 import re
 import string
 import unicodedata
-from collections.abc import Callable
 
 # Letters before a cut. All are of category L since Unicode 3.2, and starters that never compose with the character
 # before them, so NFC does not change them. The other normalization forms do not change letters without a decomposition,
@@ -37,10 +36,6 @@ PIECE = 1 << 15
 """Characters of a piece: enough that a piece costs little, few enough that it takes little memory."""
 
 
-def every_letter():
-    return LETTERS
-
-
 @functools.cache
 def undecomposed():
     """A character class of LETTERS that no normalization form changes. Building it takes 20 ms."""
@@ -48,23 +43,13 @@ def undecomposed():
     return "".join(letter for letter in letters if unicodedata.normalize("NFKD", letter) == letter)
 
 
-def ascii_letters():
-    return ASCII
-
-
-NARROWER = (every_letter, undecomposed, ascii_letters)
-
 # Normalizers that change each character independently, or are a Unicode normalization form. A blank is a starter that
 # composes with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15,
 # section 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma)
-# looks past case-ignorable characters only; a letter and a blank are not.
-ALONE: dict[str, Callable[[], str]] = {
-    "NFC": every_letter,
-    "NFD": undecomposed,
-    "NFKC": undecomposed,
-    "NFKD": undecomposed,
-}
-ALONE |= dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), ascii_letters)
+# looks past case-ignorable characters only; a letter and a blank are not. The number is that of the letters to cut at.
+ALL, UNDECOMPOSED, ONLY_ASCII = range(3)
+ALONE = {"NFC": ALL, "NFD": UNDECOMPOSED, "NFKC": UNDECOMPOSED, "NFKD": UNDECOMPOSED}
+ALONE |= dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), ONLY_ASCII)
 
 # Split patterns, as tokenizer.json writes them. In each, no alternative matches a letter followed by a blank, every
 # character is matched by some alternative, nothing looks behind, and the one look-ahead, `(?!\S)`, tests the character
@@ -99,9 +84,8 @@ class NoCuts(Exception):
 class Rules:
     """Places where documents may be cut: after one of `letters`, before one of `blanks`.
 
-    `letters`: a function that returns a character class of a regular expression. `drop_blank`: the piece omits the
-    blank, because the normalizer puts one before every piece; then an ASCII letter must follow. `why`: the reason in
-    words.
+    `letters`: a character class of a regular expression. `drop_blank`: the piece omits the blank, because the
+    normalizer puts one before every piece; then an ASCII letter must follow. `why`: the reason in words.
     """
 
     def __init__(self, letters, blanks, drop_blank, why):
@@ -111,7 +95,7 @@ class Rules:
     def pattern(self):
         """Matches the blank at a cut. It takes 10 ms to compile, so only a long document compiles it."""
         ahead = "(?=[A-Za-z])" if self.drop_blank else ""
-        return re.compile(f"(?<=[{self.letters()}])[{re.escape(self.blanks)}]{ahead}")
+        return re.compile(f"(?<=[{self.letters}])[{re.escape(self.blanks)}]{ahead}")
 
 
 def rules(spec):
@@ -140,7 +124,7 @@ class _Walk:
 
     def __init__(self, spec):
         self.spec = spec
-        self.letters, self.blanks = every_letter, BLANKS
+        self.narrow, self.letters, self.blanks = ALL, LETTERS, BLANKS
         self.shown = ""  # the character that the normalizer substitutes for a space, if any
         self.drop_blank = False
         self.word_begins = False
@@ -150,13 +134,15 @@ class _Walk:
         for step in steps(self.spec.get("normalizer"), "normalizers"):
             kind = step["type"]
             if kind in ALONE:
-                self.letters = max(self.letters, ALONE[kind], key=NARROWER.index)
+                self.narrow = max(self.narrow, ALONE[kind])
             elif kind == "Replace" and step["pattern"] == {"String": " "} and step["content"] == SPACE:
                 self.shown, self.blanks = SPACE, " "
             elif kind == "Prepend" and step["prepend"] == SPACE and not self.drop_blank:
                 self.drop_blank = True
             else:
                 raise NoCuts(f"no proof covers the normalizer {named(step)}")
+        if self.narrow:
+            self.letters = ASCII if self.narrow == ONLY_ASCII else undecomposed()
         if self.drop_blank and not self.shown:
             raise NoCuts("the normalizer puts a character before every piece that does not stand between words")
 
@@ -216,7 +202,7 @@ class _Walk:
             raise NoCuts("no pre-tokenizer begins words at blanks, and the model is not BPE")
         if not self.shown:
             raise NoCuts("no pre-tokenizer begins words at blanks")
-        if self.letters is ascii_letters:  # a letter with an entry may become one without
+        if self.narrow == ONLY_ASCII:  # a letter with an entry may become one without
             raise NoCuts("the normalizer may change letters, and no pre-tokenizer begins words at blanks")
         if model.get("ignore_merges") or model.get("end_of_word_suffix") or model.get("continuing_subword_prefix"):
             raise NoCuts("the model treats the ends of words apart, and no pre-tokenizer begins words at blanks")
@@ -227,11 +213,11 @@ class _Walk:
         if (entry := next(filter(crossing.search, vocabulary), None)) is not None:
             raise NoCuts(f"the vocabulary entry {entry!r} goes on from a letter to a blank")
         # Neighbouring characters without an entry may become one id, so both sides of a cut need an entry.
-        kept = re.compile(f"[{self.letters()}]")
-        letters = "".join(one for one in vocabulary if len(one) == 1 and kept.match(one))
-        if SPACE not in vocabulary or not letters:
+        kept = re.compile(f"[{self.letters}]")
+        self.letters = "".join(one for one in vocabulary if len(one) == 1 and kept.match(one))
+        if SPACE not in vocabulary or not self.letters:
             raise NoCuts("the vocabulary has no entry for the blank, or for no letter")
-        self.letters, self.why = (lambda: letters), "no vocabulary entry goes on from a letter to a blank"
+        self.why = "no vocabulary entry goes on from a letter to a blank"
 
     def post_processor(self):
         for step in steps(self.spec.get("post_processor"), "processors"):

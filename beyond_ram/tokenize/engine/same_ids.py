@@ -62,7 +62,8 @@ def characters(spec, fast, named):
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise NoProof(f"the file has a step of unknown shape ({type(error).__name__}: {error})") from None
     ranges = sorted({tuple(span) for step in steps for span in tables["steps"][step]})
-    for put in _contents(spec):
+    for step in cutting.steps(spec.get("normalizer"), "normalizers"):
+        put = step.get("prepend") or step.get("content") or ""
         if any(first <= ord(one) <= last for one in put for first, last in ranges):
             raise NoProof(f"the normalizer puts {put!r} into the text")
     return ranges
@@ -79,11 +80,6 @@ def _normalizer(spec):
             kind == "Replace" and (pattern.get("String") or pattern.get("Regex") in BLANKS)
         ):
             raise NoProof(f"no proof covers the normalizer {cutting.named(step)}")
-
-
-def _contents(spec):
-    for step in cutting.steps(spec.get("normalizer"), "normalizers"):
-        yield step.get("prepend") or step.get("content") or ""
 
 
 def _pre_tokenizer(spec):
@@ -241,15 +237,7 @@ def _ranks(merges):
 
 def _last(parts, ranks):
     """The highest rank of the merges that make a character of its bytes; NEVER if they do not."""
-    if len(parts) == 2:
-        return ranks.get(parts, NEVER)
-    of_pairs = [ranks.get(pair, NEVER) for pair in itertools.pairwise(parts)]
-    rank = min(of_pairs)
-    return rank if rank == NEVER else max(rank, _last(_merged(parts, of_pairs.index(rank)), ranks))
-
-
-def _merged(parts, at):
-    return *parts[:at], parts[at] + parts[at + 1], *parts[at + 2 :]
+    return max(rank for rank, _, _ in _states(parts, ranks))
 
 
 def _states(parts, ranks):
@@ -258,7 +246,8 @@ def _states(parts, ranks):
         of_pairs = [ranks.get(pair, NEVER) for pair in itertools.pairwise(parts)]
         rank = min(of_pairs)
         yield rank, parts[0], parts[-1]
-        parts = _merged(parts, of_pairs.index(rank))
+        at = of_pairs.index(rank)
+        parts = *parts[:at], parts[at] + parts[at + 1], *parts[at + 2 :]
 
 
 def _taken_early(merges, ranks, last):

@@ -142,10 +142,10 @@ def in_child(work, place):
 
 
 def reason(text, error):
-    """Why a tokenizer refuses a text. Raises MemoryError if memory is out."""
+    """Why a tokenizer refuses a text. Raises MemoryError if memory is out, and an error that is no refusal."""
     if out_of_memory(error):
         raise MemoryError from None
-    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+    if isinstance(error, (KeyboardInterrupt, SystemExit, NeedsMemory)):
         raise error
     try:
         text.encode()
@@ -348,20 +348,17 @@ class Worker:
         except NeedsMemory:
             raise
         except BaseException:
-            self.refuse(batch)
+            for at, text in enumerate(texts, start):
+                try:
+                    self.encoder.encode([text])
+                except BaseException as error:
+                    raise Refused(f"{batch.where(at)}: {reason(text, error)}") from None
             raise
         sizes = list(map(len, texts))
         self.characters += sum(sizes)
         if len(self.large) < LARGE or max(sizes) > self.large[-1][1]:
             self.note(part.rows + sizes.index(max(sizes)), max(sizes))
         part.documents(arrays)
-
-    def refuse(self, batch):
-        for index, text in enumerate(batch.texts):
-            try:
-                self.encoder.encode([text])
-            except BaseException as error:
-                raise Refused(f"{batch.where(index)}: {reason(text, error)}") from None
 
     def stream(self, document, part):
         """Encode one large document: in pieces if a proof covers it, else whole if the memory suffices."""
@@ -384,8 +381,6 @@ class Worker:
                 if large:
                     return self.alone(lambda texts: self.encoder.plain(texts, False, allow), piece)
                 return self.encoder.plain([piece], False, allow)[0]
-            except NeedsMemory:
-                raise
             except BaseException as error:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
 
@@ -425,8 +420,6 @@ class Worker:
 
         try:
             ids = self.alone(lambda texts: self.encoder.encode(texts, allow), text)
-        except NeedsMemory:
-            raise
         except BaseException as error:
             raise Refused(f"{document.where}: {reason(text, error)}") from None
         self.characters += len(text)
