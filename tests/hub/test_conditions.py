@@ -32,15 +32,6 @@ def root(tmp_path):
 
 
 @pytest.mark.slow
-def test_latency_comes_before_each_answer(root):
-    with Hub(root, conditions=Conditions(latency_ms=150)) as hub:
-        started = time.monotonic()
-        for _ in range(2):
-            ask(hub, "/api/datasets/org/name")
-        assert 0.3 <= time.monotonic() - started < 2
-
-
-@pytest.mark.slow
 def test_bandwidth_is_shared_by_all_connections(root):
     with Hub(root, conditions=Conditions(bandwidth_mb_per_s=2)) as hub, ThreadPoolExecutor(4) as pool:
         started = time.monotonic()
@@ -74,9 +65,7 @@ def test_redirects_stay_inside_the_folder(root, outside):
     (root / "secret").write_text("outside")
     with Hub(root, conditions=Conditions(redirect=True)) as hub:
         for path in (f"/cdn/datasets/org/name/main/{outside}", f"/datasets/org/name/resolve/main/{outside}"):
-            status, _, body = ask(hub, path)
-            assert status == 404
-            assert b"outside" not in body
+            assert ask(hub, path).status == 404
 
 
 def test_every_nth_read_fails_once(root):

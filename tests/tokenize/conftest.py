@@ -91,6 +91,30 @@ def tokenize(engine):
     return run
 
 
+# Prints the documents of a flat file. The index is read as Megatron's _IndexReader does.
+FLAT = """
+import json, struct, sys
+import numpy as np
+stem = sys.argv[1]
+with open(stem + ".idx", "rb") as file:
+    assert file.read(9) == b"MMIDIDX\\x00\\x00"
+    assert struct.unpack("<Q", file.read(8))[0] == 1
+    dtype = {8: np.uint16, 4: np.int32}[struct.unpack("<B", file.read(1))[0]]
+    sequences, documents = struct.unpack("<QQ", file.read(16))
+    start = file.tell()
+buffer = memoryview(np.memmap(stem + ".idx", mode="r", order="C"))
+lengths = np.frombuffer(buffer, np.int32, sequences, start)
+pointers = np.frombuffer(buffer, np.int64, sequences, start + lengths.nbytes)
+places = np.frombuffer(buffer, np.int64, documents, start + lengths.nbytes + pointers.nbytes)
+assert len(buffer) == start + lengths.nbytes + pointers.nbytes + places.nbytes
+assert places.tolist() == list(range(sequences + 1))
+tokens = np.memmap(stem + ".bin", dtype=dtype, mode="r")
+assert len(tokens) == lengths.sum()
+found = [tokens[p // tokens.itemsize : p // tokens.itemsize + n].tolist() for p, n in zip(pointers, lengths)]
+print(json.dumps(found))
+"""
+
+
 def in_stack(stack, code, *arguments):
     """Run code with the interpreter of a stack, and return the JSON that it prints."""
     done = forks_of(stack).run("-c", code, *arguments)
@@ -98,4 +122,4 @@ def in_stack(stack, code, *arguments):
     return json.loads(done.stdout)
 
 
-__all__ = ["ENGINE", "HERE", "RUN", "in_stack", "words"]
+__all__ = ["ENGINE", "FLAT", "HERE", "RUN", "in_stack", "words"]

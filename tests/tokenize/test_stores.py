@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import urllib.parse
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -61,6 +60,16 @@ class Store:
         method = "DELETE" if content is None else "PUT"
         connection.request(method, f"/{bucket}/{name}", content, {"Authorization": SIGNED})
         assert connection.getresponse().status in (200, 204)
+
+    @contextlib.contextmanager
+    def changed(self, name, content):
+        """Replace an object while the block runs."""
+        before = (self.root / name).read_bytes() if (self.root / name).is_file() else None
+        self.change(name, content)
+        try:
+            yield
+        finally:
+            self.change(name, before)
 
 
 def fill(folder):
@@ -115,7 +124,8 @@ def store(request, tmp_path_factory):
         yield served
 
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+of_s3 = pytest.mark.parametrize("store", [s3], ids=["s3"], indirect=True)
+of_hub = pytest.mark.parametrize("store", [hub], ids=["hub"], indirect=True)
 
 
 @pytest.fixture
@@ -183,9 +193,8 @@ def test_objects_give_the_ids_of_files(store, whole, run, tmp_path):
     assert result["files_skipped"] == dict(whole["files_skipped"]) | {"read already": 2}
 
 
+@of_hub
 def test_shards_and_files_beside_objects(store, whole, run, tmp_path):
-    if not store.hub:
-        pytest.skip("once is enough")
     out = tmp_path / "out"
     names = [store.root / "a.jsonl", f"{store.address}/b*", f"{store.address}/deep", f"{store.address}/saved"]
     for shard in ("2/2", "1/2"):
@@ -195,11 +204,10 @@ def test_shards_and_files_beside_objects(store, whole, run, tmp_path):
     assert summary(out)["verified"]["documents"] == whole["documents"]
 
 
+@of_hub
 @pytest.mark.end_to_end  # engine/test_run.py kills runs that read files
 def test_killed_run_goes_on(store, whole, run, python, families, tmp_path):
     """Killed while copies are made, and after a part is done. What it left is removed."""
-    if not store.hub:
-        pytest.skip("once is enough")
     out, work = tmp_path / "out", tmp_path / "out" / ".beyond-ram-tokenize"
     command, variables = call(store, python, families, store.address, out=out, workers=1)
     for pattern in (".partial-*", "*[0-9].json"):
@@ -214,11 +222,8 @@ def test_killed_run_goes_on(store, whole, run, python, families, tmp_path):
 def test_object_that_changes_between_two_calls_is_refused(store, run, tmp_path):
     before = (store.root / "a.jsonl").read_bytes()
     run(store.address, out=tmp_path / "out", shard="1/2")
-    store.change("a.jsonl", before[:-2].replace(b"e", b"o", 1) + b"}\n")
-    try:
+    with store.changed("a.jsonl", before[:-2].replace(b"e", b"o", 1) + b"}\n"):
         done = run(store.address, out=tmp_path / "out", shard="2/2", status=2)
-    finally:
-        store.change("a.jsonl", before)
     assert done.stderr.count("\n") == 1, done.stderr
     assert f"{store.address}/a.jsonl has changed" in done.stderr
 
@@ -234,22 +239,21 @@ def test_object_that_changes_after_it_was_listed_is_refused(how, store, listing,
             assert Path(copy).read_bytes() == (store.root / "a.jsonl").read_bytes()
         if how == "another content":
             copies.objects[name][3] = ["git", "0" * 40]
-        else:
-            store.change("deep/d.csv", before[::-1] if how == "changed" else None)
+        content = {"changed": before[::-1], "gone": None, "another content": before}[how]
         expected = RuntimeError if how == "another content" else Refused
-        try:
-            with pytest.raises(expected) as error, copies.reading(1, [(name, 0, None)]):
-                pass
-        finally:
-            store.change("deep/d.csv", before)
+        with (
+            store.changed("deep/d.csv", content),
+            pytest.raises(expected) as error,
+            copies.reading(1, [(name, 0, None)]),
+        ):
+            pass
     assert str(error.value).startswith(name) and not [*tmp_path.iterdir()]
     if how == "another content":
         assert "OtherChecksum" in str(error.value)
 
 
+@of_hub
 def test_lost_connections_are_tried_again(store, whole, run, tmp_path):
-    if not store.hub:
-        pytest.skip("only the local Hub loses connections")
     try:
         for kind in ("drop", "error-500"):
             store.hub.change(Conditions(faults=(Fault(kind, 2),)))
@@ -284,18 +288,16 @@ def test_what_cannot_be_read_is_refused_by_name(store, listing):
     assert listing(f"{store.address}/deep/.hidden").files == [f"{store.address}/deep/.hidden/e.jsonl"]
 
 
+@of_s3
 def test_refusal_is_one_line_and_leaves_no_folder(store, run, tmp_path):
-    if store.hub:
-        pytest.skip("once is enough")
     for address in ("s3://no-such-bucket/x", "https://user:SECRET@127.0.0.1:1/a.jsonl"):
         done = run(address, out=tmp_path / "out", status=2)
         assert done.stderr.count("\n") == 1, done.stderr
         assert REFUSED[address] in done.stderr and not (tmp_path / "out").exists()
 
 
+@of_s3
 def test_credentials_are_asked_for(store, run, tmp_path):
-    if store.hub:
-        pytest.skip("the local Hub needs none")
     keys = {name: store.variables.pop(name) for name in [*store.variables] if "KEY" in name}
     try:
         done = run(store.address, out=tmp_path / "out", status=2)
@@ -315,35 +317,27 @@ def test_memory_limit_holds(store, whole, run, python, families, tmp_path):
         return  # what follows reads a copy on disk
     table = pa.table({"text": [f"{number} " * 60_000 for number in range(600)]})
     pq.write_table(table, tmp_path / "large.parquet", data_page_size=1 << 28, use_dictionary=False)
-    store.change("large.parquet", (tmp_path / "large.parquet").read_bytes())
-    try:
+    with store.changed("large.parquet", (tmp_path / "large.parquet").read_bytes()):
         done = run(f"{store.address}/large.parquet", out=tmp_path / "large", memory_limit=200_000_000, status=2)
-    finally:
-        store.change("large.parquet", None)
     assert f"{store.address}/large.parquet, row group 1" in done.stderr, done.stderr
     assert "reading it needs" in done.stderr and done.stderr.splitlines()[-1].startswith("beyond-ram: ")
 
 
+@of_s3
 def test_object_that_is_a_folder_too_is_refused(store, run, tmp_path):
-    if store.hub:
-        pytest.skip("only S3 has such names")
-    store.change("deep", b"one")
-    try:
+    with store.changed("deep", b"one"):
         done = run(store.address, out=tmp_path / "out", status=2)
-    finally:
-        store.change("deep", None)
     assert f"{store.address}/deep: an object, and also a folder" in done.stderr, done.stderr
 
 
+@of_hub
 def test_full_disk_is_named(store, run, small_disk):
-    store.change("large.txt", bytes(20 << 20))
-    try:
+    with store.changed("large.txt", bytes(20 << 20)):
         done = run(f"{store.address}/large.txt", out=small_disk / "out", status=1)
-    finally:
-        store.change("large.txt", None)
     assert f"{store.address}/large.txt: the disk" in done.stderr.splitlines()[-1], done.stderr
 
 
+@of_hub
 def test_nothing_is_started_without_an_address(store, run, python, families, tmp_path):
     """A file whose name begins as an address is a file."""
     folder = tmp_path / "s3:" / "bucket"
@@ -355,10 +349,9 @@ def test_nothing_is_started_without_an_address(store, run, python, families, tmp
     assert done.returncode == 0, done.stderr
 
 
+@of_hub
 def test_command_gives_the_ids_that_datasets_opens(store, whole, families, tmp_path):
     """With the stack that it builds."""
-    if not store.hub:
-        pytest.skip("once is enough")
     out, address = tmp_path / "out", f"{store.address}@main"
     command = [sys.executable, "-m", "beyond_ram", "tokenize", address, "--out", out, "--tokenizer", families["gpt2"]]
     done = subprocess.run(

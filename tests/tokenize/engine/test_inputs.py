@@ -4,6 +4,7 @@ import csv
 import faulthandler
 import gc
 import gzip
+import io
 import itertools
 import json
 import os
@@ -141,13 +142,6 @@ def test_column_name_with_a_dot_is_not_a_nested_column(tmp_path):
         assert [text for batch in inputs.read([(str(path), 0, None)], "a.b") for text in batch.texts] == ["x", "y"]
 
 
-@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "a.txt.gz", "a.txt.zst"])
-def test_empty_compressed_file_is_refused(name, tmp_path):
-    (tmp_path / name).touch()
-    with pytest.raises(json_text.Refused, match="empty"):
-        list(inputs.read([(str(tmp_path / name), 0, None)], "text"))
-
-
 def at_once(raw):
     try:
         return str(json_text.Lines("text").text(raw))
@@ -250,6 +244,88 @@ def refuse(path, *contents):
             texts_of(path)
 
 
+TABS = b"text\tb\none,\tx\n"
+PARQUET = io.BytesIO()
+pq.write_table(pa.table({"text": ["a"]}), PARQUET)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "content", "text"),
+    [
+        ("a.TSV", "a.TSV", TABS, "one,"),
+        ("a.tsv.csv", "a.tsv.csv", b'text,b\n"one,",x\n', "one,"),
+        ("a.tsv", "b.csv", TABS, "one,"),
+        ("a.txt", "b.csv", TABS, TABS.decode()),
+        ("a.jsonl", "raw.txt", b'{"text": "a"}\n', "a"),
+        ("a.jsonl.gz", "blob", gzip.compress(b'{"text": "a"}\n'), "a"),
+        ("a.parquet", "blob", PARQUET.getvalue(), "a"),
+    ],
+)
+def test_name_given_decides_how_a_linked_file_is_read(name, target, content, text, tmp_path):
+    """The cache of the Hub has links to files without an ending."""
+    (tmp_path / target).write_bytes(content)
+    if name != target:
+        (tmp_path / name).symlink_to(target)
+    assert texts_of(tmp_path / name) == [text]
+
+
+BAD = {
+    "no column": (b'{"body": "x"}\n', "bad.jsonl", r"line 1: has no column 'text' \(there are: 'body'\)"),
+    "null": (b'{"text": "x"}\n{"text": null}\n', "bad.jsonl", "line 2: column 'text' holds null"),
+    "no text": (b'{"text": 5}\n', "bad.jsonl", "holds int"),
+    "an array": (b'[{"text": "x"}]', "bad.json", "one JSON array"),
+    "cut JSON": (b'{"text": "x"}\n{"text": "y', "bad.jsonl", "line 2: is not JSON"),
+    "not UTF-8": (b'{"text": "x"}\n{"text": "\xff"}\n', "bad.jsonl", "line 2: is not UTF-8"),
+    "cut gzip": (gzip.compress(b'{"text": "x"}\n' * 5000)[:-20], "bad.jsonl.gz", "truncated, or not a gzip file"),
+    "no zstd": (b"plain text, and more of it", "bad.jsonl.zst", "truncated, or not a zstd file"),
+    "CSV without the column": (b"a,b\n1,2\n", "bad.csv", r"no column 'text' \(there are: 'a', 'b'\)"),
+    "CSV with a field too many": (b"text,b\n1,2\n1,2,3\n", "bad.csv", "line 3: 3 fields, and the header has 2"),
+    "text not UTF-8": (b"abc\xff", "bad.txt", r"not UTF-8 \(0xff\)"),
+    "no Parquet": (b"PAR1 not", "bad.parquet", "cannot be read"),
+    "no Arrow": (b"\x00" * 64, "bad.arrow", "bad.arrow"),
+    "empty Arrow": (b"", "bad.arrow", "empty"),
+    **{f"empty {name}": (b"", f"bad.{name}", "empty") for name in ("jsonl.gz", "jsonl.zst", "txt.gz", "txt.zst")},
+}
+
+
+@pytest.mark.parametrize(("content", "name", "message"), BAD.values(), ids=BAD)
+def test_bad_file_is_refused_by_its_place(content, name, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(json_text.Refused, match=message) as error:
+        texts_of(tmp_path / name)
+    assert name in str(error.value) and "\n" not in str(error.value)
+
+
+DICTIONARY = pa.DictionaryArray.from_arrays
+COLUMNS = {
+    "numbers": ([[1, 2]], "is int64, and has to be text"),
+    "lists": ([[["x"]]], "is list<.*>, and has to be text"),
+    "two": ([["x"], ["y"]], "2 columns 'text'"),
+    "null": ([["x", None]], "row 2: null"),
+    "null inside": ([DICTIONARY(pa.array([0, 1, 0], pa.int32()), pa.array(["x", None]))], "row 2: null"),
+    "null index": ([DICTIONARY(pa.array([0, None, 0], pa.int32()), pa.array(["x"]))], "row 2: null"),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_column_without_text_is_refused(case, tmp_path):
+    columns, message = COLUMNS[case]
+    table, path = pa.table(columns, ["text"] * len(columns)), tmp_path / "a.arrow"
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(json_text.Refused, match=message):
+        texts_of(path)
+    if case == "null inside":  # Parquet has no such column
+        return
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+    with pytest.raises(json_text.Refused, match=message):
+        texts_of(path)
+    if "row" not in message:  # with a memory limit, sizes of pages are read first
+        with pytest.raises(json_text.Refused, match=message):
+            inputs.needs([(str(path), 0, 1)], "text")
+
+
 def arrow(path, array, stream=True, **options):
     """Write a column of text between others, two rows a batch."""
     other = pa.array([[{"a": None}, {"a": 1}]] * len(array))
@@ -299,7 +375,7 @@ def test_empty_table_is_read(tmp_path):
     assert texts_of(path) == ["x"] and inputs.needs([(str(path), 0, 2)], "text")[0]
 
 
-def test_arrow_after_its_end_is_refused(tmp_path):
+def test_arrow_after_its_end_or_without_it_is_refused(tmp_path):
     stream = arrow(tmp_path / "s.arrow", pa.array(LONG)).read_bytes()
     file = arrow(tmp_path / "f.arrow", pa.array(LONG), stream=False).read_bytes()
     path = tmp_path / "a.arrow"
@@ -307,6 +383,9 @@ def test_arrow_after_its_end_is_refused(tmp_path):
     for raw in (stream, file):
         path.write_bytes(raw)
         assert texts_of(path) == LONG
+    ends = [at for at in range(8, len(stream), 8) if stream[at : at + 4] == b"\xff" * 4]  # of the schema, and batches
+    assert len(ends) == 4
+    refuse(path, *(stream[:at] for at in ends))
 
 
 def without_length_of_schema(raw):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beyond_ram.watch import WatchOptions, watch
-from tests.tokenize.conftest import ENGINE, RUN, in_stack, words
+from tests.tokenize.conftest import ENGINE, FLAT, RUN, in_stack, words
 from tests.tokenize.documents import big, files_of, some_texts, summary
 from tests.watch.conftest import needs_group
 
@@ -88,28 +88,6 @@ def write(texts, kind, folder):
 
 KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "csv", "parquet", "dictionary.parquet", "arrow", "feather", "txt")
 
-FLAT = """
-import json, struct, sys
-import numpy as np
-stem = sys.argv[1]
-with open(stem + ".idx", "rb") as file:  # as Megatron's _IndexReader does
-    assert file.read(9) == b"MMIDIDX\\x00\\x00"
-    assert struct.unpack("<Q", file.read(8))[0] == 1
-    dtype = {8: np.uint16, 4: np.int32}[struct.unpack("<B", file.read(1))[0]]
-    sequences, documents = struct.unpack("<QQ", file.read(16))
-    start = file.tell()
-buffer = memoryview(np.memmap(stem + ".idx", mode="r", order="C"))
-lengths = np.frombuffer(buffer, np.int32, sequences, start)
-pointers = np.frombuffer(buffer, np.int64, sequences, start + lengths.nbytes)
-places = np.frombuffer(buffer, np.int64, documents, start + lengths.nbytes + pointers.nbytes)
-assert len(buffer) == start + lengths.nbytes + pointers.nbytes + places.nbytes
-assert places.tolist() == list(range(sequences + 1))
-tokens = np.memmap(stem + ".bin", dtype=dtype, mode="r")
-assert len(tokens) == lengths.sum()
-found = [tokens[p // tokens.itemsize : p // tokens.itemsize + n].tolist() for p, n in zip(pointers, lengths)]
-print(json.dumps(found))
-"""
-
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ids_are_those_of_whole_documents_for_every_input(kind, texts, expected, families, tokenize, tmp_path):
@@ -152,14 +130,6 @@ def test_folder_saved_by_datasets_is_read_in_order(texts, expected, families, to
     assert in_stack("encoder", FLAT, tmp_path / "out" / "tokens") == expected
 
 
-def test_parquet_output_has_the_ids(texts, expected, families, tokenize, tmp_path):
-    out = tmp_path / "out"
-    source = write(texts, "jsonl", tmp_path)
-    tokenize(source, tokenizer=families["llama3"], out=out, format="parquet")
-    rows = [row for name in summary(out)["files"] for row in pq.read_table(out / name)["input_ids"].to_pylist()]
-    assert rows == expected
-
-
 def test_digest_depends_only_on_the_ids(texts, families, tokenize, tmp_path):
     """It is the same for every kind of input and output, and xxh128sum prints it for the flat file."""
     digests = set()
@@ -172,30 +142,6 @@ def test_digest_depends_only_on_the_ids(texts, families, tokenize, tmp_path):
     code = "import sys, json, xxhash; print(json.dumps(xxhash.xxh3_128(open(sys.argv[1], 'rb').read()).hexdigest()))"
     digest = in_stack("encoder", code, tmp_path / "jsonl-bin" / "tokens.bin")
     assert digests == {f"xxh3-128:{digest}"}
-
-
-def test_name_given_decides_the_kind_of_a_linked_file(texts, families, tokenize, tmp_path):
-    """The cache of the Hub has links to files without an ending; other links lead to another ending."""
-
-    def digest(source):
-        out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
-        tokenize(source, tokenizer=families["gpt2"], out=out)
-        return str(summary(out)["digest"])
-
-    blobs = tmp_path / "blobs"
-    blobs.mkdir()
-    whole = digest(write(texts, "jsonl", tmp_path))
-    for kind in ("jsonl", "jsonl.gz", "parquet", "arrow", "csv"):
-        os.rename(write(texts, kind, tmp_path / "made"), blobs / f"{kind}.txt")  # noqa: PTH104 (in a line)
-        folder = tmp_path / "snapshots" / kind
-        folder.mkdir(parents=True)
-        (folder / f"train.{kind}").symlink_to(f"../../blobs/{kind}.txt")
-        assert digest(folder) == digest(folder / f"train.{kind}") == whole
-    tabs = "text\tb\none,\tx\n"
-    for name, content in (("a.TSV", tabs), ("b.tsv.csv", 'text,b\n"one,",x\n'), ("c.txt", tabs)):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    (tmp_path / "d.tsv").symlink_to("c.txt")
-    assert len({digest(tmp_path / name) for name in ("a.TSV", "b.tsv.csv", "d.tsv")}) == 1
 
 
 def test_name_that_is_not_utf_8_is_read_and_named(families, tokenize, tmp_path):
@@ -218,18 +164,19 @@ def test_large_document_among_small_ones_has_its_ids(families, tokenize, tmp_pat
     lines = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
     texts = [*lines[1:], lines[0], "behind"]
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
-    for family in ("gpt2", "llama2"):
-        expected = in_stack("encoder", ORACLE, families[family], tmp_path / "texts.json")
-        for kind in ("jsonl", "arrow", "parquet"):
-            for format in ("bin", "datasets") if kind == "jsonl" else ("bin",):
-                out = tmp_path / f"{family}-{kind}-{format}"
-                tokenize(write(texts, kind, tmp_path), tokenizer=families[family], out=out, format=format)
-                if format == "bin":
-                    rows = in_stack("encoder", FLAT, out / "tokens")
-                else:
-                    names = [out / name for name in summary(out)["files"]]
-                    rows = [row for name in names for row in pa.ipc.open_stream(name).read_all()[0].to_pylist()]
-                assert rows == expected, (family, kind, format)
+    for family, kind, format in (
+        ("gpt2", "jsonl", "bin"),
+        ("gpt2", "parquet", "datasets"),
+        ("llama2", "arrow", "bin"),
+    ):
+        expected, out = in_stack("encoder", ORACLE, families[family], tmp_path / "texts.json"), tmp_path / kind
+        tokenize(write(texts, kind, tmp_path), tokenizer=families[family], out=out, format=format)
+        if format == "bin":
+            rows = in_stack("encoder", FLAT, out / "tokens")
+        else:
+            names = [out / name for name in summary(out)["files"]]
+            rows = [row for name in names for row in pa.ipc.open_stream(name).read_all()[0].to_pylist()]
+        assert rows == expected, (family, kind, format)
 
 
 @pytest.fixture(scope="module")
@@ -240,45 +187,12 @@ def whole(source, families, tokenize, tmp_path_factory):
     return files_of(out)
 
 
-@pytest.mark.parametrize("format", ["bin", pytest.param("datasets", marks=pytest.mark.end_to_end)])
-def test_kills_at_random_moments_do_not_change_the_output(format, families, tokenize, engine, tmp_path):
-    """The output is byte-identical in the end, and no finished unit is done again."""
-    source = big(tmp_path / "big.jsonl", 9)
-    flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
-    tokenize(source, out=tmp_path / "whole", **flags)
-    out, random, kills = tmp_path / "killed", Random(5), 0
-    done_before = {}
-    for _ in range(40):
-        run = engine.start(RUN, *words(source, out=out, **flags))
-        # Kill after some more units and a random moment: after a time alone a busy machine would make no progress.
-        wanted, until = len(done_before) + random.randrange(1, 3), time.monotonic() + 60
-        records = set(done_before)
-        while run.poll() is None and len(records) < wanted and time.monotonic() < until:
-            records = set((out / ".beyond-ram-tokenize").glob("0*.json"))
-            time.sleep(0.002)
-        time.sleep(random.random() * 0.005)
-        for path, changed in done_before.items():
-            assert path.stat().st_mtime_ns == changed, "a finished unit was done again"
-        if run.poll() is not None:
-            assert run.returncode == 0, run.stderr
-            break
-        run.send_signal(signal.SIGKILL)
-        run.wait()
-        kills += 1
-        time.sleep(0.1)  # the workers end with it
-        done_before = {path: path.stat().st_mtime_ns for path in (out / ".beyond-ram-tokenize").glob("0*.json")}
-    else:
-        pytest.fail("it did not end")
-    assert kills >= 4, kills
-    assert files_of(out) == files_of(tmp_path / "whole")
-
-
 KILLS = int(os.environ.get("BEYOND_RAM_KILLS", "1"))
 
 
 @pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
 def test_killing_all_processes_does_not_change_the_output(format, families, tokenize, engine, tmp_path):
-    """Kill the coordinator and its workers at once, then run the same command."""
+    """Kill the coordinator and its workers at once, then run the same command. No finished unit is done again."""
     source = big(tmp_path / "big.jsonl", 3)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     begun = time.monotonic()
@@ -294,7 +208,9 @@ def test_killing_all_processes_does_not_change_the_output(format, families, toke
             os.killpg(run.pid, signal.SIGKILL)
             run.wait()
             killed += 1
+        finished = {path: path.stat().st_mtime_ns for path in out.glob(".beyond-ram-tokenize/0*.json")}
         tokenize(source, out=out, **flags)
+        assert {path: path.stat().st_mtime_ns for path in finished} == finished
         assert files_of(out) == files_of(tmp_path / "whole"), f"kill {number} of {killed}"
         shutil.rmtree(out)
         if killed == KILLS:
@@ -363,28 +279,13 @@ run.main(sys.argv[3:])
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["shard-00001.json", "tokens.merged", "summary.json"])
-def test_kill_while_finishing_does_not_change_the_output(
-    name, workers, source, whole, families, tokenize, engine, tmp_path
-):
-    flags = {"tokenizer": families["gpt2"], "workers": workers, "out": tmp_path / "out"}
+def test_kill_while_finishing_does_not_change_the_output(name, source, whole, families, tokenize, engine, tmp_path):
+    flags = {"tokenizer": families["gpt2"], "workers": 2, "out": tmp_path / "out"}
     killed = engine.run("-c", KILLED_AT, RUN.parent, name, *words(source, **flags))
     assert killed.returncode == 9, killed.stderr
     tokenize(source, **flags)
     assert files_of(tmp_path / "out") == whole
-
-
-def test_simultaneous_shards_write_the_same_as_serial_ones(source, families, tokenize, engine, tmp_path):
-    for out in ("one", "two"):
-        flags = {"tokenizer": families["gpt2"], "workers": 2, "out": tmp_path / out}
-        shards = [[RUN, *words(source, **flags, shard=shard)] for shard in ("1/2", "2/2")]
-        if out == "one":
-            assert [engine.run(*shard).returncode for shard in shards] == [0, 0]
-        else:
-            together = [engine.start(*shard) for shard in shards]
-            assert [shard.wait() for shard in together] == [0, 0]
-    assert files_of(tmp_path / "two") == files_of(tmp_path / "one")
 
 
 def test_memory_limit_includes_the_memory_of_planning(families, tokenize, tmp_path):
@@ -451,15 +352,17 @@ def test_ctrl_c_stops_the_run_and_the_same_command_continues(source, whole, fami
     assert files_of(out) == whole
 
 
-def test_last_shard_joins_the_output(source, whole, families, tokenize, tmp_path):
+def test_last_shard_joins_the_output(source, whole, families, tokenize, engine, tmp_path):
+    """Also of shards that run at the same time."""
     parts = tmp_path / "parts"
     for shard in ("2/3", "1/3", "3/3"):
         assert not (parts / "summary.json").exists()
         tokenize(source, tokenizer=families["gpt2"], out=parts, shard=shard)
     joined = b"".join((parts / name).read_bytes() for name in summary(parts)["files"])
     assert joined == whole["tokens.bin"]
-    for shard in ("2/2", "1/2"):
-        tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "rows", shard=shard, format="datasets")
+    flags = {"tokenizer": families["gpt2"], "out": tmp_path / "rows", "format": "datasets"}
+    together = [engine.start(RUN, *words(source, **flags, shard=shard)) for shard in ("2/2", "1/2")]
+    assert [shard.wait() for shard in together] == [0, 0]
     lengths = in_stack("current", LENGTHS, tmp_path / "rows")
     totals = json.loads(whole["summary.json"])
     assert sum(lengths) == totals["tokens"]
@@ -526,20 +429,6 @@ def test_special_tokens_and_an_appended_entry_are_written(texts, families, token
     assert "no such entry" in done.stderr
 
 
-def test_large_vocabulary_needs_four_bytes_per_id(families, tokenize, tmp_path):
-    spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
-    vocabulary = spec["model"]["vocab"]
-    vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), 70_000)}
-    large = tmp_path / "tokenizer.json"
-    large.write_text(json.dumps(spec), encoding="utf-8")
-    source = write(["one two", "", "def x():"], "jsonl", tmp_path)
-    for name, tokenizer in (("small", families["gpt2"]), ("large", large)):
-        tokenize(source, tokenizer=tokenizer, out=tmp_path / name)
-    assert [summary(tmp_path / name)["dtype"] for name in ("small", "large")] == ["uint16", "uint32"]
-    rows = [in_stack("encoder", FLAT, tmp_path / name / "tokens") for name in ("small", "large")]
-    assert rows[0] == rows[1]
-
-
 def test_output_in_the_input_folder_may_be_made_twice(texts, families, tokenize, tmp_path):
     write(texts, "jsonl", tmp_path / "in")
     summaries = []
@@ -551,61 +440,20 @@ def test_output_in_the_input_folder_may_be_made_twice(texts, families, tokenize,
 
 def test_tokenizer_file_with_a_byte_order_mark_gets_one_line(families, tokenize, tmp_path):
     (tmp_path / "tokenizer.json").write_bytes(b"\xef\xbb\xbf" + families["gpt2"].read_bytes())
-    code = "import encoder, sys, trouble\ntry: encoder.read_spec(sys.argv[1])\n"
-    code += "except trouble.Refused as error: print('\"%s\"' % error)"
-    assert "byte order mark" in in_stack(
-        "encoder", f"import sys; sys.path.insert(0, {str(ENGINE)!r})\n{code}", tmp_path / "tokenizer.json"
-    )
+    source = write(["one"], "jsonl", tmp_path)
+    done = tokenize(source, tokenizer=tmp_path / "tokenizer.json", out=tmp_path / "out", status=2)
+    assert "byte order mark" in done.stderr and done.stderr.count("\n") == 1
 
 
-BAD = {
-    "no column": (b'{"body": "x"}\n', "bad.jsonl", "line 1: has no column 'text' (there are: 'body')"),
-    "null": (b'{"text": "x"}\n{"text": null}\n', "bad.jsonl", "line 2: column 'text' holds null"),
-    "no text": (b'{"text": 5}\n', "bad.jsonl", "holds int"),
-    "an array": (b'[{"text": "x"}]', "bad.json", "one JSON array"),
-    "cut JSON": (b'{"text": "x"}\n{"text": "y', "bad.jsonl", "line 2: is not JSON"),
-    "not UTF-8": (b'{"text": "x"}\n{"text": "\xff"}\n', "bad.jsonl", "line 2: is not UTF-8"),
-    "half a pair": (b'{"text": "a"}\n{"text": "\\ud800"}\n', "bad.jsonl", "line 2: half a pair of surrogates"),
-    "cut gzip": (gzip.compress(b'{"text": "x"}\n' * 5000)[:-20], "bad.jsonl.gz", "truncated, or not a gzip file"),
-    "no zstd": (b"plain text, and more of it", "bad.jsonl.zst", "truncated, or not a zstd file"),
-    "CSV without the column": (b"a,b\n1,2\n", "bad.csv", "no column 'text' (there are: 'a', 'b')"),
-    "CSV with a field too many": (b"text,b\n1,2\n1,2,3\n", "bad.csv", "line 3: 3 fields, and the header has 2"),
-    "text not UTF-8": (b"abc\xff", "bad.txt", "not UTF-8 (0xff)"),
-    "no Parquet": (b"PAR1 not", "bad.parquet", "cannot be read"),
-    "no Arrow": (b"\x00" * 64, "bad.arrow", "bad.arrow"),
-    "empty Arrow": (b"", "bad.arrow", "empty"),
-    "unknown ending": (b"x", "bad.xml", "it has to end in"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_gets_one_line(case, families, tokenize, tmp_path):
-    data, name, message = BAD[case]
-    (tmp_path / name).write_bytes(data)
-    done = tokenize(tmp_path / name, tokenizer=families["gpt2"], out=tmp_path / "out", status=2)
-    assert done.stderr.count("\n") == 1 and message in done.stderr and name in done.stderr, done.stderr
+@pytest.mark.parametrize(
+    ("line", "message"), [('{"text": null}', "holds null"), ('{"text": "\\ud800"}', "half a pair of surrogates")]
+)
+def test_bad_input_gets_one_line(line, message, families, tokenize, tmp_path):
+    """Readers refuse one, and the tokenizer the other."""
+    (tmp_path / "bad.jsonl").write_text(f'{{"text": "x"}}\n{line}\n', encoding="utf-8")
+    done = tokenize(tmp_path / "bad.jsonl", tokenizer=families["gpt2"], out=tmp_path / "out", status=2)
+    assert done.stderr.count("\n") == 1 and message in done.stderr and "bad.jsonl, line 2: " in done.stderr, done.stderr
     assert not (tmp_path / "out" / "summary.json").exists()
-
-
-def test_bad_columns_of_parquet_get_one_line(families, tokenize, tmp_path):
-    pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "numbers.parquet")
-    pq.write_table(pa.table({"text": [["x"]]}), tmp_path / "lists.parquet")
-    pq.write_table(pa.table({"text": ["x", None]}), tmp_path / "null.parquet")
-    pq.write_table(pa.table({"body": ["x"]}), tmp_path / "other.parquet")
-    pq.write_table(pa.table([["x"], ["y"]], ["text", "text"]), tmp_path / "two.parquet")
-    for name, message in (
-        ("numbers", "is int64, and has to be text"),
-        ("lists", "is list<element: string>, and has to be text"),
-        ("null", "row 2: null"),
-        ("other", "no column 'text'"),
-        ("two", "2 columns 'text' (there are: 'text', 'text')"),
-    ):
-        for limit in ({}, {"memory_limit": 200 << 20}):  # with one, sizes of pages are read first
-            done = tokenize(
-                tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name, **limit, status=2
-            )
-            assert done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
-    tokenize(tmp_path / "other.parquet", tokenizer=families["gpt2"], out=tmp_path / "ok", text_column="body")
 
 
 def test_document_that_cannot_be_cut_needs_memory(families, tokenize, tmp_path):
@@ -734,7 +582,7 @@ def test_killed_child_is_reported_by_its_parent(families, python, tmp_path):
     assert process.returncode == 1 and len(message.splitlines()) == 1 and str(data) in message, message
 
 
-@pytest.mark.parametrize("text", ["\U0001f600 " * 500_000, "\u6f22" * 800_000, "\n" * 2_400_000])
+@pytest.mark.parametrize("text", ["\U0001f600 " * 500_000, "\n" * 2_400_000])
 def test_text_without_a_cut_counts_in_bytes(text, families, tokenize, tmp_path):
     path = tmp_path / "one.jsonl"
     path.write_text('{"text": "short"}\n' + json.dumps({"text": text}, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -755,11 +603,10 @@ os._exit(status)
 """
 
 
-@pytest.mark.parametrize("text", ["\U0001f600 " * 1_600_000, "\u6f22" * 1_500_000])
-def test_library_that_is_out_of_memory_ends_the_command_with_a_line(text, families, python, tmp_path):
+def test_library_that_is_out_of_memory_ends_the_command_with_a_line(families, python, tmp_path):
     """It may panic, abort, or wait for itself while it prints a backtrace."""
     path = tmp_path / "one.txt"
-    path.write_text(text, encoding="utf-8")
+    path.write_text("\U0001f600 " * 1_600_000, encoding="utf-8")
     flags = {"tokenizer": families["gpt2"], "out": tmp_path / "out", "workers": 1, "memory_limit": LIMIT}
     command = [python, "-c", TOO_LOW, ENGINE, *words(path, **flags)]
     environment = os.environ | {"RUST_BACKTRACE": "1"}
