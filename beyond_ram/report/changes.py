@@ -64,6 +64,10 @@ def compare(
     if all(_is_results(folder) for folder in folders):
         runs, pairs, stacks_alone = _of_folders(*folders)
         results = folders[1]
+    elif any(_is_results(folder) for folder in folders):
+        absent = next(folder for folder in folders if not _is_results(folder))
+        why = "it has no runs" if absent.exists() else "there is no such folder"
+        raise ValueError(f"{absent}: no results folder, {why}; the other side is one")
     else:
         runs, pairs, stacks_alone = *_of_stacks(results, baseline, candidate), []
     table = changes(_compared(results, runs, pairs))
