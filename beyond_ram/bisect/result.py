@@ -114,7 +114,8 @@ class SearchResult(Searched):
         if self.unknown():
             return f"cannot say: no step between {between} in what is known"
         if not self._is_no_step:
-            return f"cannot say: it was not decided whether {between} are the same"
+            names = f" in {', '.join(map(name_of, undecided))}" if (undecided := self.search.undecided()) else ""
+            return f"cannot say: it was not decided whether {between} are the same{names}"
         return f"no step between {between}: {same_in_words(*self.search.same())}"
 
     def _reasons(self) -> str:

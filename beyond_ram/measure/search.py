@@ -238,6 +238,12 @@ class Search:
                           if step.interval.metric not in self.clocks]  # fmt: skip
         return list(dict.fromkeys(undecided))
 
+    def undecided(self) -> list[str]:
+        """The metrics, clocks left out, in which it is not decided whether the ends are the same."""
+        undecided = [metric_in(name, self.metrics) for pair in self.ends for name, one in self.decisions(pair).items()
+                     if one.result == "undecided" and name not in self.clocks]  # fmt: skip
+        return list(dict.fromkeys(undecided))
+
     def same(self) -> tuple[list[str], int]:
         """The metrics in which the ends are the same, after how many runs of each; none if one of them that is no clock
         is not."""

@@ -1,6 +1,7 @@
 """The text of a search's result."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 from beyond_ram.bisect.result import SearchResult
@@ -69,6 +70,14 @@ def test_step_of_a_release_that_fails_in_half_of_its_runs_says_so(tmp_path):
     assert (step.first, step.second, step.n) == ("completed", "completed (10) or failed: ValueError (10)", 20)
     answer = Step(Interval(ANSWER, "1", "2"), "a" * 64, f"{'a' * 64} (3) or {'b' * 64} (1)", 4, math.nan, math.nan)
     assert made.sentence(answer) == f"answer: {'a' * 12} → {'a' * 12} (3) or {'b' * 12} (1), n = 4"
+
+
+def test_metric_that_stays_undecided_is_named(tmp_path):
+    runs = runs_of(end_kept_bytes=(1e8, 1e8), peak_kept_bytes=(2e8, 2e8))
+    runs = [replace(run, values=run.values | {"peak_kept_bytes": 1e8 * (1 + run.number % 2)}) for run in runs]
+    made = result(tmp_path, runs)
+    (line,) = [line for line in made.lines() if line.startswith("cannot say")]
+    assert line.endswith("are the same in peak of kept memory") and made.status == 2
 
 
 def test_no_step_is_not_said_where_a_run_lacks_its_peak(tmp_path):
