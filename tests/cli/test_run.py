@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from beyond_ram.cli.run import snakemake
+from beyond_ram.cli.run import check, snakemake
 
 from ..conftest import ROOT
 
@@ -63,6 +63,20 @@ def test_dry_run_works_from_another_folder(tmp_path, run_in):
     assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("measure")} == {
         ("measure", "2")
     }
+
+
+@pytest.mark.slow
+def test_mistyped_target_is_one_line(run_in, tmp_path):
+    done = run_in("beyond-ram", "run", "tokenizr", "-n", cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert "no target 'tokenizr'; did you mean 'tokenize'? (there are: all," in line
+    assert done.returncode == 2 and not done.stdout
+
+
+@pytest.mark.parametrize(("word", "message"), [("--confgfile", "did you mean '--configfile'"), ("--cores", "integer")])
+def test_mistyped_option_is_one_line(word, message):
+    with pytest.raises(ValueError, match=message):
+        check(["snakemake", word, "x"])
 
 
 @pytest.mark.parametrize("words", [["--cores", "0"], ["-c0"], ["-j", "0"], ["--cores=0"]])
