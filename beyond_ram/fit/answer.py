@@ -28,13 +28,18 @@ _SHOWN = 0.01
 # A run that differs from the median of two or more, which agree, by this share does not count: a peak is now and then
 # 9 % higher.
 _STRAY = 0.05
+# Two runs of a program may differ by this time, in which it starts and ends.
+_START_S = 0.1
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
 # How far the runs may go over the time that they were given.
 _OVER = 2
+_BUDGET = "more --budget"
 _WIDE = "what the small runs show leaves too wide an interval"
-_TOO_WIDE = f"{_WIDE}: begin with a larger size, or give more --budget"
-_LARGER = "what would help are runs nearer the target: a larger --largest, or more --budget"
+_MORE = "{more}"
+"""In a reason, what ended the runs; it is known after them."""
+_TOO_WIDE = f"{_WIDE}: begin with a larger size, or give {_MORE}"
+_LARGER = f"what would help are runs nearer the target: {_MORE}"
 _RUN_IT = "what would help are runs of these settings: give --vary fewer values, or more --budget"
 
 
@@ -143,6 +148,17 @@ class Answer:
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
     @property
+    def longest_s(self) -> float:
+        """The time of the longest run."""
+        return max(run.seconds for run in self.runs)
+
+    @property
+    def as_fast(self) -> list[AnswerLine]:
+        """Other settings that fit, whose times the runs cannot tell from that of the best."""
+        return [line for line in self.lines if self.best and line is not self.best and line.fits == YES
+                and line.time.value <= self.best.time.value * (1 + _START_S / self.longest_s)]  # fmt: skip
+
+    @property
     def shares(self) -> dict[str, float]:
         """The parts of the best setting's memory, largest first; none from a model that does not explain the runs."""
         growing = self.plan.growth.name if self.plan.growth else ""
@@ -157,7 +173,7 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
     follow, then repeats of all, while there is time. That run ends the numbers if it fails or lies outside. Runs at
     full size are repeated too, while an interval is too wide to answer or spans a factor of two.
     """
-    sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
+    sizes, more = _sizes(runs, budget_s, largest) if runs.plan.growth else ([], {})
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
         _check_time(runs, points, budget_s)
         runs.get(point, f"run {number} of {len(points)}")
@@ -169,14 +185,18 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
             sizes = [*sizes, unseen.size] if unseen.size else sizes
         for further in _further(runs, sizes) if unseen or not sizes else ():
             expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
-            if not _is_wide(result) or runs.seconds + expected_s > budget_s:
+            if not _is_wide(result):
+                break
+            if runs.seconds + expected_s > budget_s:
+                more |= {_BUDGET: None}
                 break
             for point in further:
                 runs.get(point, "a narrower interval")
             result = _answer(runs, memory_bytes, confirmation)
     except RunError as error:
         return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
-    return result
+    because = (result.unsure_because or "").replace(_MORE, " or ".join(more or [_BUDGET]))
+    return replace(result, unsure_because=because or None)
 
 
 def _is_wide(result: Answer) -> bool:
@@ -214,8 +234,11 @@ def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[Point]]:
         yield [point for point in points if point not in runs.done]
 
 
-def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
-    """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory."""
+def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> tuple[list[int], dict[str, None]]:
+    """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory.
+
+    Returns the sizes, and what would allow larger ones.
+    """
     assert runs.plan.growth
     at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
     for place, size in enumerate(every, 1):
@@ -223,12 +246,15 @@ def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
         sizes, following = every[:place], every[place : place + 2]
         # No run takes more than twice as long, and keeps more than twice as much, with twice the input.
         expected_s = 2 * run.seconds * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
-        short = place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s
-        # One more size is left for the run that the model has not seen.
-        beyond = largest and (not following or following[-1] > largest)
-        if short or beyond or 4 * run.kept_bytes > run.free_bytes:
-            return sizes
-    return every
+        ends = {
+            # One more size is left for the run that the model has not seen.
+            "a larger --largest": largest and (not following or following[-1] > largest),
+            _BUDGET: place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s,
+            "a machine with more free memory": 4 * run.kept_bytes > run.free_bytes,
+        }
+        if any(ends.values()):
+            return sizes, {more: None for more, is_end in ends.items() if is_end}
+    return every, {}
 
 
 def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point | None:
@@ -285,7 +311,7 @@ def _reading(run: FitRun, value: float) -> FitReading:
 def _doubts(memory: Model, plan: FactorPlan, confirmation: Confirmation | None) -> str | None:
     sizes = {reading.size for reading in memory.readings}
     if plan.growth and len(sizes) < _LEAST_SIZES:
-        return f"growth is not understood from {len(sizes)} sizes: begin --grow lower, or give more --budget"
+        return f"growth is not understood from {len(sizes)} sizes: begin --grow lower, or give {_MORE}"
     if doubt := memory.doubt(plan.growth.name if plan.growth else ""):
         return f"{doubt}; {_LARGER}"
     if confirmation and not confirmation.holds:
@@ -333,6 +359,7 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
         "times_as_far": round(result.times_as_far, 3),
         "settings": settings,
         "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is result.best), None),
+        "as_fast": [result.plan.values(line.setting, None) for line in result.as_fast],
         "unsure_because": result.unsure_because,
         "parts": {name: round(value) for name, value in result.shares.items()},
         "confirmation": _confirmation(result),
@@ -392,6 +419,9 @@ def text(result: Answer, confirmed: FitRun | None = None) -> Iterator[str]:
     if result.best and result.best.ask_bytes:
         ask = result.best.ask_bytes // MIB
         yield f"best: {_name(result, result.best)}, the fastest that fits into {short_size(result.memory_bytes)}"
+        if result.as_fast:
+            others = " or ".join(_name(result, line) for line in result.as_fast)
+            yield f"maybe as fast: {others}; runs of at most {duration(result.longest_s)} cannot tell"
         yield f"#SBATCH --mem={ask}M"
         yield f"limits: {{memory: {ask}Mi}}"
     elif result.status == 1:

@@ -1,6 +1,7 @@
 """The answer from a prediction: the memory to request, and whether a setting fits."""
 
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -37,18 +38,18 @@ def test_fits_compares_request_and_lower_bound_with_the_budget():
     assert [line(budget, 40).fits for budget in (request, request - 1, 99, 98)] == ["yes", "unsure", "unsure", "no"]
 
 
-def fit(kept_mb, monkeypatch, largest=800, memory_bytes=10**12, varied=None):
+def fit(kept_mb, monkeypatch, largest=800, memory_bytes=10**12, varied=None, run_s=0.1, budget_s=600):
     """Return the answer for 6,400 rows of a program that keeps this much by rows, width and repeat."""
 
     def made(self, point, about):
         kept = kept_mb(point.size or 0, *point.setting, point.repeat)
         if not kept:
             raise RunError(f"{name_of(self.plan, point)}: the program ended with exit status 1")
-        return FitRun(point, int(1e6 * kept), 0, 0.1)
+        return FitRun(point, int(1e6 * kept), 0, run_s)
 
     monkeypatch.setattr(FitRuns, "make", made)
     plan = FactorPlan(("true", "{width}", "{rows}"), varied or {"width": (1, 2)}, InputGrowth("rows", 100, 6400))
-    return answer.answer(FitRuns(plan), memory_bytes, 600, largest)
+    return answer.answer(FitRuns(plan), memory_bytes, budget_s, largest)
 
 
 def linear(rows, width, repeat):
@@ -86,6 +87,27 @@ def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch):
         assert line.at_least_bytes
         assert 200e6 < line.at_least_bytes < 1e6 * kept_mb(6400, *line.setting)
     assert "53, 56, 62 kB at width=1" in (result.unsure_because or "")
+
+
+@pytest.mark.parametrize(
+    ("largest", "budget_s", "helps", "does_not"),
+    [(800, 600, "--largest", "--budget"), (None, 1.2, "--budget", "--largest")],
+)
+def test_what_ended_the_runs_is_what_would_help(largest, budget_s, helps, does_not, monkeypatch):
+    because = fit(lambda rows, *more: 20 + rows**2 / 1e4, monkeypatch, largest, budget_s=budget_s).unsure_because or ""
+    assert helps in because and does_not not in because
+
+
+@pytest.mark.parametrize(("run_s", "others"), [(0.4, 1), (60, 0)])
+def test_settings_that_short_runs_cannot_tell_apart_are_named(run_s, others, monkeypatch):
+    result = fit(linear, monkeypatch, run_s=run_s, budget_s=10**6)
+    seconds = {line.setting: run_s * line.setting[0] ** 0.1 for line in result.lines}
+    result = replace(
+        result, lines=[replace(line, time=Prediction(*[seconds[line.setting]] * 3)) for line in result.lines]
+    )
+    result = replace(result, best=result.lines[0])
+    assert len(result.as_fast) == others
+    assert any(line.startswith("maybe as fast: width=2;") for line in answer.text(result)) == bool(others)
 
 
 @pytest.mark.parametrize(("memory_mb", "status"), [(2000, 0), (1000, 1), (1640, 2)])
