@@ -156,10 +156,21 @@ class Ladder:
     @functools.cached_property
     def never_imported(self) -> bool:
         """Whether no completed run imported the package. Processes below the script's are not seen."""
-        imports = [
-            integrity.imported(str(self.python(run.member.side)), self.releases.package,
-                               records.events(self.out / RUNS / run.folder))
-            for run in self.campaign.runs
-            if run.outcome == COMPLETED
-        ]  # fmt: skip
-        return bool(imports) and not any(one or one is None for one in imports)
+        completed = [run for run in self.campaign.runs if run.outcome == COMPLETED]
+        return bool(completed) and all(self._imported(run) is False for run in completed)
+
+    def _imported(self, run: Run) -> bool | None:
+        python, events = str(self.python(run.member.side)), records.events(self.out / RUNS / run.folder)
+        return integrity.imported(python, self.releases.package, events)
+
+    def is_useless(self, runs: Sequence[Run]) -> bool:
+        """Whether the first completed run of both ends neither imported the package nor started a process, which might
+        have: the kernel has told of each exit."""
+        first = [next((run for run in runs if run.outcome == COMPLETED and run.member.side == side), None)
+                 for side in (self.releases.versions[0], self.releases.versions[-1])]  # fmt: skip
+        return all(run and self._imported(run) is False and self._is_alone(run) for run in first)
+
+    def _is_alone(self, run: Run) -> bool:
+        marks = records.record(self.out / RUNS / run.folder)["peak"]["hwm_bytes"]
+        ended = marks["processes_seen"] + marks["never_sampled"]
+        return marks["exits_by_kernel"] and not marks["exits_lost"] and ended == 1

@@ -101,6 +101,21 @@ def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, li
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("starts_a_process", [False, True])
+def test_search_ends_after_two_runs_that_neither_import_the_package_nor_start_a_process(place, capfd, starts_a_process):
+    script = "import subprocess, sys\nif {}: subprocess.run([sys.executable, '-c', 'import stairs'])\n"
+    (place / "case.py").write_text(SCRIPT.partition("import")[0] + script.format(starts_a_process))
+    status, result = bisect(place, "--good", "1.0", "--bad", "1.3", "--metric", "peak")
+    if starts_a_process:
+        assert (status, [step["to_version"] for step in result["steps"]]) == (0, ["1.3"])
+        return
+    record = json.loads(next((place / "out/runs").rglob("run.json")).read_text())
+    if not record["peak"]["hwm_bytes"]["exits_by_kernel"]:
+        pytest.skip("the kernel does not tell of exits here")
+    assert (status, result["runs"]) == (2, 2) and "never imported stairs" in capfd.readouterr().out
+
+
+@pytest.mark.slow
 def test_same_command_goes_on_and_another_is_refused(place, capfd):
     words = ["--good", "1.2", "--bad", "1.3", "--metric", "end"]
     status, first = bisect(place, *words, "--budget", "0.02")
