@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from packaging.utils import canonicalize_name as canonical
 from packaging.version import InvalidVersion, Version
 
 from ..analysis.changes import in_unit
 from ..measure.screen import ANSWER, OUTCOME
 from ..measure.searched import NAMES, shortened
-from ..stacks.differences import canonical, pins
+from ..stacks.differences import pins
 from ..stacks.locks import text_of
 from ..text import first_of, in_columns
 from . import tables

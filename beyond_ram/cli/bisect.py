@@ -1,16 +1,10 @@
 """`beyond-ram bisect`: the releases of a package between which a script changed."""
 
 import argparse
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from .. import files
-from .options import add_json_to, show
+from ..files import write
+from .options import add_json_to, finish, show
 from .script_options import add_budget_to, add_limit_to, add_script_to, question_of, script_of
-
-if TYPE_CHECKING:
-    from ..bisect.result import SearchResult
 
 ALIASES = {
     "kept": ("end_kept_bytes", "peak_kept_bytes"), "end": ("end_kept_bytes",), "peak": ("peak_kept_bytes",),
@@ -71,8 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
         with opened(out, question) as campaign:
             campaign.show = show
+            given = {"--args": arguments.args, "--stack": arguments.stack}
+            options = [word for name, value in given.items() if value for word in (name, value)]
             ladder = Ladder(script, words, inline, releases, arguments.also, campaign, budget_s, arguments.memory_limit,
-                            _asked(arguments))  # fmt: skip
+                            [*options, "--with", *arguments.more])  # fmt: skip
             campaign.once = ladder.run
             ladder.begin()
             yanked = [one.text for one in releases.releases if one.yanked]
@@ -81,16 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
                             is_useless=ladder.is_useless)  # fmt: skip
             campaign.run(search, budget_s)
             result = SearchResult(search, ladder, numbers if arguments.metric else REQUIRED)
-            show("")
-            _write(result, out)
-    print("\n".join([*result.lines(), f"files: {arguments.out}"]))
+            write(out / "bisect.md", result.markdown())
+            finish(arguments, result.as_json(), result.lines())
     return result.status
-
-
-def _asked(arguments: argparse.Namespace) -> list[str]:
-    """The options that say what the script runs with, for another command."""
-    stack = ["--stack", arguments.stack] if arguments.stack else []
-    return [*(["--args", arguments.args] if arguments.args else []), *stack, "--with", *arguments.more]
 
 
 def chosen(names: list[str]) -> list[str]:
@@ -109,8 +98,3 @@ def chosen(names: list[str]) -> list[str]:
             raise ValueError(f"--metric {name!r} is no metric{hint} (there are {short})")
     decided = [name for name, one in METRICS.items() if one.decided_in(ScriptExperiment.name()) and name != FAILED]
     return list(dict.fromkeys(metric for name in names for metric in ALIASES.get(name, (name,)))) or decided
-
-
-def _write(result: "SearchResult", out: Path) -> None:
-    files.write(out / "bisect.json", json.dumps(result.as_json(), indent=1) + "\n")
-    files.write(out / "bisect.md", result.markdown())

@@ -1,15 +1,13 @@
 """`beyond-ram limit`: the smallest memory limit under which a script completes."""
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import files
 from ..advice import mem
 from ..run_record import RunRecord
-from .options import add_json_to, number, show
+from .options import add_json_to, finish, number, show
 from .script_options import add_budget_to, add_script_to, question_of, script_of, setting_of
 
 SHARE = 0.9
@@ -67,10 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         setting = setting_of("limit", script, words, inline, out, **job)
         setting = replace(apart(setting), reads=(out / "stacks", *inputs))
         record = measure_limit(setting, out / "runs", campaign, 60 * arguments.budget)
-        show("")
         limits: dict[str, Any] = record.get("limit", {})
-        files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
-    print("\n".join([*_lines(limits, record), f"files: {arguments.out}"]))
+        finish(arguments, {"script": script.name, **limits}, _lines(limits, record))
     return 0 if limits.get("completed_at_bytes") else 2
 
 

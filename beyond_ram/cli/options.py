@@ -1,9 +1,12 @@
 """Options of several commands, and their line of progress."""
 
 import argparse
+import json
 import math
 import re
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -35,6 +38,15 @@ def add_json_to(parser: argparse.ArgumentParser, file: str | None = None) -> Non
     text = "print the result as one JSON document; the text goes to standard error"
     parser.add_argument("--json", action="store_true", help=text)
     parser.set_defaults(json_file=file)
+
+
+def finish(arguments: argparse.Namespace, document: dict[str, Any], lines: Iterable[str]) -> None:
+    """Write the result into its file of --out, and print its text and where all files are."""
+    from ..files import write
+
+    show("")
+    write(arguments.out / arguments.json_file, json.dumps(document, indent=1) + "\n")
+    print("\n".join([*lines, f"files: {arguments.out}"]))
 
 
 def size(text: str) -> int:

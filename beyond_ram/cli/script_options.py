@@ -116,8 +116,7 @@ def setting_of(name: str, script: Path, words: Sequence[str], inline: "Inline", 
     from ..stacks.venv import build
 
     show("building its environment")
-    path = out / "locks" / "script.txt"
-    lock = scripts.read(path) if path.exists() else scripts.lock(inline.requirements, inline.until, path, inline.kept)
+    lock = scripts.locked(inline, out / "locks" / "script.txt")
     build(lock.path, out / "stacks" / "script")
     show("")
     if lock.moved:

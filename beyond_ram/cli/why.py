@@ -1,13 +1,11 @@
 """`beyond-ram why`: what holds the memory of a script at its end."""
 
 import argparse
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from .. import files
-from .options import add_json_to, show
+from .options import add_json_to, finish, show
 from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
 
 # The peak is printed if it is above the end by more than this share of it.
@@ -44,9 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out.absolute()
     with asked_anew(out, same_script("why", script, words)), index.for_uv():
         result = explain(setting_of("why", script, words, inline, out), out, 60 * arguments.budget, show)
-        show("")
-        files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")
-    print("\n".join([*lines(script.name, result), f"files: {arguments.out}"]))
+        finish(arguments, {"script": script.name, **result}, lines(script.name, result))
     return 2 if result["error"] else 0
 
 

@@ -50,11 +50,7 @@ def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stac
         base = out / ENVS / f"{stem}.in"
         base.parent.mkdir(parents=True, exist_ok=True)
         write(base, "".join(f"{line}\n" for line in inline.requirements))
-        path = base.with_suffix(".txt")
-        lock = (
-            scripts.read(path) if path.exists() else scripts.lock(inline.requirements, inline.until, path, inline.kept)
-        )
-        if not lock.pins.keys() & set(packages):
+        if not scripts.locked(inline, base.with_suffix(".txt")).pins.keys() & set(packages):
             left_out.append(file.name)
             continue
         content["scripts"][stem] = {"file": str(file)}

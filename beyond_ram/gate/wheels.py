@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,17 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import mask_secrets
-from ..stacks.differences import canonical
-from ..stacks.locks import StackError, uv
+from packaging import requirements as requirements_of_pip
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import canonicalize_name as canonical
 
-_VERSION = r"(===|==|!=|~=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
-_MARKER = r"\s*;((?!\s-)[^\n#])+"  # no option of a line of requirements, as --hash
-_RELEASE = re.compile(
-    rf"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[^]\n]*\])?\s*({_VERSION}(\s*,\s*{_VERSION})*)?({_MARKER})?\s*"
-)
-_NAMED = re.compile(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?\s*@")
-_WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-]+)(-[^-]+)?-[^-]+-[^-]+-[^-]+\.whl")
+from .. import mask_secrets
+from ..stacks.locks import StackError, uv
 
 
 @dataclass(frozen=True)
@@ -59,25 +53,30 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     A local checkout, an archive or an address is built by pip with its own configuration. Raises StackError with pip's
     reason, ValueError for what is no requirement.
     """
-    release = _RELEASE.fullmatch(asked)
-    source, asked, place = asked, asked if release else mask_secrets.in_text(asked), Path(asked)
+    named = _parsed(asked)
+    source, asked, place = asked, asked if named and not named.url else mask_secrets.in_text(asked), Path(asked)
+    refused = f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is"
     if asked.lstrip().startswith("-") or not asked.isprintable():
-        raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
+        raise ValueError(refused)
     if "://" in asked:
         # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
-        return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
+        return _built(asked, named.url if named and named.url else source, wheels)
     if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
         if not place.exists():
             raise ValueError(f"there is no wheel {asked}")
         wheel = place.resolve() if place.suffix == ".whl" else None
         return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
-    if not release:
-        if os.sep in asked:
-            if place.exists():
-                raise ValueError(f"{asked} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
-            raise ValueError(f"there is no file or folder {asked}")
-        raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
-    return Requirement(asked, canonical(release[1]), asked.strip())
+    if not named:
+        raise ValueError(refused if os.sep not in asked or place.exists() else f"there is no file or folder {asked}")
+    return Requirement(asked, canonical(named.name), asked.strip())
+
+
+def _parsed(asked: str) -> requirements_of_pip.Requirement | None:
+    """A requirement by name; None for what is another one, or none."""
+    try:
+        return requirements_of_pip.Requirement(asked)
+    except requirements_of_pip.InvalidRequirement:
+        return None
 
 
 def _built(asked: str, source: str, wheels: Path) -> Requirement:
@@ -104,16 +103,16 @@ def _pip(*words: str) -> str:
 
 
 def _of_wheel(asked: str, wheel: Path, wheels: Path) -> Requirement:
-    name = _WHEEL.fullmatch(wheel.name)
-    if not name:
-        raise ValueError(f"{asked}: {wheel.name} is no name of a wheel")
+    try:
+        package, version, *_ = parse_wheel_filename(wheel.name)
+    except InvalidWheelFilename:
+        raise ValueError(f"{asked}: {wheel.name} is no name of a wheel") from None
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     kept = wheels.resolve() / digest[:16] / wheel.name
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(wheel, kept)
-    package = canonical(name[1])
-    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", digest, name[2], kept)
+    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", digest, str(version), kept)
 
 
 def requirements(asked: Sequence[str], wheels: Path) -> list[Requirement]:

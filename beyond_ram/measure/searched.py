@@ -5,9 +5,10 @@ import re
 import statistics
 from dataclasses import dataclass
 
+from packaging.utils import canonicalize_name as canonical
+
 from ..metrics import METRICS
 from ..stacks import differences
-from ..stacks.differences import canonical
 from .plan import NOT_INSTALLABLE, Run
 from .releases import Ladder
 from .screen import ANSWER, OUTCOME, Step

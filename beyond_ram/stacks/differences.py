@@ -4,6 +4,8 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
+from packaging.utils import canonicalize_name as canonical
+
 from ..text import first_of
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
@@ -24,11 +26,6 @@ class Difference:
         if self.before is None:
             return f"{self.package} {self.after} new"
         return f"{self.package} {self.before} {'gone' if self.after is None else f'to {self.after}'}"
-
-
-def canonical(package: str) -> str:
-    """A package's name in the form that indexes compare."""
-    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def pins(lock: str) -> dict[str, str]:

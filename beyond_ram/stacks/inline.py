@@ -9,8 +9,9 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name as canonical
 
-from .differences import canonical, pins
+from .differences import pins
 from .locks import EXACT, text_of
 
 # The regular expression of the PEP.

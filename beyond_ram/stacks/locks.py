@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name as canonical
 
 from .. import mask_secrets
 from ..files import whole, write
 from ..text import NAME, did_you_mean
 from . import torch
-from .differences import Difference, base_of, canonical, differences, moved, pins, requested
+from .differences import Difference, base_of, differences, moved, pins, requested
 
 PYTHON = "3.11"
 EXACT = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"

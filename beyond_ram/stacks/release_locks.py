@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from packaging.utils import canonicalize_name as canonical
+
 from . import scripts
-from .differences import canonical
 from .index import Release
 from .inline import Inline
 from .locks import StackError, UnsolvableError, lacks

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..files import write
 from .differences import pins
+from .inline import Inline
 from .locks import StackError, resolve_near, text_of
 
 # The first line of a lock that had to move other packages, followed by their versions.
@@ -43,6 +44,11 @@ def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mappi
         head = (f"{MOVED}{moved_packages}\n" if moved_packages else "") + (f"{UNTIL}{until}\n" if until else "")
         write(path, head + solved.read_text(encoding="utf-8"))
     return read(path)
+
+
+def locked(inline: Inline, path: Path) -> Locked:
+    """The lock of a script: the existing one, or a new one. Raises StackError."""
+    return read(path) if path.exists() else lock(inline.requirements, inline.until, path, inline.kept)
 
 
 def read(path: Path) -> Locked:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import Specifier, SpecifierSet
+from packaging.utils import canonicalize_name as canonical
 
 from ..files import write
 from ..text import NAME, first_of
-from .differences import canonical, pins
+from .differences import pins
 from .locks import PRE, StackError, UnsolvableError, lock_of, takes_prereleases, text_of
 from .scripts import first_line, one_line
 from .scripts import lock as lock_requirements

@@ -129,4 +129,4 @@ def test_steps_measure_and_write_a_summary(action, clone, tmp_path):
     (tmp_path / "output").unlink()
     done = run_steps(action, tmp_path, clone, inputs | {"candidate": "./no-such-checkout"})
     assert done[-1][:2] == ("Measure", 2)
-    assert "is no requirement" in done[-1][2]
+    assert "there is no file or folder" in done[-1][2]
