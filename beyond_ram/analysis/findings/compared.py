@@ -12,6 +12,7 @@ from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ..changes import in_unit
 from ..frame import Cell, axes, describe, same_but_for, varied
+from ..results import SMALL
 from ..stack_differences import between
 from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
@@ -26,6 +27,8 @@ _FIGURES = {
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$")}
 _FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
+# The ratio from which an effect on a time is named that is too small as an amount.
+_MUCH = 1.5
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high")
 
 
@@ -60,6 +63,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
                 if axis == "stack"
                 else [],
                 "undecided": _undecided(group, conditions),
+                "small_times": _small_times(group, conditions),
                 **_inputs_and_times(tables, first),
             },
             figure=_figure(str(axis), first),
@@ -110,6 +114,27 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
     lines = group[group["result"].eq("undecided") & group["low"].notna() & group["metric"].ne(FAILED)]
     widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
+
+
+def _small_times(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
+    """Confirmed effects on seconds of half as much again that are too small as an amount: one per metric, the largest.
+
+    A longer input makes them larger.
+    """
+    seconds = group["metric"].map(lambda metric: METRICS[metric].unit == "s")
+    small = group[seconds & group["confirmed"].astype(bool) & ~group["result"].isin(_CONFIRMED)]
+    small = small[small["reason"].isin(["", SMALL]) & small["baseline"].gt(0)]
+    effects = sorted((_effect(line, conditions) for line in lines_of(small)), key=_least_log)
+    return tuple({one.metric: one for one in effects if _least_log(one) > math.log(_MUCH)}.values())
+
+
+def _least_log(effect: Effect) -> float:
+    """The size of the log of candidate over baseline, at the end of the interval that is nearest to no effect."""
+    ends = (effect.low, effect.high)
+    if math.isnan(effect.ratio):
+        ends = (1 + effect.low / effect.baseline, 1 + effect.high / effect.baseline)
+    nearest = min(ends, key=lambda end: abs(end - 1))
+    return abs(math.log(nearest)) if nearest > 0 else math.inf
 
 
 def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:

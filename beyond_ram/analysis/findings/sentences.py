@@ -1,14 +1,14 @@
 """The only module that turns findings into sentences."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits, percent
-from ..thresholds import ABSURD, SHARE
+from ..thresholds import ABSURD, SHARE, threshold_of
 from .finding import Advised, Effect, Finding, Kind, Scope
 
 
@@ -250,7 +250,8 @@ def _advice(finding: Finding) -> str:
         return f"Use a loader that delivered every row once there: {', '.join(advice.choose)}."
     if advice.worse:
         better, worse = (_with_settings(finding, result) for result in ("better", "worse"))
-        return f"Trade-off: {choice}, compared with {advice.instead_of}, is better in {better} and worse in {worse}."
+        text = f"Trade-off: {choice}, compared with {advice.instead_of}, is better in {better} and worse in {worse}."
+        return " ".join([text, *_small_costs(finding, advice)])
     instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     where = "U"
     if advice.conditions:
@@ -258,7 +259,7 @@ def _advice(finding: Finding) -> str:
         where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
     reason = f": better in {_labels(advice.better)}" if advice.better else ""
     sentences = [f"{where}se {choice}{instead}{reason}.", _undecided(finding), _longer(finding, advice)]
-    return " ".join(filter(None, [*sentences, _measured_where(finding)]))
+    return " ".join(filter(None, [*sentences, *_small_costs(finding, advice), _measured_where(finding)]))
 
 
 def _with_settings(finding: Finding, result: str) -> str:
@@ -288,6 +289,17 @@ def _longer(finding: Finding, advice: Advised) -> str:
     if chosen_s <= other_s * (1 + SHARE):
         return ""
     return f"Its median wall clock was longer: {chosen_s:,.3g} s, not {other_s:,.3g} s (not tested)."
+
+
+def _small_costs(finding: Finding, advice: Advised) -> Iterator[str]:
+    """The times of which the recommended side takes a multiple, though little more in seconds."""
+    for effect in finding.facts["small_times"]:
+        sides = (effect.baseline, effect.candidate)
+        chosen, other = sides[::-1] if advice.choose[0] == finding.subject else sides
+        if chosen > other and METRICS[effect.metric].direction == "lower":
+            least = amount(threshold_of(effect.metric).least, "s")
+            times = f"{amount(chosen, 's')}, not {amount(other, 's')}"
+            yield f"Its {_label(effect.metric)} was longer: {times} (confirmed, but less than {least} apart)."
 
 
 def _measured_where(finding: Finding) -> str:
