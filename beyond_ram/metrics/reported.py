@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from .base import ANY, EXACT, Events, Metric
 
-_NAME = re.compile(r"([^\[\]]+) \[([^\[\],]*), (lower|higher|neither)(, exact)?\]")
+NAME = re.compile(r"([^\[\]]+) \[([^\[\],]*), (lower|higher|neither)(, exact)?\]")
 _DERIVATION = "event `metric` of the program"
 
 
@@ -18,7 +18,7 @@ def reported(events: Events) -> dict[str, float]:
 
 def is_reported(name: str) -> bool:
     """Whether a metric is a number that programs report."""
-    return bool(_NAME.fullmatch(name))
+    return bool(NAME.fullmatch(name))
 
 
 def _name(event: Mapping[str, object]) -> str:
@@ -36,7 +36,7 @@ class Metrics(Mapping[str, Metric]):
     def __getitem__(self, name: str) -> Metric:
         if name in self._registry:
             return self._registry[name]
-        if not (match := _NAME.fullmatch(name)):
+        if not (match := NAME.fullmatch(name)):
             raise KeyError(name)
         label, unit, better, exact = match.groups()
         direction = cast(Literal["lower", "higher", "neither"], better)

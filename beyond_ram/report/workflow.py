@@ -73,10 +73,10 @@ class Again:
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         return f"uv run snakemake --cores 4{own} --config budget_min={2 * (self.budget_min or 5):g}"
 
-    def _only(self, target: str, experiment: str) -> str:
-        """A command that makes one experiment's runs in a separate results folder."""
+    def _only(self, target: str, *experiments: str) -> str:
+        """A command that makes the runs of some experiments in a separate results folder."""
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
-        only = f"--config results=alone 'only=[{experiment}]'"
+        only = f"--config results=alone 'only=[{','.join(experiments)}]'"
         if self.folder:
             only += f" folder={shlex.quote(self.folder)}"
         return f"uv run snakemake {shlex.quote(f'alone/{target}')} --cores 4{own} {only}"
@@ -87,9 +87,8 @@ class Again:
         return None if "+" in stack else self._only(f"runs/{path}/run.json", experiment)
 
     def finding(self, finding: Finding) -> str:
-        """The command that makes the figure of a finding, or a report if it has none."""
-        target = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
-        return self._only(target, finding.experiment)
+        """The command that makes a report of a finding's experiments. A figure alone decides nothing."""
+        return self._only("report.html", *dict.fromkeys(str(line["experiment"]) for line in finding.seen))
 
 
 def in_brief(

@@ -1,4 +1,4 @@
-"""Findings in the report: the command below a finding, and which findings are small."""
+"""Findings in the report: the command that makes a finding again, and which findings are small."""
 
 import html
 
@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.findings.finding import Finding, Scope
+from beyond_ram.report.workflow import Again
 
 from ..analysis.findings.test_compared import runs
 
@@ -20,6 +22,16 @@ def page(folder, report, tokenised, strength=2.0):
     table = table[table["metric"] == "grown_anon_bytes"].assign(strength=strength)
     text = report(folder, tokenised, {"comparisons": table})
     return html.unescape(text.partition('id="findings"')[2].partition('id="figures"')[0])
+
+
+def test_a_finding_is_made_again_from_all_experiments_that_show_it():
+    """Figure `reported` alone has no comparison of two sides of a script."""
+    finding = Finding(
+        kind="difference", subject="on", scope=Scope("x"), strength=2.0, figure="reported",
+        seen=({"experiment": "x"}, {"experiment": "y"}, {"experiment": "x"}),
+    )  # fmt: skip
+    command = "uv run snakemake alone/report.html --cores 4 --config results=alone 'only=[x,y]'"
+    assert Again([], None).finding(finding) == command
 
 
 @pytest.mark.slow

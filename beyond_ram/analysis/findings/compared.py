@@ -9,9 +9,11 @@ import pandas as pd
 
 from ...experiment import AXES, WORKLOADS
 from ...metrics import METRICS
+from ...metrics.reported import NAME
 from ...metrics.runs import FAILED
 from ..changes import in_unit
 from ..frame import Cell, axes, describe, same_but_for, varied
+from ..reported import ASKED
 from ..results import SMALL
 from ..stack_differences import between
 from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
@@ -24,7 +26,7 @@ _FIGURES = {
     "script": "reported",
 }
 # The metrics that a figure draws, if it does not draw all compared metrics of its runs.
-_DRAWN = {"requests_by_workers": re.compile("^requests_metadata$")}
+_DRAWN = {"requests_by_workers": "requests_metadata", "reported": rf"{NAME.pattern}|{'|'.join(ASKED)}"}
 _FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
 # The ratio from which an effect on a time is named that is too small as an amount.
@@ -76,7 +78,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
 def _figure(axis: str, line: Line) -> str:
     """The figure that shows a difference, or none."""
     figure = _FIGURE_OF.get(axis) or _FIGURES.get(line["workload"], "")
-    return figure if _DRAWN.get(figure, re.compile("")).search(line["metric"]) else ""
+    return figure if re.fullmatch(_DRAWN.get(figure, ".*"), line["metric"]) else ""
 
 
 def _effects(confirmed: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:

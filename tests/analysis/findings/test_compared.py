@@ -90,11 +90,18 @@ def test_without_a_confirmed_difference_there_is_no_finding(new):
 
 
 @pytest.mark.parametrize(
-    ("metric", "figure"),
-    [("requests_metadata", "requests_by_workers"), ("requests_data", ""), ("rows_per_s", ""), (GROWTH, "")],
+    ("axis", "workload", "metric", "figure"),
+    [
+        ("stack", "stream", "requests_metadata", "requests_by_workers"),
+        ("stack", "stream", "requests_data", ""),
+        ("stack", "stream", GROWTH, ""),
+        ("side", "script", "rows lost [rows, lower]", "reported"),
+        ("side", "script", "requests", "reported"),
+        ("side", "script", "peak_kept_bytes", ""),
+    ],
 )
-def test_the_figure_of_a_difference_draws_its_metric(metric, figure):
-    assert compared._figure("stack", {"workload": "stream", "metric": metric}) == figure
+def test_the_figure_of_a_difference_draws_its_metric(axis, workload, metric, figure):
+    assert compared._figure(axis, {"workload": workload, "metric": metric}) == figure
 
 
 @pytest.mark.parametrize(("cold", "metric"), [(2, "rows_per_cpu_s"), (1, "rows_per_cpu_s_warm")])
