@@ -174,7 +174,11 @@ def test_repository_that_cannot_be_read_is_refused(experiment, repository_, faul
     ("question", "key", "words"),
     [
         ({"metric": "peak_grown_anon"}, "metric", ["'peak_grown_anon'", "did you mean 'peak_grown_anon_bytes'?"]),
-        ({"metric": "rows_per_s"}, "metric", ["'rows_per_s'", "workload tokenize"]),
+        (
+            {"metric": "peak_rss_bytes"},
+            "metric",
+            ["'peak_rss_bytes' is not compared", "ask about peak_grown_anon_bytes, "],
+        ),
         ({"compare": "batchsize"}, "compare", ["'batchsize'", "did you mean 'batch_size'?"]),
         ({"compare": "num_files"}, "compare", ["'num_files'"]),
         ({"where": {"nothing": [1]}}, "where", ["'nothing'"]),
