@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pandas as pd
 
-from ..advice import advise
 from ..metrics import Record, Records
 from ..metrics.limits import ENDED_AT, PREDICTORS
+from ..metrics.runs import ask_bytes
 
 COLUMNS = [
     "experiment",
@@ -41,7 +41,7 @@ def _line(record: Record) -> dict[str, Any]:
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
     at, ended = max(((limit.get(name) or 0, word) for word, name in ENDED_AT.items()), key=lambda one: one[0])
-    completed, advice = limit.get("completed_at_bytes"), advise(record)
+    completed, ask = limit.get("completed_at_bytes"), ask_bytes(record)
     at_limit = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
     line: dict[str, Any] = {
         **record["cell"],
@@ -52,13 +52,13 @@ def _line(record: Record) -> dict[str, Any]:
         "completed_at_bytes": completed,
         "completed_runs": len(at_limit) or None,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
-        "ask_bytes": None if advice.at_least else advice.ask_bytes,
+        "ask_bytes": ask,
         "probes": len(limit.get("probes", [])),
         "not_run": limit.get("not_run", ""),
     }
     errors = {name: size / completed - 1 for name in PREDICTORS if completed and (size := peak[name]) is not None}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
-    line["error_ask"] = line["ask_bytes"] / completed - 1 if completed and line["ask_bytes"] else None
+    line["error_ask"] = ask / completed - 1 if completed and ask else None
     least = min(map(abs, errors.values()), default=None)
     line["nearest_predictor"] = " and ".join(PREDICTORS[name] for name in errors if abs(errors[name]) == least) or None
     slowest = max(at_limit, key=lambda probe: probe["duration_s"], default=None)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from ..advice import AROUND, GROUP
+from ..advice import AROUND, GROUP, advise
 from ..run_record import KeptEntry, PeakEntry
 from .base import (
     ANY,
@@ -115,6 +115,15 @@ def _hwm(record: Record, _: Events) -> float | None:
     return _or_none((record["peak"].get("hwm_bytes") or {}).get("sum_upper_bound_bytes"))
 
 
+def ask_bytes(record: Record) -> int | None:
+    """Return the memory to request after a run; None if it was not read, or is only a lower bound."""
+    try:
+        advice = advise(record)
+    except KeyError:
+        return None
+    return None if advice.at_least else advice.ask_bytes
+
+
 def _per_cpu_s(record: Record, events: Events) -> float | None:
     """Of new text alone: from the first `map` or epoch, else from `baseline`, to the end of the work or of the first
     epoch. None if shards came from a cache."""
@@ -203,6 +212,10 @@ COLUMNS: list[Column] = [
     Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "limits"),
         "the kernel's peak, if a cgroup could be made",
         "exact, each page once; includes page cache and kernel memory", peak("cgroup_bytes"), direction="lower"),
+    Metric("ask_bytes", "Memory to request", "bytes", ("runs", "limits"),
+        "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB; see watch.md",
+        "the rule of `beyond-ram watch` and of the workflow's own requests; none where it is only a lower bound; "
+        "error_ask has its error", lambda record, _: ask_bytes(record), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
         "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),
     Metric("tokens_per_cpu_s", "Tokens per CPU-second", "tokens/CPU-s", ("runs",),

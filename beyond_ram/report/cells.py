@@ -10,10 +10,11 @@ from typing import Any, cast
 import markupsafe
 import pandas as pd
 
+from ..advice import MIB
 from ..analysis.frame import Key, describe, key
 from ..collected import Runs, Samples
 from ..experiment import parse
-from ..metrics.runs import anon_once
+from ..metrics.runs import anon_once, ask_bytes
 from ..one_run import RunFolder
 from ..units import MB
 from .page import packed, render
@@ -67,7 +68,7 @@ class Cells:
 
     def _line(self, path: str, cell: Line, runs: Sequence[RunFolder], pack: int) -> Line:
         finished = [run for run in runs if run.record["completed_work"]]
-        asked = [run.asked.ask_bytes for run in finished if run.asked and not run.asked.at_least]
+        requests = _not_none(ask_bytes(run.record) for run in finished)
         times = _not_none(run.record["duration_s"] for run in finished)
         return {
             "path": path,
@@ -82,7 +83,7 @@ class Cells:
             **_anon(finished),
             **{f"peak_{name}": _median(_peaks(finished, f"{name}_bytes")) for name in ("rss", "pss")},
             "pss_read": statistics.median_low([len(run.series("pss_bytes")) for run in finished] or [0]),
-            "ask": max(asked) / (1 << 20) if asked else None,
+            "ask": max(requests) / MIB if requests else None,
             "duration_s": statistics.median(times) if times else None,
             "tags": tags([cell]),
         }  # fmt: skip

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+from beyond_ram.analysis.runs import runs
 from beyond_ram.one_run import RunFolder
 from beyond_ram.report.cells import Cells, _anon
 from beyond_ram.report.run import view
@@ -55,10 +56,12 @@ def test_a_run_that_never_began_has_no_readings():
     assert "All readings" not in shown["details"]
 
 
-def test_request_of_a_cell_is_the_largest_of_its_repeats(monkeypatch):
-    def asked(one):
-        return SimpleNamespace(ask_bytes=one.record["peak"]["processes"] << 20, at_least=False)
-
-    monkeypatch.setattr(RunFolder, "asked", property(asked))
-    runs, cell = [run(processes=size) for size in (100, 200)], {"experiment": "e", "stack": "s"}
-    assert Cells._line(SimpleNamespace(words=lambda cell: ""), "e/s", cell, runs, 0)["ask"] == 200
+def test_request_of_a_cell_is_the_largest_of_its_repeats_and_stands_in_table_runs():
+    read = [run(anon_upper_bound_bytes=size * MB, file_bytes=0) for size in (100, 200)]
+    cell = {"experiment": "e", "stack": "s"}
+    line = Cells._line(SimpleNamespace(words=lambda cell: ""), "e/s", cell, read, 0)
+    requests = runs([(one.record, []) for one in read])["ask_bytes"].tolist()
+    assert 1.1 * 100 * MB < requests[0] < 1.2 * 100 * MB
+    assert line["ask"] * (1 << 20) == requests[1] > 1.9 * requests[0]
+    killed = record(peak=read[0].record["peak"], outcome="killed_at_limit", completed_work=False)
+    assert runs([(killed, [])])["ask_bytes"].isna().all(), "only a lower bound"
