@@ -37,7 +37,7 @@ KINDS = {
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 TABLES = ("runs", "shards", "streaming")
 # Columns that are counted, not measured.
-COUNTS = {"experiment", "rep", "outcome", "completed_work", "asked", "finished", "failed", "why", "shard", "from_cache"}
+COUNTS = {"experiment", "rep", "outcome", "completed_work", "runs", "finished", "failed", "why", "shard", "from_cache"}
 COUNTS |= {"rows", "rows_expected", "rows_delivered", "rows_twice", "rows_missing", "bytes_in", "token_count"}
 COUNTS |= {"ids_sha256", "ids_agree", "lock_sha256"}
 CONFIG = """

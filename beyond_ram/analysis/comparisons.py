@@ -44,7 +44,7 @@ def comparisons(
 ) -> pd.DataFrame:
     """One line per comparison: a metric of a cell with one value on `axis`, and of the same cell with another value.
 
-    The cell columns are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines that
+    The cell columns are the candidate's. `runs`, `finished` and `failed` count the runs of both sides. Lines that
     answer one of the `questions` are planned, and corrected together. All others are exploratory. If `questions` is
     None, all are planned. Intervals cover other sessions as far as `session_spread` has the metric. `attrs["warnings"]`
     names questions about numbers that no run reports.

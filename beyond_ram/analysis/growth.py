@@ -54,7 +54,7 @@ COLUMNS = [
     "experiment", "stack",
     *(f"{kind}_{what}" for kind in KINDS for what in (
         "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "rise_mb")),
-    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", *_COMPARED,
+    "n", "readings", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes", *_COMPARED,
 ]  # fmt: skip
 
 
@@ -121,8 +121,8 @@ def growth(
     """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
 
-    Over all runs that finished their work. Slopes, in MB per GB with 95 % intervals, are over `n` readings: within the
-    runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
+    Over the `n` runs that finished their work. Slopes, in MB per GB with 95 % intervals, are over `readings`: within
+    the runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
     roles. `difference_mb_per_gb` is how much more this stack grows, paired by document.
     """
     read = list(traces(records, samples))
@@ -211,10 +211,10 @@ def _line(trace: Trace) -> dict[str, Any]:
         shape = judged(at, values)
         ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
         line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
-        line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), "n": ends.n}
+        line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), "readings": ends.n}
         line[f"{kind}_level_mb"] = shape.level_mb
     return line | {
-        "runs": trace.runs,
+        "n": trace.runs,
         "readings_of": trace.of,
         "bytes_in_min": float(trace.bytes_in[0]),
         "bytes_in_max": trace.largest,

@@ -10,10 +10,10 @@ from ..experiment import AXES
 from ..metrics import Record
 
 Value = TypeVar("Value")
-COUNTS = ("asked", "finished", "failed", "why")
+COUNTS = ("runs", "finished", "failed", "why")
 OUTCOME = ("outcome", "completed_work", "reason")
 """The outcome of a run in table `runs`."""
-_NONE = {"asked": 0, "finished": 0, "failed": 0, "why": ""}
+_NONE = {"runs": 0, "finished": 0, "failed": 0, "why": ""}
 # Outcomes that neither finished nor failed.
 AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
@@ -51,7 +51,7 @@ def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
     reasons = [_reason(run) for run in runs if not run["completed_work"] or run["outcome"] != "completed"]
     why = [f"{reason} ({reasons.count(reason)} of {len(runs)})" for reason in dict.fromkeys(reasons)]
     return {
-        "asked": len(runs),
+        "runs": len(runs),
         "finished": len(runs) - len(others),
         "failed": sum(run["outcome"] not in AS_ASKED for run in others),
         "why": "; ".join(why),
@@ -67,9 +67,9 @@ def outcome(of_repeats: Iterable[str]) -> str:
     return "completed" if counts["completed"] else "not_applicable"
 
 
-def of_how_many(finished: int, asked: int) -> str:
+def of_how_many(finished: int, runs: int) -> str:
     """A note that a statement is about the finished repeats only; empty if all finished."""
-    return "" if finished == asked else f" in {finished} of {asked} runs"
+    return "" if finished == runs else f" in {finished} of {runs} runs"
 
 
 def _reason(line: Mapping[Hashable, Any]) -> str:
@@ -79,7 +79,7 @@ def _reason(line: Mapping[Hashable, Any]) -> str:
 
 
 def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """The table with `asked`, `finished`, `failed` and `why`, which count the runs of each line.
+    """The table with `runs`, `finished`, `failed` and `why`, which count the runs of each line.
 
     `runs` has a line for each planned run: its cell, `outcome`, `completed_work` and `reason`. The runs of a line agree
     with it on every axis on which it has a value. If a line is about all repeats, its `outcome` is `completed` only if

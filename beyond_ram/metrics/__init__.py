@@ -61,7 +61,8 @@ IDENTIFYING: Mapping[str, str] = {
     "file_shape": "the same for file memory",
     "readings_of": "the fitted readings: `documents` within the runs of largest input, "
     "`samples` between few of them, or ends of runs of several `sizes`",
-    "runs": "number of runs behind it",
+    "runs": "runs of the line, whatever became of them: all repeats of its cells; both sides of a comparison or step",
+    "readings": "readings that a slope was fitted to",
     "against": "the stack on the other side of the comparison",
     "difference_result": "as `result` of a comparison, corrected over the table",
     "regrowth": "`levels off`, `grows`, `undecided`",
@@ -97,7 +98,6 @@ IDENTIFYING: Mapping[str, str] = {
     "exact": "whether all repeats gave the same value",
     "machines": "how the machines of the two sides differ; empty if they do not",
     "threshold": "the smallest difference that matters",
-    "asked": "runs requested: all repeats of the cells of the line; both sides of a comparison or step",
     "finished": "runs that finished their work, whatever the exit status",
     "failed": "runs that did not finish, without those not applicable or interrupted on purpose",
     "why": "the outcomes of the runs that did not complete, with their numbers",

@@ -79,7 +79,7 @@ class Cells:
             "setting": self.words(cell),
             "outcomes": ", ".join(dict.fromkeys(str(run.record["outcome"]).replace("_", " ") for run in runs)),
             "finished": len(finished),
-            "asked": len(runs),
+            "runs": len(runs),
             **_anon(finished),
             **{f"peak_{name}": _median(_peaks(finished, f"{name}_bytes")) for name in ("rss", "pss")},
             "pss_read": statistics.median_low([len(run.series("pss_bytes")) for run in finished] or [0]),

@@ -75,7 +75,7 @@ def kept(line, heap, cause):
     """The rate at which the heap of one line grows, or between which sizes it lay; and its distance from the baseline,
     where that is decided."""
     slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
-    shape, n = line["anon_shape"], f"n = {line['runs']:.0f}"
+    shape, n = line["anon_shape"], f"n = {line['n']:.0f}"
     interval = f"{figures.two_digits(low)} to {figures.two_digits(high)}" if low == low else ""
     parts = []
     if shape in ("straight", "grows") and not missing_mb(line):

@@ -70,7 +70,7 @@ def label(line):
 
 def ended(line):
     """How the runs ended that did not complete, and how many of them if not all; empty if there are none."""
-    runs = line["asked"]
+    runs = line["runs"]
     outcome = line["outcome"].replace("_", " ")
     if line["n"]:
         return f"{runs - line['n']:.0f} of {runs:.0f} runs {outcome}" if line["n"] < runs else ""
@@ -136,8 +136,8 @@ def way(line):
 def reached(line):
     """The rate of a line with its range and number of runs, and how they ended if they did not complete."""
     rate, low, high = (line[f"rows_per_s_reached{end}"] for end in ("", "_min", "_max"))
-    some = 0 < line["n"] < line["asked"]
-    n = ended(line) if some else f"n = {line['asked']:.0f}"
+    some = 0 < line["n"] < line["runs"]
+    n = ended(line) if some else f"n = {line['runs']:.0f}"
     end = "" if line["n"] else f" until it was {ended(line)}"
     if rate != rate:
         return f"no rows within a second ({n}){end}"

@@ -146,7 +146,7 @@ def test_runs_with_faults_or_a_warm_cache_are_not_compared():
 def test_failed_run_is_counted_in_the_line():
     broken = [line | {"rep": 4, "reason": "disk full"} for line in runs(stack="new", n=1, outcome="failed")]
     line = table(runs(stack="old"), runs(stack="new") + broken).iloc[0]
-    assert (line["asked"], line["finished"], line["failed"]) == (7, 6, 1)
+    assert (line["runs"], line["finished"], line["failed"]) == (7, 6, 1)
     assert line["why"] == "failed: disk full (1 of 7)"
     assert line["n"] == 3
 

@@ -42,7 +42,7 @@ def test_growth_is_judged_by_readings_within_a_run(rate, level, shape):
     line = growth(cell(readings(rate, level)), []).iloc[0]
     assert line["anon_shape"] == shape
     assert line["readings_of"] == "documents"
-    assert line["n"] == 16, "the reading before any text is a one-time cost"
+    assert line["readings"] == 16, "the reading before any text is a one-time cost"
     assert line["file_shape"] in ("flat", "undecided")
     if shape == "straight":
         assert line["anon_slope_mb_per_gb_low"] < 16_000 < line["anon_slope_mb_per_gb_high"]
@@ -151,7 +151,7 @@ def test_runs_without_readings_are_judged_by_their_ends():
         for rep in (1, 2)
     ]
     line = growth(ends, []).iloc[0]
-    assert (line["readings_of"], line["n"], line["runs"]) == ("sizes", 4, 8)
+    assert (line["readings_of"], line["readings"], line["n"]) == ("sizes", 4, 8)
     assert line["anon_shape"] == "grows", "four ends tell no line from a curve"
     assert line["anon_slope_mb_per_gb"] == pytest.approx(16_000, rel=0.01)
 
@@ -161,7 +161,7 @@ def test_one_size_has_no_line_and_failed_runs_do_not_count():
     assert one_size.empty
     assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_result"} <= set(one_size.columns)
     broken = run(readings(0), num_files=40, outcome="failed", completed_work=False)
-    assert growth([*cell(readings(16)), broken], [])["n"].item() == 16
+    assert growth([*cell(readings(16)), broken], [])["readings"].item() == 16
 
 
 def test_two_stacks_are_compared_by_document():

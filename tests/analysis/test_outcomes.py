@@ -27,7 +27,7 @@ def runs(*outcomes):
 def test_failed_repeat_is_counted_and_not_averaged():
     outcome_counts = tally(runs("completed", "failed", "failed", "killed_at_limit"))
     assert outcome_counts == {
-        "asked": 4,
+        "runs": 4,
         "finished": 1,
         "failed": 3,
         "why": "failed: disk full (2 of 4); killed at limit (1 of 4)",
@@ -115,7 +115,7 @@ def test_no_line_has_more_runs_than_finished(path):
     if "experiment" not in table:
         pytest.skip("its lines are not about runs")
     assert set(COUNTS) <= set(table)
-    assert (table["finished"] + table["failed"] <= table["asked"]).all()
+    assert (table["finished"] + table["failed"] <= table["runs"]).all()
     if "n" in table:
         assert (table["n"] <= table["finished"]).all()
 
@@ -130,6 +130,6 @@ def test_new_table_counts_runs_without_a_record(tmp_path, monkeypatch):
     collect(paths, tmp_path / "runs.parquet", tmp_path / "samples.parquet")
     runs = Runs([tmp_path / "runs.parquet"])
     (line,) = making.table("tomorrow", {}, runs).to_dict("records")
-    assert (line["asked"], line["finished"], line["failed"], line["why"]) == (2, 1, 1, "no record (1 of 2)")
+    assert (line["runs"], line["finished"], line["failed"], line["why"]) == (2, 1, 1, "no record (1 of 2)")
     assert list(runs.outcomes()["outcome"]) == ["completed", "no_record"]
     assert [record["cell"]["rep"] for record, _ in runs] == [1]

@@ -24,7 +24,7 @@ def module(name):
 def loaded(loader, limit, rate, outcome="completed", **line):
     return {
         "loader": loader, "order": "shuffled", "workers": 0, "start": "none", "tokens": "t", "page_cache": "cold",
-        "batch_size": 256, "limit_percent": limit, "rows_per_s_reached": rate, "read_per_byte": 1.5, "n": 2, "asked": 2,
+        "batch_size": 256, "limit_percent": limit, "rows_per_s_reached": rate, "read_per_byte": 1.5, "n": 2, "runs": 2,
         "rows_per_s_reached_min": 0.9 * rate, "rows_per_s_reached_max": 1.1 * rate, "duration_s": 12.0,
         "read_ahead_bytes": 131072, "outcome": outcome, "advice": "none", "option": "none", "torch_threads": 0, **line,
     }  # fmt: skip
@@ -70,7 +70,7 @@ def of_loaders(*lines):
 def of_growth(shape, result=None, cause="", **line):
     """What the answer says about one line."""
     slope = zip(("", "_low", "_high"), (17000.0, 11000.0, 23000.0), strict=True)
-    line = {"named": "june", "anon_shape": shape, "anon_rise_mb": 920.0, "runs": 2, "bytes_in_max": 60 * MB} | line
+    line = {"named": "june", "anon_shape": shape, "anon_rise_mb": 920.0, "n": 2, "bytes_in_max": 60 * MB} | line
     line |= {f"anon_slope_mb_per_gb{end}": size for end, size in slope}
     line |= {"difference_result": result, "difference_low": -19000.0, "difference_high": -11000.0, "against": "old"}
     return str(module("growth_by_input")["kept"](line, (140.0, 1060.0), cause))

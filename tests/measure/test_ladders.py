@@ -57,7 +57,7 @@ def test_steps_are_found_between_neighbours():
     assert line["low"] <= line["ratio"] <= line["high"] < 0.2
     assert line["n"] == LOOKS[1]
     assert line["from_value_min"] <= line["from_value"] <= line["from_value_max"]
-    assert line["asked"] == line["finished"] > 2 * line["n"], "with the runs of the screen"
+    assert line["runs"] == line["finished"] > 2 * line["n"], "with the runs of the screen"
 
 
 def test_noise_is_no_step_and_named_versions_alone_are_compared():
