@@ -5,7 +5,7 @@ The registry lists the metrics (`decided`), the config's roles the stacks, and e
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,17 +18,14 @@ from ..metrics.loading import AT_FAULT
 from ..metrics.reported import is_reported
 from ..metrics.runs import FAILED
 from ..text import did_you_mean
-from .decide import Question, Repeats, decide
+from .decide import Question, Repeats, ReportedDecision, decide
 from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
 from .noise import NO_SPREAD, spreads_of
 from .outcomes import COUNTS, OUTCOME, tally
 from .results import Family
 from .thresholds import threshold_of
 
-DECIDED = [
-    "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
-    "result", "reason", "confirmed", "detectable", "strength",
-]  # fmt: skip
+DECIDED = ["metric", *(one.name for one in fields(ReportedDecision))]
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", "family", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 # Columns of table `runs` that are read besides axes and metrics.
@@ -51,7 +48,7 @@ def comparisons(
     """
     asked = list(compared(runs, pairs, questions, session_spread))
     decided = [
-        {**one.line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
+        {**one.line, **asdict(decision)}
         for one, decision in zip(asked, decide([one.question for one in asked]), strict=True)
     ]
     table = pd.DataFrame(decided, columns=None if decided else COLUMNS)

@@ -204,7 +204,7 @@ class ReportedDecision:
     difference: float
     """Candidate minus baseline; NaN if ratios are compared."""
     low: float
-    """Lower end of the interval of the ratio or difference, by default at 95 %."""
+    """Lower end of the interval of the ratio or difference, at LEVEL."""
     high: float
     p: float
     p_corrected: float
@@ -243,36 +243,33 @@ def differences(first: Array, second: Array) -> Array:
     return apart
 
 
-def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[ReportedDecision]:
+def decide(questions: Sequence[Question]) -> list[ReportedDecision]:
     """Decide questions together. Questions on one metric share their noise. p-values are corrected by family.
 
     Repeats are compared in pairs if the times of the runs form blocks, else in order. A question with fewer than
-    AT_LEAST repeats on a side is undecided. `level` is the level of the intervals.
+    AT_LEAST repeats on a side is undecided.
     """
     prepared, pools = _with_p_values(questions)
-    _levels(prepared, alpha)
     for members, noise in pools:
-        _widths(members, noise, 1 - level)
-    return [one.decision(alpha) for one in prepared]
+        _widths(members, noise)
+    return [one.decision() for one in prepared]
 
 
-def more_repeats(questions: Sequence[Question], most: int, alpha: float = ALPHA, level: float = LEVEL) -> list[float]:
+def more_repeats(questions: Sequence[Question]) -> list[float]:
     """Number of further repeats of both sides that each question needs, if effects and noise stay the same.
 
-    0 for a decided question, infinity for one that `most` repeats would not decide.
+    0 for a decided question, infinity for one that LOOKS[-1] repeats would not decide.
     """
     prepared, pools = _with_p_values(questions)
-    _levels(prepared, alpha)
     needed = {id(one): float(max(AT_LEAST - one.n, 0)) for one in prepared}
     for members, noise in pools:
-        _widths(members, noise, 1 - level)
-        still = [one for one in members if one.decision(alpha).result == "undecided"]
+        _widths(members, noise)
+        still = [one for one in members if one.decision().result == "undecided"]
         needed |= {id(one): math.inf for one in still}
-        fewest = min((one.n for one in still), default=most)
-        for more in range(1, most - fewest + 1):
-            still = [one for one in still if needed[id(one)] == math.inf and one.n + more <= most]
+        for more in range(1, LOOKS[-1]):
+            still = [one for one in still if needed[id(one)] == math.inf and one.n + more <= LOOKS[-1]]
             ahead = [replace(one, n=one.n + more) for one in still]
-            _widths(ahead, noise, 1 - level)
+            _widths(ahead, noise)
             needed |= {id(one): float(more) for one, then in zip(still, ahead, strict=True) if then.would_decide()}
     return [needed[id(one)] for one in prepared]
 
@@ -353,8 +350,6 @@ class _Prepared:
     """A question that is being decided."""
 
     question: Question
-    paired: bool
-    as_ratio: bool
     means: tuple[float, float]
     """On the compared scale."""
     identical: bool
@@ -389,45 +384,43 @@ class _Prepared:
         if self.question.unknown:
             return False
         covered = [
-            self.question.smallest.covers(end, self.means[0], self.as_ratio)
+            self.question.smallest.covers(end, self.means[0], self.question.as_ratio)
             for end in (self.effect - self.half, self.effect, self.effect + self.half)
         ]
         return (covered[0] and covered[2]) or (abs(self.effect) > self.half_corrected and not covered[1])
 
-    def decision(self, alpha: float) -> ReportedDecision:
+    def decision(self) -> ReportedDecision:
         low, high = self.effect - self.half, self.effect + self.half
-        question = self.question
+        question, as_ratio = self.question, self.question.as_ratio
         # For exact counts no share is too small: one more request is one more request.
         threshold = replace(question.smallest, share=0.0) if self.exact else question.smallest
-        covered = [threshold.covers(one, self.means[0], self.as_ratio) for one in (low, self.effect, high)]
-        result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
+        covered = [threshold.covers(one, self.means[0], as_ratio) for one in (low, self.effect, high)]
+        result, reason = result_of(self.effect, self.p_corrected, covered, question.better)
         if question.unknown and result != "worse":  # what was not seen may be worse
             runs = question.unknown + len(question.baseline.values) + len(question.candidate.values)
             result, reason = "undecided", UNKNOWN.format(unknown=question.unknown, runs=runs)
-        effect = _from_scale(self.effect, self.as_ratio)
+        effect = _from_scale(self.effect, as_ratio)
         return ReportedDecision(
-            baseline=_from_scale(self.means[0], self.as_ratio),
-            candidate=_from_scale(self.means[1], self.as_ratio),
-            ratio=effect if self.as_ratio else math.nan,
-            difference=math.nan if self.as_ratio else effect,
-            low=_from_scale(low, self.as_ratio),
-            high=_from_scale(high, self.as_ratio),
+            baseline=_from_scale(self.means[0], as_ratio),
+            candidate=_from_scale(self.means[1], as_ratio),
+            ratio=effect if as_ratio else math.nan,
+            difference=math.nan if as_ratio else effect,
+            low=_from_scale(low, as_ratio),
+            high=_from_scale(high, as_ratio),
             p=self.p,
             p_corrected=self.p_corrected,
             n=self.n,
-            paired=self.paired,
+            paired=question.paired,
             exact=self.exact,
             result=result,
             reason=reason,
-            confirmed=self.p_corrected < alpha,
-            detectable=_from_scale(self.half_corrected, self.as_ratio),
-            strength=strength(low, high, self.means[0], threshold.floor, as_ratio=self.as_ratio),
+            confirmed=self.p_corrected < ALPHA,
+            detectable=_from_scale(self.half_corrected, as_ratio),
+            strength=strength(low, high, self.means[0], threshold.floor, as_ratio=as_ratio),
         )
 
 
-def result_of(
-    effect: float, p: float, covered: Sequence[bool], better: Direction, alpha: float = ALPHA
-) -> tuple[Result, str]:
+def result_of(effect: float, p: float, covered: Sequence[bool], better: Direction) -> tuple[Result, str]:
     """The result of a comparison, and the reason if it is undecided.
 
     `effect` is the log of a ratio, or a difference. `p` is its corrected p. `covered` says whether the threshold covers
@@ -437,7 +430,7 @@ def result_of(
         return "undecided", FEW
     if covered[0] and covered[-1]:
         return "same", ""
-    if p >= alpha:
+    if p >= ALPHA:
         return "undecided", NOISY
     if covered[1]:
         return "undecided", SMALL
@@ -451,12 +444,12 @@ def _from_scale(value: float, as_ratio: bool) -> float:
 
 
 def _with_p_values(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[tuple[list[_Prepared], Noise]]]":
-    """The questions with their p-values, and the groups of questions that share their noise."""
+    """The questions with their p-values and levels, and the groups of questions that share their noise."""
     prepared = [_prepared(question) for question in questions]
     pools: dict[Hashable, list[_Prepared]] = {}
     for one in prepared:
         if one.n >= AT_LEAST:
-            pools.setdefault((one.question.metric, one.as_ratio), []).append(one)
+            pools.setdefault((one.question.metric, one.question.as_ratio), []).append(one)
     judged = [(members, _judge(members)) for members in pools.values()]
     for one in prepared:
         one.p_corrected = one.p
@@ -464,6 +457,7 @@ def _with_p_values(questions: Sequence[Question]) -> "tuple[list[_Prepared], lis
         decided = [one for one in prepared if one.drawn and one.question.family == family]
         for one, p in zip(decided, correct([one.p for one in decided]), strict=True):
             one.p_corrected = min(1.0, p * one.looks_factor)
+        _set_levels(decided, family)
     return prepared, judged
 
 
@@ -475,7 +469,7 @@ def _prepared(question: Question) -> _Prepared:
     steady = n >= AT_LEAST and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
     identical = steady and (question.counts or not (first.any() or second.any()))
     effect = means[1] - means[0]
-    one = _Prepared(question, question.paired, question.as_ratio, (means[0], means[1]), identical, n, effect)
+    one = _Prepared(question, (means[0], means[1]), identical, n, effect)
     if n >= AT_LEAST:
         one.scatter = float(max(np.ptp(first), np.ptp(second)))
         one.variance = _variance(first, second)
@@ -525,23 +519,21 @@ def _between(members: Sequence[_Prepared]) -> Between:
     return Between(variances, degrees)
 
 
-def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
-    """Set the level of each question in its family. Unconfirmed questions use the level of the first one that failed.
+def _set_levels(decided: Sequence[_Prepared], family: Family) -> None:
+    """Set the level of each question of a family. Unconfirmed questions use the level of the first one that failed.
 
-    An interval at this level excludes no effect exactly if the corrected p is below `alpha`.
+    An interval at this level excludes no effect exactly if the corrected p is below ALPHA.
     """
-    for family in _CORRECTED:
-        decided = sorted((one for one in prepared if one.drawn and one.question.family == family), key=lambda o: o.p)
-        confirmed = sum(one.p_corrected < alpha for one in decided)
-        for place, one in enumerate(decided):
-            if family == "planned":
-                one.level = alpha / (len(decided) - min(place, confirmed))
-            else:
-                one.level = alpha * (confirmed + (place >= confirmed)) / len(decided)
+    confirmed = sum(one.p_corrected < ALPHA for one in decided)
+    for place, one in enumerate(sorted(decided, key=lambda one: one.p)):
+        if family == "planned":
+            one.level = ALPHA / (len(decided) - min(place, confirmed))
+        else:
+            one.level = ALPHA * (confirmed + (place >= confirmed)) / len(decided)
 
 
-def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
-    """Set the half widths of one metric's intervals: at level 1 - `outside`, and at the corrected level."""
+def _widths(members: Sequence[_Prepared], noise: Noise) -> None:
+    """Set the half widths of one metric's intervals: at LEVEL, and at the corrected level."""
     for one in members:
         if one.exact:
             one.half = one.half_corrected = 0.0
@@ -549,12 +541,9 @@ def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
     if not noisy:
         return
     n, variance = np.array([one.n for one in noisy], float), np.array([one.variance for one in noisy])
-    level = np.full(len(noisy), outside)
-    between = _between(noisy)
-    plain = noise.half_width(level, variance, n - 1, n, between)
-    strict = noise.half_width(
-        np.minimum(level, [one.level / one.looks_factor for one in noisy]), variance, n - 1, n, between
-    )
+    level, between = np.full(len(noisy), 1 - LEVEL), _between(noisy)
+    corrected = np.minimum(level, [one.level / one.looks_factor for one in noisy])
+    plain, strict = (noise.half_width(one, variance, n - 1, n, between) for one in (level, corrected))
     for one, half, half_corrected in zip(noisy, plain, strict, strict=True):
         one.half, one.half_corrected = float(half), float(half_corrected)
 

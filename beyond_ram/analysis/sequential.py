@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from .comparisons import compared
-from .decide import LOOKS, more_repeats
+from .decide import more_repeats
 from .frame import Cell, Key, Pairs, Questions
 
 
@@ -27,7 +27,7 @@ def open_questions(
 ) -> list[Open]:
     """The planned questions that the runs so far leave undecided. Those that need the fewest repeats come first."""
     asked = list(compared(runs, pairs, questions, session_spread))
-    needed = more_repeats([one.question for one in asked], LOOKS[-1])
+    needed = more_repeats([one.question for one in asked])
     undecided = [
         Open(one.line, one.cells, repeats)
         for one, repeats in zip(asked, needed, strict=True)

@@ -37,7 +37,3 @@ def test_only_stacks_on_both_sides_of_the_post_are_compared():
     assert {(line["before"], line["after"]) for line in lines} == {
         (one, other) for one in ("stream-june-2023", "stream-3.6") for other in ("stream-4.3", "stream-current")
     }
-
-
-def test_without_streaming_there_is_no_claim():
-    assert lines_of() == {}

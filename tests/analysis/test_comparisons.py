@@ -11,8 +11,6 @@ from beyond_ram.analysis.decide import false_discovery, holm
 
 MB = 1e6
 
-RATE_BY_WORKERS = "axis == 'workers' and metric == 'rows_per_cpu_s'"
-
 
 def runs(workload="tokenize", n=3, outcome="completed", **line):
     """Repeats of a cell, in blocks; `grown` and `rate` are the middle of their values."""
@@ -86,19 +84,13 @@ def test_smallest_and_largest_batch_sizes_are_compared():
 
 
 def test_workers_are_compared_with_none_for_any_start_method():
+    others = runs(stack="old", grown=400)  # without that axis, so pandas makes its numbers floats
     cells = [
         runs("load", workers=w, start=s, loader="a", rows_per_cpu_s=r)
         for w, s, r in ((0, "none", 100.0), (4, "fork", 20.0))
     ]
-    line = table(*cells).query(RATE_BY_WORKERS).iloc[0]
+    line = table(*cells, others).query("axis == 'workers' and metric == 'rows_per_cpu_s'").iloc[0]
     assert (line["before"], line["after"], line["start"]) == ("0", "4", "fork")
-
-
-def test_integers_stay_integers_beside_cells_without_that_axis():
-    others = runs(stack="old", grown=400) + runs(stack="new", grown=100)
-    cells = [runs("load", workers=w, start="fork", loader="a", rows_per_cpu_s=r) for w, r in ((1, 100.0), (4, 20.0))]
-    line = table(*cells, others).query(RATE_BY_WORKERS).iloc[0]
-    assert (line["before"], line["after"]) == ("1", "4")
 
 
 def test_metrics_of_other_workloads_are_not_decided():

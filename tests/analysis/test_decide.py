@@ -22,7 +22,7 @@ from beyond_ram.analysis.decide import (
     strength,
 )
 from beyond_ram.analysis.noise import Noise, Spread
-from beyond_ram.analysis.results import FEW, OTHER_WORK, SMALL
+from beyond_ram.analysis.results import FEW, SMALL
 from beyond_ram.analysis.thresholds import Threshold, threshold_of
 
 from . import simulated
@@ -60,15 +60,6 @@ def test_single_comparison_is_the_paired_t_test_on_logarithms():
     assert comparison.ratio == pytest.approx(stats.gmean(second) / stats.gmean(first))
     assert comparison.result == "worse"
     assert comparison.strength == pytest.approx(interval.low)
-
-
-def test_two_pairs_by_hand():
-    """Differences 2 and 4: mean 3, standard error 1, t(1) at 97.5 % 12.706."""
-    comparison = compare(plain(10, 20), plain(12, 24), threshold=Threshold(floor=1e9))
-    assert comparison.difference == 3
-    assert (comparison.low, comparison.high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=1e-3)
-    assert comparison.result == "undecided"
-    assert comparison.detectable == pytest.approx(12.706, abs=1e-3)
 
 
 def test_unequal_numbers_of_repeats_all_count():
@@ -129,13 +120,6 @@ def test_counts_from_zero_have_a_difference_and_no_ratio():
     assert comparison.strength == pytest.approx(math.log(8))
 
 
-def test_growth_around_zero_has_a_difference_and_no_ratio():
-    comparison = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
-    assert math.isnan(comparison.ratio)
-    assert comparison.result == "worse"
-    assert comparison.difference == pytest.approx(400.83e6, rel=1e-3)
-
-
 def test_same_needs_the_whole_interval_within_the_threshold():
     inside = compare(plain(100e6, 101e6, 100e6), plain(101e6, 101e6, 102e6), metric="peak_grown_anon_bytes")
     assert inside.result == "same"
@@ -144,7 +128,7 @@ def test_same_needs_the_whole_interval_within_the_threshold():
     assert wild.detectable > 1.2
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_corrected_interval_excludes_one_exactly_if_confirmed(seed):
     chance = np.random.default_rng(seed)
     questions = [
@@ -182,11 +166,6 @@ def test_difference_that_may_be_below_the_threshold_is_undecided():
     assert decision.high > 1.05
 
 
-def test_difference_without_a_direction_is_other_work():
-    other = compare(plain(10, 10.1), plain(20, 20.1), direction="neither")
-    assert (other.result, other.reason) == ("worse", OTHER_WORK)
-
-
 def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
@@ -215,18 +194,6 @@ def test_cells_of_one_metric_share_their_noise():
     assert among.high - among.low < (alone.high - alone.low) / 3
 
 
-@given(SIDES, st.floats(0.01, 100))
-@settings(max_examples=60, deadline=None)
-def test_units_do_not_matter(sides, factor):
-    first, second = sides
-    unscaled, scaled = (
-        compare(plain(*(f * v for v in first)), plain(*(f * v for v in second)), direction="lower")
-        for f in (1.0, factor)
-    )
-    assert scaled.ratio == pytest.approx(unscaled.ratio, rel=1e-6)
-    assert scaled.p == pytest.approx(unscaled.p, rel=1e-3, abs=1e-9)
-
-
 @given(SIDES)
 @settings(max_examples=60, deadline=None)
 def test_swapped_sides_reverse_the_result(sides):
@@ -237,32 +204,13 @@ def test_swapped_sides_reverse_the_result(sides):
         assert back.result == OPPOSITE.get(forward.result, forward.result)
 
 
-@given(st.lists(SIZE, min_size=1, max_size=8), SIZE)
-@settings(max_examples=40, deadline=None)
-def test_one_run_never_decides(values, other):
-    for pair in ((plain(*values), plain(other)), (plain(other), plain(*values))):
-        comparison = compare(*pair, direction="lower")
-        assert (comparison.result, comparison.reason) == ("undecided", FEW)
-        assert not (comparison.exact or comparison.confirmed)
-        assert comparison.strength == 0
-        assert math.isnan(comparison.low)
-
-
-@given(st.floats(1.01, 3), st.lists(st.floats(-0.2, 0.2), min_size=3, max_size=6), st.floats(1.1, 20))
-@settings(max_examples=60, deadline=None)
-def test_wider_noise_never_adds_certainty(effect, noise, wider):
-    """The middle stays, and every repeat moves away from it."""
-    away = np.array(noise) - np.mean(noise)
-    if np.ptp(away) < 1e-3:
-        away = np.linspace(-0.1, 0.1, len(noise))
-    comparisons = [
-        compare(plain(*[100.0] * len(away)), plain(*(100 * effect * np.exp(k * away))), direction="lower")
-        for k in (1, wider)
-    ]
-    assert comparisons[0].ratio == pytest.approx(comparisons[1].ratio)
-    assert comparisons[0].p <= comparisons[1].p * (1 + 1e-9)
-    assert comparisons[0].strength >= comparisons[1].strength * (1 - 1e-9)
-    assert comparisons[0].low >= comparisons[1].low * (1 - 1e-9)
+@pytest.mark.parametrize("sides", [((1e8,), (9e8,)), ((1e8, 1e8, 1e8), (9e8,)), ((1e8,), (9e8, 9e8))])
+def test_one_run_never_decides(sides):
+    comparison = compare(*(plain(*values) for values in sides), direction="lower")
+    assert (comparison.result, comparison.reason) == ("undecided", FEW)
+    assert not (comparison.exact or comparison.confirmed)
+    assert comparison.strength == 0
+    assert math.isnan(comparison.low)
 
 
 def test_a_mean_has_an_interval_from_two_repeats_on():
@@ -292,7 +240,7 @@ def test_threshold_is_a_share_or_an_amount():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", simulated.SPREADS)
-@pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
+@pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False)])
 def test_intervals_cover_the_truth_at_their_stated_rate(spread, n, m, alike):
     """30 cells; docs/method.md has the full table, with more reports and fewer cells."""
     covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 120, np.random.default_rng(1), alike=alike)
@@ -340,7 +288,7 @@ def test_geometric_mean_interval_is_students_on_logarithms():
         geometric([1.0, 0.0])
 
 
-@pytest.mark.parametrize("lines", range(3, 40, 3))
+@pytest.mark.parametrize("lines", range(3, 40, 9))
 def test_no_p_is_above_one(lines):
     """Rounding may push the sum of weights above 1, and the false discovery rate refuses a p above 1."""
     rng = np.random.default_rng(lines)

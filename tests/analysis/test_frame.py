@@ -17,12 +17,9 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_axes_of_a_table_are_those_with_values():
+def test_axes_of_a_table_are_those_with_values_and_repeats_stay_together():
     assert frame.axes(TABLE) == ["experiment", "stack", "workers"]
     assert frame.varied(TABLE) == ["stack", "workers"]
-
-
-def test_repeats_of_a_cell_stay_together():
     cells = list(frame.cells(TABLE))
     assert [len(lines) for _, lines in cells] == [2, 2, 2, 2]
     assert cells[0][0] == {"experiment": "e", "stack": "old", "workers": 0}
@@ -40,12 +37,6 @@ def test_same_but_for_an_axis_differs_in_that_axis_only():
 def test_missing_value_on_an_axis_is_a_value_of_its_own():
     table = TABLE.assign(remedy=["none", None, *["none"] * 6])
     assert len(list(frame.cells(table))) == 5
-
-
-def test_only_configured_pairs_are_compared():
-    pairs = [(pair, len(before), len(after)) for _, pair, (before, after) in frame.against(TABLE, [("old", "new")])]
-    assert pairs == [(("old", "new"), 2, 2)] * 2
-    assert not list(frame.against(TABLE, [("old", "newer")]))
 
 
 def test_axis_values_in_words():

@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.frame import key
-from beyond_ram.analysis.growth import Trace, difference, growth, judged, missing_mb, read_closely, traces
+from beyond_ram.analysis.growth import growth, missing_mb, read_closely
 
 from .by_hand import MB, events, record
-from .simulated import readings_of, shapes
+from .simulated import shapes
 
 PAIRS = [("old", "new")]
-SIZES = np.arange(1, 17) * 2e6
 
 
 def run(memory, **cell):
@@ -180,13 +178,6 @@ def test_two_stacks_are_compared_by_document():
 def test_equal_stacks_show_no_difference():
     table = growth([*cell(readings(16, seed=1), "old"), *cell(readings(16, seed=2))], PAIRS).set_index("stack")
     assert table.loc["new", "difference_result"] in ("undecided", "same")
-    assert difference(*(Trace(SIZES[:2], {"anon": SIZES[:2]}, "sizes", 2, 4e6),) * 2).n == 2
-
-
-def test_the_points_of_some_cells_are_read():
-    runs = [*cell(readings(16), "old"), *cell(readings(0))]
-    first, second = (key(line) for line in growth(runs, []).to_dict("records"))
-    assert [key(one) for one, _ in traces(runs, None, {second})] == [second] != [first]
 
 
 @pytest.mark.slow
@@ -199,8 +190,3 @@ def test_simulated_memory_is_judged_right(kind, right, at_least):
     assert sum(counted.get(shape, 0) for shape in right) >= at_least
     assert counted.get("straight", 0) <= (1 if kind == "straight" else 0.05)
     assert math.isnan(covered_share) or covered_share >= 0.85
-
-
-def test_earlier_memory_does_not_change_the_slope():
-    x, y = readings_of("straight", 16, np.random.default_rng(1))
-    assert judged(x, y).slope.low == pytest.approx(judged(x + 1, y + 500).slope.low, rel=1e-6)

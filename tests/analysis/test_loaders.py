@@ -24,38 +24,17 @@ def test_account_of_rows_with_and_without_numbers(fields, expected):
     assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **fields}) == expected
 
 
-def run(
-    rate,
-    rep=1,
-    workload="load",
-    outcome="completed",
-    *,
-    warm=50.0,
-    workers=2,
-    startup_cpu_s=2.0,
-    lends=False,
-    kind="ours",
-    order="sequential",
-    shuffle="rows",
-    **account,
-):
+def run(rate, rep=1, workload="load", outcome="completed", *, warm=50.0, startup_cpu_s=2.0, lends=False, **account):
     """A run of a first and two warm epochs, each with a hundred rows at some rate per CPU-second."""
-    cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": order, "workers": workers, "rep": rep}
+    cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": "sequential", "workers": 2, "rep": rep}
     rows = {"rows_expected": 100, "rows_delivered": 100, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
     delivered = rows["rows_delivered"]
     first = {"cpu_s": delivered / rate + (startup_cpu_s or 0), "duration_s": 20.5, "first_batch_s": 0.5 * rep}
     first |= {"first_batch_rows": 2, "startup_cpu_s": startup_cpu_s}
     later = {"cpu_s": delivered / warm, "duration_s": 2 * delivered / warm, "first_batch_s": 0.1}
-    record = {
-        "cell": cell,
-        "workload": workload,
-        "outcome": outcome,
-        "completed_work": outcome == "completed",
-        "work": rows,
-        "peak": {},
-        "memory_limit_bytes": 9e6,
-    }
-    work = {"event": "work", "rows_per_worker": {"0": 5, "1": 5}, "loader_kind": kind, "shuffle": shuffle}
+    record = {"cell": cell, "workload": workload, "outcome": outcome, "completed_work": outcome == "completed"}
+    record |= {"work": rows, "peak": {}, "memory_limit_bytes": 9e6}
+    work = {"event": "work", "rows_per_worker": {"0": 5, "1": 5}, "loader_kind": "ours", "shuffle": "rows"}
     sizes = {"pss_bytes": 100 * rep, "pss_anon_bytes": 90, "pss_shmem_bytes": 3}
     work |= {"stored_bytes": 50, "bytes_in": 100, "tree": sizes, "lends": lends}
     at_first = {"pss_bytes": 60, "pss_anon_bytes": 50, "pss_shmem_bytes": 0}
@@ -83,11 +62,6 @@ def test_repeats_are_one_line_with_mean_rates_and_the_worst_account():
     assert (line["copied_bytes"], line["disk_ratio"]) == (40, 0.5)
     assert (line["rows_missing"], line["account"]) == (30, "30 missing")
     assert line["rows_per_worker"] == "[5, 5]"
-
-
-def test_rows_that_came_twice_in_one_repeat_count():
-    line = line_of(run(25.0), run(25.0, 2, rows_twice=4), run(25.0, 3))
-    assert (line["rows_twice"], line["account"]) == (4, "4 twice")
 
 
 def test_a_short_epoch_has_no_rate():

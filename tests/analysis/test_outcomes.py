@@ -9,7 +9,6 @@ from beyond_ram.analysis.outcomes import COUNTS, counted, outcome, tally
 from beyond_ram.collected import Runs, collect
 
 from ..experiment.test_records import CELL, run_once
-from ..metrics.test_registry import KEPT
 
 
 def runs(*outcomes):
@@ -26,12 +25,8 @@ def runs(*outcomes):
 
 def test_failed_repeat_is_counted_and_not_averaged():
     outcome_counts = tally(runs("completed", "failed", "failed", "killed_at_limit"))
-    assert outcome_counts == {
-        "runs": 4,
-        "finished": 1,
-        "failed": 3,
-        "why": "failed: disk full (2 of 4); killed at limit (1 of 4)",
-    }
+    assert [outcome_counts[name] for name in ("runs", "finished", "failed")] == [4, 1, 3]
+    assert outcome_counts["why"] == "failed: disk full (2 of 4); killed at limit (1 of 4)"
     assert tally(runs("completed", "completed"))["why"] == ""
     assert tally(runs("completed", "interrupted_on_purpose"))["failed"] == 0
     assert tally(runs("not_applicable"))["failed"] == 0
@@ -41,12 +36,9 @@ def test_failed_repeat_is_counted_and_not_averaged():
 def test_run_that_fails_after_its_work_counts_as_finished():
     broken = runs("completed", "failed").assign(completed_work=True)
     outcome_counts = tally(broken)
-    assert (outcome_counts["finished"], outcome_counts["failed"], outcome_counts["why"]) == (
-        2,
-        0,
-        "failed after its work: disk full (1 of 2)",
-    )
-    assert len(side(broken, "rows_per_s").values) == outcome_counts["finished"]
+    assert [outcome_counts[name] for name in ("finished", "failed")] == [2, 0]
+    assert outcome_counts["why"] == "failed after its work: disk full (1 of 2)"
+    assert len(side(broken, "rows_per_s").values) == 2
 
 
 @pytest.mark.parametrize(
@@ -107,17 +99,6 @@ def test_lines_without_a_cell_or_with_own_counts_stay_as_they_are():
     not_run = counted(pd.DataFrame([{"experiment": None, "reason": "c"}]), requested())
     assert not_run[list(COUNTS)].to_numpy().tolist() == [[0, 0, 0, ""]]
     assert set(COUNTS) <= set(counted(pd.DataFrame(columns=["experiment", "stack"]), requested()))
-
-
-@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_no_line_has_more_runs_than_finished(path):
-    table = pd.read_csv(path)
-    if "experiment" not in table:
-        pytest.skip("its lines are not about runs")
-    assert set(COUNTS) <= set(table)
-    assert (table["finished"] + table["failed"] <= table["runs"]).all()
-    if "n" in table:
-        assert (table["n"] <= table["finished"]).all()
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.streaming import streaming
-from beyond_ram.metrics.streaming import KINDS
 
 from .by_hand import streamed
 
@@ -23,22 +22,10 @@ def test_one_line_per_cell_with_counts_and_rows():
     assert line["rows_per_worker"] == '{"0": 40, "1": 24}'
 
 
-def test_requests_of_workers_for_anything_but_data_are_for_listing():
-    line = streaming([streamed("s", {kind: {"main": 1, "worker": 1} for kind in KINDS})]).iloc[0]
-    assert line["requests_listing_of_workers"] == 4, "info, tree, paths-info, commits"
-
-
 def test_counts_that_differ_between_repeats_are_flagged():
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 3}}, 2)]).iloc[0]
     assert not line["counts_identical"]
     assert (line["requests_min"], line["requests_max"]) == (2, 3)
-
-
-def test_client_that_gave_up_before_its_first_row_has_a_line():
-    record, events = streamed("s", {"info": {"main": 1}}, outcome="failed")
-    record["work"]["rows_per_worker"] = {}
-    line = streaming([(record, events)]).iloc[0]
-    assert (line["outcome"], line["n"], line["requests"]) == ("failed", 0, 1)
 
 
 def test_failed_repeat_is_not_averaged_and_fails_the_cell():
