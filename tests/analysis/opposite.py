@@ -4,12 +4,10 @@ Sources are discovered, not listed: findings, text columns of tables, and captio
 """
 
 import functools
-import importlib
 import json
 import lzma
 import math
 import pickle
-import pkgutil
 import re
 import zlib
 from dataclasses import dataclass, replace
@@ -257,15 +255,6 @@ def _version_ladder(runs):
     return steps_of("tokenizers", "tokenizers", search, varied, versions)
 
 
-def finding_sources():
-    """Every source of findings, by its module and name."""
-    modules = [
-        importlib.import_module(f"{findings.__name__}.{m.name}") for m in pkgutil.iter_modules(findings.__path__)
-    ]
-    pairs = [(module, source) for module in modules for source in getattr(module, "SOURCES", ())]
-    return {f"{module.__name__.rpartition('.')[2]}.{source.__name__.strip('_')}": source for module, source in pairs}
-
-
 def figures():
     """Scripts of figures that are drawn from tables and runs alone."""
     scripts, given = sorted((ROOT / outputs.FIGURES).glob("*.py")), {*_needs(), "ladders", *outputs.RUNS}
@@ -278,7 +267,7 @@ def sources():
     tables = report("original")
     words = [f"table {name}.{column}" for name, table in tables.items() if name != "runs" for column in _stated(table)]
     captions = [f"figure {script.stem}" for script in figures()]
-    return [*(f"finding {name}" for name in finding_sources()), *words, *captions]
+    return [*(f"finding {name}" for name in findings.SOURCES), *words, *captions]
 
 
 def _stated(table):
@@ -297,7 +286,8 @@ def sentences(source, tables, records):
     kind, _, name = source.partition(" ")
     if kind == "finding":
         return [
-            f"{finding.title}. {finding.text} {finding.action}".rstrip() for finding in finding_sources()[name](tables)
+            f"{finding.title}. {finding.text} {finding.action}".rstrip()
+            for finding in (findings.SOURCES[name](tables) if len(tables.get(name, ())) else ())
         ]
     if kind == "figure":
         script = ROOT / outputs.FIGURES / f"{name}.py"

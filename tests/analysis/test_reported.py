@@ -1,7 +1,7 @@
 """Numbers of scripts: table `reported`, and their comparisons."""
 
 from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.findings.compared import _differences
+from beyond_ram.analysis.findings import findings
 from beyond_ram.analysis.reported import reported
 from beyond_ram.analysis.runs import runs
 
@@ -46,5 +46,5 @@ def test_each_side_is_compared_with_the_first_by_the_direction_of_a_number():
     decided = table[table["metric"].str.contains("%")].set_index("metric")
     assert decided["result"].to_dict() == {"share [%, lower, exact]": "better", "flat [%, lower, exact]": "same"}
     assert decided["axis"].unique().tolist() == ["side"]
-    (finding,) = _differences({"comparisons": table})
+    (finding,) = findings({"comparisons": table})
     assert (finding.baseline, finding.subject, finding.figure) == ("plain", "on", "reported")

@@ -7,13 +7,14 @@ import pytest
 
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.findings import SOURCES
 from beyond_ram.analysis.stack_differences import stack_differences
 from beyond_ram.figures import cell_labels
 from beyond_ram.report import sections
 from beyond_ram.report.cells import named
 
 from ..analysis.findings.test_compared import runs
-from ..analysis.opposite import finding_sources, report
+from ..analysis.opposite import report
 
 
 def test_holders_or_a_reason_are_listed_by_cell():
@@ -42,11 +43,11 @@ def test_name_shared_by_experiment_and_stack_appears_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", finding_sources())
+@pytest.mark.parametrize("name", SOURCES)
 def test_finding_is_tagged_with_the_stacks_of_its_title(name):
     """Without the tags it would stay whatever stack a reader chooses."""
     tables = report("original")
-    for finding in finding_sources()[name](tables):
+    for finding in SOURCES[name](tables):
         run_stacks = tables["runs"]["stack"].unique()
         stacks = {
             stack for stack in run_stacks if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", finding.title)

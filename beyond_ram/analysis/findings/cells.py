@@ -9,14 +9,13 @@ from ..decide import AT_LEAST, strength
 from ..frame import describe
 from ..loaders import EVERY_ROW_ONCE, by_way
 from ..thresholds import EPOCH_BYTES
-from .finding import Advised, Bar, Finding, Line, Scope, Source, Tables, failed, lines_of, reads, tries
+from .finding import Advised, Bar, Finding, Line, Scope, Tables, failed, lines_of, tries
 
 
-@reads("regrowth")
-def _regrowth(tables: Tables) -> Iterator[Finding]:
+def regrowth(tables: Tables) -> Iterator[Finding]:
     """Repeated work whose memory keeps growing."""
-    regrowth = tables["regrowth"]
-    for line in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
+    table = tables["regrowth"]
+    for line in lines_of(table[table["regrowth"].eq("grows") & table["slope_bytes_low"].gt(0)]):
         conditions = tuple(describe(line, ("subject", "case")))
         low, high = (line[f"slope_bytes_{end}"] * line["epochs_read"] for end in ("low", "high"))
         start = max(line["first_epoch_bytes"], 0.0)
@@ -30,8 +29,7 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
         )
 
 
-@reads("loaders")
-def _rows_lost(tables: Tables) -> Iterator[Finding]:
+def rows_lost(tables: Tables) -> Iterator[Finding]:
     """Loaders that do not deliver every row exactly once, in runs that finished."""
     loaders = by_way(tables["loaders"])
     wrong = loaders[(loaders["n"] > 0) & loaders["account"].str.contains(r"\d (?:missing|twice|wrong)")]
@@ -71,6 +69,3 @@ def _rows(label: str, rows: float) -> Bar:
 
 def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
-
-
-SOURCES: tuple[Source, ...] = (_regrowth, _rows_lost)

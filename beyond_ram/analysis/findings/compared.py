@@ -16,7 +16,7 @@ from ..frame import Cell, axes, describe, same_but_for, varied
 from ..reported import ASKED
 from ..results import SMALL
 from ..stack_differences import between
-from .finding import Advised, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
+from .finding import Advised, Bar, Effect, Finding, Line, Scope, Tables, lines_of, tries
 
 # The figure of a difference between stacks, by workload.
 _FIGURES = {
@@ -34,8 +34,7 @@ _MUCH = 1.5
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high")
 
 
-@reads("comparisons")
-def _differences(tables: Tables) -> Iterator[Finding]:
+def differences(tables: Tables) -> Iterator[Finding]:
     """One finding for each two values of an axis that differ, with all metrics that differ, strongest first."""
     table = tables["comparisons"]
     conditions = [axis for axis in varied(table) if axis != "experiment"]
@@ -57,7 +56,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             baseline=names[0],
             effects=_effects(confirmed, conditions),
             scope=scope,
-            advice=_advice(*names, confirmed, scope),
+            advice=_advice(*names, confirmed),
             facts={
                 "axis": str(axis),
                 "compared": tuple(dict.fromkeys(group.loc[group["reason"] != "too few repeats", "metric"])),
@@ -161,15 +160,15 @@ def _metrics(lines: pd.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines["metric"]))
 
 
-def _advice(before: str, after: str, confirmed: pd.DataFrame, scope: Scope) -> Advised | None:
+def _advice(before: str, after: str, confirmed: pd.DataFrame) -> Advised | None:
     """The better side, or the candidate with what speaks for it and against it. None if the sides did not do the same
     work."""
     if confirmed["reason"].ne("").any():
         return None
     better, worse = (_metrics(confirmed[confirmed["result"] == result]) for result in _CONFIRMED)
     if better:
-        return Advised((after,), before, scope.conditions, better, worse)
-    return Advised((before,), after, scope.conditions, worse)
+        return Advised((after,), before, better, worse)
+    return Advised((before,), after, worse)
 
 
 def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
@@ -187,8 +186,7 @@ def _value_in_words(axis: object, value: object) -> str:
 _ENDED = ("killed_at_limit", "timed_out")
 
 
-@reads("runs")
-def _outcomes(tables: Tables) -> Iterator[Finding]:
+def outcomes(tables: Tables) -> Iterator[Finding]:
     """Values of an axis with which every run was killed or not done in time, beside one with which every run completed.
 
     One finding per experiment and axis: the first setting that shows it. None where a comparison of failed runs is
@@ -226,6 +224,3 @@ def _ended_beside_completed(runs: pd.DataFrame, axis: str) -> Iterator[tuple[pd.
         completed = [lines for lines in sides if lines["outcome"].eq("completed").all()]
         if ended and completed:
             yield ended[0], completed[0], cell
-
-
-SOURCES: tuple[Source, ...] = (_differences, _outcomes)

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -57,12 +57,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Advised:
-    """A recommendation."""
+    """A recommendation, in the settings of its finding."""
 
     choose: tuple[str, ...]
     instead_of: str = ""
-    conditions: tuple[str, ...] = ()
-    """Settings in which it applies; empty for all."""
     better: tuple[str, ...] = ()
     """Metrics that speak for the choice."""
     worse: tuple[str, ...] = ()
@@ -133,23 +131,6 @@ class Finding:
     def small(self) -> bool:
         """Whether the effect may be smaller than SHARE. A finding of strength 0 answers a question and has no size."""
         return 0 < self.strength < 1 + SHARE
-
-
-Source = Callable[[Tables], Iterator[Finding]]
-
-
-def reads(*names: str) -> Callable[[Source], Source]:
-    """Decorator: the source yields nothing if one of these tables is missing or empty."""
-
-    def only_with_tables(source: Source) -> Source:
-        @functools.wraps(source)
-        def yield_findings(tables: Tables) -> Iterator[Finding]:
-            if all(name in tables and len(tables[name]) for name in names):
-                yield from source(tables)
-
-        return yield_findings
-
-    return only_with_tables
 
 
 def lines_of(table: pd.DataFrame) -> list[Line]:

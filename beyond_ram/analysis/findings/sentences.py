@@ -254,8 +254,8 @@ def _advice(finding: Finding) -> str:
         return " ".join([text, *_small_costs(finding, advice)])
     instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     where = "U"
-    if advice.conditions:
-        limited = _limited_to(Scope(finding.experiment, advice.conditions))
+    if finding.scope.conditions:
+        limited = _limited_to(finding.scope)
         where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
     reason = f": better in {_labels(advice.better)}" if advice.better else ""
     sentences = [f"{where}se {choice}{instead}{reason}.", _undecided(finding), _longer(finding, advice)]

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.findings import cells
+from beyond_ram.analysis.findings import findings
 from beyond_ram.analysis.loaders import loaders
 
 from ..by_hand import MB, loader
@@ -16,7 +16,7 @@ REPEATED |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB}
 
 
 def findings_of(table, name="loaders"):
-    return [finding for source in cells.SOURCES for finding in source({name: table})]
+    return findings({name: table})
 
 
 def test_no_runs_are_no_findings():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.findings import compared
+from beyond_ram.analysis.findings import compared, findings
 from beyond_ram.analysis.stack_differences import stack_differences
 from beyond_ram.metrics import METRICS
 from beyond_ram.metrics.base import ANY
@@ -31,7 +31,7 @@ def findings_of(*lines, locks=None):
     tables = {"comparisons": comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)}
     if locks:
         tables["stack_differences"] = stack_differences(PAIRS, locks)
-    return [finding for source in compared.SOURCES for finding in source(tables)]
+    return findings(tables)
 
 
 def differences(*lines):
@@ -158,7 +158,7 @@ def test_metric_that_is_better_and_worse_is_named_with_its_cells():
 def with_runs(lines):
     table = pd.DataFrame(lines)
     tables = {"comparisons": comparisons(table, PAIRS), "runs": table}
-    return [finding for source in compared.SOURCES for finding in source(tables) if finding.kind == "difference"]
+    return [finding for finding in findings(tables) if finding.kind == "difference"]
 
 
 def test_advice_states_the_cpus_or_documents_of_the_measurement():
@@ -208,7 +208,7 @@ def ended(outcomes):
         for loader, group in outcomes.items()
         for rep, outcome in enumerate(group, 1)
     ]  # fmt: skip
-    return list(compared._outcomes({"runs": pd.DataFrame(lines)}))
+    return list(compared.outcomes({"runs": pd.DataFrame(lines)}))
 
 
 @pytest.mark.parametrize("outcome", ["timed_out", "killed_at_limit"])
@@ -225,9 +225,9 @@ def test_decided_comparison_of_failed_runs_is_the_only_finding():
     runs_of = {"experiment": "e", "stack": "s", "workload": "load", "loader": "a", "rep": 1, "outcome": "timed_out"}
     table = pd.DataFrame([runs_of | {"completed_work": False}, runs_of | {"loader": "b", "outcome": "completed"}])
     line = {"experiment": "e", "axis": "loader", "metric": "run_failed", "result": "worse"}
-    assert len(list(compared._outcomes({"runs": table}))) == 1
-    assert not list(compared._outcomes({"runs": table, "comparisons": pd.DataFrame([line])}))
-    assert list(compared._outcomes({"runs": table, "comparisons": pd.DataFrame([line | {"axis": "stack"}])}))
+    assert len(list(compared.outcomes({"runs": table}))) == 1
+    assert not list(compared.outcomes({"runs": table, "comparisons": pd.DataFrame([line])}))
+    assert list(compared.outcomes({"runs": table, "comparisons": pd.DataFrame([line | {"axis": "stack"}])}))
 
 
 @pytest.mark.parametrize(
