@@ -34,10 +34,7 @@ Sides = tuple[pd.DataFrame, pd.DataFrame]
 
 
 def comparisons(
-    runs: pd.DataFrame,
-    pairs: Pairs,
-    questions: Questions | None = None,
-    session_spread: pd.DataFrame | None = None,
+    runs: pd.DataFrame, pairs: Pairs, questions: Questions | None = None, session_spread: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """One line per comparison: a metric of a cell with one value on `axis`, and of the same cell with another value.
 
@@ -76,10 +73,7 @@ class ComparedCells:
 
 
 def compared(
-    runs: pd.DataFrame,
-    pairs: Pairs,
-    questions: Questions | None = None,
-    session_spread: pd.DataFrame | None = None,
+    runs: pd.DataFrame, pairs: Pairs, questions: Questions | None = None, session_spread: pd.DataFrame | None = None
 ) -> Iterator[ComparedCells]:
     """All comparisons, in the order of table `comparisons`."""
     spreads = spreads_of(session_spread)

@@ -43,13 +43,7 @@ _SHARE_OF_LEVEL = 4
 _FEW, _WANTED = 8, 24
 # The smallest slope that matters, in MB per GB.
 SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
-_COMPARED = (
-    "against",
-    "difference_mb_per_gb",
-    "difference_low",
-    "difference_high",
-    "difference_result",
-)
+_COMPARED = ("against", "difference_mb_per_gb", "difference_low", "difference_high", "difference_result")
 COLUMNS = [
     "experiment", "stack",
     *(f"{kind}_{what}" for kind in KINDS for what in (
@@ -113,11 +107,7 @@ def _refined(record: Record, events: Events, samples: SamplesByRun | None, at: i
     return [*events, *added]
 
 
-def growth(
-    records: Sequence[Run],
-    pairs: Pairs,
-    samples: SamplesByRun | None = None,
-) -> pd.DataFrame:
+def growth(records: Sequence[Run], pairs: Pairs, samples: SamplesByRun | None = None) -> pd.DataFrame:
     """Whether memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
 

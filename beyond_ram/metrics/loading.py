@@ -24,10 +24,7 @@ from .base import (
 ACCOUNT = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong")
 """The account of rows. The last three are faults."""
 AT_FAULT = "rows_at_fault"
-MEMORIES = {
-    "anon_bytes": "anonymous memory",
-    "pss_bytes": "PSS",
-}
+MEMORIES = {"anon_bytes": "anonymous memory", "pss_bytes": "PSS"}
 RATE_CPU_S = 0.2
 """Epochs with less CPU time have no rate. The first batch of a loader without workers takes about 0.01 s, a twentieth
 of this: too little to matter."""

@@ -214,10 +214,7 @@ def sessions(spread: pd.DataFrame, comparisons: pd.DataFrame | None) -> str:
         [METRICS[one].label for one in metrics if (one in {*spread["metric"]}) is has] for has in (True, False)
     )
     from_day_to_day = "for differences from day to day, measured on another machine and shipped with beyond-ram"
-    sentences = {
-        f"Intervals allow {from_day_to_day}, in": known,
-        "Intervals hold for this session only in": alone,
-    }
+    sentences = {f"Intervals allow {from_day_to_day}, in": known, "Intervals hold for this session only in": alone}
     return " ".join(f"{sentence}: {', '.join(labels)}." for sentence, labels in sentences.items() if labels)
 
 
