@@ -48,7 +48,7 @@ class Set:
 SETS = {
     "default": Set(
         "uv run snakemake --cores 4",
-        ("comparisons", "growth", "ladders", "limits", "loaders", "streaming", "holders"),
+        ("comparisons", "growth", "ladders", "limits", "loaders"),
         ("growth_by_input", "attempts", "loading_limit"),
     ),
     "holders": Set(
