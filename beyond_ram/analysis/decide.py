@@ -243,13 +243,13 @@ def differences(first: Array, second: Array) -> Array:
     return apart
 
 
-def decide(questions: Sequence[Question]) -> list[ReportedDecision]:
+def decide(compared: Sequence[Question]) -> list[ReportedDecision]:
     """Decide questions together. Questions on one metric share their noise. p-values are corrected by family.
 
     Repeats are compared in pairs if the times of the runs form blocks, else in order. A question with fewer than
     AT_LEAST repeats on a side is undecided.
     """
-    prepared, pools = _with_p_values(questions)
+    prepared, pools = _with_p_values(compared)
     for members, noise in pools:
         _widths(members, noise)
     return [one.decision() for one in prepared]
