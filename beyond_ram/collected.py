@@ -96,12 +96,12 @@ class Runs(Sequence[RunFiles]):
     def __init__(self, files: Iterable[Path | str]) -> None:
         self._files = list(files)
         outcomes = list(map(_outcomes, self._files))
-        self._asked = [
+        self._planned = [
             (run, json.loads(outcome), file, number)
             for file, table in enumerate(outcomes)
             for number, (run, outcome) in enumerate(zip(*(column.to_pylist() for column in table), strict=True))
         ]
-        self._lines = [line for line in self._asked if line[1]["outcome"] != records.NO_RECORD]
+        self._lines = [line for line in self._planned if line[1]["outcome"] != records.NO_RECORD]
         self._group = functools.lru_cache(maxsize=16)(self._read_group)
 
     def __len__(self) -> int:
@@ -128,7 +128,7 @@ class Runs(Sequence[RunFiles]):
 
         If its folder has no record, the outcome is `no_record`.
         """
-        return pd.DataFrame([outcome for _, outcome, _, _ in self._asked])
+        return pd.DataFrame([outcome for _, outcome, _, _ in self._planned])
 
     @property
     def folders(self) -> list[Path]:

@@ -20,16 +20,16 @@ from beyond_ram.stacks.variants import vary
 from beyond_ram.stacks.venv import build
 
 
-def search(name, asked, releases, first, hows, since, results):
+def search(name, ladder, releases, first, hows, since, results):
     """The steps of a ladder in one cell, in the format of table `ladders`, and all runs."""
-    ends = [releases.index(asked["versions"][end]) for end in (0, -1)]
-    sides = releases[ends[0] : ends[1] + 1] if asked["bisect"] else asked["versions"]
-    seed, asked_first = specs.order_seed(results), asked["versions"]
-    policy = Search(first.path, sides, *searched(asked["metrics"]), seed, (), asked_first, MOST)
+    ends = [releases.index(ladder["versions"][end]) for end in (0, -1)]
+    sides = releases[ends[0] : ends[1] + 1] if ladder["bisect"] else ladder["versions"]
+    seed = specs.order_seed(results)
+    policy = Search(first.path, sides, *searched(ladder["metrics"]), seed, (), ladder["versions"], MOST)
     own, all_runs = [], {}
 
     def once(member, number, block):
-        stack = f"{first['stack']}+{asked['package']}-{member.side}"
+        stack = f"{first['stack']}+{ladder['package']}-{member.side}"
         cell = replace(first.replace(stack=stack), rep=number)
 
         def how(one):
@@ -47,7 +47,7 @@ def search(name, asked, releases, first, hows, since, results):
         return run_of(made[cell], member, number, block)
 
     Campaign(Path(results, "ladders", name), seed, once).run(policy, math.inf)
-    return steps_of(name, asked["package"], policy, of_versions(own), releases), all_runs
+    return steps_of(name, ladder["package"], policy, of_versions(own), releases), all_runs
 
 
 @cache
@@ -67,10 +67,10 @@ def main(snakemake):
     since = max((file.stat().st_mtime for file in reads), default=0.0)
     all_tables = []
     all_runs: dict[Cell, object] = {}
-    for (name, asked), releases in zip(params.ladders.items(), map(read_json, snakemake.input.releases), strict=True):
+    for (name, ladder), releases in zip(params.ladders.items(), map(read_json, snakemake.input.releases), strict=True):
         Path(results, "ladders", name, BLOCKS).unlink(missing_ok=True)
-        for first in (cell for cell in hows if cell.experiment == asked["experiment"]):
-            steps, runs = search(name, asked, releases, first, hows, since, results)
+        for first in (cell for cell in hows if cell.experiment == ladder["experiment"]):
+            steps, runs = search(name, ladder, releases, first, hows, since, results)
             all_tables += [steps] if len(steps) else []  # without steps it has no types of columns to contribute
             all_runs |= runs
     table = pd.concat(all_tables) if all_tables else pd.DataFrame(columns=COLUMNS)
