@@ -2,7 +2,7 @@
 
 import importlib
 import runpy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,8 @@ def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
 
     `runs` are all planned runs, including those without a record.
     """
-    return counted(table_function(name)(**arguments), runs.outcomes())
-
-
-def table_function(name: str) -> Callable[..., pd.DataFrame]:
-    """The function that makes table NAME."""
-    module = importlib.import_module(f"beyond_ram.analysis.{name}")
-    function: Callable[..., pd.DataFrame] = getattr(module, name)
-    return function
+    function = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)
+    return counted(function(**arguments), runs.outcomes())
 
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":

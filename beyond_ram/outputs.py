@@ -104,45 +104,38 @@ class Outputs:
 
     def experiments_of(self, chapter: Chapter, parts: Iterable[str] = ()) -> list[str]:
         """The experiments of a chapter's tables; with `parts`, only those that one of the parts covers."""
-        wanted, over = set(parts), chapter.over or chapter.covers
-        requested = [other for other in self.chapters if other.part in wanted]
-        return [
-            name
-            for name, experiment in self.experiments.items()
-            if over(experiment) and (not wanted or any(other.covers(experiment) for other in requested))
-        ]
+        over = chapter.over or chapter.covers
+        return [name for name in self.covered(parts) if over(self.experiments[name])]
 
-    def covered(self, part: str) -> list[str]:
-        """The experiments that a part runs."""
-        chapters = [chapter for chapter in self.chapters if chapter.part == part]
-        return [name for name, one in self.experiments.items() if any(chapter.covers(one) for chapter in chapters)]
-
-    def _made(self, parts: Iterable[str]) -> list[Chapter]:
-        """The chapters that have at least one table."""
+    def covered(self, parts: Iterable[str] = ()) -> list[str]:
+        """The experiments that some parts run; without parts, all."""
         wanted = set(parts)
-        requested = [chapter for chapter in self.chapters if not wanted or chapter.part in {GENERAL, *wanted}]
-        return [chapter for chapter in requested if self.experiments_of(chapter, wanted)]
+        covers = [chapter.covers for chapter in self.chapters if chapter.part in wanted]
+        return [name for name, one in self.experiments.items() if not wanted or any(cover(one) for cover in covers)]
+
+    def _requested(self, parts: Iterable[str]) -> list[tuple[Chapter, list[Experiment]]]:
+        """The chapters of some parts, or all, with the experiments of their tables."""
+        wanted = set(parts)
+        chapters = [chapter for chapter in self.chapters if not wanted or chapter.part in {GENERAL, *wanted}]
+        return [(one, [self.experiments[name] for name in self.experiments_of(one, wanted)]) for one in chapters]
 
     def tables(self, parts: Iterable[str] = (), *, general: bool = True) -> list[str]:
         """The tables that are made, in the order of the chapters; those of every report only if `general`."""
-        chapters = [chapter for chapter in self._made(parts) if general or chapter.part != GENERAL]
         return [
-            name for chapter in chapters for name, when in chapter.tables.items() if self._any(chapter, parts, when)
+            name
+            for chapter, over in self._requested(parts)
+            for name, when in chapter.tables.items()
+            if any(map(when, over)) and (general or chapter.part != GENERAL)
         ]
-
-    def _any(self, chapter: Chapter, parts: Iterable[str], when: Condition) -> bool:
-        """Whether an experiment of a chapter meets a condition."""
-        return any(when(self.experiments[name]) for name in self.experiments_of(chapter, parts))
 
     def figures(self, parts: Iterable[str] = ()) -> dict[str, str]:
         """The figures that are made, with their titles, in the order of the chapters."""
-        titles: dict[str, str] = {}
-        for chapter in self._made(parts):
-            of_chapter = {
-                name: one.title for name, one in chapter.figures.items() if self._any(chapter, parts, one.when)
-            }
-            titles |= of_chapter
-        return titles
+        return {
+            name: one.title
+            for chapter, over in self._requested(parts)
+            for name, one in chapter.figures.items()
+            if any(map(one.when, over))
+        }
 
     def left_out(self, parts: Iterable[str] = ()) -> list[str]:
         """The titles of figures for which no planned experiment has data."""
@@ -158,11 +151,6 @@ class Outputs:
                 hint = did_you_mean(need, tables)
                 raise ValueError(f"{source(kind, name)}: no table fills the parameter {need!r}{hint}")
         return needs
-
-    def tables_for(self, kind: Kind, name: str, parts: Iterable[str] = ()) -> list[str]:
-        """The tables that a table or figure needs and that are made."""
-        tables = self.tables(parts)
-        return [need for need in self.needs(kind, name) if need in tables]
 
 
 def source(kind: Kind, name: str) -> str:

@@ -110,8 +110,7 @@ def varied_cells():
 @functools.cache
 def within_budget():
     """The experiments of the requested parts, which share the budget."""
-    names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
-    return list(dict.fromkeys(names)) if CONFIG.budget_min else []
+    return OUTPUTS.covered(parts()) if CONFIG.budget_min else []
 
 
 def repeated():

@@ -31,10 +31,10 @@ def targets(parts):
 
 def made_from(kind, name):
     """The inputs of a table or figure: the runs of its chapter's experiments, and tables."""
-    needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
-    files = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
+    needs, tables = OUTPUTS.needs(kind, name), OUTPUTS.tables(parts())
+    files = {need: f"{TABLES}/{need}.parquet" for need in needs if need in tables}
     files = {need: path for need, path in files.items() if path not in LOST}
-    experiments = OUTPUTS.experiments_of(chapter, parts())
+    experiments = OUTPUTS.experiments_of(OUTPUTS.of(kind, name), parts())
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
         files["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
