@@ -5,7 +5,6 @@ file, `MARK`. Any other folder that is not empty stays as it is, and an error is
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -13,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .files import locked
+from .files import locked, names
 
 MARK = ".beyond-ram-made"
 
@@ -34,10 +33,10 @@ def protected_places() -> list[Path]:
     return [place.resolve() for place in places]
 
 
-def mark(folder: Path) -> None:
-    """Mark a folder as made here, so that it may be replaced and deleted."""
+def mark(folder: Path, name: str = MARK) -> None:
+    """Mark a folder as made here, so that it may be replaced and deleted; or with another empty file."""
     with contextlib.suppress(FileExistsError):
-        os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+        os.close(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
 
 
 def check(folder: Path) -> None:
@@ -97,13 +96,7 @@ def anew(folder: Path) -> Iterator[None]:
     ForeignFolderError, InUseError, OSError.
     """
     folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow a link
-    check(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{folder.name}.earlier-"
-    left = [path for path in folder.parent.iterdir() if path.name.startswith(prefix)]
-    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
-    mark(holder)
-    with _locked(holder):
+    with _holder(folder, "earlier") as (holder, left):
         try:
             for other in left:
                 with _locked(other) as ours:
@@ -143,17 +136,12 @@ def replaced(out: Path) -> Iterator[Path]:
     lives. The next call deletes what a killed process left. Raises ForeignFolderError, OSError.
     """
     out = Path(os.path.abspath(out))  # noqa: PTH100 - resolve() would follow a link
-    check(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{out.name}.making-"
-    for left in [path for path in out.parent.iterdir() if path.name.startswith(prefix)]:
-        with _locked(left) as ours:
-            if ours:
-                remove(left)
-    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=out.parent))
-    mark(holder)
-    with _locked(holder):
+    with _holder(out, "making") as (holder, left):
         try:
+            for other in left:
+                with _locked(other) as ours:
+                    if ours:
+                        remove(other)
             folder = holder / out.name
             folder.mkdir()
             yield folder
@@ -164,6 +152,19 @@ def replaced(out: Path) -> Iterator[Path]:
             folder.replace(out)
         finally:
             remove(holder)
+
+
+@contextlib.contextmanager
+def _holder(folder: Path, kind: str) -> Iterator[tuple[Path, list[Path]]]:
+    """A new folder beside `folder`, locked while the block runs, and those that earlier calls left."""
+    check(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{folder.name}.{kind}-"
+    left = [path for path in folder.parent.iterdir() if path.name.startswith(prefix)]
+    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    mark(holder)
+    with _locked(holder):
+        yield holder, left
 
 
 def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int | None]:
@@ -179,12 +180,8 @@ def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int |
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent)).absolute()
     with contextlib.suppress(OSError):
         descriptor = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(descriptor), (folder / MARK).lstat()):
-                return folder, descriptor
-        except OSError:
-            pass
+        if locked(descriptor) and names(folder / MARK, descriptor):
+            return folder, descriptor
         os.close(descriptor)
         if not folder.exists():  # another process removed it as abandoned before it was locked
             return make_temporary(prefix, parent)

@@ -3,8 +3,6 @@
 A path may contain any character of a file name, except those that Snakemake reads as wildcards.
 """
 
-import contextlib
-import fcntl
 import glob
 import os
 import re
@@ -15,7 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from ..folders import protected_places
+from ..files import locked
+from ..folders import mark, protected_places
 from ..parent_process import below_snakemake
 
 # Type of an error whose message does not repeat the input, because it may contain a password.
@@ -172,9 +171,7 @@ def open_results(results: Path | str) -> None:
     """Make the results folder, with its mark."""
     folder = Path(results)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / RESULTS_MARK).exists():
-        with contextlib.suppress(FileExistsError):  # another workflow has created it
-            os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+    mark(folder, RESULTS_MARK)
 
 
 class LockedError(RuntimeError):
@@ -191,15 +188,10 @@ def lock_results(results: Path) -> None:
     except OSError:
         return
     _lock_descriptors.append(descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if not below_snakemake():
-            raise LockedError(
-                f"{results}: a snakemake of another folder works on these results; wait for it, or name others"
-            ) from None
-    except OSError:
-        return
+    if locked(descriptor) is False and not below_snakemake():
+        raise LockedError(
+            f"{results}: a snakemake of another folder works on these results; wait for it, or name others"
+        )
 
 
 def _leading_out(results: Path) -> str | None:
