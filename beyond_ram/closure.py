@@ -40,7 +40,13 @@ def closure(file: Path | str, root: Path | str, beside: Path | str | None = None
 @cache
 def _imported(path: Path, places: tuple[Path, ...]) -> tuple[Path, ...]:
     """Our files that one file imports, including the `__init__.py` of their packages."""
-    return tuple(dict.fromkeys(_files(path, places)))
+    try:
+        imports = parsed(path).imports
+    except (OSError, SyntaxError, ValueError):  # the job that runs the file says what is wrong with it
+        return ()
+    # A relative import starts at the package of the file.
+    modules = (_modules(parts, (path.parents[level - 1],) if level else places) for level, parts in imports)
+    return tuple(dict.fromkeys(file for files in modules for file in files))
 
 
 @cache
@@ -52,16 +58,6 @@ def digest(files: tuple[str, ...], root: Path | str) -> str:
 @cache
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
-
-
-def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
-    try:
-        imports = parsed(path).imports
-    except (OSError, SyntaxError, ValueError):  # the job that runs the file says what is wrong with it
-        return
-    for level, parts in imports:
-        # A relative import starts at the package of the file.
-        yield from _modules(parts, (path.parents[level - 1],) if level else places)
 
 
 @cache

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from ..text import NAME
-from .paths import STACK, VALUE, Cell, Value, pattern
+from .paths import STACK, VALUE, Cell, Value
 from .workloads import AXES, Experiment
 
 
@@ -35,8 +35,7 @@ def _level(level: str) -> tuple[str, Value] | None:
 
 def run_pattern(experiments: Mapping[str, Experiment]) -> str:
     """A regular expression for the folders of all runs that one command makes: all but interrupted ones and reruns."""
-    rep = pattern(["rep"])
-    paths = [f"{'/'.join([name, *_levels(one, 'cold|warm')])}/{rep}" for name, one in experiments.items()]
+    paths = ["/".join([name, *_levels(one, "cold|warm")]) for name, one in experiments.items()]
     return f"(?:{'|'.join(paths) or '-'})"
 
 
@@ -47,7 +46,7 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
         if "cache" in (axes := list(experiment.axes())):
             levels, place = _levels(experiment), axes.index("cache")
             heads.append("/".join([name, *levels[:place]]))
-            tails.append("/".join([*levels[place + 1 :], pattern(["rep"])]))
+            tails.append("/".join(levels[place + 1 :]))
     sides = {"head": heads, "tail": tails}
     return {side: f"(?:{'|'.join(dict.fromkeys(patterns)) or '-'})" for side, patterns in sides.items()}
 
@@ -55,4 +54,4 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
 def _levels(experiment: Experiment, cache: str = "") -> list[str]:
     """A regular expression for each level of an experiment's runs."""
     values = {"stack": STACK, "cache": f"(?:{cache})"}
-    return [f"{axis}~{values.get(axis, VALUE.pattern)}" for axis in experiment.axes()]
+    return [f"{axis}~{values.get(axis, VALUE.pattern)}" for axis in (*experiment.axes(), "rep")]

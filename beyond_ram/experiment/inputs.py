@@ -46,10 +46,11 @@ def module(path: str, names: Iterable[str]) -> str | None:
 
 def corpus(spec: FilesCorpus) -> str | None:
     """Why the files of a corpus cannot be read."""
-    for pattern in _patterns(spec):
+    for pattern in [spec.glob] if isinstance(spec.glob, str) else spec.glob:
         if looping := _looping(pattern):
             return f"{looping} is a link to a folder above it, and {pattern!r} would follow it; take it out"
-        files = _matched(pattern)
+        paths = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
+        files = [path for path in paths if Path(path).is_file()]
         if not files:
             return f"{pattern!r} matches no file{_cwd_hint(pattern)}"
         for file in files:
@@ -131,15 +132,6 @@ def _too_few(count: int, requested: int | None, path: str) -> str | None:
 def _cwd_hint(path: str | Path) -> str:
     """A clause with the working directory, for a relative path."""
     return "" if str(path)[0] in "/~" else f" in {Path.cwd()}"
-
-
-def _patterns(spec: FilesCorpus) -> list[str]:
-    return [spec.glob] if isinstance(spec.glob, str) else spec.glob
-
-
-def _matched(pattern: str) -> list[str]:
-    paths = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
-    return [path for path in paths if Path(path).is_file()]
 
 
 def _looping(pattern: str) -> str | None:

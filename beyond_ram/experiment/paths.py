@@ -5,7 +5,6 @@ A run's folder is its description: EXPERIMENT, then a level `key~value` per axis
 
 import functools
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +51,3 @@ class Cell:
             if not VALUE.fullmatch(str(value)):
                 raise ValueError(f"{axis}: {value!r} cannot stand in a path; letters, digits and @ . _ + - can")
         return "/".join([self.experiment, *(f"{axis}~{value}" for axis, value in self.axes), f"rep~{self.rep}"])
-
-
-def pattern(axes: Sequence[str]) -> str:
-    """A regular expression for the levels of some axes, in their order."""
-    return "/".join(f"{axis}~{VALUE.pattern}" for axis in axes)

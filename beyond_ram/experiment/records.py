@@ -58,10 +58,9 @@ def record(folder: Path) -> RunRecord:
     return content
 
 
-def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
-    """The events of a run's folder; `whole` requires that the run has ended. Raises DamagedError."""
-    lenient = functools.partial(faults, strict=False)
-    return run_reading.events(folder, whole=whole, faults=lenient)
+def events(folder: Path) -> list[dict[str, Any]]:
+    """The events of a run's folder, which has ended. Raises DamagedError."""
+    return run_reading.events(folder, faults=functools.partial(faults, strict=False))
 
 
 def run(folder: Path) -> tuple[RunRecord, list[dict[str, Any]]]:

@@ -17,16 +17,6 @@ FOLDER = "specs"
 _ORDER = "order.json"
 
 
-def of(config: Config) -> dict[str, dict[str, Any]]:
-    """All specs, by kind and name."""
-    return {
-        "corpora": {name: corpus.spec() for name, corpus in config.corpora.items()},
-        "tokenizers": {name: corpus.tokenizer.spec() for name, corpus in config.corpora.items()},
-        "tokens": {name: dataset.spec() for name, dataset in config.tokens.items()},
-        "repositories": {name: repository.spec() for name, repository in config.repositories.items()},
-    }
-
-
 def order_seed(results: str) -> int:
     """The seed that orders the runs. A results folder keeps its seed; a new folder draws one."""
     try:
@@ -37,8 +27,14 @@ def order_seed(results: str) -> int:
 
 def write(config: Config, merged: Mapping[str, Any], order_seed: int) -> None:
     """Write every spec to RESULTS/specs/KIND/NAME.json, with the merged config and the seed of the order."""
-    for kind, specs in of(config).items():
-        for name, spec in specs.items():
+    specs: dict[str, dict[str, Any]] = {
+        "corpora": {name: corpus.spec() for name, corpus in config.corpora.items()},
+        "tokenizers": {name: corpus.tokenizer.spec() for name, corpus in config.corpora.items()},
+        "tokens": {name: dataset.spec() for name, dataset in config.tokens.items()},
+        "repositories": {name: repository.spec() for name, repository in config.repositories.items()},
+    }
+    for kind, by_name in specs.items():
+        for name, spec in by_name.items():
             _write(Path(config.results, FOLDER, kind, f"{name}.json"), spec)
     _write(Path(config.results, FOLDER, "config.json"), merged)
     _write(Path(config.results, FOLDER, _ORDER), {"seed": order_seed})
