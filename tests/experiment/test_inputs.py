@@ -35,8 +35,8 @@ def cells_of(tmp_path, loaders, tokens, matrix):
     return load(config, [], ROOT).cells("x")
 
 
-def own(tmp_path, tokens=None, **loader):
-    matrix = {"stack": ["loaders"], "loader": ["mine"], "tokens": tokens or ["none"]}
+def own(tmp_path, tokens=None, more=None, **loader):
+    matrix = {"stack": ["loaders"], "loader": ["mine"], "tokens": tokens or ["none"]} | (more or {})
     return message_of(
         tmp_path,
         loaders={"mine": loader},
@@ -126,22 +126,7 @@ def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path):
 def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path):
     def message(options, value, loaders=("mine", "threads")):
         (tmp_path / "mine.py").write_text(MODULE + options)
-        return message_of(
-            tmp_path,
-            loaders={"mine": {"module": "mine.py"}},
-            tokens={"few": {"rows": 10}},
-            experiments={
-                "x": {
-                    "workload": "load",
-                    "matrix": {
-                        "stack": ["loaders"],
-                        "loader": list(loaders),
-                        "tokens": ["few"],
-                        "option": ["none", value],
-                    },
-                }
-            },
-        )
+        return own(tmp_path, ["few"], {"loader": [*loaders], "option": ["none", value]}, module="mine.py")
 
     names = "OPTIONS = ('ahead', 'block_rows')\n"
     assert message(names, "ahead-0") == ""

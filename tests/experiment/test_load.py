@@ -10,24 +10,10 @@ from beyond_ram.experiment import ConfigError, load
 from ..conftest import ROOT
 
 
-def faults(config, files=None, overrides=None):
+def faults(config, files=()):
     with pytest.raises(ConfigError) as error:
-        load(config, files or [], ROOT, **({"overrides": overrides} if overrides else {}))
+        load(config, files, ROOT)
     return str(error.value)
-
-
-def test_last_file_wins_and_option_config_wins_over_files(config, tmp_path):
-    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
-    first.write_text("results: 1\nonly: 1\n")
-    second.write_text("results: 2\n")
-    config |= {"results": 3, "only": 1}
-    message = faults(config, [ROOT / "config.yaml", first, second])
-    assert f"{second}, results: " in message
-    assert f"{first}, only: " in message
-    assert "--config, results: " in faults(config, [first, second], {"results": 3})
-    del config["experiments"]
-    message = faults(config | {"unknown": 1}, [first, second], {"unknown": 1})
-    assert "--config: unknown key 'unknown'" in message
 
 
 def test_too_many_runs_are_refused_before_they_are_listed(config):
@@ -58,18 +44,14 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize("where", ["results", "corpora", "only"])
-def test_aliases_for_too_many_values_are_refused(config, where):
-    config[where] = yaml.safe_load(BOMB)["i"]
-    assert (
-        faults(config)
-        == f"{where}: stands for more than 1,000,000 values, its aliases written out; that cannot be meant"
-    )
-    config[where] = []
-    config[where].append(config[where])
+def test_aliases_for_too_many_values_are_refused(config):
+    config["corpora"] = yaml.safe_load(BOMB)["i"]
+    assert faults(config).startswith("corpora: stands for more than 1,000,000 values, its aliases written out")
+    config["corpora"] = []
+    config["corpora"].append(config["corpora"])
     assert "stands for more than" in faults(config)
     for _ in range(5000):
-        config[where] = [config[where]]
+        config["corpora"] = [config["corpora"]]
     assert len(faults(config)) < 300
 
 

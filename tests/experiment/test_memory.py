@@ -8,14 +8,9 @@ from beyond_ram.experiment import Cell, memory
 from ..watch.test_advice import record
 
 
-def test_request_without_a_peak_is_the_estimate_doubled_per_attempt(tmp_path):
+def test_request_is_the_largest_one_measured_or_the_estimate_doubled_per_attempt(tmp_path, monkeypatch):
     cell = Cell("growth", (("stack", "current"),), 2)
-    assert memory.request_mb(tmp_path, cell, 4000) == 4000
     assert memory.request_mb(tmp_path, cell, 4000, attempt=3) == 16000
-
-
-def test_request_is_the_largest_one_measured_in_megabytes_and_the_driver(tmp_path, monkeypatch):
-    cell = Cell("growth", (("stack", "current"),), 2)
     measured = {rep: replace(advise(record()), ask_bytes=size * MIB) for rep, size in ((1, 2000), (2, 1000))}
     for rep in measured:
         (tmp_path / Cell(cell.experiment, cell.axes, rep).path).mkdir(parents=True)

@@ -174,7 +174,7 @@ PARTS = st.sampled_from([*" '\";&$~\n/.-a`()|*\\{}<>#%é\x00", "..", "envs", ".g
 @pytest.mark.slow
 @given(st.one_of(st.lists(PARTS, max_size=6).map("".join), st.text(max_size=30)))
 @example("R&D")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path, text):
     (tmp_path / "work").mkdir(exist_ok=True)
     with contextlib.chdir(tmp_path / "work"):

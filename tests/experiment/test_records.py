@@ -12,6 +12,7 @@ from beyond_ram.advice import advise
 from beyond_ram.collected import Runs, collect
 from beyond_ram.experiment import Cell, memory, records
 from beyond_ram.files import DamagedError
+from beyond_ram.measure import cells
 from beyond_ram.watch import watch, write_record
 
 LOCK = b"datasets==5.2.0\n"
@@ -138,6 +139,21 @@ def test_damaged_record_gives_no_memory_request(folder, content):
     assert memory.request_mb(runs, cell, 4000) == 4000, "a lower bound is below the estimate"
     (folder / "run.json").write_text(content)
     assert memory.request_mb(runs, cell, 4000) == 4000
+
+
+def test_run_counts_if_it_is_whole_of_this_code_and_not_older(folder):
+    """As a further repeat, or a run of a version ladder."""
+    runs, record = folder.parents[4], folder / "run.json"
+    began = json.loads(record.read_text())["started_at"]
+    assert not cells.read(runs, CELL, "code", began), "without a digest of its code"
+    edited(provenance=json.loads(record.read_text())["provenance"] | {"code_sha256": "code"})(record)
+    assert cells.read(runs, CELL, "code", began)
+    assert not cells.read(runs, CELL, "other", began)
+    assert not cells.read(runs, CELL, "code", began + 1)
+    cut(folder / "samples.csv")
+    assert not cells.read(runs, CELL, "code", began)
+    (folder / "samples.csv").unlink()
+    assert not cells.read(runs, CELL, "code", began)
 
 
 def test_a_line_separator_in_an_event_ends_no_line(folder):
