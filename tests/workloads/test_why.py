@@ -60,74 +60,47 @@ def why(folder, text, arguments=()):
     return result
 
 
-PLANTED = {
-    "a global list": ("rows", "name", "rows = [bytes(1000) for _ in range(60_000)]"),
-    "a dict in an object": (
-        "app.cache",
+# What a script or its library holds, by the holder that is named: its kind, and the code.
+TOGETHER = {
+    "listed": ("name", "listed = rows()"),
+    "app.cache": (
         "attribute",
-        """
-        class App:
-            def __init__(self):
-                self.name, self.cache = 'app', {number: bytes(1000) for number in range(60_000)}
-        app = App()
-        """,
+        "class App:\n    def __init__(self):\n        self.cache = dict(enumerate(rows()))\napp = App()",
     ),
-    "a closure": (
-        "count.rows",
+    "count.held": (
         "closure variable",
-        """
-        def counter():
-            rows = [bytes(1000) for _ in range(60_000)]
-            return lambda: len(rows)
-        count = counter()
-        """,
+        "def counter():\n    held = rows()\n    return lambda: len(held)\ncount = counter()",
     ),
-    "a function attribute": (
-        "load.cache",
-        "function attribute",
-        "def load(): pass\nload.cache = bytearray(b'x' * 60_000_000)",
-    ),
-    "a default argument": (
-        "load.seen",
-        "default argument",
-        "def load(seen=[]):\n seen.append(bytearray(b'x' * 60_000_000))\nload()",
-    ),
-    "a class attribute": (
-        "Model.rows",
-        "class attribute",
-        "class Model:\n rows = []\nmodel = Model()\nmodel.rows.extend(bytes(1000) for _ in range(60_000))",
-    ),
-    "an lru_cache": (
-        "load",
-        "lru_cache",
-        """
-        import functools
-        @functools.lru_cache(maxsize=None)
-        def load(number):
-            return bytes(1000)
-        for number in range(60_000): load(number)
-        """,
-    ),
-    "a dict of a library": (
-        "plant.core.KEPT",
-        "global of a module",
-        "import plant\nfor number in range(60_000): plant.keep(number)",
-    ),
-    "a class attribute of a library": (
-        "plant.core.Store.rows",
-        "class attribute",
-        "from plant import Store\nStore.rows.extend(bytes(1000) for _ in range(60_000))",
-    ),
-    "an object of a library": (
-        "plant.core.store",
-        "global of a module",
-        "import plant\nplant.store.cache.extend(bytes(1000) for _ in range(60_000))",
-    ),
-    "a closure in a library": (
-        "plant.core.grow.seen",
-        "closure variable",
-        "import plant\nfor number in range(60_000): plant.grow(number)",
-    ),
+    "load.cache": ("function attribute", "def load(): pass\nload.cache = bytearray(b'x' * 12_000_000)"),
+    "save.seen": ("default argument", "def save(seen=[]):\n    seen.extend(rows())\nsave()"),
+    "Model.held": ("class attribute", "class Model:\n    held = []\nModel().held.extend(rows())"),
+    "cached": ("lru_cache", "@functools.lru_cache(maxsize=None)\ndef cached(number): return bytes(1000)\neach(cached)"),
+    "mine": ("name", "mine = threading.local()\nmine.held = rows()"),
+    "state": ("context variable", "state = contextvars.ContextVar('state')\nstate.set(rows())"),
+    "read": ("name", "def reading():\n    held = rows()\n    yield 1\n    yield held\nread = reading()\nnext(read)"),
+    "plant.core.KEPT": ("global of a module", "each(plant.keep)"),
+    "plant.core.Store.rows": ("class attribute", "plant.Store.rows.extend(rows())"),
+    "plant.core.store": ("global of a module", "plant.store.cache.extend(rows())"),
+    "plant.core.grow.seen": ("closure variable", "each(plant.grow)"),
+}
+ROWS = """
+import contextvars, functools, threading, plant
+def rows(): return [bytes(1000) for _ in range(12_000)]
+def each(function):
+    for number in range(12_000): function(number)
+"""
+
+
+def test_every_holder_is_named_with_what_it_holds(tmp_path):
+    result = why(tmp_path, "\n".join([ROWS, *(code for _, code in TOGETHER.values())]))
+    steps = {step["holder"]: step for step in result["steps"] if step["holder"] != "others"}
+    assert {holder: step["kind"] for holder, step in steps.items()} == {
+        name: kind for name, (kind, _) in TOGETHER.items()
+    }
+    assert all(abs(step["released_bytes"] - 12.8 * MB) < 2 * MB for step in steps.values()), steps
+
+
+PLANTED = {
     "cycles": (
         "cycles of Node",
         "garbage",
@@ -157,28 +130,6 @@ PLANTED = {
             end.wait()
         threading.Thread(target=work, name='reader', daemon=True).start()
         begun.wait()
-        """,
-    ),
-    "a thread's own storage": (
-        "mine",
-        "name",
-        "import threading\nmine = threading.local()\nmine.rows = [bytes(1000) for _ in range(60_000)]",
-    ),
-    "a context variable": (
-        "state",
-        "context variable",
-        "import contextvars\nstate = contextvars.ContextVar('state')\nstate.set([bytes(1000) for _ in range(60_000)])",
-    ),
-    "a generator": (
-        "rows",
-        "name",
-        """
-        def read():
-            block = bytearray(b'x' * 60_000_000)
-            yield len(block)
-            yield 0
-        rows = read()
-        next(rows)
         """,
     ),
     "a function main": (
