@@ -3,6 +3,7 @@
 `KILLS=20 KILL_ROUNDS=3` kills it sixty times; `KILL_SEED` is the seed of the first round.
 """
 
+import contextlib
 import os
 import random
 import shutil
@@ -20,6 +21,7 @@ from beyond_ram.experiment import AXES
 from beyond_ram.watch import procfs
 
 from .conftest import link_stack
+from .rules.conftest import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
 
@@ -82,6 +84,16 @@ def project(clone):
     return clone
 
 
+def processes_in(folder):
+    """Return the command lines of processes that work in a folder."""
+    command_lines = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (entry / "cwd").readlink().is_relative_to(folder):
+                command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [words for words in command_lines if words]
+
+
 class Workflow:
     """The workflow of a results folder, in a process group of its own, as in a user's terminal."""
 
@@ -91,11 +103,7 @@ class Workflow:
         targets = [f"{results}/tables/{name}.csv" for name in TABLES]
         self.command = [sys.executable, "-m", "snakemake", *targets, "--cores", "2"]
         self.command += ["--configfile", f"{results}.yaml"]
-        self.environment = {
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(project),
-        }
+        self.environment = environment(project)
         self.log = project / f"{results}.log"
 
     def start(self):
@@ -103,28 +111,12 @@ class Workflow:
             subprocess.run([*self.command, "--unlock"], cwd=self.project, env=self.environment, capture_output=True)
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                self.command,
-                cwd=self.project,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+                self.command, cwd=self.project, env=self.environment,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
 
     def log_end(self):
         return self.log.read_text(errors="replace")[-6000:]
-
-    def living(self):
-        """Return the command lines of processes in the project."""
-        command_lines = []
-        for entry in Path("/proc").iterdir():
-            try:
-                if entry.name.isdigit() and Path(entry, "cwd").readlink().is_relative_to(self.project):
-                    command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-            except OSError:
-                continue
-        return [words for words in command_lines if words]
 
     def tables(self):
         """Return the counts of each line of every table, and the names of all columns."""
@@ -209,7 +201,7 @@ def test_tables_of_a_killed_workflow_equal_undisturbed_ones(project, alone, seed
             killed[f"{kind} {number.name}"] += 1
         message = f"seed {seed}, {dict(killed)}: {number.name} to the {kind}, status {status}: {workflow.log_end()}"
         until = time.monotonic() + 10
-        while (living := workflow.living()) and time.monotonic() < until:
+        while (living := processes_in(project)) and time.monotonic() < until:
             time.sleep(0.05)
         assert not living, f"{living} still run; {message}"
         assert "Directory cannot be locked" not in workflow.log_end(), message

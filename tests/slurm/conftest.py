@@ -80,6 +80,14 @@ class Slurm:
         """Stop a node, or start it again."""
         self.call(CLUSTER, *command, "--dir", self.directory)
 
+    def state(self, job):
+        """Return the state of a job."""
+        return re.search(r"JobState=(\w+)", self.call("scontrol", "show", "job", job))[1]
+
+    def running_on(self, node):
+        """Return the jobs that run on a node."""
+        return self.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
+
     def nodes(self):
         """Return the state of each node."""
         return dict(line.split() for line in self.call("sinfo", "-h", "-N", "-o", "%N %T").splitlines())

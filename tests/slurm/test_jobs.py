@@ -28,7 +28,7 @@ def submit(slurm, folder, *lines):
 
 
 def wait_until_ended(slurm, job):
-    until(lambda: re.search(r"JobState=(COMPLETED|FAILED)", slurm.call("scontrol", "show", "job", job)), "its end")
+    until(lambda: slurm.state(job) in ("COMPLETED", "FAILED"), "its end")
 
 
 def test_late_attachment_has_the_peaks_of_an_early_one(one_node, tmp_path):
@@ -118,7 +118,7 @@ def test_job_completes_with_the_advised_request(one_node, tmp_path):
         "sbatch", "--parsable", "-n1", f"--mem={mib}", f"--output={tmp_path}/again.out", tmp_path / "job.sh"
     ).strip()
     wait_until_ended(one_node, again)
-    assert "JobState=COMPLETED" in one_node.call("scontrol", "show", "job", again)
+    assert one_node.state(again) == "COMPLETED"
     assert "killed" not in (tmp_path / "again.out").read_text()
 
 

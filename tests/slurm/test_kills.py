@@ -3,15 +3,14 @@
 tests/measure/test_ends_with_parent.py tests the same with signals.
 """
 
-import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from beyond_ram.experiment import records
 
 from ..measure.hanging import PHASES, cell, environment, logs, make, measure
+from ..test_random_kills import processes_in
 from .conftest import until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end, pytest.mark.release]
@@ -33,24 +32,6 @@ def submit(slurm, folder):
     return slurm.call("sbatch", *options, f"--output={folder}/job.out", f"--chdir={folder}", folder / "job.sh").strip()
 
 
-def state(slurm, job):
-    match = re.search(r"JobState=(\w+)", slurm.call("scontrol", "show", "job", job))
-    assert match
-    return match[1]
-
-
-def processes_in(folder):
-    """Return the command lines of processes that work in a folder."""
-    command_lines = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and Path(entry, "cwd").readlink().is_relative_to(folder):
-                command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except OSError:
-            continue
-    return command_lines
-
-
 def wait_until_reached(folder, describe):
     for phase in PHASES:
         until((folder / f"{phase}.reached").exists, describe, 180)
@@ -63,7 +44,7 @@ def out_of_time(slurm, tmp_path_factory):
     make(folder)
     (folder / "hang").write_text("sleep")
     job = submit(slurm, folder)
-    wait_until_reached(folder, lambda: f"job {state(slurm, job)}, {processes_in(folder)}, {logs(folder)}")
+    wait_until_reached(folder, lambda: f"job {slurm.state(job)}, {processes_in(folder)}, {logs(folder)}")
     slurm.call("scontrol", "update", f"JobId={job}", "EndTime=now+1")
     return folder, job
 
@@ -77,21 +58,21 @@ def test_job_ended_in_any_phase_leaves_nothing_and_can_be_retried(slurm, tmp_pat
         job = submit(slurm, folder)
 
     def describe():
-        return f"{how}: job {state(slurm, job)}, {processes_in(folder)}, {logs(folder)}"
+        return f"{how}: job {slurm.state(job)}, {processes_in(folder)}, {logs(folder)}"
 
     wait_until_reached(folder, describe)
     if how == "cancelled":
         slurm.call("scancel", job)
-    until(lambda: state(slurm, job) in ENDED, describe, 300)
+    until(lambda: slurm.state(job) in ENDED, describe, 300)
     until(lambda: not processes_in(folder), describe, 60)
     assert not list((folder / "runs").rglob("run.json")), describe()
     if how == "memory":
         assert [(folder / f"{phase}.status").read_text().strip() != "0" for phase in PHASES] == [True] * len(PHASES)
         assert not (folder / "private").exists(), "the measuring process was not killed, and left its private folder"
-    assert state(slurm, job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
+    assert slurm.state(job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
     (folder / "hang").unlink()
     again = submit(slurm, folder)
-    until(lambda: state(slurm, again) in ENDED, describe, 300)
+    until(lambda: slurm.state(again) in ENDED, describe, 300)
     for phase in PHASES:
         record, events = records.run(folder / "runs" / cell(phase))
         assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), describe()

@@ -61,10 +61,6 @@ def test_slurm_gives_the_same_results_and_retries_a_killed_job(one_node, clone, 
     assert [job["JobState"] for job in run.jobs_of("measure_interrupted")] == ["COMPLETED"]
     shutil.rmtree(clone / "results-slurm/runs/growth")
     again = one_node.snakemake(*config(clone, "results-slurm"), cwd=clone, timeout=600)
-    assert [len(again.jobs_of(rule)) for rule in ("measure", "measure_interrupted", "collect", "table_runs")] == [
-        1,
-        0,
-        1,
-        1,
-    ]
+    jobs = [len(again.jobs_of(rule)) for rule in ("measure", "measure_interrupted", "collect", "table_runs")]
+    assert jobs == [1, 0, 1, 1]
     assert cells(clone / "results-slurm") == local_cells

@@ -40,14 +40,9 @@ def texts(folder):
                 file.write(json.dumps({"text": " ".join(chance.choices(words, k=100))}) + "\n")
 
 
-def on(slurm, node):
-    """Return the jobs that run on a node."""
-    return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
-
-
 def until_at_work(slurm, folder):
     """Wait until parts are being made, and return the jobs on node 2."""
-    jobs = until(lambda: on(slurm, "node2"), "a shard on node 2")
+    jobs = until(lambda: slurm.running_on("node2"), "a shard on node 2")
     until(lambda: [*folder.glob("ids/.beyond-ram-tokenize/*.bin*")], "a part is begun")
     time.sleep(1)
     return str(jobs)

@@ -108,25 +108,22 @@ def events(accounted, clone, run_in):
     assert local.returncode == 0, local.stderr[-4000:]
     moments = {}
 
-    def on(node):
-        return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
-
     def now():
         return time.strftime("%Y-%m-%dT%H:%M:%S")
 
     def meanwhile():
-        first = until(lambda: on("node2"), "a cell on node 2")
-        moments["drained"] = until(lambda: on("node1"), "a cell on node 1")
+        first = until(lambda: slurm.running_on("node2"), "a cell on node 2")
+        moments["drained"] = until(lambda: slurm.running_on("node1"), "a cell on node 1")
         slurm.call("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=test")
         moments["drained_at"] = now()
-        moments["lost"] = until(lambda: (job := on("node2")) != first and job, "a second cell on node 2")
-        until(lambda: not on("node1"), "node 1 empty")
+        moments["lost"] = until(lambda: (job := slurm.running_on("node2")) != first and job, "a second cell on node 2")
+        until(lambda: not slurm.running_on("node1"), "node 1 empty")
         time.sleep(2)  # without draining, the node would get the next cell
         moments["back_at"] = now()
         slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
         # At once, before the cell on node 2 ends.
         until((clone / "results-nodes" / "private").exists, "the cell on node 2 that is being measured")
-        assert on("node2") == moments["lost"], "its cell has ended before it was lost"
+        assert slurm.running_on("node2") == moments["lost"], "its cell has ended before it was lost"
         slurm.cluster("lose", "node2", "--jobs")
 
     try:
