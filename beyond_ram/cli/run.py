@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,34 +43,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check(command: Sequence[str]) -> None:
-    """Raise ValueError for an option that snakemake does not have, or a target that is neither a rule nor a path."""
+    """Raise ValueError for an option that snakemake does not have."""
     from snakemake.cli import get_argument_parser
     from snakemake.exceptions import CliException
 
-    from ..text import did_you_mean, first_of
+    from ..text import did_you_mean
     from . import Parser
 
     parser = get_argument_parser()
     parser.error = Parser(prog="beyond-ram run").error
     try:
-        known, unknown = parser.parse_known_args(command[1:])
+        _, unknown = parser.parse_known_args(command[1:])
     except CliException as error:
         raise ValueError(str(error)) from None
     if options := [word.partition("=")[0] for word in unknown if word.startswith("-")]:
         every = [one for action in parser._actions for one in action.option_strings]
         raise ValueError(f"no option {options[0]} of beyond-ram run or snakemake{did_you_mean(options[0], every)}")
-    texts = [file.read_text(encoding="utf-8") for file in (Path("Snakefile"), *Path("rules").glob("*.smk"))]
-    named = {*re.findall(r"^rule (\w+):", "\n".join(texts), re.MULTILINE)}
-    targets = [one for one in known.targets if one not in named and not re.search(r"[/.]", one)]
-    if targets:  # rules that the chapters make; this takes seconds
-        done = subprocess.run(
-            [command[0], "--list-target-rules", *command[1:]], capture_output=True, text=True, check=False
-        )
-        rules = [] if done.returncode else [line for line in done.stdout.splitlines() if " " not in line]
-        for target in (one for one in targets if rules and one not in rules):
-            parts = [one for one in rules if not one.startswith(("table_", "figure_"))]
-            hint = did_you_mean(target, rules)
-            raise ValueError(f"no target {target!r}{hint} (there are: {first_of(parts, 20)})")
 
 
 def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:

@@ -65,14 +65,6 @@ def test_dry_run_works_from_another_folder(tmp_path, run_in):
     }
 
 
-@pytest.mark.slow
-def test_mistyped_target_is_one_line(run_in, tmp_path):
-    done = run_in("beyond-ram", "run", "tokenizr", "-n", cwd=tmp_path)
-    (line,) = done.stderr.splitlines()
-    assert "no target 'tokenizr'; did you mean 'tokenize'? (there are: all," in line
-    assert done.returncode == 2 and not done.stdout
-
-
 @pytest.mark.parametrize(("word", "message"), [("--confgfile", "did you mean '--configfile'"), ("--cores", "integer")])
 def test_mistyped_option_is_one_line(word, message):
     with pytest.raises(ValueError, match=message):
