@@ -184,11 +184,3 @@ class Log:
     def close(self) -> None:
         self.order()
         self.file.close()
-
-
-def with_reading(event: dict[str, Any], row: dict[str, Any] | None) -> dict[str, Any]:
-    """An event with the sample taken right after it, under `tree`."""
-    if row is None:
-        return event
-    reading = {"t_s": row["t_s"], **{key: row[key] for key in READINGS if row[key] != ""}}
-    return event | {"tree": reading}

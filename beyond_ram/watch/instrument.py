@@ -183,6 +183,9 @@ class Instrument:
         return row
 
     def _write(self, new: list[dict[str, Any]], row: dict[str, Any] | None = None) -> None:
+        """Write events, with the sample taken right after them under `tree`."""
         with self.missing.step("events.jsonl"):
+            names = ["t_s", *(name for name in events.READINGS if row and row[name] != "")]
+            reading = {"tree": {name: row[name] for name in names}} if row else {}
             if self.log:
-                self.log.write([events.with_reading(event, row) for event in new])
+                self.log.write([event | reading for event in new])

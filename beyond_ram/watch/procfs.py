@@ -241,21 +241,17 @@ def lives(pid: int) -> bool:
     except (AttributeError, OSError) as error:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
-        return _exists(pid)  # without pidfd; true for a zombie too
+        try:  # without pidfd; true for a zombie too
+            os.kill(pid, 0)
+        except OSError as refused:
+            return isinstance(refused, PermissionError)
+        return True
     try:
         poll = select.poll()
         poll.register(handle, select.POLLIN)
         return not poll.poll(0)
     finally:
         os.close(handle)
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return isinstance(error, PermissionError)
-    return True
 
 
 def ancestors(pid: int) -> set[int]:

@@ -415,57 +415,54 @@ def is_left(group):
         return False
 
 
+def kill_watcher(wait, folder, *flags):
+    """Kill a watcher after `wait`, a function of the pipe to which its processes write their ids. All of them end."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    command = [*CLI, *flags, "--", *PYTHON, FAMILY, str(write)]
+    how = {"pass_fds": [write], "stderr": subprocess.DEVNULL, "env": os.environ | {"TMPDIR": str(folder)}}
+    with subprocess.Popen(command, **how) as watcher:
+        os.close(write)
+        wait(read)
+        watcher.kill()
+    while read_within(read, 20):  # it ends when its last holder is dead
+        pass
+    os.close(read)
+
+
+def left_after(before, most, *folders):
+    """Check that at most so many groups and files are left, within seconds."""
+    deadline = time.monotonic() + 5
+    while len(left := leftovers(*folders) - before) > most and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(left) <= most, left
+
+
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_no_orphan_and_no_partial_record(tmp_path):
-    chance = random.Random(11)
-    out = tmp_path / "out"
-    before = leftovers(groups_folder(), out)
+    chance, folders = random.Random(11), (groups_folder(), tmp_path)
+    before = leftovers(*folders)
     for n in range(KILLS):
-        read, write = os.pipe()
-        os.set_inheritable(write, True)
-        with subprocess.Popen(
-            [*CLI, "--out", str(out / str(n)), "--", *PYTHON, FAMILY, str(write)],
-            pass_fds=[write],
-            stderr=subprocess.DEVNULL,
-        ) as watcher:
-            os.close(write)
-            time.sleep(chance.uniform(0.1, 0.6))
-            watcher.kill()
-        while read_within(read, 20):  # it ends when its last holder is dead
-            pass
-        os.close(read)
-        for name in ("run.json", "samples.csv", "events.jsonl"):
-            assert not (out / str(n) / name).exists()
-    deadline = time.monotonic() + 5
-    while (left := leftovers(groups_folder(), out) - before) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        kill_watcher(lambda _: time.sleep(chance.uniform(0.1, 0.6)), tmp_path, "--out", str(tmp_path / str(n)))
+        assert not [*tmp_path.glob(f"{n}/[!.]*")]
     # In the milliseconds between making a folder and a group and starting the guard, no process would remove them.
-    assert len(left) <= 2 * (KILLS // 8)
+    left_after(before, 2 * (KILLS // 8), *folders)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keeps", [True, False], ids=["with-out", "without-out"])
-def test_killed_watcher_leaves_no_process_group_or_file(keeps, tmp_path, pipe):
-    parent = groups_folder()
-    out = tmp_path / "out"
-    out.mkdir()
-    before = leftovers(parent, out) | leftovers(None, tmp_path)
-    flags = ["--out", str(out)] if keeps else []
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
-    command = [*CLI, *flags, "--", *PYTHON, FAMILY, str(pipe[1])]
-    watcher = subprocess.Popen(command, pass_fds=[pipe[1]], stderr=subprocess.DEVNULL, env=environment)
-    os.close(pipe[1])
-    pids = []
-    while len(pids) < 5:  # the command, two workers, a child of each
-        pids += read_within(pipe[0], 20).split()
-    assert (leftovers(parent, out) | leftovers(None, tmp_path)) - before
-    watcher.kill()
-    watcher.wait()
-    assert read_within(pipe[0], 20) == b"", "the pipe ends only when its last holder is dead"
-    deadline = time.monotonic() + 5
-    while (left := (leftovers(parent, out) | leftovers(None, tmp_path)) - before) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not left
+def test_killed_watcher_leaves_no_process_group_or_file(keeps, tmp_path):
+    folders = groups_folder(), tmp_path
+    before = leftovers(*folders)
+
+    def wait(pipe):
+        pids = []
+        while len(pids) < 5:  # the command, two workers, a child of each
+            pids += read_within(pipe, 20).split()
+        assert leftovers(*folders) - before
+
+    kill_watcher(wait, tmp_path, *(["--out", str(tmp_path / "out")] if keeps else []))
+    left_after(before, 0, *folders)
 
 
 # --- clocks
