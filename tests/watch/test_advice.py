@@ -50,22 +50,18 @@ def test_request_is_what_the_group_keeps_without_page_cache():
     assert (advice.at_least, advice.basis) == (False, "group")
 
 
-def test_reserved_huge_pages_are_named_where_the_group_does_not_count_them():
-    with_pages, without_pages = (
-        record(kept=counted("group", 20_000_000), cgroup=20_000_000, hugetlb=size) for size in (138_000_000, 0)
+@pytest.mark.parametrize(
+    ("basis", "readings"),
+    [("group", lambda size: {"hugetlb": size}), ("around", lambda size: {"around": {"held_before_bytes": size}})],
+    ids=["reserved huge pages", "what the group held before"],
+)
+def test_what_the_request_does_not_count_is_named(basis, readings):
+    with_more, without = (
+        record(kept=counted(basis, 20_000_000), cgroup=20_000_000, **readings(size)) for size in (138_000_000, 0)
     )
-    assert advise(with_pages).ask_bytes == advise(without_pages).ask_bytes
-    assert "138 MB" in summary.without(advise(with_pages), with_pages["peak"])
-    assert summary.without(advise(without_pages), without_pages["peak"]) == ""
-
-
-def test_what_a_group_held_before_is_named_where_it_is_not_counted():
-    held, empty = (
-        record(kept=counted("around", 20_000_000), cgroup=20_000_000, around={"held_before_bytes": size})
-        for size in (138_000_000, 0)
-    )
-    assert "138 MB" in summary.without(advise(held), held["peak"])
-    assert summary.without(advise(empty), empty["peak"]) == ""
+    assert advise(with_more).ask_bytes == advise(without).ask_bytes
+    assert "138 MB" in summary.without(advise(with_more), with_more["peak"])
+    assert summary.without(advise(without), without["peak"]) == ""
 
 
 def test_shared_pages_are_requested_once():

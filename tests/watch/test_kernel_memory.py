@@ -23,8 +23,8 @@ time.sleep(1)
 """
 FREED_AND_TAKEN = """
 import mmap, time
-for _ in range(10):
-    taken = mmap.mmap(-1, 200 << 20)
+for _ in range(4):
+    taken = mmap.mmap(-1, 150 << 20)
     for at in range(0, len(taken), 4096):
         taken[at] = 1
     taken.close()
