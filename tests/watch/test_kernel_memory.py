@@ -23,10 +23,11 @@ time.sleep(1)
 """
 FREED_AND_TAKEN = """
 import mmap, time
-for _ in range(4):
+for turn in range(4):
     taken = mmap.mmap(-1, 150 << 20)
     for at in range(0, len(taken), 4096):
         taken[at] = 1
+    time.sleep(0.6 if turn == 3 else 0)
     taken.close()
 """
 
