@@ -94,40 +94,41 @@ def _course(record: RunRecord) -> Iterable[str]:
         return
     most, basis = max(sizes), (record["peak"].get("kept") or {}).get("basis")
     of, it = (" of its processes", "they") if basis == advice.TREE else ("", "it")
-    grown = _grown(sizes, lowest) - _perhaps_given_back(record["peak"])
-    rose = _worth(grown, most)
-    if rose:
+    if grown := _grown(sizes, lowest, _perhaps_given_back(record["peak"])):
         yield f"{what}{of} rose throughout, by {_mb(grown)} after its first tenth: longer runs may need more"
     usual, third = sorted(sizes)[len(sizes) // 2], sorted(sizes)[-_SHORT_TENTHS - 1]
     is_short = sum(size > _SHORT * most for size in sizes) <= _SHORT_TENTHS
-    if is_short and third - usual <= _BESIDE * (most - usual) and not (rose and sizes[-1] == most):
+    if is_short and third - usual <= _BESIDE * (most - usual) and not (grown and sizes[-1] == most):
         at = record["peak"]["course"][sizes.index(most)]["t_s"]
         yield f"the peak{of} was short, near {at:.1f} s; half of the time {it} needed at most {_mb(usual)}"
-    elif min(sizes[1:]) >= (1 - _LEVEL) * most and not rose and not record.get("growth"):
+    elif min(sizes[1:]) >= (1 - _LEVEL) * most and not grown and not record.get("growth"):
         # Of each tenth of the time; the first is the start.
         course = f"peaks of {what}{of} stayed within {_mb(max(sizes[1:]) - min(sizes[1:]))}"
         yield f"{course}; {trend.unseen(most, record['duration_s'] or 0.0)}"
 
 
-def _grown(highest: Sequence[int], lowest: Sequence[int]) -> int:
-    """By how much memory rose throughout, after the first tenth; 0 if it did not.
+def _grown(highest: Sequence[int], lowest: Sequence[int], given_back: int) -> int:
+    """By how much memory rose throughout, after the first tenth and less what may be given back; 0 if it did not.
 
     Memory that comes and goes may hide the growth of the highest samples of each tenth. It does not hide that of the
     floor: what memory never fell below from then on. The last tenth, in which a program may free its memory, has no
     floor if it ends lower than it began.
     """
-    step = _LEVEL * max(highest) / len(highest)
-    rises = [later - earlier > step for earlier, later in pairwise(highest)]
-    if sum(rises) >= len(rises) - 1 and highest[-1] == max(highest):
-        return highest[-1] - highest[0]
+    rises, grown = _rises(highest), highest[-1] - highest[0] - given_back
+    if sum(rises) >= len(rises) - 1 and highest[-1] == max(highest) and _worth(grown, highest[-1]):
+        return grown
     if not lowest:
         return 0
     frees = lowest[-1] < lowest[-2]
-    last = highest[-1] if frees else lowest[-1]
-    floors = list(accumulate([last, *lowest[-2:0:-1]], min))[::-1]
-    rises = [later - earlier > step for earlier, later in pairwise(floors)]
-    rose = sum(rises) >= len(rises) - _SHORT_TENTHS and all(rises[-_SHORT_TENTHS:])
-    return floors[-2 if frees else -1] - floors[0] if rose else 0
+    floors = list(accumulate([highest[-1] if frees else lowest[-1], *lowest[-2:0:-1]], min))[::-1]
+    rises, grown = _rises(floors), floors[-2 if frees else -1] - floors[0] - given_back
+    throughout = sum(rises) >= len(rises) - _SHORT_TENTHS and all(rises[-_SHORT_TENTHS:])
+    return grown if throughout and _worth(grown, floors[-1]) else 0
+
+
+def _rises(sizes: Sequence[int]) -> list[bool]:
+    """Whether memory rose from each tenth to the next."""
+    return [later - earlier > _LEVEL * max(sizes) / PARTS for earlier, later in pairwise(sizes)]
 
 
 def _perhaps_given_back(peak: Mapping[str, Any]) -> int:

@@ -100,6 +100,7 @@ ROSE, BRIEF, STAYED = "rose throughout", "the peak was short", "stayed within"
     [
         (lambda t, noise: 100 + 300 * t, [ROSE]),
         (lambda t, noise: 100 + 300 * t + 500 * (0.5 < t < 0.52), [ROSE, BRIEF]),
+        (lambda t, noise: 100 + 60 * t + 2000 * (0.5 < t < 0.52), [ROSE, BRIEF]),
         (lambda t, noise: 100 + 300 * t + 300 * (0.4 < t < 0.65), [ROSE]),
         (lambda t, noise: 100 + 300 * t + 500 * (0.96 < t < 0.98), [ROSE]),
         (lambda t, noise: (100 + 300 * t) * (t < 0.97) + 500 * (0.5 < t < 0.52), [ROSE, BRIEF]),
@@ -108,6 +109,7 @@ ROSE, BRIEF, STAYED = "rose throughout", "the peak was short", "stayed within"
         (lambda t, noise: 400 * min(1, t / 0.8) + 500 * (0.85 < t < 0.9), [BRIEF]),
         (lambda t, noise: 400, [STAYED]),
         (lambda t, noise: 400 * (0.98 + 0.04 * noise), [STAYED]),
+        (lambda t, noise: 40 + 500 * noise, []),
         (lambda t, noise: 400 * (0.98 + 0.04 * noise) + 500 * (0.5 < t < 0.52), [BRIEF]),
         (lambda t, noise: 100 + 300 * (t % 0.07) / 0.07, [STAYED]),
         (lambda t, noise: 100 + 300 * (t % 0.23) / 0.23, []),
