@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -184,28 +185,44 @@ def test_processes_that_outlive_the_command_are_listed_and_kept(tmp_path, pipe):
         os.kill(daemon, signal.SIGKILL)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
-def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_path):
-    program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $! $$"]
-    # A shell that runs the tests in the background ignores two of them, and the watcher would inherit that.
-    command = ["env", f"--default-signal={number.name[3:]}", *CLI, "--follow", "--out", str(tmp_path), "--", *program]
+@contextmanager
+def following(out, then, signals=""):
+    """Yield a watcher that follows, its command's shell, and a process that outlives the shell and is still there at
+    the end."""
+    # A shell that runs the tests in the background ignores two signals, and the watcher would inherit that.
+    program = ["sh", "-c", f"sleep 20 >&- 2>&- & echo $! $${then}"]
+    command = ["env", f"--default-signal={signals}", *CLI, "--follow", "--out", str(out), "--", *program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watcher:
         assert watcher.stdout
         followed, shell = map(int, watcher.stdout.readline().split())
         try:
-            while Path(f"/proc/{shell}").exists():
-                time.sleep(0.01)
-            for _ in range(3):  # a scheduler may send it again
-                watcher.send_signal(number)
-            assert watcher.wait(20) == 0
+            yield watcher, shell, followed
             os.kill(followed, 0)
         finally:
             os.kill(followed, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_signals_end_following_with_a_whole_record_and_kill_nothing(number, tmp_path):
+    with following(tmp_path, "", number.name[3:]) as (watcher, shell, followed):
+        while Path(f"/proc/{shell}").exists():
+            time.sleep(0.01)
+        for _ in range(3):  # a scheduler may send it again
+            watcher.send_signal(number)
+        assert watcher.wait(20) == 0
     record = record_in(tmp_path)
     assert (record["outcome"], record["signals"]) == ("detached", [number.name])
     assert [entry["pid"] for entry in record["left_running"]] == [followed]
     assert advise(record).at_least
+
+
+@pytest.mark.slow
+def test_following_ends_with_a_command_that_a_signal_ended(tmp_path):
+    with following(tmp_path, "; wait", "TERM") as (watcher, _, _):
+        watcher.terminate()
+        assert watcher.wait(20) == 128 + signal.SIGTERM
+    assert record_in(tmp_path)["signal"] == "SIGTERM"
 
 
 @pytest.mark.slow
@@ -221,22 +238,6 @@ def test_a_signal_that_the_command_handles_makes_the_request_a_lower_bound(tmp_p
     record = record_in(tmp_path)
     assert (record["outcome"], record["signals"]) == ("completed", ["SIGUSR1"])
     assert advise(record).at_least
-
-
-@pytest.mark.slow
-def test_following_ends_with_a_command_that_a_signal_ended(tmp_path):
-    program = ["sh", "-c", "sleep 20 >&- 2>&- & echo $!; wait"]
-    command = [*CLI, "--follow", "--out", str(tmp_path), "--", *program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watcher:
-        assert watcher.stdout
-        followed = int(watcher.stdout.readline())
-        try:
-            watcher.terminate()
-            assert watcher.wait(20) == 128 + signal.SIGTERM
-            os.kill(followed, 0)
-        finally:
-            os.kill(followed, signal.SIGKILL)
-    assert record_in(tmp_path)["signal"] == "SIGTERM"
 
 
 def test_command_without_a_guard_runs_and_the_record_says_what_is_missing(monkeypatch, watched):
