@@ -170,7 +170,7 @@ def test_shared_small_pages_that_became_huge_are_copies(sharing, lives):
 
 def test_nothing_more_was_possible_without_children(sharing):
     for at in range(5):
-        sharing.note(Sample({1: ProcessMemory(100 * PAGE, 0, 1000 * at)}, faults=1000 * at))
+        sharing.note(Sample({1: held(100, 1000 * at)}, faults=1000 * at))
     assert sharing.record(faults=9000)["kept_possible_bytes"] == sharing.kept_bytes == 100 * PAGE
 
 
@@ -187,8 +187,45 @@ def test_kept_memory_is_exact_if_every_sample_is_read(sharing, seed):
     assert sharing.kept_bytes == most
 
 
+def held(anon, faults=0, parent=0, image=IMAGE, shmem=0):
+    """A process with so many pages."""
+    return ProcessMemory(anon * PAGE, shmem * PAGE, faults, (parent, image if parent else None))
+
+
 def sample_of(**anon):
-    return Sample({int(pid[1:]): ProcessMemory(size * PAGE, 0, 0) for pid, size in anon.items()})
+    return Sample({int(pid[1:]): held(size) for pid, size in anon.items()})
+
+
+FIRST = {2: held(1000, 1000, 1)}
+FORKED = FIRST | {3: held(1000, 30, 2)}
+
+
+@pytest.mark.parametrize(
+    ("samples", "kept"),
+    [
+        ([Sample(FIRST), Sample(FORKED)], 1030),
+        ([Sample(FIRST), Sample(FORKED | {4: held(500, 10, 2, (3, 4))})], 1530),
+        ([Sample(FIRST), Sample(FORKED | {4: held(1000, 20, 3)})], 1080),
+        ([Sample(FIRST, faults=1000), Sample(FORKED, faults=1030), Sample(FIRST, faults=1800)], 1800),
+        ([Sample({1: held(10, shmem=5)}, rise_bytes=700 * PAGE)], 710),
+        ([Sample({1: held(0, shmem=500), 2: held(0, shmem=500)}, machine_shmem_bytes=520 * PAGE)], 520),
+    ],
+    ids=(
+        "a fork shares what it has not touched",
+        "another program has other addresses since its exec, and shares nothing",
+        "forks of forks",
+        "of a process that ended, the number of pages that it copied is known",
+        "shared memory of no process is the machine's rise",
+        "a tree has at most the machine's shared memory",
+    ),
+)
+def test_pages_without_a_reading_of_pss(sharing, samples, kept):
+    for sample in samples:
+        sharing.note(sample)
+    assert sharing.kept_bytes == kept * PAGE
+    sharing.end()
+    at_kept = sharing.record()["at_kept"]
+    assert at_kept["anon_bytes"] + at_kept["shmem_bytes"] == kept * PAGE
 
 
 def test_reading_holds_for_earlier_samples(sharing):
@@ -203,47 +240,18 @@ def test_reading_holds_for_earlier_samples(sharing):
 
 
 def test_reading_of_shared_memory_holds_for_later_samples(sharing):
-    before, after = (Sample({pid: ProcessMemory(own * PAGE, 500 * PAGE, 0) for pid in (1, 2)}) for own in (10, 100))
+    before, after = (Sample({pid: held(own, shmem=500) for pid in (1, 2)}) for own in (10, 100))
     sharing.note(before)
     sharing.read(before, before, Twice(0, 500 * PAGE))
     sharing.note(after)
     assert sharing.kept_bytes == (2 * 100 + 500) * PAGE
 
 
-def test_fork_shares_untouched_pages_with_its_parent(sharing):
-    parent = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
-    sharing.note(Sample({2: parent}))
-    sharing.note(Sample({2: parent, 3: ProcessMemory(1000 * PAGE, 0, 30, (2, IMAGE))}))
-    assert sharing.kept_bytes == 1030 * PAGE
-    # Another program has other addresses since its exec, and shares nothing.
-    sharing.note(
-        Sample(
-            {
-                2: parent,
-                3: ProcessMemory(1000 * PAGE, 0, 30, (2, IMAGE)),
-                4: ProcessMemory(500 * PAGE, 0, 10, (2, (3, 4))),
-            }
-        )
-    )
-    assert sharing.kept_bytes == 1530 * PAGE
-
-
-def test_forks_of_forks_share_pages(sharing):
-    first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
-    sharing.note(Sample({2: first}))
-    forks = {3: (2, 10), 4: (3, 20), 5: (4, 30)}
-    tree = {pid: ProcessMemory(1000 * PAGE, 0, faults, (parent, IMAGE)) for pid, (parent, faults) in forks.items()}
-    sharing.note(Sample({2: first, **tree}))
-    assert 1060 * PAGE <= sharing.kept_bytes <= 1150 * PAGE
-
-
 def test_page_faults_count_copied_pages(sharing):
     now = sample_of(p1=1000, p2=1000)
     sharing.note(now)
     sharing.read(now, now, Twice(1000 * PAGE, 0))
-    sharing.note(
-        Sample({1: ProcessMemory(1000 * PAGE, 0, 700), 2: ProcessMemory(1000 * PAGE, 0, 0)})
-    )  # RSS does not move
+    sharing.note(Sample({1: held(1000, 700), 2: held(1000)}))  # RSS does not move
     assert sharing.kept_bytes == 1700 * PAGE
 
 
@@ -259,11 +267,10 @@ def test_short_lived_child_invalidates_a_reading(sharing):
 @pytest.mark.parametrize("alone", [True, False])
 def test_reading_refutes_what_was_believed(sharing, alone):
     """A child replaced the pages of its fork without page faults. Then it gave up half."""
-    parent, image = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE)), (2, IMAGE)
-    sharing.note(Sample({2: parent}))
-    sharing.note(Sample({2: parent, 3: ProcessMemory(1000 * PAGE, 0, 10, image)}))
-    assert sharing.kept_bytes == 1010 * PAGE and sharing.shares
-    now = Sample({2: parent, 3: ProcessMemory(500 * PAGE, 0, 10, image)})
+    sharing.note(Sample(FIRST))
+    sharing.note(Sample(FORKED))
+    assert sharing.kept_bytes == 1030 * PAGE and sharing.shares
+    now = Sample(FIRST | {3: held(500, 30, 2)})
     sharing.read(now, now, Twice(0, 0), alone=alone)
     assert sharing.kept_now_bytes == 1500 * PAGE and not sharing.shares
     assert sharing.kept_bytes == (2000 if alone else 1500) * PAGE, "what was believed before the reading counts"
@@ -277,19 +284,6 @@ def test_what_is_shared_is_read_again_within_its_budget(sharing):
     assert not sharing.worth_reading(0, 0.1)
 
 
-def test_unmapped_shared_memory_is_the_machines_rise(sharing):
-    sharing.note(Sample({1: ProcessMemory(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
-    assert sharing.kept_bytes == 710 * PAGE
-    sharing.end()
-    assert sharing.record()["at_kept"]["shmem_bytes"] == 700 * PAGE
-
-
-def test_tree_has_at_most_the_machines_shared_memory(sharing):
-    both = {1: ProcessMemory(0, 500 * PAGE, 0), 2: ProcessMemory(0, 500 * PAGE, 0)}
-    sharing.note(Sample(both, machine_shmem_bytes=520 * PAGE))
-    assert sharing.kept_bytes == 520 * PAGE
-
-
 def test_number_of_pending_samples_is_bounded(sharing):
     for size in range(1, 5000):
         sharing.note(sample_of(p1=size * size, p2=size))
@@ -297,20 +291,11 @@ def test_number_of_pending_samples_is_bounded(sharing):
     assert sharing.kept_bytes == (4999**2 + 4999) * PAGE
 
 
-def test_ended_process_counts_its_copied_pages(sharing):
-    first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
-    sharing.note(Sample({2: first}, faults=1000))
-    sharing.note(Sample({2: first, 3: ProcessMemory(1000 * PAGE, 0, 0, (2, IMAGE))}, faults=1000))
-    assert sharing.kept_bytes == 1000 * PAGE
-    sharing.note(Sample({2: first}, faults=1800))  # only the number of pages that it copied is known
-    assert sharing.kept_bytes == 1800 * PAGE
-
-
 def test_reading_while_memory_grows_is_replaced_later(sharing):
     """Eight workers map the same segment. PSS is read halfway and at the end."""
 
     def mapped(size):
-        return Sample({pid: ProcessMemory(0, size * PAGE, size // 16) for pid in range(1, 9)})
+        return Sample({pid: held(0, size // 16, shmem=size) for pid in range(1, 9)})
 
     sharing.note(mapped(1000))
     sharing.read(mapped(1000), mapped(4000), Twice(0, 7000 * PAGE))
