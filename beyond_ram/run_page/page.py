@@ -108,8 +108,8 @@ def _ask(asked: advice.Advice, peak: PeakEntry) -> Iterator[str]:
         yield "<p>If not, it adds up the RSS of processes:</p>"
         polled_bytes = max(asked.polled_bytes, asked.ask_bytes)
         yield _pasted(f"#SBATCH --mem={advice.mem(polled_bytes)}", asked.polled_bound)
-    mebibytes = -(-asked.ask_bytes // advice.MIB)
-    yield f"<p>Kubernetes: {asked.bound}<code>resources: {{limits: {{memory: {mebibytes}Mi}}}}</code></p>"
+    mebibytes = f"{advice.mem(asked.ask_bytes)}i"
+    yield f"<p>Kubernetes: {asked.bound}<code>resources: {{limits: {{memory: {mebibytes}}}}}</code></p>"
     yield f'<p class="muted">{_text(summary.made_of(asked))}</p>'
     if lacks := summary.without(asked, peak):
         yield f'<p class="muted">Without {_text(lacks)}.</p>'

@@ -16,6 +16,7 @@ from pathlib import Path
 from ..run_record import AttachedEntry, RunRecord
 from . import descriptors, events, instrument, machine, pagecache, procfs, record
 from .delivery import Delivery
+from .exit_status import STOP
 from .instrument import Instrument
 from .kernel_memory import KernelMemory
 from .memory_group import Around
@@ -25,7 +26,6 @@ from .sampler import Counting
 from .sharing import Sharing
 from .targets import Followed, Target
 
-_STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 ENDED, DETACHED = "ended", "detached"
 # A group may be empty for a while: between two steps of a job, or while a service restarts.
 _EMPTY_S, _STEPS_APART_S = 1.0, 30.0
@@ -56,7 +56,7 @@ def attach(target: Target, out: Path | None, options: AttachOptions | None = Non
     with contextlib.ExitStack() as stack:
         with delivery.missing.step("descriptors"):
             stack.enter_context(descriptors.standard_placeholders())
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
         stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
         resident = pagecache.residency(chosen.inputs) if chosen.inputs else None
         stack.callback(delivery.clean_up)
@@ -99,7 +99,7 @@ class _Following:
                 measuring.look(self.first)  # events until now
             duration_s = time.monotonic() - began_s
             measuring.finish(duration_s, None)
-            elsewhere = measuring.deliver()
+            measuring.deliver()
             kills = missing.attempt("the group around", self.around.kills, None) if self.around else None
             facts = record.Outcome(
                 command=command,
@@ -121,8 +121,6 @@ class _Following:
             if self.around:
                 with missing.step("tidying up"):
                     self.around.meter.close()
-        if elsewhere:
-            content["elsewhere"] = elsewhere
         return content
 
     def _events(self, environment: Mapping[str, str]) -> tuple[Path | None, int]:
@@ -213,9 +211,9 @@ class _Following:
 def _stopped(within_s: float) -> bool:
     """Wait up to `within_s` for a signal to stop; return whether one came."""
     if hasattr(signal, "sigtimedwait"):
-        return signal.sigtimedwait(_STOP, within_s) is not None
+        return signal.sigtimedwait(STOP, within_s) is not None
     time.sleep(within_s)  # macOS has no sigtimedwait: the blocked signals stay pending
-    return bool(signal.sigpending() & _STOP)
+    return bool(signal.sigpending() & STOP)
 
 
 def _words(pid: int) -> list[str]:

@@ -28,6 +28,7 @@ class Delivery:
         self.out, self.missing = out, missing
         self.scratch = _NOWHERE
         self.folders: list[str] = []
+        self.elsewhere = ""
         self._locks: list[int] = []
 
     def make_scratch(self) -> None:
@@ -60,23 +61,21 @@ class Delivery:
         self.folders = [str(self.scratch)]
         self._locks += [] if lock is None else [lock]
 
-    def put(self, files: list[OutFile]) -> str | None:
-        """Move the files into `out`; if that fails, return the folder with the files."""
+    def put(self, files: list[OutFile]) -> None:
+        """Move the files into `out`; if that fails, into the folder `elsewhere`."""
         if self.out is None:
-            return None
+            return
         # The record of an earlier run must not remain beside samples of this one.
         with self.missing.step("the folder's earlier record"):
             (self.out / RUN_FILES[2]).unlink(missing_ok=True)
-        elsewhere: str | None = None
         for file in files:
             try:
                 file.deliver(self.out / file.path.name)
             except Exception as error:
                 with self.missing.step(file.path.name):
-                    elsewhere = elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-")
-                    file.deliver(Path(elsewhere) / file.path.name)
-                    self.missing.note(file.path.name, f"{one_line(error)}; it is in {elsewhere}")
-        return elsewhere
+                    self.elsewhere = self.elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-")
+                    file.deliver(Path(self.elsewhere) / file.path.name)
+                    self.missing.note(file.path.name, f"{one_line(error)}; it is in {self.elsewhere}")
 
     def clean_up(self) -> None:
         for folder in self.folders:

@@ -4,6 +4,8 @@ import signal
 
 from ..run_record import RunRecord
 
+STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+"""After these, nobody waits for what goes on; a scheduler kills some seconds later."""
 _FIRST, _LAST = int(signal.SIGRTMIN), int(signal.SIGRTMAX)
 
 

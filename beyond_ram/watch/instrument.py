@@ -138,9 +138,9 @@ class Instrument:
             return self.missing.attempt("what still runs", self.sampler.left_running, [])
         return []
 
-    def deliver(self) -> str | None:
-        """Move the files into the requested folder. Returns the folder that they are in if that failed."""
-        return self.delivery.put(self.missing.attempt("files", self._files, []))
+    def deliver(self) -> None:
+        """Move the files into the requested folder."""
+        self.delivery.put(self.missing.attempt("files", self._files, []))
 
     def _files(self) -> list[OutFile]:
         """samples.csv and events.jsonl, empty if they could not be begun."""

@@ -34,7 +34,7 @@ def of_record(record: RunRecord) -> str:
 
 def _next(advised: advice.Advice, *, at_most: bool = False) -> str:
     bound = advised.bound or ("at most " if at_most else "")
-    return f"next time ask for {bound}{megabytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
+    return f"next time ask for {bound}{megabytes(advised.ask_bytes)} (--mem={advice.mem(advised.ask_bytes)})"
 
 
 def _limit_text(limit_bytes: int | None) -> str:

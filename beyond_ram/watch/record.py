@@ -85,6 +85,8 @@ def make(outcome: Outcome, measuring: Instrument) -> RunRecord:
     if sampler is not None and not sampler.recorder.samples:
         with missing.step("samples"):
             missing.note("samples", "no process could be read before the command ended")
+    if measuring.delivery.elsewhere:
+        content["elsewhere"] = measuring.delivery.elsewhere
     content["missing"] = missing.attempt("run.json", missing.record, [])
     return content  # type: ignore[no-any-return]
 

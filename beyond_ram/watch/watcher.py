@@ -27,7 +27,7 @@ from ..run_record import ProcessEntry, RunRecord
 from . import descriptors, events, groups, instrument, machine, pagecache, procfs, record
 from .command import Command, Order
 from .delivery import Delivery
-from .exit_status import signal_name
+from .exit_status import STOP, signal_name
 from .groups import GroupError, LimitError
 from .hidden import Writes
 from .instrument import Instrument
@@ -48,8 +48,6 @@ PASSED_ON = {
     signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
     *range(signal.SIGRTMIN, signal.SIGRTMAX + 1),
 }  # fmt: skip
-# After these, nobody waits for what outlives the command; a scheduler kills some seconds later.
-_STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _FAILURES = 20
 _KILLED_WITHIN_S = 0.5
 
@@ -238,7 +236,7 @@ class _Run:
             if self.stopped and options.follow and left and not running.returncode:
                 self.ended_by = self.ended_by or "detached"
             running.leave()
-            elsewhere = measuring.deliver()
+            measuring.deliver()
         finally:
             running.close()
             measuring.close()
@@ -260,10 +258,7 @@ class _Run:
             resident=self.resident,
             reports_work=options.reports_work,
         )
-        content = record.make(outcome, measuring)
-        if elsewhere:
-            content["elsewhere"] = elsewhere
-        return content
+        return record.make(outcome, measuring)
 
     def _order(self, environment: Mapping[str, str], mask: frozenset[int]) -> Order:
         options, group = self.options, self.counting.group
@@ -367,7 +362,7 @@ class _Run:
         ignored = signal.getsignal(number) == signal.SIG_IGN  # as below nohup
         if ignored:
             return
-        self.stopped = self.stopped or number in _STOP
+        self.stopped = self.stopped or number in STOP
         if (name := signal_name(number)) not in self.signals:
             self.signals.append(name)
 
