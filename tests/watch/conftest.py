@@ -110,6 +110,21 @@ def pipe():
             continue
 
 
+@pytest.fixture
+def sleeping():
+    """Return a function that starts a process which sleeps until the end of the test."""
+    processes = []
+
+    def start():
+        processes.append(subprocess.Popen([*PYTHON, "import signal; signal.pause()"]))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
 def called(*command, status=0, **how):
     """Run a command to its end, check its status, and return what it wrote to standard error."""
     done = subprocess.run(command, capture_output=True, text=True, **how)

@@ -206,44 +206,34 @@ def test_group_is_followed(pipe, go, tmp_path, other_group):
     assert attached_record["peak"]["kept"]["basis"] == "around"
 
 
-def test_later_steps_of_a_new_job_are_followed(tmp_path, monkeypatch):
-    members = tmp_path / "memory/slurm/uid_0/job_7/cgroup.procs"
-    script, step = ([*PYTHON, "import signal; signal.pause()"] for _ in range(2))
-    with subprocess.Popen(script) as first, subprocess.Popen(step) as later:
+def test_later_steps_of_a_new_job_are_followed(tmp_path, monkeypatch, sleeping):
+    members, first, later = tmp_path / "memory/slurm/uid_0/job_7/cgroup.procs", sleeping().pid, sleeping().pid
 
-        def begins(_):
-            members.parent.mkdir(parents=True)
-            members.write_text(f"{first.pid}\n")
-            return [first.pid]
+    def begins(_):
+        members.parent.mkdir(parents=True)
+        members.write_text(f"{first}\n")
+        return [first]
 
-        monkeypatch.setattr(targets, "_GROUPS", tmp_path)
-        monkeypatch.setattr(targets, "_listed_by_slurm", begins)
-        try:
-            target = targets.slurm_job("7")
-            members.write_text(f"{first.pid}\n{later.pid}\n")
-            assert sorted(target.listed([first.pid])) == sorted([first.pid, later.pid])
-        finally:
-            first.kill()
-            later.kill()
+    monkeypatch.setattr(targets, "_GROUPS", tmp_path)
+    monkeypatch.setattr(targets, "_listed_by_slurm", begins)
+    target = targets.slurm_job("7")
+    members.write_text(f"{first}\n{later}\n")
+    assert sorted(target.listed([first])) == sorted([first, later])
 
 
-def test_memory_group_of_a_job_that_has_just_begun_is_waited_for(tmp_path, monkeypatch):
+def test_memory_group_of_a_job_that_has_just_begun_is_waited_for(tmp_path, monkeypatch, sleeping):
     """Slurm makes the group of its freezer first."""
-    first, memory = tmp_path / "freezer/slurm/uid_0/job_7", tmp_path / "memory/slurm/uid_0/job_7"
+    first, memory, pid = tmp_path / "freezer/slurm/uid_0/job_7", tmp_path / "memory/slurm/uid_0/job_7", sleeping().pid
 
     def make(folder, *files):
         folder.mkdir(parents=True)
         for name in (*files, "cgroup.procs"):
-            (folder / name).write_text(f"{child.pid}\n")
+            (folder / name).write_text(f"{pid}\n")
 
     monkeypatch.setattr(targets, "_GROUPS", tmp_path)
-    with subprocess.Popen([*PYTHON, "import signal; signal.pause()"]) as child:
-        try:
-            make(first)
-            threading.Timer(0.15, make, (memory, "memory.stat", "memory.usage_in_bytes")).start()
-            assert targets.slurm_job("7").group == (memory, 1)
-        finally:
-            child.kill()
+    make(first)
+    threading.Timer(0.15, make, (memory, "memory.stat", "memory.usage_in_bytes")).start()
+    assert targets.slurm_job("7").group == (memory, 1)
 
 
 @pytest.mark.slow
@@ -306,7 +296,8 @@ def test_ctrl_c_ends_only_the_watcher(pipe, go, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["--out", "out"], ["--html", "page.html"]], ids=["out", "page"])
-def test_files_of_only_killed_watchers_are_removed(options, tmp_path):
+def test_files_of_only_killed_watchers_are_removed(options, tmp_path, sleeping):
+    pid = str(sleeping().pid)
     (tmp_path / "tmp" / "beyond-ram-kept-mine").mkdir(parents=True)
     (tmp_path / "out" / ".watch-mine").mkdir(parents=True)
     mine = {tmp_path / "tmp" / "beyond-ram-kept-mine", tmp_path / "out" / ".watch-mine"}
@@ -316,7 +307,7 @@ def test_files_of_only_killed_watchers_are_removed(options, tmp_path):
 
     def watcher():
         before = set(tmp_path.rglob("samples.csv"))
-        command = [*CLI, "--pid", str(process.pid), *options]
+        command = [*CLI, "--pid", pid, *options]
         environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
         begun = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
         while not set(tmp_path.rglob("samples.csv")) - before:
@@ -324,27 +315,25 @@ def test_files_of_only_killed_watchers_are_removed(options, tmp_path):
             time.sleep(0.02)
         return begun
 
-    with subprocess.Popen([*PYTHON, "import time; time.sleep(60)"]) as process:
-        first = watcher()
-        left = scratch()
-        first.kill()
-        first.wait()
-        assert left and scratch() == left
-        second = watcher()
-        assert not scratch() & left
-        existing = scratch()
-        if "--out" in options:  # a folder has one watcher
-            again = [*CLI, "--pid", str(process.pid), *options]
-            assert subprocess.run(again, cwd=tmp_path, capture_output=True).returncode == 2
-            third = second
-        else:
-            third = watcher()
-        assert existing <= scratch(), "a file of a live watcher was removed"
-        for begun in (second, third):
-            begun.send_signal(signal.SIGINT)
-            assert begun.wait() == 0
-        assert not scratch()
-        process.kill()
+    first = watcher()
+    left = scratch()
+    first.kill()
+    first.wait()
+    assert left and scratch() == left
+    second = watcher()
+    assert not scratch() & left
+    existing = scratch()
+    if "--out" in options:  # a folder has one watcher
+        again = [*CLI, "--pid", pid, *options]
+        assert subprocess.run(again, cwd=tmp_path, capture_output=True).returncode == 2
+        third = second
+    else:
+        third = watcher()
+    assert existing <= scratch(), "a file of a live watcher was removed"
+    for begun in (second, third):
+        begun.send_signal(signal.SIGINT)
+        assert begun.wait() == 0
+    assert not scratch()
     assert all(path.is_dir() for path in mine)
 
 
@@ -366,68 +355,51 @@ def test_marks_are_reset_only_on_request(reset, pipe, tmp_path):
     assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 60e6
 
 
-def _set_next_pid(pid):
-    """Try to give the next process this id, and return whether that is possible."""
-    try:
-        Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
-    except OSError:
-        return False
-    return True
-
-
-def _start_with_pid(pid, command):
+def _start_with_pid(pid, start):
     """Start a process with an id that has just become free."""
     for _ in range(50):
-        if not _set_next_pid(pid):
+        try:
+            Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+        except OSError:
             pytest.skip("needs root: /proc/sys/kernel/ns_last_pid cannot be written")
-        again = subprocess.Popen(command)
-        if again.pid == pid:
-            return again
-        again.kill()
-        again.wait()
+        if start().pid == pid:
+            return
     pytest.skip("its id was never given out again: this machine starts too much else")
 
 
 @pytest.mark.parametrize("reader", NAMES)
 @pytest.mark.parametrize("seen_to_end", [True, False])
-def test_process_with_a_reused_id_is_not_followed(seen_to_end, reader):
+def test_process_with_a_reused_id_is_not_followed(seen_to_end, reader, sleeping):
     """With and without a reading between the end of one process and the start of the other."""
-    sleeps = [*PYTHON, "import time; time.sleep(60)"]
-    with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as other:
-        tree = targets.Followed(targets.processes([first.pid, other.pid], reader))
+    first, other = sleeping(), sleeping()
+    tree = targets.Followed(targets.processes([first.pid, other.pid], reader))
+    tree.memory()
+    assert {process.pid for process in tree.living} == {first.pid, other.pid}
+    first.kill()  # it stays a zombie until it is waited for
+    while procfs.memory(first.pid):
+        time.sleep(0.01)
+    if seen_to_end:
+        _, ended = tree.memory()
+        assert [process.pid for process in ended] == [first.pid]
+    first.wait()
+    time.sleep(5 / os.sysconf("SC_CLK_TCK"))  # psutil knows a start to a tick
+    _start_with_pid(first.pid, sleeping)
+    for _ in range(3):
         tree.memory()
-        assert {process.pid for process in tree.living} == {first.pid, other.pid}
-        first.kill()
-        first.wait()
-        time.sleep(5 / os.sysconf("SC_CLK_TCK"))  # psutil knows a start to a tick
-        if seen_to_end:
-            tree.memory()
-        with _start_with_pid(first.pid, sleeps) as again:
-            for _ in range(3):
-                tree.memory()
-                tree.doubt()
-            assert {process.pid for process in tree.living} == {other.pid}
-            again.kill()
-        other.kill()
-        tree.close()
+        tree.doubt()
+    assert {process.pid for process in tree.living} == {other.pid}
+    tree.close()
 
 
 @pytest.mark.cgroup
 @pytest.mark.slow
 @needs_group
-def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_path, other_group):
-    group = other_group
-    name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
-    with subprocess.Popen([*PYTHON, "import time; time.sleep(1000)"]) as process:
-        try:
-            (group.path / "cgroup.procs").write_text(str(process.pid))
-            attached_record = attach.attach(
-                targets.group(group.path),
-                tmp_path,
-                attach.AttachOptions(on_begin=lambda: (group.path / name).write_text(str(300 << 20)), timeout_s=0.5),
-            )
-        finally:
-            process.kill()
+def test_limit_that_a_scheduler_sets_after_it_has_made_the_group_is_read(tmp_path, other_group, sleeping):
+    group = other_group.path
+    limit = group / ("memory.limit_in_bytes" if other_group.version == 1 else "memory.max")
+    (group / "cgroup.procs").write_text(str(sleeping().pid))
+    options = attach.AttachOptions(on_begin=lambda: limit.write_text(str(300 << 20)), timeout_s=0.5)
+    attached_record = attach.attach(targets.group(group), tmp_path, options)
     assert attached_record["peak"]["around"]["limit_bytes"] == 300 << 20
 
 

@@ -1,7 +1,6 @@
 """A memory limit kills the whole tree, or is refused in one line."""
 
 import os
-import subprocess
 import threading
 import time
 
@@ -102,13 +101,8 @@ def test_user_without_rights_gets_one_line_but_can_watch(ordinary):
     assert "cgroup      none" in called(*command, "--", "sh", "-c", "sleep 0.5; exit 3", status=3)
 
 
-def test_ending_process_is_not_left_running():
-    ending, living = (subprocess.Popen(["sleep", "100"]) for _ in range(2))
-    try:
-        threading.Timer(0.2, ending.kill).start()
-        assert ends_by(time.monotonic() + 10, ending.pid)
-        assert not ends_by(time.monotonic() + 0.1, living.pid)
-    finally:
-        for process in (ending, living):
-            process.kill()
-            process.wait()
+def test_ending_process_is_not_left_running(sleeping):
+    ending, living = sleeping(), sleeping()
+    threading.Timer(0.2, ending.kill).start()
+    assert ends_by(time.monotonic() + 10, ending.pid)
+    assert not ends_by(time.monotonic() + 0.1, living.pid)

@@ -174,25 +174,6 @@ def test_running_process_is_followed(waiting, reader, tmp_path):
     assert list(summary.lines(record))
 
 
-def test_end_of_a_process_is_seen(reader):
-    sleeps = [*PYTHON, "import time; time.sleep(60)"]
-    with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as second:
-        tree = targets.Followed(targets.processes([first.pid, second.pid], reader))
-        tree.memory()
-        assert {process.pid for process in tree.living} == {first.pid, second.pid}
-        first.kill()  # it stays a zombie until it is waited for
-        while procfs.memory(first.pid):
-            time.sleep(0.01)
-        _, ended = tree.memory()
-        assert [process.pid for process in ended] == [first.pid]
-        first.wait()
-        tree.doubt()
-        tree.memory()
-        assert {process.pid for process in tree.living} == {second.pid}
-        second.kill()
-        tree.close()
-
-
 # --- the choice of a reader
 
 
