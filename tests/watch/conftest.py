@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,6 +169,13 @@ def events_in(folder):
 def check_files(folder, *others):
     """Check that a folder has the files of a run and these others, and nothing else."""
     assert {path.name for path in folder.iterdir()} == {"events.jsonl", "run.json", "samples.csv", *others}
+
+
+def wait_until_begun(watcher, folder):
+    """Wait until a watcher has begun to write into its folder."""
+    while not list(folder.glob(".watch-*/samples.csv")):
+        assert watcher.poll() is None
+        time.sleep(0.02)
 
 
 def read_within(descriptor, seconds):

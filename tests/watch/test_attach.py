@@ -16,7 +16,17 @@ from beyond_ram.watch import attach, memory_group, procfs, targets
 from beyond_ram.watch.reader import NAMES
 
 from ..conftest import interpreter
-from .conftest import CLI, PYTHON, check_files, needs_group, only_child, peaks_from, read_within, record_in
+from .conftest import (
+    CLI,
+    PYTHON,
+    check_files,
+    needs_group,
+    only_child,
+    peaks_from,
+    read_within,
+    record_in,
+    wait_until_begun,
+)
 
 NEAR = 0.01
 # A step that lasts until the test has enough samples.
@@ -92,9 +102,7 @@ def both_peaks(command, pipe, go, folder, find):
     first = subprocess.Popen([*CLI, "--out", str(folder / "first"), "--", *command], pass_fds=inherited, stderr=-1)
     assert read_within(pipe[0], 60) == b"."
     second = subprocess.Popen([*CLI, "--out", str(folder / "second"), *find(first.pid)])
-    while not list(folder.glob("second/.watch-*/samples.csv")):
-        assert second.poll() is None
-        time.sleep(0.02)
+    wait_until_begun(second, folder / "second")
     for step in range(STEPS):
         assert step == 0 or read_within(pipe[0], 60) == b"."
         wait_for_samples(first.pid, second.pid)
@@ -280,8 +288,7 @@ def test_ctrl_c_ends_only_the_watcher(pipe, go, tmp_path):
         assert read_within(pipe[0], 60) == b"."
         command = [*CLI, "--pid", str(process.pid), "--out", str(tmp_path / "out")]
         watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        while not list(tmp_path.glob("out/.watch-*/samples.csv")):
-            time.sleep(0.02)
+        wait_until_begun(watcher, tmp_path / "out")
         wait_for_samples(watcher.pid)
         watcher.send_signal(signal.SIGINT)
         output = watcher.communicate(timeout=10)[1]

@@ -14,7 +14,7 @@ import pytest
 
 from beyond_ram.watch import containers
 
-from .conftest import CLI, PYTHON, record_in
+from .conftest import CLI, PYTHON, record_in, wait_until_begun
 
 MB = 1_000_000
 # Only for this process: tests of another checkout may run on this machine.
@@ -160,13 +160,6 @@ def test_unknown_and_ambiguous_names_are_refused_with_candidates(files):
         assert TWO[:12] in str(several.value)
 
 
-def takes_signals(pid):
-    """Whether the watcher has blocked its signals. While it waits for them, the kernel shows none as blocked."""
-    process = Path(f"/proc/{pid}")
-    blocked = "SigBlk:\t0000000000000000" not in (process / "status").read_text()
-    return blocked or "sigtimedwait" in (process / "wchan").read_text()
-
-
 @needs_tree
 @pytest.mark.cgroup
 def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path):
@@ -174,10 +167,7 @@ def test_summary_has_memory_that_is_evicted_killed_and_kept(tmp_path):
         out = tmp_path / "out"
         command = [*CLI, "--container", ONE[:12], "--out", str(out)]
         running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        until = time.monotonic() + 60
-        while not takes_signals(running.pid):
-            assert time.monotonic() < until, "it does not begin to watch"
-            time.sleep(0.05)
+        wait_until_begun(running, out)
         time.sleep(1)
         running.terminate()
         text = running.communicate(timeout=30)[1]

@@ -12,7 +12,7 @@ import pytest
 from beyond_ram.advice import RSS, advise
 from beyond_ram.run_files import COLUMNS
 from beyond_ram.run_page import RunFolder, write
-from beyond_ram.watch import WatchOptions, attach, procfs, summary, targets, watch
+from beyond_ram.watch import attach, ceilings, procfs, summary, targets, write_record
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Reader, choose
 from beyond_ram.watch.tree import Tree
@@ -202,27 +202,20 @@ def test_proc_without_kinds_of_memory_is_read_with_psutil(watched, monkeypatch, 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
-def test_request_without_kinds_of_memory_is_all_of_rss(watched):
+def test_request_ceilings_and_page_without_kinds_of_memory(watched, monkeypatch, tmp_path):
+    as_it_is = psutil.Process.memory_info
+    monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
     record = watched(FAMILY, reader="psutil")
     advice = advise(record)
     assert advice.basis == RSS
     assert advice.ask_bytes > record["peak"]["rss_bytes"] == advice.kept_bytes
     assert "because its kinds are unknown" in "\n".join(summary.lines(record))
-
-
-@pytest.mark.slow
-def test_page_and_ceilings_work_with_psutil(monkeypatch, tmp_path):
-    from beyond_ram.watch import ceilings, write_record
-
-    as_it_is = psutil.Process.memory_info
-    monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
-    record = watch([*PYTHON, FAMILY], tmp_path, WatchOptions(reader="psutil"))
     limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD_BYTES))]
     record["ceilings"] = ceilings.judge(record, limits)
     assert [entry["result"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
     assert list(ceilings.lines(record))
-    write_record(record, tmp_path)
-    run = RunFolder.read(tmp_path)
+    write_record(record, tmp_path / "out")
+    run = RunFolder.read(tmp_path / "out")
     write(tmp_path / "page.html", {"one": run})
     (rss,) = run.by_kind
     assert max(size for _, size in rss.points) == record["peak"]["rss_bytes"]
