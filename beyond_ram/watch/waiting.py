@@ -21,12 +21,33 @@ _SI_KERNEL = 0x80
 _AGAIN_S = 0.02
 
 
-class Waiting:
+class PlainWaiting:
+    """Wait with one system call without a descriptor, if `Waiting` cannot be made or fails."""
+
+    def __init__(self, signals: Iterable[int]) -> None:
+        self._set = set(signals)
+        self._pending: tuple[int, bool] | None = None
+
+    def close(self) -> None:
+        pass
+
+    def until(self, due_s: float, ignore_events_until_s: float) -> tuple[bool, bool, bool]:
+        """Wait until `due_s` at the latest. Returns whether there is a message of the guard, a signal, an event."""
+        self._pending = _pending(self._set, max(0.0, min(due_s - time.monotonic(), _AGAIN_S)))
+        return True, True, False
+
+    def signal(self) -> tuple[int, bool] | None:
+        """A pending signal, and whether a process sent it. One from the terminal has reached the command already."""
+        pending, self._pending = self._pending, None
+        return pending or _pending(self._set, 0)
+
+
+class Waiting(PlainWaiting):
     """Descriptors to wait on. Create and use it in the thread that blocks the signals."""
 
     def __init__(self, signals: Iterable[int], events: Path, guard: int, missing: Missing) -> None:
+        super().__init__(signals)
         self.guard = guard
-        self._set = set(signals)
         mask = bytearray(128)
         for number in self._set:
             mask[(number - 1) // 8] |= 1 << ((number - 1) % 8)
@@ -52,7 +73,7 @@ class Waiting:
         self._signals = self._events = -1
 
     def until(self, due_s: float, ignore_events_until_s: float) -> tuple[bool, bool, bool]:
-        """Wait until `due_s` at the latest. Returns whether there is a message of the guard, a signal, an event.
+        """The same, by descriptors.
 
         Both times are on the monotonic clock. Events do not end the wait before `ignore_events_until_s`: a program that
         emits thousands a second must not keep the watcher busy.
@@ -67,29 +88,6 @@ class Waiting:
         if self._events in descriptors:
             os.read(self._events, 65536)
         return self.guard in descriptors, self._signals in descriptors, self._events in descriptors
-
-    def signal(self) -> tuple[int, bool] | None:
-        """A pending signal, and whether a process sent it. One from the terminal has reached the command already."""
-        return _pending(self._set, 0)
-
-
-class PlainWaiting:
-    """Wait with one system call without a descriptor, if `Waiting` cannot be made or fails."""
-
-    def __init__(self, signals: Iterable[int]) -> None:
-        self._set = set(signals)
-        self._pending: tuple[int, bool] | None = None
-
-    def close(self) -> None:
-        pass
-
-    def until(self, due_s: float, ignore_events_until_s: float) -> tuple[bool, bool, bool]:
-        self._pending = _pending(self._set, max(0.0, min(due_s - time.monotonic(), _AGAIN_S)))
-        return True, True, False
-
-    def signal(self) -> tuple[int, bool] | None:
-        pending, self._pending = self._pending, None
-        return pending or _pending(self._set, 0)
 
 
 def _pending(signals: set[int], seconds: float) -> tuple[int, bool] | None:

@@ -309,7 +309,7 @@ class _Run:
 
     def _follow(self, running: Command, measuring: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends: read events, pass signals on, enforce the limits."""
-        waiting: Waiting | PlainWaiting = PlainWaiting(PASSED_ON)
+        waiting = PlainWaiting(PASSED_ON)
         if running.replies >= 0:  # without a guard nothing sends messages
             with self.missing.step("events at once"):
                 waiting = Waiting(PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
@@ -334,7 +334,7 @@ class _Run:
         to_the_last = (self.options.follow and not self.stopped) or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 
-    def _turn(self, running: Command, measuring: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
+    def _turn(self, running: Command, measuring: Instrument, waiting: PlainWaiting, due: float) -> float:
         """Wait, handle what arrived, and sample when due. Returns the monotonic time of the next sample."""
         message, signalled, arrived = waiting.until(due, min(due, measuring.ignore_events_until_s()))
         while signalled and (pending := waiting.signal()):
