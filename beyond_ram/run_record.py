@@ -6,7 +6,7 @@ are empty of a cell that could not run. null stands for what could not be read.
 
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -362,8 +362,6 @@ class RunRecord(TypedDict):
 UNTYPED = ("work", "attempts", "limit", "why")
 """Keys of a record with objects of other rooms, whose quantities are checked alone."""
 
-_Check = Callable[[Any], str]
-"""Returns what is wrong with a value, after the rest of its path; empty if nothing."""
 _WRONG: Mapping[Any, str] = {
     str: "' is no text", bool: "' is neither true nor false", int: "' is no whole number", float: "' is no number",
     list: "' is no list", dict: "' is no object",
@@ -376,53 +374,37 @@ def fault(record: Any) -> str:
 
     Other keys are no fault, and a number may be whole.
     """
-    wrong = _check_of(RunRecord)(record)
+    wrong = _fault(record, RunRecord)
     return wrong and f"'{wrong.removeprefix('.')}"
 
 
 @functools.cache
-def _check_of(kind: Any) -> _Check:
-    """The check of a type: made once, because there are ten thousand records to check."""
-    of, inner = get_origin(kind) or kind, get_args(kind)
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...], Mapping[str, Any] | None]:
+    """What a type is of, its arguments, and the types of its keys: computed once, for all records."""
+    return get_origin(kind) or kind, get_args(kind), get_type_hints(kind) if is_typeddict(kind) else None
+
+
+def _fault(value: Any, kind: Any) -> str:
+    """What is wrong with a value, after the rest of its path; empty if nothing."""
+    of, inner, keys = _parts(kind)
     if of is UnionType:
-        return _check_of_union([_check_of(one) for one in inner if one is not NoneType], NoneType in inner)
-    if is_typeddict(of):
-        return _check_of_keys({name: _check_of(one) for name, one in get_type_hints(of).items()}, of.__required_keys__)
+        faults = (_fault(value, one) for one in inner if one is not NoneType)
+        return "" if value is None and NoneType in inner else min(faults, key=len)
     if of in (dict, list):
-        return _check_of_items(of, _check_of(inner[-1]))
-    if of is Any:
-        return lambda value: ""
-    if of in (int, float):
-        kinds = (int, float) if of is float else (int,)
-        return lambda value: "" if value.__class__ in kinds and -_LARGEST <= value <= _LARGEST else _WRONG[of]
-    return lambda value: "" if isinstance(value, of) else _WRONG[of]
-
-
-def _check_of_union(checks: Sequence[_Check], has_null: bool) -> _Check:
-    def check(value: Any) -> str:
-        return "" if value is None and has_null else min((one(value) for one in checks), key=len)
-
-    return check
-
-
-def _check_of_keys(checks: Mapping[str, _Check], required: Set[str]) -> _Check:
-    def check(value: Any) -> str:
+        if not isinstance(value, of):
+            return _WRONG[of]
+        ones = value.values() if isinstance(value, dict) else value
+        wrong = next(filter(None, (_fault(one, inner[-1]) for one in ones)), "")
+        return wrong and f".*{wrong}"
+    if keys is not None:
         if not isinstance(value, dict):
             return _WRONG[dict]
         for name, one in value.items():
-            if name in checks and (wrong := checks[name](one)):
+            if name in keys and (wrong := _fault(one, keys[name])):
                 return f".{name}{wrong}"
-        missing = next((name for name in checks if name in required and name not in value), "")
+        missing = next((name for name in keys if name in of.__required_keys__ and name not in value), "")
         return missing and f".{missing}' is missing"
-
-    return check
-
-
-def _check_of_items(of: type[Any], one: _Check) -> _Check:
-    def check(value: Any) -> str:
-        if not isinstance(value, of):
-            return _WRONG[of]
-        wrong = next(filter(None, map(one, value.values() if isinstance(value, dict) else value)), "")
-        return wrong and f".*{wrong}"
-
-    return check
+    if of in (int, float):
+        is_number = value.__class__ is int or (of is float and value.__class__ is float)
+        return "" if is_number and -_LARGEST <= value <= _LARGEST else _WRONG[of]
+    return "" if of is Any or isinstance(value, of) else _WRONG[of]
