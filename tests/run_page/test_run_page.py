@@ -29,6 +29,15 @@ def run(tmp_path_factory):
     return RunFolder.read(folder)
 
 
+def changed(run, **fields):
+    """Return the run with other fields in its record."""
+    return RunFolder(run.folder, {**run.record, **fields}, run.samples, run.events)
+
+
+def rows_of(**runs):
+    return {row[0]: row[1:] for row in side_by_side.cells(runs)}
+
+
 def highest(points):
     return max(size for _, size in points)
 
@@ -46,8 +55,7 @@ def test_kept_memory_and_the_group_come_first_with_their_peaks(run):
 
 
 def test_limit_and_memory_request_are_lines(run):
-    limited = RunFolder(run.folder, {**run.record, "memory_limit_bytes": 123 << 20}, run.samples, run.events)
-    shown = page.html({"one": limited}, None)
+    shown = page.html({"one": changed(run, memory_limit_bytes=123 << 20)}, None)
     request = run.asked
     assert request
     assert shown.count('class="mark limit"') == shown.count('class="mark ask"') == 2  # for wide and for narrow windows
@@ -56,8 +64,7 @@ def test_limit_and_memory_request_are_lines(run):
 
 
 def test_limit_far_above_is_text_and_not_a_line(run):
-    limited = RunFolder(run.folder, {**run.record, "memory_limit_bytes": 64 << 30}, run.samples, run.events)
-    shown = page.html({"one": limited}, None)
+    shown = page.html({"one": changed(run, memory_limit_bytes=64 << 30)}, None)
     assert 'class="mark limit"' not in shown
     assert advice.mem(64 << 30) in shown
 
@@ -68,27 +75,19 @@ def test_why_held_by_and_forks_are_text(run):
     growth |= {"ceiling": "machine", "ceiling_bytes": 64_000_000_000}
     peak = run.record["peak"] | {"held_by": {"anon_bytes": shares}, "processes": 2, "anon_bytes": 100_000_000}
     peak |= {"shared_anon_bytes": 50_000_000, "copied_on_write_bytes": 30_000_000}
-    text = Markup(
-        page.html(
-            {
-                "one": RunFolder(
-                    run.folder, {**run.record, "outcome": "detached", "peak": peak, "growth": growth}, run.samples, []
-                )
-            },
-            None,
-        )
-    ).text
+    text = Markup(page.html({"one": changed(run, outcome="detached", peak=peak, growth=growth)}, None)).text
     for part in ("36 MB/s", "64 GB", "30 min", "copied on write", "50 MB", "parent (1)", "child (2)"):
         assert part in text
 
 
 def test_markup_in_a_run_is_text(run, tmp_path):
     def page_with(planted):
-        record = {**run.record, "command": [planted], "reason": planted, "provenance": {"versions": {planted: planted}}}
-        record["phases"] = [{**run.record["phases"][0], "phase": planted}]
         held_by = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
-        record["peak"] = run.record["peak"] | {"held_by": held_by}
-        other = RunFolder(run.folder, record, run.samples, [])
+        fields = {
+            "phases": [{**run.record["phases"][0], "phase": planted}],
+            "peak": run.record["peak"] | {"held_by": held_by},
+        }
+        other = changed(run, command=[planted], reason=planted, provenance={"versions": {planted: planted}}, **fields)
         return page.html({planted: other, "two": other}, tmp_path / "page.html")
 
     planted, harmless = Markup(page_with(PLANTED)), Markup(page_with("harmless"))
@@ -116,10 +115,7 @@ def test_a_page_links_to_files_that_are_kept(run):
 
 
 def test_two_runs_on_the_terminal(run, tmp_path, capsys):
-    sample = {**run.record, "duration_s": 2 * run.record["duration_s"]}
-    rows = {
-        row[0]: row[1:] for row in side_by_side.cells({"a": run, "b": RunFolder(run.folder, sample, run.samples, [])})
-    }
+    rows = rows_of(a=run, b=changed(run, duration_s=2 * run.record["duration_s"]))
     assert rows["took"][2] == "2.0x"
     assert rows["kept, peak"][2] == "same"
     assert cli.main(["show", str(run.folder), str(run.folder / ".." / run.folder.name)]) == 0
@@ -129,32 +125,27 @@ def test_two_runs_on_the_terminal(run, tmp_path, capsys):
 
 
 def test_growth_of_a_short_run_is_unknown(run):
-    short = {**run.record, "duration_s": 0.1}  # a busy machine may make the run long
-    records = (short | {"growth": growth} for growth in (None, {"bytes_per_s": 36_000_000}))
-    short, growing = (RunFolder(run.folder, record, run.samples, []) for record in records)
-    rows = {row[0]: row[1:] for row in side_by_side.cells({"a": short, "b": growing})}
-    assert rows["growth at the end"] == ["unknown", "36 MB/s", ""]
+    # A busy machine may make the run long.
+    short, growing = (changed(run, duration_s=0.1, growth=growth) for growth in (None, {"bytes_per_s": 36_000_000}))
+    assert rows_of(a=short, b=growing)["growth at the end"] == ["unknown", "36 MB/s", ""]
 
 
 def test_runs_side_by_side_name_what_their_requests_lack(run):
     kept = {"basis": "group", "at_kept": {}, "whole": True, "kept_upper_bound_bytes": None}
     kept = run.record["peak"]["kept"] | kept
-    peak = run.record["peak"] | {"uncharged_bytes": 400_000_000, "kept": kept}
-    failed = {**run.record, "exit_status": 1, "outcome": "failed"}
-    runs = {"a": {**run.record, "peak": peak}, "b": failed}
-    folders = {name: RunFolder(run.folder, one, run.samples, []) for name, one in runs.items()}
-    lines = [*side_by_side.lines(folders)]
+    lacking = changed(run, peak=run.record["peak"] | {"uncharged_bytes": 400_000_000, "kept": kept})
+    failed = changed(run, exit_status=1, outcome="failed")
+    lines = [*side_by_side.lines({"a": lacking, "b": failed})]
     assert any(line.startswith("a: without up to 400 MB") for line in lines)
     assert any(line.startswith("b: at least") for line in lines)
-    (request,) = [row[1:] for row in side_by_side.cells({"a": run, "b": folders["b"]}) if row[0] == "ask for"]
+    request = rows_of(a=run, b=failed)["ask for"]
     assert [one.startswith("at least") for one in request] == [False, True, False] and not request[2]
 
 
 def test_waiting_of_the_machine_is_no_waiting_of_a_run(run):
     def waited(of):
-        stalled = {**run.record, "pressure": {"of": of, "some_s": 2.0, "full_s": 1.0}}
-        one = RunFolder(run.folder, stalled, run.samples, [])
-        return "waited for memory" in {row[0] for row in side_by_side.cells({"a": one, "b": one})}
+        one = changed(run, pressure={"of": of, "some_s": 2.0, "full_s": 1.0})
+        return "waited for memory" in rows_of(a=one, b=one)
 
     assert [waited(of) for of in ("group", "around", "machine")] == [True, False, False]
 
