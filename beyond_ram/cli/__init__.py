@@ -161,7 +161,7 @@ def _unrecognised(
         whole = next((one for one in options if one.startswith(option)), option)
         if hint := did_you_mean(whole, options, _SIMILAR_OPTION):
             return text + hint
-    if takes_command:
+    if takes_command and "--" not in words:
         return f"{text}; a command and its options go behind --"
     if isinstance(script := given.get("script"), Path):
         if script.name.startswith("python") and others[0].endswith(".py"):

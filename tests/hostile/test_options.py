@@ -147,7 +147,7 @@ CASES = {
     "watch foreign": "foreign is a folder, no command",
     "watch sleep 1 --seconds 3": "--seconds 3; a command and its options go behind --",
     "watch --memroy-limit 2G -- true": "did you mean '--memory-limit'",
-    "watch --timeout 5 -- true": "unrecognized arguments: --timeout; a command and its options go behind --",
+    "watch --timeout 5 -- true": "unrecognized arguments: --timeout; see beyond-ram watch --help",
     "watch --pid me": "'me' is no process id",
     "watch --pid 0": "'0' is no process id",
     "watch --pid 1 -- true": "either a command, or --pid",
