@@ -302,13 +302,9 @@ class Sampler:
                 before = self.meter.sampled_bytes
                 new = self.meter.look()
                 self._peaking |= self.meter.sampled_bytes > before
-                if (
-                    new
-                    and len(living) > 1
-                    and self.meter.now
-                    and not (self._unknown or self.sharing or self.meter.nests)
-                ):
-                    self._note_copying(living, self.meter.now.anon_bytes + self.meter.now.swap_bytes)
+                several = len(living) > 1 and not (self._unknown or self.sharing or self.meter.nests)
+                if new and several and (charges := self.meter.now):
+                    self._note_copying(living, charges.anon_bytes + charges.swap_bytes)
                 if new and self._ours:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         self._note_unread(step)
