@@ -44,55 +44,51 @@ def case_alone_in_a_group():
     return outcomes
 
 
-def case_with_others_in_the_group():
-    with made("shell") as group:
-        other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
+@contextlib.contextmanager
+def occupied(path, **files):
+    """Make a group that has another process, and yield the group and the process's id."""
+    other = ["sleep", "1000"]
+    with made(path, **files) as group, subprocess.Popen(other, preexec_fn=common.joining(group)) as running:
         try:
-            outcomes = check_limit(BESIDE, group=group)
-            assert (group / "cgroup.procs").read_text().split() == [str(other.pid)], "others were moved"
+            yield group, running.pid
         finally:
-            other.kill()
-            other.wait()
+            running.kill()
+
+
+def case_with_others_in_the_group():
+    with occupied("shell") as (group, other):
+        outcomes = check_limit(BESIDE, group=group)
+        assert (group / "cgroup.procs").read_text().split() == [str(other)], "others were moved"
     return outcomes
 
 
 def case_group_with_a_limit_is_not_left():
-    """Others are in a group with a limit. A group beside it would not have that limit."""
-    with made("limited", memory_max="200M") as group:
-        other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
-        try:
-            refused = watch("--memory-limit", "150M", "--", "true", group=group)
-            assert refused.status == 2
-            assert len(refused.stderr.splitlines()) == 1
-            assert "memory.max" in refused.stderr
-            assert "mkdir" in refused.stderr, "the line lacks the command that would help"
-            measured = watch("--", *holds(60 * MB), group=group)
-            around = measured.record["peak"]["around"]
-            assert measured.status == 0
-            assert around["limit_bytes"] == 200 << 20
-            assert around["peak_bytes"] > 60 * MB
-            assert "limit of 210 MB" in measured.stderr
-            killed = watch("--", *holds(300 * MB), group=group)
-            assert killed.record["killed_for_memory"]
-            assert killed.record["outcome"] == "failed"
-        finally:
-            other.kill()
-            other.wait()
+    """A group beside it would not have that limit."""
+    with occupied("limited", memory_max="200M") as (group, _):
+        refused = watch("--memory-limit", "150M", "--", "true", group=group)
+        assert refused.status == 2
+        assert len(refused.stderr.splitlines()) == 1
+        assert "memory.max" in refused.stderr
+        assert "mkdir" in refused.stderr, "the line lacks the command that would help"
+        measured = watch("--", *holds(60 * MB), group=group)
+        around = measured.record["peak"]["around"]
+        assert measured.status == 0
+        assert around["limit_bytes"] == 200 << 20
+        assert around["peak_bytes"] > 60 * MB
+        assert "limit of 210 MB" in measured.stderr
+        killed = watch("--", *holds(300 * MB), group=group)
+        assert killed.record["killed_for_memory"]
+        assert killed.record["outcome"] == "failed"
 
 
 def case_advised_command_makes_room():
     """As in a container with a writable group: only the own group is visible, and a shell is in it."""
-    with made("container", memory_max="600M") as group:
-        other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
-        try:
-            refused = watch("--memory-limit", "150M", "--", "true", group=group)
-            assert refused.status == 2
-            command = refused.stderr.partition("to make room for one: ")[2]
-            subprocess.run(["sh", "-ec", command], check=True)
-            return check_kill(BESIDE, group=group / "shell")
-        finally:
-            other.kill()
-            other.wait()
+    with occupied("container", memory_max="600M") as (group, _):
+        refused = watch("--memory-limit", "150M", "--", "true", group=group)
+        assert refused.status == 2
+        command = refused.stderr.partition("to make room for one: ")[2]
+        subprocess.run(["sh", "-ec", command], check=True)
+        return check_kill(BESIDE, group=group / "shell")
 
 
 def case_a_limit_within_a_limit():
