@@ -1,12 +1,8 @@
 """The guests. Each place is booted once, with its selected cases."""
 
-from collections.abc import Callable
-
 import pytest
 
 from . import guest
-
-Check = Callable[[str, str], None]
 
 
 @pytest.fixture(scope="session")

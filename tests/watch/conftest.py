@@ -10,10 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -27,7 +25,6 @@ PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-Watch = Callable[..., dict[str, Any]]
 
 
 def no_group():
