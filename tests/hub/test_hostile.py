@@ -116,7 +116,7 @@ def test_undecodable_file_names_are_skipped_with_a_message(root, capfd):
 
 
 # Parts of random requests.
-REQUESTS = 800
+REQUESTS = 500
 NAMES = [*["org/name"] * 20, "org/away", "org", "org/.", "./.", "../outside", "org/new", "a/b/c", "", "n" * 300,
          "\udcff", "é"]  # fmt: skip
 PATHS = [*["a.bin"] * 20, "README.md", "link", "folder-link/secret", "circle", ".git/config", "../x",

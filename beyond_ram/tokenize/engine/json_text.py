@@ -83,10 +83,7 @@ class Lines:
                 if type(value) is str:
                     return value
             except (ValueError, KeyError, TypeError, RuntimeError):
-                pass  # the standard library reports it below
-        return self.slow(line)
-
-    def slow(self, line):
+                pass  # the standard library reports it
         line = bytes(line)
         try:
             row = _parsed(line.decode())
@@ -96,19 +93,15 @@ class Lines:
             raise Refused("is nested too deeply") from None
         except ValueError as error:
             raise Refused(f"is not JSON ({error})") from None
-        return checked(row, self.column)
-
-
-def checked(row, column):
-    """The text of a row. Raises Refused."""
-    if not isinstance(row, dict):
-        raise Refused("is no JSON object")
-    if column not in row:
-        raise Refused(_no_column(column, list(row)[:_NAMES]))
-    text = row[column]
-    if not isinstance(text, str):
-        raise Refused(f"column {column!r} holds {'null' if text is None else type(text).__name__}, and has to be text")
-    return text
+        if not isinstance(row, dict):
+            raise Refused("is no JSON object")
+        if self.column not in row:
+            raise Refused(_no_column(self.column, list(row)[:_NAMES]))
+        text = row[self.column]
+        if not isinstance(text, str):
+            kind = "null" if text is None else type(text).__name__
+            raise Refused(f"column {self.column!r} holds {kind}, and has to be text")
+        return text
 
 
 def _no_column(column, names):

@@ -331,7 +331,7 @@ class TokenizeRun:
     def most(self):
         """The sum of the largest resident sizes of all processes, with pages of files and shared ones in each."""
         pids = ["self", *([os.getppid()] if self.args.memory_limit else []), *self.copies.pids]
-        return sum(map(working.resident_most, pids)) + self.pool.most
+        return sum(working.status(pid, "VmHWM:") for pid in pids) + self.pool.most
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""

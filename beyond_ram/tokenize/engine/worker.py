@@ -43,16 +43,15 @@ def anonymous(pid):
     return 0
 
 
-def resident_most(pid):
-    """The largest resident size of a process so far, in bytes."""
+def status(pid, field):
+    """A field of a process in the kernel's status file, in bytes."""
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
 
 
 def data_bytes():
     """Address space of this process that can become anonymous memory."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
+    return status("self", "VmData:")
 
 
 def bound(size):

@@ -567,11 +567,11 @@ def test_parquet_with_a_flipped_bit_is_refused_or_read_whole(version, dictionary
     footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
     numbers = [at for at in range(footer, len(raw)) if raw[at] == 2 * rows]  # as Thrift writes it
     outcomes = Counter()
-    for at, bit in itertools.product([*range(4, 14), *numbers], (0, 1, 3, 5, 7)):
+    for at, bit in itertools.product([*range(4, 14), *numbers], (0, 3, 7)):
         path.write_bytes(raw[:at] + bytes([raw[at] ^ 1 << bit]) + raw[at + 1 :])
         outcomes[in_a_fork(path)] += 1
     assert outcomes.keys() <= {"all of it", "refused", ""}, outcomes
-    assert outcomes["refused"] > 40
+    assert outcomes["refused"] > 20
 
 
 @pytest.mark.parametrize("change", [{2: 1}, {2: -1}, {3: 90}, {3: -1}, {0: 90}, {0: -1}, {1: 0}])
