@@ -1,9 +1,10 @@
 """The source `hub` with the real clients and the local endpoint."""
 
 import json
-import subprocess
 from urllib.request import urlopen
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from beyond_ram.hub import Hub
@@ -19,17 +20,11 @@ configs:
   data_files: en/*.parquet
 ---
 """
-WRITE_PARQUET = """
-import sys, pyarrow as pa, pyarrow.parquet as pq
-for i in range(3):
-    table = pa.table({"body": [f"text {i} {j} ä" for j in range(5)]})
-    pq.write_table(table, f"{sys.argv[1]}/{i}.parquet")
-"""
 SECRET = "hf_" + "s" * 34
 
 
 @pytest.fixture(scope="module")
-def hub(python, tmp_path_factory):
+def hub(tmp_path_factory):
     root = tmp_path_factory.mktemp("hub")
     lines = root / "datasets" / "org" / "lines" / "data"
     tables = root / "datasets" / "org" / "tables"
@@ -38,8 +33,8 @@ def hub(python, tmp_path_factory):
     for i in range(3):
         rows = "".join(json.dumps({"text": f"line {i} {j} ä"}) + "\n" for j in range(5))
         (lines / f"train-{i}.jsonl").write_text(rows, encoding="utf-8")
+        pq.write_table(pa.table({"body": [f"text {i} {j} ä" for j in range(5)]}), tables / f"en/{i}.parquet")
     (tables / "README.md").write_text(README, encoding="utf-8")
-    subprocess.run([str(python), "-c", WRITE_PARQUET, str(tables / "en")], check=True)
     with Hub(root) as running:
         yield running
 
@@ -100,7 +95,7 @@ def test_mistakes_get_one_line(programs, env):
 
 def test_unreachable_hub_gets_one_line(programs, env):
     # Port 9 (discard): nothing listens there.
-    out = programs.work / "refused"
-    command = programs.command({"source": "hub", "id": "org/lines"}, out)
-    line = programs.one_line(programs.run(command, **{**env, "HF_ENDPOINT": "http://127.0.0.1:9"}), out)
-    assert "http://127.0.0.1:9 does not answer for dataset 'org/lines'" in line
+    command = [*programs.program({"source": "hub", "id": "org/lines"}, "refused"), "--out", programs.work / "refused"]
+    done = programs.run(command, **{**env, "HF_ENDPOINT": "http://127.0.0.1:9"})
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "http://127.0.0.1:9 does not answer for dataset 'org/lines'" in done.stderr

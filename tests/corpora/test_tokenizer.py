@@ -9,7 +9,7 @@ import pytest
 from beyond_ram.hub import Hub
 
 from ..conftest import interpreter
-from .conftest import PROGRAMS
+from .conftest import PROGRAMS, Programs
 
 pytestmark = pytest.mark.slow
 
@@ -41,9 +41,9 @@ def work(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tokenizers(programs_in, work):
+def tokenizers(python, work):
     """Make two small corpora with a tokenizer each, and return the tokenizers' folders by name."""
-    programs = programs_in(work)
+    programs = Programs(python, work)
     programs.prepare({"source": "binaries", "documents": 1}, "binaries")
     programs.prepare({"source": "python", "documents": 100}, "python")
     for name, spec in (("binaries", CHARACTERS), ("python", {"train": "byte-level", "entries": 8192})):
@@ -136,12 +136,9 @@ def test_only_the_tokenizer_of_a_model_is_downloaded(programs, tokenizers):
     out = programs.work / "fetched"
     with Hub(programs.work / "root") as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_HOME": str(programs.work / "hf")}
-        done = programs.run(programs.tokenizer_command({"hub": "org/model"}, programs.work, out), **env)
-        assert done.returncode == 0, done.stderr
-        command = programs.tokenizer_command({"hub": "org/none"}, programs.work, programs.work / "none")
-        assert "model 'org/none' is not on http://127.0.0.1" in programs.one_line(
-            programs.run(command, **env), programs.work / "none"
-        )
+        programs.tokenizer({"hub": "org/model"}, programs.work, out, **env)
+        refused = programs.tokenizer({"hub": "org/none"}, programs.work, programs.work / "none", status=2, **env)
+        assert "model 'org/none' is not on http://127.0.0.1" in refused.stderr and refused.stderr.count("\n") == 1
         assert not [request.path for request in hub.requests if "safetensors" in request.path]
     assert parsed(out) == parsed(tokenizers["python"])
     assert len(json.loads((out / "manifest.json").read_text())["notes"]["commit"]) == 40
@@ -156,6 +153,5 @@ def test_only_the_tokenizer_of_a_model_is_downloaded(programs, tokenizers):
     ],
 )
 def test_mistakes_get_one_line(programs, spec, message):
-    out = programs.work / "tokenizer"
-    done = programs.run(programs.tokenizer_command(spec, programs.work / "corpus", out))
-    assert message in programs.one_line(done, out)
+    done = programs.tokenizer(spec, programs.work / "corpus", programs.work / "tokenizer", status=2)
+    assert message in done.stderr and done.stderr.count("\n") == 1

@@ -245,12 +245,9 @@ def ignores_ctrl_c(pid):
     return bool(int(ignored, 16) & 1 << signal.SIGINT - 1)
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 30])
-def test_killed_worker_is_reported_and_the_same_command_continues(
-    limit, source, whole, families, tokenize, engine, tmp_path
-):
+def test_killed_worker_is_reported_and_the_same_command_continues(source, whole, families, tokenize, engine, tmp_path):
     flags = {"tokenizer": families["gpt2"], "workers": 2, "out": tmp_path / "out"}
-    run = engine.start(RUN, *words(source, **flags, memory_limit=limit))
+    run = engine.start(RUN, *words(source, **flags))
     until, children = time.monotonic() + 60, Path(f"/proc/{run.pid}/task/{run.pid}/children")
     while not (pids := children.read_text().split()) and time.monotonic() < until:
         time.sleep(0.002)
@@ -258,7 +255,7 @@ def test_killed_worker_is_reported_and_the_same_command_continues(
     _, output = run.communicate(timeout=30)
     assert run.returncode == 1, output
     assert "a worker was killed by signal 9" in output.splitlines()[-1] and "Traceback" not in output
-    assert ("a --memory-limit below what is free" in output) == bool(limit)
+    assert "give --memory-limit" in output
     tokenize(source, **flags)
     assert files_of(tmp_path / "out") == whole
 
@@ -580,6 +577,7 @@ def test_killed_child_is_reported_by_its_parent(families, python, tmp_path):
         os.kill(int(children.read_text()), signal.SIGKILL)
         message = process.communicate(timeout=30)[1]
     assert process.returncode == 1 and len(message.splitlines()) == 1 and str(data) in message, message
+    assert "a --memory-limit below what is free" in message
 
 
 @pytest.mark.parametrize("text", ["\U0001f600 " * 500_000, "\n" * 2_400_000])
