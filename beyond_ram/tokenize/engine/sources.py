@@ -3,6 +3,7 @@
 pyarrow is imported only for files that need it.
 """
 
+import contextlib
 import ctypes
 import gzip
 import os
@@ -37,28 +38,20 @@ def path_of(file):
     return copies.get(file, file)
 
 
-class refusing:  # noqa: N801 - used as a statement
-    """Turns errors of pyarrow and the system into one line."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if error is None or isinstance(error, Refused) or not isinstance(error, Exception):
-            return False
-        if isinstance(error, UnicodeDecodeError):
-            raise Refused(f"{self.file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
-        if isinstance(error, (OSError, ValueError, EOFError, zlib.error, LookupError, NotImplementedError)):
-            message = " ".join(str(error).replace(path_of(self.file), self.file).split())[:300] or type(error).__name__
-            if "bad_alloc" in message:
-                raise MemoryError from None
-            if isinstance(error, LookupError):  # of a table of ours: what it says is only a key
-                message = f"damaged: {message} is unknown"
-            raise Refused(f"{self.file}: cannot be read ({message})") from None
-        return False
+@contextlib.contextmanager
+def refusing(file):
+    """Turn errors of pyarrow and the system into one line."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+    except (OSError, ValueError, EOFError, zlib.error, LookupError, NotImplementedError) as error:
+        message = " ".join(str(error).replace(path_of(file), file).split())[:300] or type(error).__name__
+        if "bad_alloc" in message:
+            raise MemoryError from None
+        if isinstance(error, LookupError):  # of a table of ours: what it says is only a key
+            message = f"damaged: {message} is unknown"
+        raise Refused(f"{file}: cannot be read ({message})") from None
 
 
 def unpacked(file, packing):
