@@ -17,7 +17,7 @@ IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change
 ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
 
 
-RESULT = re.compile(r"(?:data-[0-9]+|tokens.*)\.(?:arrow|bin|idx|parquet)")  # names of files of ids
+RESULT = re.compile(r"data-\d{6,}\.(arrow|parquet)|tokens(-\d{5}-of-\d{5})?\.(bin|idx)")  # names of files of ids
 
 
 def shard_of(text):
