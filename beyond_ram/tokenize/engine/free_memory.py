@@ -18,12 +18,8 @@ def available():
             for line in groups:
                 _, kinds, path = line.strip().split(":", 2)
                 if kinds == "":
-                    names, limit, used, of = (
-                        root,
-                        "memory.max",
-                        "memory.current",
-                        "file shmem active_file inactive_file",
-                    )
+                    names, limit, used = root, "memory.max", "memory.current"
+                    of = "file shmem active_file inactive_file"
                 elif "memory" in kinds.split(","):
                     names, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
                     of = "total_cache total_shmem total_active_file total_inactive_file"

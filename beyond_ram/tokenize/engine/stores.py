@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+from pathlib import Path
 
 import sources
 import worker as working
@@ -48,12 +49,7 @@ class Program:
 
         if not python:
             raise Refused("an input is an address, which needs --stores PYTHON, an interpreter with fsspec")
-        command = [
-            python,
-            os.path.join(os.path.dirname(os.path.abspath(__file__)), "copier.py"),
-            str(threads),
-            str(most),
-        ]
+        command = [python, str(Path(__file__).resolve().with_name("copier.py")), str(threads), str(most)]
         # One arena, because each thread's own keeps what it freed. Xet would keep large parts of a file in memory.
         environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "HF_HUB_DISABLE_XET": "1"}
         environment |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONWARNINGS": "ignore"}
