@@ -249,18 +249,18 @@ PARQUET = io.BytesIO()
 pq.write_table(pa.table({"text": ["a"]}), PARQUET)
 
 
-@pytest.mark.parametrize(
-    ("name", "target", "content", "text"),
-    [
-        ("a.TSV", "a.TSV", TABS, "one,"),
-        ("a.tsv.csv", "a.tsv.csv", b'text,b\n"one,",x\n', "one,"),
-        ("a.tsv", "b.csv", TABS, "one,"),
-        ("a.txt", "b.csv", TABS, TABS.decode()),
-        ("a.jsonl", "raw.txt", b'{"text": "a"}\n', "a"),
-        ("a.jsonl.gz", "blob", gzip.compress(b'{"text": "a"}\n'), "a"),
-        ("a.parquet", "blob", PARQUET.getvalue(), "a"),
-    ],
+LINKED = (
+    ("a.TSV", "a.TSV", TABS, "one,"),
+    ("a.tsv.csv", "a.tsv.csv", b'text,b\n"one,",x\n', "one,"),
+    ("a.tsv", "b.csv", TABS, "one,"),
+    ("a.txt", "b.csv", TABS, TABS.decode()),
+    ("a.jsonl", "raw.txt", b'{"text": "a"}\n', "a"),
+    ("a.jsonl.gz", "blob", gzip.compress(b'{"text": "a"}\n'), "a"),
+    ("a.parquet", "blob", PARQUET.getvalue(), "a"),
 )
+
+
+@pytest.mark.parametrize(("name", "target", "content", "text"), LINKED, ids=[name for name, *_ in LINKED])
 def test_name_given_decides_how_a_linked_file_is_read(name, target, content, text, tmp_path):
     """The cache of the Hub has links to files without an ending."""
     (tmp_path / target).write_bytes(content)
