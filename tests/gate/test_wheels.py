@@ -78,7 +78,7 @@ def test_versions_extras_and_markers_are_accepted(text, tmp_path):
 def test_command_as_a_side_is_no_requirement(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").write_bytes(b"\x7fELF")
-    with pytest.raises(ValueError, match="old. is no requirement"):
+    with pytest.raises(ValueError, match="is no requirement"):
         requirement("./old", tmp_path)
 
 
