@@ -101,7 +101,10 @@ class GatePolicy:
         self.cases, self._table, self.seed, self._rare = cases(cells), table, seed, rare
         bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
         self.comparisons = Comparisons([(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases])
-        self._keys = {name: key_of(candidate_of(cell).parameters()) for name, cell in self.cases.items()}
+        candidates = {
+            name: cell.replace(stack=name_of(str(cell["stack"]), CANDIDATE)) for name, cell in self.cases.items()
+        }
+        self._keys = {name: key_of(cell.parameters()) for name, cell in candidates.items()}
         self._open, self._looked = list(self.cases), 0
 
     def next(self, runs: Sequence[Run]) -> list[Block]:
@@ -152,8 +155,3 @@ class GatePolicy:
         if not self.comparisons.decided and measured(runs):
             self.comparisons.look(self._table(runs), max(run.number for run in measured(runs)))
         return self.comparisons.table()
-
-
-def candidate_of(cell: Cell) -> Cell:
-    """The cell as the candidate runs it."""
-    return cell.replace(stack=name_of(str(cell["stack"]), CANDIDATE))

@@ -14,7 +14,7 @@ from typing import cast
 from ..experiment import Job, Served, parse, records
 from ..files import DamagedError, read_json, write
 from ..run_files import COLUMNS, RUN_FILES
-from ..run_record import NoteEntry, RunRecord
+from ..run_record import RunRecord
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.scripts import moved
 from ..stacks.variants import reason as cannot_be
@@ -90,7 +90,7 @@ def _measured_served(setting: Setting, work: Path, out: Path, spec: Served) -> R
         raise MeasuringError(f"{setting.job.path}: {reason}") from None
     # The endpoint logs a request after answering it, so the log is complete only when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
-    if endpoint.log and record["outcome"] != "not_applicable":
+    if record["outcome"] != "not_applicable":
         events, requests = records.events(out), endpoint.requests()
         record["work"] |= served.summary(requests, record["pid"], events)
         served.write_csv(served.joined(requests, record["pid"], events), out / served.FILE)
@@ -160,8 +160,10 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
         record = watch(words, out, how)
         record["provenance"]["randomised"] = randomised.provenance(seed, environment)
         record.setdefault("page_cache", {})["read_ahead_bytes"] = pagecache.read_ahead_bytes(inputs)
-        if job.page_cache == "cold":
-            record["missing"] += _stayed_cached(record)
+        share = record["page_cache"].get("input_resident_before") or 0
+        if job.page_cache == "cold" and share > _STAYED:  # another process maps the input, or it lives there
+            why = f"{percent(share)} of the input stayed in the page cache, which the run is not charged for"
+            record["missing"].append({"what": "a cold page cache", "why": why})
         for note in lacking(record):
             print(f"{job.path}: {note}", file=sys.stderr)
         return record
@@ -169,13 +171,6 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
         if not _limit_bytes(job):
             raise
         return not_run(words, out, str(reason))
-
-
-def _stayed_cached(record: RunRecord) -> list[NoteEntry]:
-    """A note if input was in the page cache although it was evicted: another process maps it, or it lives there."""
-    share = record.get("page_cache", {}).get("input_resident_before") or 0
-    why = f"{percent(share)} of the input stayed in the page cache, which the run is not charged for"
-    return [{"what": "a cold page cache", "why": why}] if share > _STAYED else []
 
 
 def _limit_bytes(job: Job) -> int | None:

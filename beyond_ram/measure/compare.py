@@ -79,19 +79,18 @@ def steps(
     """The steps between the sides of a pair, one for each metric that changed."""
     changed = {name: one for name, one in decisions.items() if one.result in ("better", "worse")}
     names = {metric_in(name, metrics): name for name in reversed(changed)}
-    columns = _columns(pair, runs, metrics) if changed else {}
-    return [
-        _number_step(pair, name, columns[name], changed[name].n)
-        if name in metrics
-        else _word_step(pair, name, runs, changed[names[name]].n)
-        for name in pair.metrics
-        if name in names
-    ]
-
-
-def _number_step(pair: Pair, name: str, column: _Column, n: int) -> Step:
-    first, second, low, high = means(column.metric, column.first[:n], column.second[:n], pair.share)
-    return Step(Interval(name, pair.first, pair.second), first, second, n, low, high)
+    columns, made = _columns(pair, runs, metrics) if changed else {}, list[Step]()
+    for name in (name for name in pair.metrics if name in names):
+        interval, n = Interval(name, pair.first, pair.second), changed[names[name]].n
+        if name in metrics:
+            column = columns[name]
+            first, second, low, high = means(column.metric, column.first[:n], column.second[:n], pair.share)
+            made.append(Step(interval, first, second, n, low, high))
+        else:
+            sides = ([run for run in runs if run.member.side == side][:n] for side in (pair.first, pair.second))
+            before, after = (_words(word(run, name) for run in side) for side in sides)
+            made.append(Step(interval, before, after, n, math.nan, math.nan))
+    return made
 
 
 def means(metric: MetricRule, first: Array, second: Array, share: float = 1.0) -> list[float]:
@@ -104,12 +103,6 @@ def means(metric: MetricRule, first: Array, second: Array, share: float = 1.0) -
         low = high = other - one
     return [float(f"{metric.reading(mean):.9g}") if math.isfinite(mean) else math.nan  # logarithms round
             for mean in (one, other, one + low, one + high)]  # fmt: skip
-
-
-def _word_step(pair: Pair, name: str, runs: Sequence[Run], n: int) -> Step:
-    sides = ([run for run in runs if run.member.side == side][:n] for side in (pair.first, pair.second))
-    first, second = (_words(word(run, name) for run in side) for side in sides)
-    return Step(Interval(name, pair.first, pair.second), first, second, n, math.nan, math.nan)
 
 
 def _words(words: Iterable[str | None]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from ..experiment import Cell, records
+from ..experiment import records
 from ..stacks import index, scripts
 from ..stacks.index import Release
 from ..stacks.inline import Inline
@@ -83,18 +83,14 @@ class Ladder:
     memory_limit_bytes: int | None = None
     options: Sequence[str] = ("--with",)
     """The options of a command that runs the script with the same packages; `--with` is the last."""
-    out: Path = Path()
+    out: Path | None = None
     """Where locks, environments and runs are; by default in the campaign's folder."""
     notes: list[str] = field(default_factory=list)
     _text: bytes = b""
 
     def __post_init__(self) -> None:
-        self.out = self.campaign.out if self.out == Path() else self.out
-
-    @functools.cached_property
-    def release_locks(self) -> ReleaseLocks:
-        """The locks."""
-        return ReleaseLocks(self.releases.package, self.inline, self.out / "locks", self.also)
+        self.place = self.out or self.campaign.out
+        self.release_locks = ReleaseLocks(self.releases.package, self.inline, self.place / "locks", self.also)
 
     @property
     def locks(self) -> dict[str, scripts.Locked]:
@@ -122,7 +118,7 @@ class Ladder:
 
     def python(self, version: str) -> Path:
         """The interpreter of a release."""
-        return self.out / "stacks" / self.release_locks.path(version).stem / "bin" / "python"
+        return self.place / "stacks" / self.release_locks.path(version).stem / "bin" / "python"
 
     def _build(self, version: str) -> None:
         """Build the environment of a release, if need be. Raises StackError."""
@@ -142,16 +138,12 @@ class Ladder:
         masked = [one for one in self.releases.versions if one.count(".") > 1]
         try:
             self._build(version)
-            setting = self._setting(cell, version)
+            lock = self.release_locks.lock(self.releases.release(version))
         except StackError as error:
             return Run(member, number, block, NOT_INSTALLABLE, scripts.one_line(error))
-        return measure(setting, self.out / RUNS, (member, number, block), masked, limits)
-
-    def _setting(self, cell: Cell, version: str) -> Setting:
-        """How a release is run. Raises StackError."""
-        lock = self.release_locks.lock(self.releases.release(version))
         job = job_of(cell, self.script, self.words)
-        return Setting(job, str(self.python(version)), lock.path, self.out / "private")
+        setting = Setting(job, str(self.python(version)), lock.path, self.place / "private")
+        return measure(setting, self.place / RUNS, (member, number, block), masked, limits)
 
     @functools.cached_property
     def never_imported(self) -> bool:
@@ -160,7 +152,7 @@ class Ladder:
         return bool(completed) and all(self._imported(run) is False for run in completed)
 
     def _imported(self, run: Run) -> bool | None:
-        python, events = str(self.python(run.member.side)), records.events(self.out / RUNS / run.folder)
+        python, events = str(self.python(run.member.side)), records.events(self.place / RUNS / run.folder)
         return integrity.imported(python, self.releases.package, events)
 
     def is_useless(self, runs: Sequence[Run]) -> bool:
@@ -171,6 +163,6 @@ class Ladder:
         return all(run and self._imported(run) is False and self._is_alone(run) for run in first)
 
     def _is_alone(self, run: Run) -> bool:
-        marks = records.record(self.out / RUNS / run.folder)["peak"]["hwm_bytes"]
+        marks = records.record(self.place / RUNS / run.folder)["peak"]["hwm_bytes"]
         ended = marks["processes_seen"] + marks["never_sampled"]
         return marks["exits_by_kernel"] and not marks["exits_lost"] and ended == 1

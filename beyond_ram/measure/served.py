@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -45,14 +45,14 @@ class ServingError(RuntimeError):
 class Endpoint:
     """Environment of a run, and the request log of its endpoint."""
 
-    environment: Mapping[str, str] = field(default_factory=dict)
-    log: Path | None = None
-    lives: Callable[[], bool] = lambda: True
+    environment: Mapping[str, str]
+    log: Path
+    lives: Callable[[], bool]
     """Whether the endpoint is still running."""
 
     def requests(self) -> list[dict[str, Any]]:
         """The requests in the endpoint's log, in order of arrival. Raises DamagedError."""
-        if not self.log or not self.log.exists():
+        if not self.log.exists():
             return []
         requests = [self._request(line, number) for number, line in enumerate(self.log.read_bytes().splitlines(), 1)]
         return sorted(requests, key=lambda request: request["monotonic_s"])
@@ -119,20 +119,10 @@ def copied(repository: Path, copy: Path) -> Path:
     return copy
 
 
-def _s3(url: str) -> dict[str, str]:
-    """Settings for a client of S3-compatible storage: fsspec options and the bucket."""
-    options = {"key": "local", "secret": "local", "client_kwargs": {"endpoint_url": url, "region_name": "us-east-1"}}
-    return {"BEYOND_RAM_S3": json.dumps({"bucket": "repositories", **options}), "AWS_EC2_METADATA_DISABLED": "true"}
-
-
 def _conditions(conditions: Mapping[str, Any]) -> list[str]:
     """Command-line flags of the endpoint for some conditions."""
-    flags = [
-        "--page-size",
-        str(conditions.get("page_size", 1000)),
-        "--latency-ms",
-        str(conditions.get("latency_ms", 0)),
-    ]
+    flags = ["--page-size", str(conditions.get("page_size", 1000))]
+    flags += ["--latency-ms", str(conditions.get("latency_ms", 0))]
     if bandwidth := conditions.get("bandwidth_mb_per_s"):
         flags += ["--bandwidth-mb-s", str(bandwidth)]
     flags += [f"--{name}" for name in ("redirect", "xet") if conditions.get(name) == "yes"]
@@ -147,8 +137,10 @@ def _client_environment(server: TextIO) -> dict[str, str]:
     variables: dict[str, str] = {}
     while ready and (line := server.readline()):
         name, _, value = line.strip().partition("=")
-        if name == "S3_ENDPOINT":
-            return _s3(value)
+        if name == "S3_ENDPOINT":  # options of fsspec, and the bucket
+            where = {"endpoint_url": value, "region_name": "us-east-1"}
+            options = {"bucket": "repositories", "key": "local", "secret": "local", "client_kwargs": where}
+            return {"BEYOND_RAM_S3": json.dumps(options), "AWS_EC2_METADATA_DISABLED": "true"}
         # Also the token's variable name of 2023.
         variables |= {name: value} | ({"HUGGING_FACE_HUB_TOKEN": value} if name == "HF_TOKEN" else {})
         if name == "HF_ENDPOINT":
@@ -196,7 +188,8 @@ def joined(
     requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The requests on the run's time axis, each with its kind and the role of its process."""
-    offset = _offset(events)
+    # Monotonic clock minus run time in seconds, from an event that has both.
+    offset = next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
     workers = {event["pid"] for event in events if event["event"] == "worker"}
     return [
         {
@@ -207,11 +200,6 @@ def joined(
         }
         for request in requests
     ]
-
-
-def _offset(events: Iterable[Mapping[str, Any]]) -> float | None:
-    """Monotonic clock minus run time in seconds, from an event that has both."""
-    return next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
 
 
 def write_csv(lines: Sequence[Mapping[str, Any]], path: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,14 +131,15 @@ def _releases(packages: Iterable[DistributionPackage]) -> Iterator[Release]:
         with contextlib.suppress(InvalidVersion):
             if package.version and package.package_type in ("wheel", "sdist"):
                 files.setdefault(Version(package.version), []).append(package)
-    here = frozenset(_tags())
+    python = tuple(map(int, PYTHON.split(".")))
+    here = {*tags.cpython_tags(python), *tags.compatible_tags(python, f"cp{PYTHON.replace('.', '')}")}
     for version, own in files.items():
         times = [one.upload_time.astimezone(UTC) for one in own if one.upload_time]
         yanked = all(one.is_yanked for one in own)
         yield Release(version, str(version), min(times, default=None), yanked, _missing(own, here))
 
 
-def _missing(files: Iterable[DistributionPackage], here: frozenset[tags.Tag]) -> str:
+def _missing(files: Iterable[DistributionPackage], here: Set[tags.Tag]) -> str:
     """Why none of the files of a release can be installed."""
     wheels = [one for one in files if one.package_type == "wheel"]
     fitting = [one for one in wheels if here & _tags_of(one.filename)]
@@ -156,13 +157,6 @@ def _tags_of(wheel: str) -> frozenset[tags.Tag]:
         return parse_wheel_filename(wheel)[3]
     except (InvalidWheelFilename, InvalidVersion):
         return frozenset()
-
-
-def _tags() -> Iterator[tags.Tag]:
-    """The wheel tags that the Python of the stacks supports."""
-    version = tuple(map(int, PYTHON.split(".")))
-    yield from tags.cpython_tags(version)
-    yield from tags.compatible_tags(version, f"cp{PYTHON.replace('.', '')}")
 
 
 def _takes_python(bound: str | None) -> bool:

@@ -43,7 +43,7 @@ class ReleaseLocks:
         # The packages of a stack may be newer than the releases.
         self.until = self.inline.until or (None if self.inline.kept else _day_after(*(one.uploaded for one in dated)))
         first = self.folder / FIRST
-        if self.is_begun:
+        if first.is_file():
             self._first = scripts.read(first)
             return
         try:
@@ -54,11 +54,6 @@ class ReleaseLocks:
             self._first, self.until, self.younger = self._lock(newest, None), None, True
         self.locks[newest.text] = self._first
         first.write_bytes(self._first.path.read_bytes())
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether the lock that pins all other packages exists."""
-        return (self.folder / FIRST).is_file()
 
     def lock(self, release: Release) -> scripts.Locked:
         """The lock of a release. Raises StackError."""

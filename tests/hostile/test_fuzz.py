@@ -215,7 +215,7 @@ def test_the_log_of_requests(tmp_path, data):
     path = tmp_path / "requests.jsonl"
     path.write_bytes(data.draw(spoiled.json_lines_of([REQUEST, REQUEST | {"monotonic_s": 100.3}])))
     with allow_one_line_error(path):
-        requests = served.Endpoint(log=path).requests()
+        requests = served.Endpoint({}, path, lambda: True).requests()
         served.summary(requests, 7, TIED)
         served.write_csv(served.joined(requests, 7, TIED), tmp_path / "requests.csv")
 
