@@ -22,8 +22,13 @@ def step(library, first, second, ratio, state="confirmed", case="reads"):
 def folder(tmp_path):
     cells = [cell("one", version) for version in ("1.0", "1.1", "1.2", "1.10")]
     cells += [cell("two", version) for version in ("3.0", "3.1")]
-    steps = [step("one", "1.0", "1.1", 1.5), step("one", "1.2", "1.10", 0.25), step("two", "3.0", "3.1", 2.0),
-             step("two", "3.0", "3.1", 9.0, "not confirmed", "writes")]  # fmt: skip
+    steps = [
+        step("one", "1.0", "1.1", 1.5),
+        step("one", "1.2", "1.10", 0.25),
+        step("two", "3.0", "3.1", 2.0),
+        step("two", "3.0", "3.1", 9.0, "not confirmed", "writes"),
+    ]
+    steps[1]["moved"] = "a 1 to 2, b none to 3"  # fmt: skip
     cases = [("one", "reads"), ("two", "reads"), ("two", "writes")]
     tables.replace_lines(tmp_path / tables.CELLS, cells, tables.CELL_COLUMNS, cases)
     tables.replace_lines(tmp_path / tables.STEPS, steps, tables.STEP_COLUMNS, cases)
@@ -62,15 +67,18 @@ def test_reverted_step_is_shown_with_both_ends(folder):
     assert steps_of(within) == [("1.2", "1.10", False)] and not within.ends, "only 1.2 ran up to both ends"
 
 
-def test_step_that_ends_at_one_lock_or_begins_at_the_other_is_outside(folder):
-    (one,) = changes(folder, {"one": "1.1"}, {"one": "1.2"})
-    assert not one.cases and one.unchanged == ["reads"]
-
-
-def test_version_inside_of_a_step_and_unmeasured_ends_are_listed(folder):
-    (one,) = changes(folder, {"one": "0.9"}, {"one": "1.5"})
-    assert steps_of(one) == [("1.0", "1.1", True), ("1.2", "1.10", False)]
-    assert one.not_run == ["0.9 and 1.0"]
+@pytest.mark.parametrize(
+    ("old", "new", "steps", "not_run", "unchanged"),
+    [
+        ("1.1", "1.2", [], [], ["reads"]),  # a step ends at one lock, another begins at the other
+        ("0.9", "1.5", [("1.0", "1.1", True), ("1.2", "1.10", False)], ["0.9 and 1.0"], []),
+        ("1.10", "2.0", [], ["1.10 and 2.0"], []),
+        ("0.1", "0.9", [], ["0.1 and 1.0"], []),
+    ],
+)
+def test_steps_and_parts_of_a_range_that_did_not_run(folder, old, new, steps, not_run, unchanged):
+    (one,) = changes(folder, {"one": old}, {"one": new})
+    assert (steps_of(one), one.not_run, one.unchanged) == (steps, not_run, unchanged)
 
 
 def test_cases_without_a_step_are_listed_if_several_of_their_releases_ran(folder):
@@ -82,24 +90,13 @@ def test_cases_without_a_step_are_listed_if_several_of_their_releases_ran(folder
     assert one.unchanged == ["writes"]
 
 
-@pytest.mark.parametrize(("old", "new", "ran"), [("1.10", "2.0", []), ("0.1", "0.9", []), ("1.1", "2.0", ["reads"])])
-def test_measured_range_between_two_locks(folder, old, new, ran):
-    (one,) = compare.changes({"one": old}, {"one": new}, tables.read(folder / tables.CELLS), [])
-    assert one.unchanged == ran and not one.cases
-
-
 def test_downgrade_inverts_steps_and_equal_versions_have_none(folder):
     (one,) = changes(folder, {"one": "1.10", "two": "3.1"}, {"one": "1.0", "two": "3.1"})
     assert steps_of(one) == [("1.10", "1.2", True), ("1.1", "1.0", True)]
     first = one.cases["reads"][0]
     assert (float(first["from_value"]), float(first["to_value"])) == (25e6, 100e6)
     assert [float(first[name]) for name in ("ratio", "low", "high")] == pytest.approx([4, 4 / 1.1, 4 / 0.9])
-
-
-def test_downgrade_inverts_the_packages_that_moved(folder):
-    steps = [step("one", "1.2", "1.10", 0.25) | {"moved": "a 1 to 2, b none to 3"}]
-    (one,) = compare.changes({"one": "1.10"}, {"one": "1.2"}, tables.read(folder / tables.CELLS), steps)
-    assert one.cases["reads"][0]["moved"] == "a 2 to 1, b 3 to none"
+    assert first["moved"] == "a 2 to 1, b 3 to none"
 
 
 def test_newest_is_the_newest_measured_release(folder):

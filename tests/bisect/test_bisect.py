@@ -88,7 +88,6 @@ def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("print(1)", "never imported stairs"),
         ("import absent_module", "--with absent_module"),
         ("import stairs, sys; sys.exit(f'ends {stairs.answer()} {len(stairs.kept) > 2e7}')", "ends a"),
     ],

@@ -79,17 +79,11 @@ def test_endpoints_own_work_is_summed_over_the_run():
     assert served.summary(requests, 1, EVENTS)["endpoint"] == work
 
 
-def test_server_without_a_meter_has_no_work():
-    assert served.own_work([logged(1.5, 1)]) == {}
-    assert "endpoint" not in served.summary([logged(1.5, 1)], 1, EVENTS)
-
-
-def test_times_of_the_log_are_those_of_the_run():
-    assert served.joined([logged(2.5, 1)], 1, EVENTS)[0]["t_s"] == 2.5
-
-
-def test_consecutive_requests_are_not_simultaneous():
-    assert served.summary([logged(1.0, 1), logged(1.5, 1)], 1, EVENTS)["in_flight_max"] == 1
+def test_requests_without_a_meter_have_the_times_of_the_run():
+    requests = [logged(1.0, 1), logged(1.5, 1)]
+    summary = served.summary(requests, 1, EVENTS)
+    assert "endpoint" not in summary and summary["in_flight_max"] == 1, "one began as the other ended"
+    assert [line["t_s"] for line in served.joined(requests, 1, EVENTS)] == [1.0, 1.5]
 
 
 def test_conditions_become_flags_of_the_endpoint():
