@@ -206,3 +206,10 @@ def test_readings_are_split_only_where_the_gap_exceeds_both_ranges(high, split):
     low = [100.0, 100.1, 100.2, 100.3]
     sides = [(MEMORY.scaled(np.array(low)), MEMORY.scaled(np.array(high)), MEMORY)]
     assert (rule._levels(sides) is rule._SPLIT) is split
+
+
+def test_levels_of_all_looks_add_up_to_what_is_promised():
+    for share in (1.0, 0.5, 0.2, 0.01):
+        assert sum(rule.spending(share).values()) <= 0.025 * share + 1e-9
+    assert max(sum(levels.values()) for levels in (rule._WHOLE, rule._SPLIT)) <= 0.025 + 1e-9
+    assert rule._SAME[4] + rule._SAME_LATER * len(LOOKS[1:]) <= 0.045
