@@ -4,9 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .options import add_json_to, minutes, show
-
-OUT = "results-atlas"
+from .options import add_budget_to, add_json_to, show
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,9 +20,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("--case", nargs="+", action="extend", default=[], metavar="NAME", help="these cases only")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
-    parser.add_argument("--budget", type=minutes, default=float("inf"), metavar="MINUTES",
-                        help="stop after this; the next call goes on (default: none)")  # fmt: skip
-    parser.add_argument("--out", type=Path, default=Path(OUT), metavar="DIR", help=f"all files (default: {OUT})")
+    add_budget_to(parser, "results-atlas", "stop after this; the next call goes on", default=None)
     parser.set_defaults(run=run)
     _add_compare_to(parser.add_subparsers(metavar="compare"))
 

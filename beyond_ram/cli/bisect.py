@@ -3,8 +3,8 @@
 import argparse
 
 from ..files import write
-from .options import add_json_to, finish, show
-from .script_options import add_budget_to, add_limit_to, add_script_to, question_of, script_of
+from .options import add_budget_to, add_json_to, finish, show
+from .script_options import add_limit_to, add_script_to, question_of, script_of
 
 ALIASES = {
     "kept": ("end_kept_bytes", "peak_kept_bytes"), "end": ("end_kept_bytes",), "peak": ("peak_kept_bytes",),

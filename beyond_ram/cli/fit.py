@@ -1,15 +1,11 @@
 """`beyond-ram fit`: which settings of a program fit into the memory that there is, and which of these is fastest."""
 
 import argparse
-import json
 import shutil
-from pathlib import Path
 
-from .. import files
-from .options import add_json_to, limit, minutes, show
+from .options import add_budget_to, add_json_to, finish, limit, show
 from .programs import no_start, remove_own_path
 
-MINUTES = 10.0
 EXTRA = "fit"
 
 
@@ -19,7 +15,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="which settings of a program fit into the memory that there is",
         description="Runs a program a few times with small input, and predicts the memory that each setting keeps at "
         "full size. Exit status 0: a setting fits, 1: none, 2: cannot say.",
-        usage="beyond-ram fit --memory SIZE [--vary NAME=V,V…]… [--grow NAME=A..B] [--budget M] [--largest N]\n"
+        usage="beyond-ram fit --memory SIZE [--vary NAME=V,V…]… [--grow NAME=A..B] [--budget MINUTES] [--largest N]\n"
         "                      [--confirm] [--out DIR] -- COMMAND with {NAME}",
     )
     parser.add_argument("--memory", type=limit, required=True, metavar="SIZE", help="what there is, as 64G")
@@ -31,23 +27,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--grow", type=_named, action="append", default=[], metavar="NAME=A..B",
         help="the size of the input: small runs begin at A, the answer is for B, as rows=100k..50M",
     )  # fmt: skip
-    parser.add_argument(
-        "--budget",
-        type=minutes,
-        default=MINUTES,
-        metavar="M",
-        help=f"minutes for all small runs (default: {MINUTES:g})",
-    )
     parser.add_argument("--largest", metavar="N", help="no small run has a larger size (default: what the time allows)")
     parser.add_argument(
         "--confirm",
         action="store_true",
         help="then run the best setting at full size, limited to the requested memory",
     )
-    parser.add_argument(
-        "--out", type=Path, default=Path("results-fit"), metavar="DIR",
-        help="fit.json and all runs, which a later call uses again (default: results-fit)",
-    )  # fmt: skip
+    add_budget_to(parser, "results-fit", "minutes for all small runs", "all files, which a later call uses again")
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command, after --")
     add_json_to(parser, "fit.json")
     parser.set_defaults(run=run)
@@ -87,15 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
                 raise
             policy.failed = str(error)
             campaign.run(policy, budget_s)
-        show("")
         assert policy.answer
-        result, run = policy.answer, policy.confirmed
-        files.write(out / "fit.json", json.dumps(answer.as_json(result, run), indent=1) + "\n")
-    print("\n".join(answer.text(result, run)))
-    if earlier:
-        print(f"{earlier} runs are of an earlier call: if what the program imports has changed, remove {arguments.out}")
-    if not result.best or not arguments.confirm:
-        return result.status
-    if policy.failed:
-        print(f"not confirmed: {policy.failed}")
-    return 0 if run and run.outcome == "completed" else 2
+        result, run, notes = policy.answer, policy.confirmed, list[str]()
+        confirms = result.best and arguments.confirm
+        if earlier:
+            imports = f"if what the program imports has changed, remove {arguments.out}"
+            notes.append(f"{earlier} runs are of an earlier call: {imports}")
+        if confirms and policy.failed:
+            notes.append(f"not confirmed: {policy.failed}")
+        finish(arguments, answer.as_json(result, run), [*answer.text(result, run), *notes])
+    if confirms:
+        return 0 if run and run.outcome == "completed" else 2
+    return result.status

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import glob
-import json
 import os
 import subprocess
 import sys
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from ..shipped import FILES
-from .options import add_json_to, show
+from .options import add_budget_to, add_json_to, finish, show
 from .project import project
-from .script_options import add_budget_to, add_stack_to, check_file, stack_of
+from .script_options import add_stack_to, check_file, stack_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,11 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
                 else:
                     chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
                 gate = _measured(asked, chosen, arguments, campaign)
-            show("")
             _write(gate, out)
-    print("\n".join(gate.lines()))
-    if chosen.left_out:
-        print(f"left out, because they require no package of the sides: {', '.join(chosen.left_out)}")
+            notes = ["the budget is used up: the same command with a larger --budget goes on"] * campaign.out_of_budget
+            if chosen.left_out:
+                notes.append(f"left out, because they require no package of the sides: {', '.join(chosen.left_out)}")
+            finish(arguments, gate.as_json(), [*gate.lines(), *notes])
     return STATUS[gate.result]
 
 
@@ -190,7 +189,7 @@ def _prepare(chosen: "GateCells", out: Path) -> None:
 
 
 def _write(gate: "Gate", out: Path) -> None:
-    """All files, and the summary of a GitHub job."""
+    """All files but gate.json, and the summary of a GitHub job."""
     from xml.etree import ElementTree
 
     from .. import tables
@@ -200,7 +199,6 @@ def _write(gate: "Gate", out: Path) -> None:
     tables.write(gate.changes, out / "changes.csv", out / "changes.parquet")
     files.write(out / "gate.md", markdown)
     files.write(out / "gate.xml", ElementTree.tostring(gate.junit(), encoding="utf-8", xml_declaration=True))
-    files.write(out / "gate.json", json.dumps(gate.as_json(), indent=1) + "\n")
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(markdown)

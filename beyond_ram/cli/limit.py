@@ -7,8 +7,8 @@ from typing import Any
 
 from ..advice import mem
 from ..run_record import RunRecord
-from .options import add_json_to, finish, number, show
-from .script_options import add_budget_to, add_script_to, question_of, script_of, setting_of
+from .options import add_budget_to, add_json_to, finish, number, show
+from .script_options import add_script_to, question_of, script_of, setting_of
 
 SHARE = 0.9
 # The interpreter and its libraries, which other processes use too.

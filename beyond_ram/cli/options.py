@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -31,6 +32,21 @@ def waiting_time(text: str) -> float:
     if not 0 <= (value := number(text)) <= 3600:
         raise argparse.ArgumentTypeError(f"{text!r}: a time to wait is from 0 to 3600 seconds")
     return value
+
+
+def add_budget_to(
+    parser: argparse.ArgumentParser,
+    out: str,
+    budget: str = "the most that it may take, with the building of environments",
+    files: str = "all files",
+    default: float | None = 10.0,
+) -> None:
+    """The budget in minutes, and where files go; None is no budget."""
+    parser.add_argument(
+        "--budget", type=minutes, default=default or math.inf, metavar="MINUTES",
+        help=f"{budget} (default: {f'{default:g}' if default else 'none'})",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path(out), metavar="DIR", help=f"{files} (default: {out})")
 
 
 def add_json_to(parser: argparse.ArgumentParser, file: str | None = None) -> None:

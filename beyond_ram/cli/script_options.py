@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..shipped import FILES
-from .options import limit, minutes, show
+from .options import limit, show
 
 if TYPE_CHECKING:
     from ..measure.cell import Setting
     from ..stacks.inline import Inline
-
-BUDGET_MINUTES = 10.0
 
 
 def add_script_to(parser: argparse.ArgumentParser) -> None:
@@ -37,15 +35,6 @@ def add_stack_to(parser: argparse.ArgumentParser) -> None:
 
 def add_limit_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory-limit", type=limit, metavar="SIZE", help="a run that needs more is killed, as 500M")
-
-
-def add_budget_to(parser: argparse.ArgumentParser, out: str) -> None:
-    """The budget, and where files go."""
-    parser.add_argument(
-        "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
-        help=f"the most that it may take, with the building of environments (default: {BUDGET_MINUTES:g})",
-    )  # fmt: skip
-    parser.add_argument("--out", type=Path, default=Path(out), metavar="DIR", help=f"all files (default: {out})")
 
 
 def script_of(arguments: argparse.Namespace) -> "tuple[Path, list[str], Inline]":

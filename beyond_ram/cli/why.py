@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .options import add_json_to, finish, show
-from .script_options import add_budget_to, add_script_to, same_script, script_of, setting_of
+from .options import add_budget_to, add_json_to, finish, show
+from .script_options import add_script_to, same_script, script_of, setting_of
 
 # The peak is printed if it is above the end by more than this share of it.
 _HIGHER = 0.2

@@ -28,7 +28,9 @@ def test_changes_are_found(name, found, runs):
     assert line["runs"] <= runs
 
 
-@pytest.mark.parametrize("case", [case for case in CASES.values() if case.kind == "same"][:5:2], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES.values() if case.kind == "same"][:5:2], ids=lambda one: one.name
+)
 def test_same_is_rarely_wrong_within_what_it_says(case):
     assert rates(case, 24)["same"] <= 0.11
 
