@@ -102,7 +102,7 @@ class Ladder:
         self._text = self._read()
         releases = self.releases.releases
         self.campaign.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
-        self.release_locks.begin(releases, releases)
+        self.release_locks.begin(releases)
         ran = {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}
         for release in (one for one in releases if one.text in ran):
             self.release_locks.lock(release)
@@ -120,29 +120,24 @@ class Ladder:
         """The interpreter of a release."""
         return self.place / "stacks" / self.release_locks.path(version).stem / "bin" / "python"
 
-    def _build(self, version: str) -> None:
-        """Build the environment of a release, if need be. Raises StackError."""
-        python = self.python(version)
-        if version not in self.locks or not python.exists():
-            self.campaign.show(f"building {self.releases.package} {version}")
-            build(self.release_locks.lock(self.releases.release(version)).path, python.parents[1])
-
     def run(self, member: Member, number: int, block: str) -> Run:
         """Run the script once with a release. Raises MeasuringError, ValueError if it changed."""
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
-        version = member.side
+        version, python = member.side, self.python(member.side)
         cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
         timeout_s = self.campaign.patience_s or max(self.budget_s, PATIENCE_S)
         limits = WatchOptions(timeout_s=timeout_s, memory_limit_bytes=self.memory_limit_bytes)
         masked = [one for one in self.releases.versions if one.count(".") > 1]
         try:
-            self._build(version)
+            if version not in self.locks or not python.exists():
+                self.campaign.show(f"building {self.releases.package} {version}")
             lock = self.release_locks.lock(self.releases.release(version))
+            build(lock.path, python.parents[1])
         except StackError as error:
             return Run(member, number, block, NOT_INSTALLABLE, scripts.one_line(error))
         job = job_of(cell, self.script, self.words)
-        setting = Setting(job, str(self.python(version)), lock.path, self.place / "private")
+        setting = Setting(job, str(python), lock.path, self.place / "private")
         return measure(setting, self.place / RUNS, (member, number, block), masked, limits)
 
     @functools.cached_property

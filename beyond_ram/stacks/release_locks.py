@@ -36,12 +36,14 @@ class ReleaseLocks:
     """Whether the other packages are current ones, because a requirement is newer than the releases."""
     _first: scripts.Locked | None = None
 
-    def begin(self, releases: Sequence[Release], dated: Sequence[Release]) -> None:
-        """Lock the newest of some releases, with all other packages as of the last release in `dated`. Raises
+    def begin(self, releases: Sequence[Release]) -> None:
+        """Lock the newest of some releases, with all other packages as of the day after the last upload. Raises
         StackError."""
         newest = max(releases, key=lambda one: one.version)
         # The packages of a stack may be newer than the releases.
-        self.until = self.inline.until or (None if self.inline.kept else _day_after(*(one.uploaded for one in dated)))
+        self.until = self.inline.until or (
+            None if self.inline.kept else _day_after(*(one.uploaded for one in releases))
+        )
         first = self.folder / FIRST
         if first.is_file():
             self._first = scripts.read(first)

@@ -22,7 +22,7 @@ def test_yanked_release_may_pin_a_yanked_package(tmp_path, monkeypatch):
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
         releases = index.releases("whole")
         locks = ReleaseLocks("whole", Inline(("whole",)), tmp_path / "locks")
-        locks.begin(releases, releases)
+        locks.begin(releases)
         assert locks.lock(releases[1]).pins == {"whole": "1.1", "core": "1.1"}
 
 
