@@ -9,6 +9,7 @@ from typing import Any
 from .. import mask_secrets
 from ..analysis.changes import in_unit
 from ..analysis.rule import same_in_words
+from ..measure.campaign import SPENT
 from ..measure.plan import COMPLETED
 from ..measure.screen import ANSWER, OUTCOME, Step
 from ..measure.scripts import missing_package
@@ -146,7 +147,7 @@ class SearchResult(Searched):
     def _last_line(self) -> str:
         used = f"{self.ladder.campaign.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
         total = len(self.ladder.releases.releases)
-        more = "; the same command with a larger --budget goes on" if self.ladder.campaign.out_of_budget else ""
+        more = f"; {SPENT}" if self.ladder.campaign.out_of_budget else ""
         return f"{self._count} runs of {self.tried} of {total} releases in {used}{more}"
 
     @property

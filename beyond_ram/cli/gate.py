@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..gate.result import STATUS
     from ..gate.sides import SIDES
     from ..gate.wheels import requirements
-    from ..measure.campaign import opened
+    from ..measure.campaign import SPENT, opened
 
     if arguments.script and arguments.cells:
         raise ValueError("--script and --cells: give one of them")
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
                     chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
                 gate = _measured(asked, chosen, arguments, campaign)
             _write(gate, out)
-            notes = ["the budget is used up: the same command with a larger --budget goes on"] * campaign.out_of_budget
+            notes = [SPENT] if campaign.out_of_budget else []
             if chosen.left_out:
                 notes.append(f"left out, because they require no package of the sides: {', '.join(chosen.left_out)}")
             finish(arguments, gate.as_json(), [*gate.lines(), *notes])

@@ -72,18 +72,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     """The limits in short lines."""
+    from ..measure.campaign import SPENT
     from ..measure.limit import largest_too_small
     from ..units import MB, percent
 
     if reason := limits.get("not_run"):
         return [f"cannot say: {reason}"]
-    spent = (
-        ["the budget is used up: the same command with a larger --budget goes on"]
-        if limits.get("out_of_budget")
-        else []
-    )
+    spent = [SPENT] if limits.get("out_of_budget") else []
     if not limits.get("completed_at_bytes"):
-        return [f"cannot say: {spent[0]}" if spent else "cannot say: no run completed under a limit"]
+        return [f"cannot say: {SPENT}" if spent else "cannot say: no run completed under a limit"]
     below, runs = largest_too_small(limits), limits["completed_runs"]
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
     slowest = f"{_at_limit(limits)['duration_s']:.2f} s"

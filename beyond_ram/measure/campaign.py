@@ -22,6 +22,7 @@ from ..folders import InUseError, anew, check, ensure, remove
 from .plan import COMPLETED, Block, Member, Policy, Run
 
 _PATIENCE, PATIENCE_S = 10, 60
+SPENT = "the budget is used up: the same command with a larger --budget goes on"
 QUESTION, BLOCKS, RUNS = "campaign.json", "blocks.jsonl", "runs"
 
 
