@@ -33,13 +33,6 @@ class Inline:
         """The names of the packages, in the form that indexes compare."""
         return [canonical(Requirement(line).name) for line in self.requirements]
 
-    def but(self, package: str, line: str) -> list[str]:
-        """The requirements with another line for one package. Its extras stay."""
-        same = [one for one in self.requirements if canonical(Requirement(one).name) == canonical(package)]
-        extras = ",".join(sorted(extra for one in same for extra in Requirement(one).extras))
-        named = line.replace(package, f"{package}[{extras}]", 1) if extras else line
-        return [*(one for one in self.requirements if one not in same), named]
-
 
 def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> Inline:
     """The requirements of a script, plus `more`, plus all packages in the lock of a `stack`.

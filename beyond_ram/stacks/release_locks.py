@@ -12,6 +12,7 @@ from . import scripts
 from .index import Release
 from .inline import Inline
 from .locks import StackError, UnsolvableError, lacks
+from .variants import exchanged
 
 # The lock that pins all other packages.
 FIRST = "first.txt"
@@ -76,7 +77,7 @@ class ReleaseLocks:
         return locked
 
     def _resolved(self, release: Release, until: str | None) -> scripts.Locked:
-        asked = self.inline.but(self.package, f"{self.package}=={release.text}")
+        asked = exchanged(self.inline.requirements, {self.package: f"{self.package}=={release.text}"}, exact=True)
         asked += [name for name in self.also if canonical(name) not in self.inline.packages]
         if self.also and self._first:
             until = _day_after(release.uploaded) or until

@@ -1,7 +1,7 @@
 """Variants of a stack: one package in another version, all others as locked if possible."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -66,7 +66,10 @@ def exchange(
         }
     for package in replaced:
         kept_pins.pop(canonical(package), None)
-    asked = [*([PRE] if takes_prereleases(source) else []), *_requirements(source, replaced, exact=exact)]
+    asked = [
+        *([PRE] if takes_prereleases(source) else []),
+        *exchanged(text_of(source).splitlines(), replaced, exact=exact),
+    ]
     try:
         lock_requirements(asked, None, lock, kept_pins)
     except UnsolvableError as error:
@@ -94,14 +97,14 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def _requirements(source: Path, replaced: Mapping[str, str], *, exact: bool) -> list[str]:
-    """The requirements of a stack, some packages replaced, each with the extras of the base.
+def exchanged(requirements: Iterable[str], replaced: Mapping[str, str], *, exact: bool) -> list[str]:
+    """Requirements with those of some packages replaced, which keep their extras.
 
     Without `exact`, exact versions are left out, because the base's lock has them.
     """
     lines, extras = list[str](), dict[str, set[str]]()
     left_out = set(map(canonical, replaced))
-    for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in text_of(source).splitlines()):
+    for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in requirements):
         try:
             one = Requirement(line)
         except InvalidRequirement:  # an empty line, or an option such as --pre
