@@ -108,14 +108,11 @@ def test_limit_is_called_warm_where_what_was_read_could_not_be_named(tmp_path, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("line", "message"), [("import absent_module", "--with absent_module"), ("raise SystemExit(3)", "exit status 3")]
-)
-def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, capfd, line, message):
+def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "case.py").write_text(line + "\n")
+    (tmp_path / "case.py").write_text("import absent_module\n")
     assert main(["limit", "case.py", "--out", "found"]) == 2
-    assert message in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "found").exists()
+    assert "--with absent_module" in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "found").exists()
 
 
 @pytest.mark.parametrize(

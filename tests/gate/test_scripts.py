@@ -55,10 +55,6 @@ def test_run_that_imports_a_copy_from_elsewhere_is_no_run(index, tmp_path):
     assert main(["gate", *words]) == 2
     (note,) = json.loads((tmp_path / "results-gate/gate.json").read_text())["says_nothing"]
     assert str(tmp_path / "stairs.py") in note
-    replaced = "import sys, types\nsys.modules['stairs'] = types.ModuleType('stairs')\nimport stairs\n"
-    (tmp_path / "case.py").write_text(f"# /// script\n# dependencies = ['stairs']\n# ///\n{replaced}")
-    words = ["--package", "stairs", "--good", "1.0", "--bad", "1.1", "--budget", "0.02"]
-    assert main(["bisect", "case.py", *words]) == 2
 
 
 @pytest.mark.slow
