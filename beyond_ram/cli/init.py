@@ -2,10 +2,8 @@
 
 import argparse
 import csv
-import itertools
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     per_file = max(1, documents // _FILES)
     count = -(-documents // per_file)
     sizes = sorted({max(1, count // 4), max(1, count // 2), count})
+    name = re.findall(r"[^\W_]+", arguments.folder.absolute().name.lower())
     config = {
         "defaults": "none",
-        "results": f"results-{_name(arguments.folder)}",
+        "results": f"results-{'-'.join(name) or 'mine'}",
         "corpora": {
             "mine": {
                 "source": "files", "glob": [str(file) for file in files], "text_column": column,
@@ -166,13 +165,6 @@ def _tokenizer(given: str) -> dict[str, Any]:
     if not _HUB_NAME.fullmatch(given):
         raise ValueError(f"--tokenizer {given}: no such folder, and no name on the Hub, such as OWNER/NAME")
     return {"hub": given}
-
-
-def _name(folder: Path) -> str:
-    """A name for results, of a folder's."""
-    plain = "".join(one if one.isalnum() else "-" for one in folder.absolute().name.lower())
-    parts: Iterator[str] = ("".join(part) for dash, part in itertools.groupby(plain, "-".__eq__) if not dash)
-    return "-".join(parts) or "mine"
 
 
 def _check(config: dict[str, Any], file: Path) -> None:
