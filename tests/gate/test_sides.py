@@ -6,10 +6,7 @@ from beyond_ram.gate.sides import BuiltSide, apart, both, locked
 from beyond_ram.gate.wheels import Requirement, requirement
 from beyond_ram.stacks.differences import differences, pins
 from beyond_ram.stacks.locks import StackError
-
-from .test_wheels import checkout
-
-__all__ = ["checkout"]
+from tests.bisect import served
 
 
 @pytest.fixture
@@ -23,17 +20,15 @@ def envs(tmp_path):
 
 
 @pytest.mark.slow
-def test_wheel_replaces_a_release_and_other_pins_stay(checkout, envs, tmp_path):
-    my_library = requirement(str(checkout), tmp_path / "wheels")
+def test_wheel_replaces_a_release_and_other_pins_stay(envs, tmp_path):
+    my_library = requirement(str(served.wheel(tmp_path, "my_library", "1.2", "")), tmp_path / "wheels")
     sides = both(["small"], {"baseline": [my_library], "candidate": [my_library]}, tmp_path / "out", envs)
     side = sides["small", "candidate"]
     lock = side.lock.read_text()
     assert (side.stack, side.moved) == ("small.candidate", None)
     assert "dill==0.3.8" in lock
     assert f"--hash=sha256:{my_library.sha256}" in lock
-    assert (
-        tmp_path / "out" / "stacks" / "small.candidate" / "lib" / "python3.11" / "site-packages" / "my_library.py"
-    ).exists()
+    assert (tmp_path / "out/stacks/small.candidate/lib/python3.11/site-packages/my_library.py").exists()
     assert apart(sides["small", "baseline"], side, [my_library]) == ""
     assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout was changed"
     side.lock.unlink()

@@ -9,7 +9,6 @@ import pytest
 
 from beyond_ram.cli import main
 from beyond_ram.gate.wheels import requirement
-from beyond_ram.stacks.locks import StackError
 from tests.bisect import served
 
 # A build backend in the checkout itself: pip has nothing to download for it.
@@ -117,8 +116,6 @@ def test_wheel_of_an_address_is_taken(tmp_path):
 @pytest.mark.slow
 def test_failed_build_gets_one_line(checkout, tmp_path, capsys):
     (checkout / "backend.py").write_text("def build_wheel(*_):\n    raise SystemExit('no compiler here')\n")
-    with pytest.raises(StackError, match="cannot be built"):
-        requirement(str(checkout), tmp_path / "wheels")
     out = tmp_path / "out"
     assert main(["gate", "--baseline", "datasets==5.2.0", "--candidate", str(checkout), "--out", str(out)]) == 2
     lines = capsys.readouterr().err.splitlines()
