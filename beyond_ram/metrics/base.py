@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ..run_record import RunRecord
 
@@ -114,17 +114,27 @@ def at(event_name: str, kind: str) -> Derive:
     return reading
 
 
-def event_field(event_name: str, key: str) -> Derive:
+def of_first(event_name: str, key: str) -> Derive:
     """Read a field of the first event of a name."""
     return lambda _, events: first(events, event_name).get(key)
 
 
-def peak(kind: str) -> Derive:
-    return lambda record, _: cast(Mapping[str, float | None], record["peak"]).get(kind)
+def of_last(event_name: str, key: str) -> Derive:
+    """Read a field of the last event of a name."""
+    return lambda _, events: last(events, event_name).get(key)
 
 
-def work(key: str) -> Derive:
-    return lambda record, _: record["work"].get(key)
+def recorded(*keys: str) -> Derive:
+    """Read a field of the record, below these keys; None if one of them is missing."""
+
+    def read(record: Record, _: Events) -> float | None:
+        value: Any = record
+        for key in keys:
+            value = (value or {}).get(key)
+        size: float | None = value
+        return size
+
+    return read
 
 
 def account(key: str, *, worst: bool = False) -> Derive:
@@ -133,7 +143,7 @@ def account(key: str, *, worst: bool = False) -> Derive:
     def rows(record: Record, events: Events) -> float | None:
         epochs = [event for event in events if event["event"] == "epoch" and key in event]
         if not epochs:
-            return work(key)(record, events)
+            return recorded("work", key)(record, events)
         counts: list[float | None] = [event[key] for event in epochs]
         return max((rows for rows in counts if rows is not None), default=None) if worst else counts[-1]
 

@@ -16,7 +16,10 @@ from .base import (
     difference,
     first,
     last,
+    of_first,
+    of_last,
     phase,
+    recorded,
     share,
     tree,
 )
@@ -47,10 +50,8 @@ def _first_batch(kind: str) -> Derive:
     return lambda _, events: tree(phase(events, "after the first batch")).get(kind)
 
 
-def _startup(record: Record, events: Events) -> float | None:
-    """CPU seconds of starting the workers; None if they do not report it."""
-    startup_s: float | None = first(events, "epoch").get("startup_cpu_s")
-    return startup_s
+_startup = of_first("epoch", "startup_cpu_s")
+"""CPU seconds of starting the workers; None if they do not report it."""
 
 
 def _first_cpu(record: Record, events: Events) -> float | None:
@@ -146,7 +147,7 @@ COLUMNS: list[Column] = [
     Metric(AT_FAULT, "Missing, repeated or wrong rows", "rows", ("runs",),
         "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
     Metric("stored_bytes", "Stored", "bytes", ("loaders",), "total size of the format's files", SIZES,
-        lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
+        of_last("work", "stored_bytes"), direction="lower"),
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
             ("loaders",), "tree after the last epoch, before anything is released", _IN_PHASE,
@@ -172,7 +173,7 @@ COLUMNS: list[Column] = [
         direction="lower"),
     Metric("read_ahead_bytes", "Read-ahead of the device", "bytes", ("loaders",),
         "read_ahead_kb of the device that holds the data", "as the kernel reports it",
-        lambda record, _: (record.get("page_cache") or {}).get("read_ahead_bytes")),
+        recorded("page_cache", "read_ahead_bytes")),
     Metric("first_epoch_cpu_s", "CPU time of the first epoch", "s", ("loaders",),
         "of all processes, without the start of workers", CPU, _first_cpu, direction="lower"),
     Metric("warm_epochs_cpu_s", "CPU time of the later epochs", "s", ("loaders",),
@@ -181,10 +182,10 @@ COLUMNS: list[Column] = [
         "CPU time of each worker until its work starts, imports included, and of the main process "
         "until the first batch", CPU, _startup, direction="lower"),
     Metric("opened_s", "Time to open the data", "s", ("loaders",), "time in the loader's `make`", _PROGRAM_CLOCK,
-        lambda _, events: last(events, "baseline").get("opened_s"), direction="lower"),
+        of_last("baseline", "opened_s"), direction="lower"),
     Metric("pickled_bytes", "Sent to a worker", "bytes", ("loaders",),
         "size of the dataset, pickled for a spawned worker", EXACT,
-        lambda _, events: last(events, "baseline").get("pickled_bytes"), direction="lower"),
+        of_last("baseline", "pickled_bytes"), direction="lower"),
     Metric("disk_ratio", "Stored per payload", "ratio", ("loaders",), "stored_bytes / bytes of the rows",
         SIZES, _disk_ratio, direction="lower"),
     Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders",),

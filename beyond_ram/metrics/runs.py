@@ -1,7 +1,6 @@
 """Columns of every workload: memory at marks and peaks, time, and the share of the input in the page cache."""
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable
 
 from ..advice import AROUND, GROUP, advise
 from ..run_record import KeptEntry, PeakEntry
@@ -21,10 +20,9 @@ from .base import (
     at,
     difference,
     last,
-    peak,
     phase,
+    recorded,
     share,
-    work,
 )
 
 FAILED = "run_failed"
@@ -83,8 +81,9 @@ def peak_kept(record: Record) -> float | None:
     kept = record["peak"].get("kept") or {}
     if not kept.get("whole", True):
         return None
-    size = kept.get("kept_bytes")
-    return _or_none(size) if _of_group(kept) else _unless_unseen(record["peak"], size)
+    if _of_group(kept):
+        return float(kept["kept_bytes"])
+    return _unless_unseen(record["peak"], kept.get("kept_bytes"))
 
 
 def _of_group(kept: KeptEntry) -> bool:
@@ -100,19 +99,11 @@ def _unless_unseen(peak: PeakEntry, size_bytes: float | None) -> float | None:
     return None if size_bytes is None or unseen > _UNSEEN_SHARE * size_bytes else float(size_bytes)
 
 
-def _or_none(size_bytes: float | None) -> float | None:
-    return None if size_bytes is None else float(size_bytes)
-
-
 def _between_marks(_: Record, events: Events) -> float | None:
     """From the first phase that a program reports to the last."""
     trees = [event["tree"] for event in events if event["event"] == "phase" and event.get("tree")]
     sizes = [tree.get("kept_bytes") for tree in trees]
     return difference(sizes[-1], sizes[0]) if len(sizes) > 1 else None
-
-
-def _hwm(record: Record, _: Events) -> float | None:
-    return _or_none((record["peak"].get("hwm_bytes") or {}).get("sum_upper_bound_bytes"))
 
 
 def ask_bytes(record: Record) -> int | None:
@@ -142,44 +133,32 @@ def _peak_growth(record: Record, events: Events) -> float | None:
     return difference(anon_once(record), _heap("imported")(record, events))
 
 
-def _page_cache(key: str) -> Derive:
-    return lambda record, _: cast(Mapping[str, float | None], record.get("page_cache", {})).get(key)
-
-
 def _failed(record: Record, _: Events) -> float | None:
     if record.get("outcome") in (None, "not_applicable", "interrupted_on_purpose"):
         return None
     return float(not (record["completed_work"] and record["outcome"] == "completed"))
 
 
-def _pressure(key: str) -> Derive:
-    """Missing where the kernel does not count it."""
-    return lambda record, _: cast(Mapping[str, float | None], record.get("pressure") or {}).get(key)
-
-
-def _of_run(key: str) -> Derive:
-    return lambda record, _: cast(Mapping[str, float | None], record).get(key)
-
-
 COLUMNS: list[Column] = [
     Metric("duration_s", "Time of the whole run", "s", ("runs", "loaders"), "from the start of the command to its end",
-        WATCHED_CLOCK, _of_run("duration_s"), direction="lower", decided=("script",)),
-    Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, _of_run("cpu_s"),
+        WATCHED_CLOCK, recorded("duration_s"), direction="lower", decided=("script",)),
+    Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, recorded("cpu_s"),
         direction="lower", decided=("script",)),
     Metric("written_bytes", "Written to storage", "bytes", ("runs",), "of the whole tree", "as the kernel counts it",
-        lambda record, _: (record.get("storage") or {}).get("written_bytes"), direction="lower", decided=("script",)),
+        recorded("storage", "written_bytes"), direction="lower", decided=("script",)),
     Metric("pressure_some_s", "Time waiting for memory", "s", ("runs",),
         "time in which at least one process waited for memory", _PRESSURE,
-        _pressure("some_s"), direction="lower"),
+        recorded("pressure", "some_s"), direction="lower"),
     Metric(FAILED, "Failed runs", "runs", ("runs",),
         "1 if an applicable run did not finish its work, else 0", EXACT, _failed, direction="lower",
         decided=(ANY,)),
-    Metric("rows", "Rows", "rows", ("runs",), "from the mark `work`", EXACT, work("rows")),
+    Metric("rows", "Rows", "rows", ("runs",), "from the mark `work`", EXACT, recorded("work", "rows")),
     Metric("bytes_in", "Input", "bytes", ("runs", "limits"),
         "from the mark `work`: bytes of text or of rows; for loaders of one epoch, else of all",
-        EXACT, work("bytes_in")),
+        EXACT, recorded("work", "bytes_in")),
     Metric("token_count", "Tokens", "tokens", ("runs",),
-        "`tokens` of the mark `work` or of the check after it", EXACT, work("tokens"), decided=("tokenize", "soak")),
+        "`tokens` of the mark `work` or of the check after it", EXACT, recorded("work", "tokens"),
+        decided=("tokenize", "soak")),
     Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
         at("work", "anon_bytes"), direction="lower"),
     Metric("end_kept_bytes", "Kept memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
@@ -190,7 +169,7 @@ COLUMNS: list[Column] = [
     Metric("grown_anon_bytes", "Heap growth", "bytes", ("runs",), _GROWN, MARK,
         _difference(_heap), direction="lower", decided=("tokenize", "soak"), required=True),
     Metric("peak_rss_bytes", "Peak RSS, summed over processes", "bytes", ("runs", "streaming", "limits"), _LARGEST,
-        _IN_EACH, peak("rss_bytes"), direction="lower"),
+        _IN_EACH, recorded("peak", "rss_bytes"), direction="lower"),
     Metric("peak_kept_bytes", "Peak of kept memory", "bytes", ("runs",),
         "what the kernel cannot take back, each page once, as `beyond-ram watch` prints it", _KEPT_WITNESS,
         lambda record, _: peak_kept(record), direction="lower", decided=("script",), required=True),
@@ -200,30 +179,33 @@ COLUMNS: list[Column] = [
         lambda record, _: anon_once(record), direction="lower", required=True),
     Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
         ("runs", "loaders", "streaming", "limits"), _LARGEST, _IN_EACH,
-        peak("anon_bytes"), direction="lower"),
+        recorded("peak", "anon_bytes"), direction="lower"),
     Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming"), _LARGEST,
-        "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
+        "a lower bound of the peak: read at marks and sparsely between them", recorded("peak", "pss_bytes"),
+        direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
-        "high-water marks minus the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
+        "high-water marks minus the mapped files around them", UPPER_BOUND, recorded("peak", "anon_upper_bound_bytes"),
         direction="lower"),
     Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
         ("runs",), "peak_anon_once_bytes minus heap at the mark `imported`", _KEPT_WITNESS, _peak_growth,
         direction="lower", decided=("tokenize", "soak"), required=True),
     Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "limits"),
         "the kernel's peak, if a cgroup could be made",
-        "exact, each page once; includes page cache and kernel memory", peak("cgroup_bytes"), direction="lower"),
+        "exact, each page once; includes page cache and kernel memory", recorded("peak", "cgroup_bytes"),
+        direction="lower"),
     Metric("ask_bytes", "Memory to request", "bytes", ("runs", "limits"),
         "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB; see watch.md",
         "the rule of `beyond-ram watch` and of the workflow's own requests; none where it is only a lower bound; "
         "error_ask has its error", lambda record, _: ask_bytes(record), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
-        "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),
+        "VmHWM of each process, summed", "exact for one process; an upper bound for several",
+        recorded("peak", "hwm_bytes", "sum_upper_bound_bytes"), direction="lower"),
     Metric("tokens_per_cpu_s", "Tokens per CPU-second", "tokens/CPU-s", ("runs",),
         "tokens / CPU-seconds of all processes from the phase `map 0` or `epoch 0`, else the mark `baseline`, to the "
         "mark `work` or the end of the first epoch; none if shards came from a cache", CPU, _per_cpu_s,
         direction="higher", decided=("tokenize", "soak")),
     Metric("input_resident_before", "Input in page cache before", "share", ("runs", "loaders"), _MINCORE,
-        "exact when read", _page_cache("input_resident_before")),
+        "exact when read", recorded("page_cache", "input_resident_before")),
     Metric("input_resident_after", "Input in page cache after", "share", ("runs", "loaders"), _MINCORE,
-        "exact when read", _page_cache("input_resident_after")),
+        "exact when read", recorded("page_cache", "input_resident_after")),
 ]  # fmt: skip

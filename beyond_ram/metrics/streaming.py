@@ -12,11 +12,11 @@ from .base import (
     Events,
     Metric,
     Record,
-    event_field,
     first,
     last,
+    of_first,
+    recorded,
     share,
-    work,
 )
 
 ROLES = ("main", "worker", "other", "unknown")
@@ -72,12 +72,6 @@ def _first_batch(_: Record, events: Events) -> float | None:
     return loaded if streamed is None else streamed
 
 
-def _busy(record: Record, _: Events) -> float | None:
-    """None without an endpoint of ours."""
-    busy_s: float | None = record["work"].get("endpoint", {}).get("busy_s")
-    return busy_s
-
-
 def _worker_anon(_: Record, events: Events) -> float | None:
     """The largest reading process: a worker, or the main process without workers."""
     sizes = [size for event in events for size in (event.get("worker_anon_bytes") or {}).values()]
@@ -97,11 +91,9 @@ def _worker_grown(_: Record, events: Events) -> float | None:
     return float(max(grown)) if grown else None
 
 
-_REQUESTS = _requested(lambda kind, role: True)
-
 COLUMNS: list[Column] = [
-    Metric("requests", "Requests", "requests", _STREAMED, "the endpoint's log of the run", COUNTED, _REQUESTS,
-        direction="lower", decided=("script",)),
+    Metric("requests", "Requests", "requests", _STREAMED, "the endpoint's log of the run", COUNTED,
+        _requested(lambda kind, role: True), direction="lower", decided=("script",)),
     Metric("requests_metadata", "Requests other than data reads", "requests", _STREAMED,
         "the endpoint's log: repository, listings, paths, HEADs, small files", COUNTED,
         _requested(lambda kind, role: not _is_data(kind)), direction="lower", decided=("stream",)),
@@ -112,14 +104,14 @@ COLUMNS: list[Column] = [
         "the endpoint's log: repository, listings, paths; joined with the process tree by the connection's port",
         COUNTED, _requested(lambda kind, role: role == "worker" and kind in _LISTING), direction="lower"),
     Metric("requests_failed", "Failed requests", "requests", _STREAMED,
-        "the endpoint's log: injected faults, errors, broken connections", COUNTED, work("requests_failed"),
+        "the endpoint's log: injected faults, errors, broken connections", COUNTED, recorded("work", "requests_failed"),
         direction="lower"),
     Metric("bytes_received", "Bytes received", "bytes", _STREAMED, "bodies that the endpoint sent", COUNTED,
-        work("bytes_received"), direction="lower", decided=("script",)),
+        recorded("work", "bytes_received"), direction="lower", decided=("script",)),
     Metric("in_flight_max", "Requests in flight", "requests", _STREAMED,
-        "largest number of requests answered at the same time", LOGGED_TIMES, work("in_flight_max")),
+        "largest number of requests answered at the same time", LOGGED_TIMES, recorded("work", "in_flight_max")),
     Metric("resolution_s", "Resolution time", "s", _STREAMED, "time in load_dataset, without imports", CLOCK,
-        event_field("resolved", "duration_s"), direction="lower", decided=("stream",)),
+        of_first("resolved", "duration_s"), direction="lower", decided=("stream",)),
     Metric("time_to_first_batch_s", "Time to the first batch", "s", _DELIVERED,
         "from the call that opens the data to the first batch, without imports of the main process; "
         f"{_OVER_REPEATS.partition(';')[0]}", CLOCK, _first_batch, direction="lower", decided=("stream",)),
@@ -128,7 +120,8 @@ COLUMNS: list[Column] = [
         direction="higher", decided=("stream",)),
     Metric("endpoint_busy_s", "Time the endpoint was busy", "s", _STREAMED,
         "while it worked on any answer that was not delayed on purpose",
-        f"{_OWN_WORK}; includes the time the client takes to receive a body", _busy),
+        f"{_OWN_WORK}; includes the time the client takes to receive a body",
+        recorded("work", "endpoint", "busy_s")),
     Metric("worker_anon_bytes", "Anonymous memory of the largest worker", "bytes", _STREAMED,
         "read by each worker with every batch; by the main process without workers",
         "includes pages shared with the parent after a fork; misses spikes within a batch", _worker_anon,
