@@ -18,13 +18,10 @@ from ..analysis import opposite
 from ..analysis.by_hand import streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
-# Cells of hand-made runs.
-RUNS = {
-    "tokenised": {
-        "experiment": "growth", "stack": "current", "corpus": "c", "mode": "basic", "shards": 1, "num_files": 2,
-        "batch_size": 1000, "writer_batch_size": 1000, "num_proc": 0, "cache": "cold", "rep": 1,
-    },
-    "repeated": {"experiment": "soak", "stack": "current", "subject": "tokenizers", "epochs": 3, "rep": 1},
+# The cell of a hand-made run.
+CELL = {
+    "experiment": "growth", "stack": "current", "corpus": "c", "mode": "basic", "shards": 1, "num_files": 2,
+    "batch_size": 1000, "writer_batch_size": 1000, "num_proc": 0, "cache": "cold", "rep": 1,
 }  # fmt: skip
 
 
@@ -63,8 +60,7 @@ def with_missing_data(arguments):
     if "loaders" in arguments:
         cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
         arguments["loaders"] = pd.concat([arguments["loaders"], arguments["loaders"].assign(**cold)])
-    records = [run("repeated" if "regrowth" in arguments else "tokenised")]
-    return arguments | {"records": records, "samples": Sampled()}
+    return arguments | {"records": [run()], "samples": Sampled()}
 
 
 def attempt(outcome, shards, cached):
@@ -74,19 +70,13 @@ def attempt(outcome, shards, cached):
     return {"outcome": outcome, "duration_s": 3.0, "peak_bytes": 4e6, "shards": done, "course": course}
 
 
-def run(name):
+def run():
     record = {
-        "cell": RUNS[name],
-        "work": {"bytes_in": 9e6},
-        "memory_limit_bytes": 5e6,
-        "attempts": [attempt("killed_at_limit", 1, 0), attempt("completed", 2, 1)],
-        "peak": tree(9e6),
+        "cell": CELL, "work": {"bytes_in": 9e6}, "memory_limit_bytes": 5e6, "peak": tree(9e6), "completed_work": True,
+        "attempts": [attempt("killed_at_limit", 1, 0), attempt("completed", 2, 1)], "duration_s": 1.0,
         "sampler": {"interval_ms": 20, "samples": 50},
-        "duration_s": 1.0,
-    }
-    record |= {"completed_work": True}
-    epochs = [{"event": "epoch", "epoch": n, "tree": tree(2e6 + n)} for n in range(3)]
-    return record, [{"event": "imported", "tree": tree(1e6)}, *epochs]
+    }  # fmt: skip
+    return record, []
 
 
 class Sampled:
@@ -164,16 +154,8 @@ def caption_of(root, name, *records):
 
 
 def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root):
-    fields = {
-        "experiment": "s",
-        "stack": "june-2023",
-        "corpus": "c",
-        "mode": "shard",
-        "cache": "rerun",
-        "num_files": 8,
-        "rep": 1,
-    }
-    fields |= {"tokenizer_calls": 0, "cache_bytes_written": 0}
+    fields = {"experiment": "s", "stack": "june-2023", "corpus": "c", "mode": "shard", "cache": "rerun", "num_files": 8}
+    fields |= {"rep": 1, "tokenizer_calls": 0, "cache_bytes_written": 0}
     lines = [(0, True, 92), (1, True, 92), (2, False, 202), (3, False, 203)]
     table = pd.DataFrame(
         {**fields, "shard": n, "from_cache": cached, "anon_bytes": mb * 1e6} for n, cached, mb in lines

@@ -52,20 +52,6 @@ def test_no_report_is_made_from_an_invalid_drawing(tokenised, tmp_path, report, 
 
 
 @pytest.mark.slow
-def test_no_figure_is_drawn_from_cut_collected_files(tokenised, root, script):
-    folder = tokenised[1].parents[12]
-    outputs, inputs = figure(folder, "attempts"), gathered(folder, tokenised)
-    script("figure", folder, outputs, **drawing(root, "attempts", **inputs))
-    assert "no command ran under a limit" in Path(outputs.caption).read_text()
-    for path in vars(outputs).values():
-        Path(path).unlink()
-    cut(Path(inputs["collected"][0]))
-    with pytest.raises(SystemExit, match=f"{inputs['collected'][0]}: cut"):
-        script("figure", folder, outputs, **drawing(root, "attempts", **inputs))
-    assert not list(folder.glob("*attempts*"))
-
-
-@pytest.mark.slow
 def test_snakemake_shows_the_line_and_fails(tokenised, root, tmp_path, path):
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
