@@ -13,20 +13,9 @@ from .frame import describe, varied
 from .outcomes import COUNTS
 from .thresholds import ABSURD, threshold_of
 
-COLUMNS = [
-    "experiment",
-    "stack",
-    "axis",
-    "before",
-    "after",
-    "family",
-    "metric",
-    "baseline",
-    "candidate",
-    "ratio",
-    "difference",
-]
-COLUMNS += ["low", "high", "p", "p_corrected", "n", "result", "reason", "threshold", "detectable", "machines", *COUNTS]
+COLUMNS = ["experiment", "stack", "axis", "before", "after", "family", "metric", "baseline", "candidate", "ratio"]
+COLUMNS += ["difference", "low", "high", "p", "p_corrected", "n", "result", "reason", "threshold", "detectable"]
+COLUMNS += ["machines", *COUNTS]
 UNKNOWN = "unknown"
 ORDER = ("worse", "undecided", "better", "same")
 

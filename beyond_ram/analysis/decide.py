@@ -516,7 +516,7 @@ def _judge(members: Sequence[_Prepared]) -> Noise:
 
 def _between(members: Sequence[_Prepared]) -> Between:
     variances, degrees = np.array([one.between for one in members]).reshape(-1, 2).T
-    return Between(variances, degrees)
+    return variances, degrees
 
 
 def _set_levels(decided: Sequence[_Prepared], family: Family) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..experiment import AXES, WORKLOADS
+from ..experiment import AXES
 
 Cell = dict[str, Any]
 Key = frozenset[tuple[str, Hashable]]
@@ -27,11 +27,6 @@ def axes(table: pd.DataFrame) -> list[str]:
     """The axes that a table has values on, in the order of its columns; includes the experiment."""
     named = [str(name) for name in table.columns if name == "experiment" or name in AXES]
     return [name for name in named if name == "experiment" or not table[name].array.isna().all()]
-
-
-def axes_of(workload: str) -> list[str]:
-    """The axes of a workload, the stack first."""
-    return list(WORKLOADS[workload].axes())
 
 
 def varied(table: pd.DataFrame) -> list[str]:

@@ -10,16 +10,8 @@ from ..metrics import Record, Records
 from ..metrics.limits import ENDED_AT, PREDICTORS
 from ..metrics.runs import ask_bytes
 
-COLUMNS = [
-    "experiment",
-    "stack",
-    "ended_at_bytes",
-    "ended",
-    "completed_at_bytes",
-    "nearest_predictor",
-    "ask_bytes",
-    "not_run",
-]
+COLUMNS = ["experiment", "stack", "ended_at_bytes", "ended", "completed_at_bytes", "nearest_predictor", "ask_bytes"]
+COLUMNS += ["not_run"]
 
 
 def limits(records: Records) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from ..units import MB
 from .decide import Middle, geometric
 from .frame import describe
 from .noise import NO_SPREAD, Spread, spreads_of
-from .outcomes import by_cell, of_how_many, outcome
+from .outcomes import by_cell, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm"]
 _REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes", "duration_s")
@@ -137,7 +137,8 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
     why = [f"{reason} ({reasons.count(reason)} of {len(repeats)} runs)" for reason in dict.fromkeys(reasons)]
     if not finished:
         return line | {"account": why[0].rpartition(" (")[0] if len(repeats) == 1 else "; ".join(why)}
-    return line | {"account": "; ".join([account(line) + of_how_many(len(finished), len(repeats)), *why])}
+    some = f" in {len(finished)} of {len(repeats)} runs" if failed else ""
+    return line | {"account": "; ".join([account(line) + some, *why])}
 
 
 def account(line: Mapping[str, Any]) -> str:

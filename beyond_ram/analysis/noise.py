@@ -20,12 +20,8 @@ _PRECISION = 1e-12
 _NEGLIGIBLE = 1e-6
 
 
-@dataclass(frozen=True)
-class Between:
-    """How much effects vary between sessions: variance, and its degrees of freedom."""
-
-    variance: Array
-    degrees: Array
+Between = tuple[Array, Array]
+"""How much effects vary between sessions: variance, and its degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ class Noise:
         within = (self.degrees * self.prior + own * variance[:, None]) / within_degrees / n[:, None]
         if between is None:
             return np.sqrt(within), within_degrees
-        added, of_sessions = between.variance[:, None], between.degrees[:, None]
+        added, of_sessions = (of[:, None] for of in between)
         total = within + added
         with np.errstate(divide="ignore", invalid="ignore"):
             together = total**2 / (within**2 / within_degrees + added**2 / of_sessions)

@@ -18,11 +18,6 @@ _NONE = {"runs": 0, "finished": 0, "failed": 0, "why": ""}
 AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
 
-def of_run(record: Record) -> dict[str, Any]:
-    """The cell of a run, with its outcome and reason."""
-    return {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
-
-
 def by_cell(values: Iterable[tuple[Record, Value]]) -> list[tuple[dict[str, Any], list[Value]]]:
     """The values of runs, grouped by cell: all repeats of a cell together."""
     cells: dict[Hashable, tuple[dict[str, Any], list[Value]]] = {}
@@ -65,11 +60,6 @@ def outcome(of_repeats: Iterable[str]) -> str:
     if others:
         return max(sorted(others), key=others.__getitem__)
     return "completed" if counts["completed"] else "not_applicable"
-
-
-def of_how_many(finished: int, runs: int) -> str:
-    """A note that a statement is about the finished repeats only; empty if all finished."""
-    return "" if finished == runs else f" in {finished} of {runs} runs"
 
 
 def _reason(line: Mapping[Hashable, Any]) -> str:

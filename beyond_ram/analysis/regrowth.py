@@ -19,17 +19,8 @@ from .thresholds import EPOCH_BYTES, EPOCH_SHARE
 LATER = 3
 # The kernel counts memory in pages, so slopes of equal runs scatter by at least this much.
 _PAGE = 4096.0
-COLUMNS = [
-    "experiment",
-    "stack",
-    "epochs_read",
-    "slope_bytes",
-    "slope_bytes_low",
-    "slope_bytes_high",
-    "n",
-    "regrowth",
-    "reason",
-]
+COLUMNS = ["experiment", "stack", "epochs_read", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "n"]
+COLUMNS += ["regrowth", "reason"]
 
 
 def slope_of(sizes: Sequence[float]) -> float:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas as pd
 
+from ..experiment import WORKLOADS
 from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
 from ..metrics.streaming import KINDS, ROLES, requests_column
-from .frame import axes_of, cells
-from .outcomes import of_run, outcome
+from .frame import cells
+from .outcomes import outcome
 
 # Each line has the median, minimum and maximum of these over the repeats.
 SPREAD = (
@@ -21,16 +22,10 @@ SPREAD = (
     "worker_grown_anon_bytes",
 )
 COUNTS = (
-    "requests",
-    "requests_metadata",
-    "requests_data",
-    "requests_listing_of_workers",
-    "requests_failed",
-    "bytes_received",
-    "in_flight_max",
-    "endpoint_busy_s",
+    *("requests", "requests_metadata", "requests_data", "requests_listing_of_workers", "requests_failed"),
+    *("bytes_received", "in_flight_max", "endpoint_busy_s"),
 )
-COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS]
+COLUMNS = ["experiment", *WORKLOADS["stream"].axes(), "n", "outcome", "reason", *SPREAD, *COUNTS]
 COLUMNS += [*ACCOUNT, "rows_per_worker"]
 
 
@@ -54,7 +49,9 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     until = last(events, "epoch")
     measured = derive(record, events, "streaming")
     return {
-        **of_run(record),
+        **record["cell"],
+        "outcome": record["outcome"],
+        "reason": record.get("reason", ""),
         **{key: measured[key] for key in (*SPREAD, *COUNTS, *ACCOUNT)},
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "completed_work": record["completed_work"],

@@ -1,10 +1,10 @@
 """The smallest differences that matter."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..metrics import METRICS
+from ..metrics.runs import FAILED
 
 SHARE = 0.05
 """Share of the baseline, for comparisons of two ways to do the same work."""
@@ -47,11 +47,9 @@ class Threshold:
         return difference < self.least or (not as_ratio and difference <= self.share * abs(baseline))
 
 
-THRESHOLDS: Mapping[str, Threshold] = {"run_failed": Threshold(floor=0.1)}
-"""Metrics whose threshold differs from that of their unit."""
-
-
 def threshold_of(metric: str) -> Threshold:
     """The threshold of a metric, from its unit."""
+    if metric == FAILED:
+        return Threshold(floor=0.1)
     least = LEAST.get(METRICS[metric].unit, 0.0) if metric in METRICS else 0.0
-    return THRESHOLDS.get(metric, Threshold(least=least, floor=least))
+    return Threshold(least=least, floor=least)

@@ -17,6 +17,7 @@ from ..metrics import METRICS
 from ..stacks.differences import packages_in_words
 from ..stacks.locks import BEFORE
 from ..units import percent
+from .page import number
 
 _PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
@@ -146,14 +147,10 @@ def _holder(line: Mapping[Any, Any]) -> Line:
     return {
         "holder": line["holder"],
         "kind": "" if same else ": ".join(filter(None, (line["kind"], line["type"]))),
-        "released": _number(line["released_bytes"] / MB, "{:,.1f}"),
+        "released": number(line["released_bytes"] / MB, "{:,.1f}"),
         "share": "" if pd.isna(line["share"]) else percent(line["share"]),
         "notes": "; ".join(notes),
     }
-
-
-def _number(value: Any, form: str = "{:,.0f}") -> str:
-    return form.format(value) if _is_set(value) else ""
 
 
 def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:

@@ -42,7 +42,7 @@ def rows_lost(tables: Tables) -> Iterator[Finding]:
             subject=str(name),
             scope=Scope(
                 str(line["experiment"]),
-                (str(line["tokens"]), str(line["order"]), _workers(line)),
+                (str(line["tokens"]), str(line["order"]), *describe(line, ["workers"])),
                 len(lines),
                 int((loaders["loader"] == name).sum()),
             ),
@@ -65,7 +65,3 @@ def _sound(loaders: pd.DataFrame, lines: list[Line]) -> tuple[str, ...]:
 
 def _rows(label: str, rows: float) -> Bar:
     return Bar(label, float(rows), f"{rows:,.0f} rows")
-
-
-def _workers(line: Line) -> str:
-    return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"

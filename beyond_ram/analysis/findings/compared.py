@@ -156,16 +156,12 @@ def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
     return facts
 
 
-def _metrics(lines: pd.DataFrame) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lines["metric"]))
-
-
 def _advice(before: str, after: str, confirmed: pd.DataFrame) -> Advised | None:
     """The better side, or the candidate with what speaks for it and against it. None if the sides did not do the same
     work."""
     if confirmed["reason"].ne("").any():
         return None
-    better, worse = (_metrics(confirmed[confirmed["result"] == result]) for result in _CONFIRMED)
+    better, worse = (tuple(confirmed.loc[confirmed["result"] == one, "metric"].unique()) for one in _CONFIRMED)
     if better:
         return Advised((after,), before, better, worse)
     return Advised((before,), after, worse)

@@ -113,11 +113,6 @@ def _elsewhere(effect: Effect, experiment: str) -> list[str]:
     return [*([f"experiment {effect.experiment}"] if effect.experiment != experiment else []), *effect.conditions]
 
 
-def _packages(finding: Finding) -> str:
-    words = packages_in_words(finding.facts["packages"])
-    return f"Packages that differ: {words}." if words else ""
-
-
 # A finding with more conditions than this names its experiment instead.
 _MOST_CONDITIONS = 3
 
@@ -148,6 +143,8 @@ def _difference(finding: Finding) -> Sentences:
     title = _change(first, finding.baseline, finding.subject, ordered=ordered)
     limited = _limited_to(scope) if scope.conditions else ""
     names = finding.baseline, finding.subject
+    packages = packages_in_words(facts["packages"])
+    undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in facts["undecided"]]
     return (
         title + (limited and (f", {limited}" if title.endswith(")") else f" ({limited})")),
         _both_sides(first, names=names)
@@ -159,17 +156,12 @@ def _difference(finding: Finding) -> Sentences:
         _setting(first.conditions).strip(),
         f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
         *(_both_sides(effect, setting=_elsewhere(effect, first.experiment)) for effect in others),
-        _undecided_with_intervals(finding),
+        f"Undecided: {'; '.join(undecided)}." if undecided else "",
         f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
         f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and not finding.advice.worse else "",
-        _packages(finding),
+        f"Packages that differ: {packages}." if packages else "",
     )
-
-
-def _undecided_with_intervals(finding: Finding) -> str:
-    undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in finding.facts["undecided"]]
-    return f"Undecided: {'; '.join(undecided)}." if undecided else ""
 
 
 def detectable(ratios: Sequence[float]) -> str:

@@ -30,13 +30,10 @@ def _comparisons(table: pd.DataFrame) -> Iterator[str]:
         lines, total = pending[pending["family"] == family], int(enough["family"].eq(family).sum())
         if len(lines):
             ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
-            yield f"{_are(len(lines), total, comparisons)} undecided. {detectable(tuple(ratios))}".strip()
+            are = f"{len(lines)} of {total} {comparisons} {'is' if len(lines) == 1 else 'are'} undecided."
+            yield f"{are} {detectable(tuple(ratios))}".strip()
     if few := len(table) - len(enough):
         yield f"{few} of {len(table)} comparisons {'has' if few == 1 else 'have'} fewer than two repeats on a side."
-
-
-def _are(number: int, total: int, what: str) -> str:
-    return f"{number} of {total} {what} {'is' if number == 1 else 'are'}"
 
 
 def _causes(table: pd.DataFrame) -> Iterator[str]:
