@@ -124,7 +124,7 @@ class Question:
 
     baseline: SideValues
     candidate: SideValues
-    metric: str = ""
+    metric: str
     """A key of the registry. Questions on one metric share their noise."""
     family: Family = "planned"
     """How p is corrected for multiple testing."""
@@ -136,19 +136,17 @@ class Question:
     @property
     def better(self) -> Direction:
         """The better direction."""
-        metric = METRICS.get(self.metric)
-        return metric.direction if metric else "neither"
+        return METRICS[self.metric].direction
 
     @property
     def counts(self) -> bool:
         """Whether values are counts. Counts are exact if all repeats agree; readings can agree by chance."""
-        return self.metric in METRICS and METRICS[self.metric].trust.startswith(EXACT)
+        return METRICS[self.metric].trust.startswith(EXACT)
 
     @property
     def unknown(self) -> int:
         """Finished runs of both sides that should have a value and have none."""
-        metric = METRICS.get(self.metric)
-        return self.baseline.unknown + self.candidate.unknown if metric and metric.required else 0
+        return METRICS[self.metric].required * (self.baseline.unknown + self.candidate.unknown)
 
     @property
     def smallest(self) -> Threshold:

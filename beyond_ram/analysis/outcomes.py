@@ -13,7 +13,6 @@ Value = TypeVar("Value")
 COUNTS = ("runs", "finished", "failed", "why")
 OUTCOME = ("outcome", "completed_work", "reason")
 """The outcome of a run in table `runs`."""
-_NONE = {"runs": 0, "finished": 0, "failed": 0, "why": ""}
 # Outcomes that neither finished nor failed.
 AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
@@ -81,7 +80,7 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     if "experiment" not in table or set(COUNTS) <= set(table):
         return table
     tallies = dict(_lines(table, runs))
-    counts = pd.DataFrame([tallies.get(place, _NONE) for place in range(len(table))], columns=[*COUNTS, "outcome"])
+    counts = pd.DataFrame([tallies.get(place, _tally([])) for place in range(len(table))], columns=[*COUNTS, "outcome"])
     table = table.assign(**{name: counts[name].to_numpy() for name in COUNTS})
     if "outcome" in table and "rep" not in table:
         outcomes = counts["outcome"].to_numpy()

@@ -51,5 +51,5 @@ def threshold_of(metric: str) -> Threshold:
     """The threshold of a metric, from its unit."""
     if metric == FAILED:
         return Threshold(floor=0.1)
-    least = LEAST.get(METRICS[metric].unit, 0.0) if metric in METRICS else 0.0
+    least = LEAST.get(METRICS[metric].unit, 0.0)
     return Threshold(least=least, floor=least)

@@ -28,6 +28,7 @@ DIFFERENT = ("better", "worse")
 class Asked(Question):
     """A question with a direction and a threshold of its own."""
 
+    metric: str = "number [x, neither]"
     direction: str = ""
     threshold: Threshold | None = None
 

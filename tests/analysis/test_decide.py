@@ -133,7 +133,9 @@ def test_corrected_interval_excludes_one_exactly_if_confirmed(seed):
     chance = np.random.default_rng(seed)
     questions = [
         Question(
-            plain(*chance.lognormal(20, noise, 3)), plain(*chance.lognormal(20 + effect, noise, 3)), f"{metric} bytes"
+            plain(*chance.lognormal(20, noise, 3)),
+            plain(*chance.lognormal(20 + effect, noise, 3)),
+            f"{metric} [x, neither]",
         )
         for effect in (0, 0, 0.1, 0.5, 2)
         for noise in (0.01, 0.1)
@@ -173,7 +175,7 @@ def test_holm_by_hand():
 
 def test_more_comparisons_make_each_harder_to_confirm():
     strong = simulated.Asked(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
-    idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i}") for i in range(40)]
+    idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i} [x, neither]") for i in range(40)]
     alone, among = decide([strong])[0], decide([strong, *idle])[0]
     assert alone.result == "worse"
     assert among.result == "undecided"
