@@ -1,6 +1,7 @@
 """Outcomes of runs, and the counts of finished and failed runs that every table has."""
 
-from collections import Counter
+import functools
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -79,8 +80,7 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     if "experiment" not in table or set(COUNTS) <= set(table):
         return table
-    tallies = dict(_lines(table, runs))
-    counts = pd.DataFrame([tallies.get(place, _tally([])) for place in range(len(table))], columns=[*COUNTS, "outcome"])
+    counts = pd.DataFrame([*_lines(table, runs)], columns=[*COUNTS, "outcome"])
     table = table.assign(**{name: counts[name].to_numpy() for name in COUNTS})
     if "outcome" in table and "rep" not in table:
         outcomes = counts["outcome"].to_numpy()
@@ -88,24 +88,20 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The index of each line that is about runs, with the counts of these runs."""
+def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The counts of the runs of each line."""
     named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
-    lines, of_runs = table[named].reset_index(drop=True), _records(runs)
-    places_of: dict[tuple[bool, ...], list[int]] = {}
-    for place, has in enumerate(lines.notna().itertuples(index=False, name=None)):
-        places_of.setdefault(has, []).append(place)
-    for has, places in places_of.items():
-        axes = [axis for axis, is_set in zip(named, has, strict=True) if is_set]
-        if "experiment" not in axes:
-            continue
-        of_cells: dict[tuple[Any, ...], list[dict[Hashable, Any]]] = {}
-        for cell, run in zip(runs[axes].itertuples(index=False, name=None), of_runs, strict=True):
-            of_cells.setdefault(cell, []).append(run)
-        counts = {
-            cell: _tally(members) | {"outcome": outcome(run["outcome"] for run in members)}
-            for cell, members in of_cells.items()
-        }
-        for place, cell in zip(places, lines.loc[places, axes].itertuples(index=False, name=None), strict=True):
-            if cell in counts:
-                yield place, counts[cell]
+    of_runs = _records(runs)
+
+    @functools.cache
+    def counts_of(axes: tuple[str, ...]) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """The counts of each cell on some axes."""
+        members = defaultdict(list)
+        for cell, run in zip(runs[[*axes]].itertuples(index=False, name=None), of_runs, strict=True):
+            members[cell].append(run)
+        return {cell: _tally(of) | {"outcome": outcome(run["outcome"] for run in of)} for cell, of in members.items()}
+
+    for line in table[named].itertuples(index=False, name=None):
+        own = {axis: value for axis, value in zip(named, line, strict=True) if pd.notna(value)}
+        counts = counts_of(tuple(own)) if "experiment" in own else {}
+        yield counts.get(tuple(own.values()), _tally([]))
