@@ -16,26 +16,12 @@ MACHINE = {
 
 def record(**changes):
     """The record of a run that tokenises."""
-    cell = {
-        "experiment": "growth",
-        "stack": "current",
-        "corpus": "c",
-        "mode": "shard",
-        "shards": 2,
-        "num_files": 4,
-        "batch_size": 1,
-    }
-    cell |= {"writer_batch_size": 1, "num_proc": 0, "cache": "cold", "stop_after": 0, "rep": 1}
+    cell = {"experiment": "growth", "stack": "current", "corpus": "c", "mode": "shard", "shards": 2, "num_files": 4}
+    cell |= {"batch_size": 1, "writer_batch_size": 1, "num_proc": 0, "cache": "cold", "stop_after": 0, "rep": 1}
     cell |= {key: changes.pop(key) for key in list(changes) if key in cell}
     work = {"rows": 4, "bytes_in": changes.pop("bytes_in", 1000), "tokens": 300, "ids_sha256": changes.pop("ids", "aa")}
-    peak = {
-        "rss_bytes": 990,
-        "anon_bytes": 700,
-        "file_bytes": 290,
-        "shmem_bytes": 0,
-        "pss_bytes": None,
-        "cgroup_bytes": None,
-    }
+    peak = {"rss_bytes": 990, "anon_bytes": 700, "file_bytes": 290, "shmem_bytes": 0}
+    peak |= {"pss_bytes": None, "cgroup_bytes": None}
     process = {"pid": 1, "name": "python", "hwm_bytes": 1000}
     peak["hwm_bytes"] = {"processes": [process], "sum_upper_bound_bytes": 1000}
     return {
@@ -55,12 +41,8 @@ def events(end_anon, shards=2, cached=0):
     """Events of a run: a baseline of 100 bytes, shards that add 10 each, and the end."""
     marks = [{"t_s": 0.1, "event": "baseline", "tree": tree(100) | {"cpu_s": 0.0}}]
     for i in range(shards):
-        done = {
-            "from_cache": i < cached,
-            "rows": 2,
-            "tokenizer_calls": 0 if i < cached else 2,
-            "cache_bytes_written": 0,
-        }
+        done = {"from_cache": i < cached, "rows": 2, "tokenizer_calls": 0 if i < cached else 2}
+        done |= {"cache_bytes_written": 0}
         marks.append({"t_s": 1 + i, "event": "shard", "shard": i, **done, "tree": tree(100 + 10 * i)})
     return [*marks, {"t_s": 9, "event": "work", "tree": tree(end_anon) | {"cpu_s": 1.5}}]
 
@@ -90,14 +72,9 @@ def streamed(stack, requests, rep=1, *, resolved_s=0.5, epoch_s=(2.0,), outcome=
         {"event": "resolved", "duration_s": resolved_s},
         {"event": "first_batch", "duration_s": resolved_s + 0.2},
     ]
+    last = {"rows_delivered": 64, "bytes": 640, "finished": True, "worker_anon_bytes": {"0": 150, "1": 400}}
     for number, seconds in enumerate(epoch_s):
-        events.append(
-            {
-                "event": "epoch", "epoch": number, "duration_s": seconds, "first_batch_s": 1.0,
-                "rows_delivered": 64, "bytes": 640, "finished": True,
-                "worker_anon_bytes": {"0": 150, "1": 400},
-            }
-        )  # fmt: skip
+        events.append({"event": "epoch", "epoch": number, "duration_s": seconds, "first_batch_s": 1.0, **last})
     return record, events
 
 
@@ -116,10 +93,6 @@ def loader(name, rate, held_bytes, account="every row once", **more):
     cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": name, "order": "shuffled", "workers": 0}
     cell |= {"start": "none", "page_cache": "warm", "limit_percent": 0, "loader_kind": "ours", "shuffle": "rows"}
     measured = {"rows_per_cpu_s": rate, "rows_per_cpu_s_warm": 2 * rate, "held_bytes": held_bytes}
-    measured |= {
-        "end_pss_bytes": 2 * held_bytes,
-        "peak_cgroup_bytes": 3 * held_bytes,
-        "lends": "no",
-        "outcome": "completed",
-    }
+    measured |= {"end_pss_bytes": 2 * held_bytes, "peak_cgroup_bytes": 3 * held_bytes, "lends": "no"}
+    measured |= {"outcome": "completed"}
     return cell | measured | {"account": account, "n": 1} | more
