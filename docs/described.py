@@ -18,22 +18,20 @@ def schema() -> str:
     # A config that is merged over the default one may be incomplete, so several sources may match part of a corpus.
     for node in (described, *described["$defs"].values()):
         node.pop("required", None)
-    for name in ("corpora", "repositories", "experiments"):
-        branches = next(iter(described["properties"][name]["patternProperties"].values()))
-        branches = next((branch for branch in branches.get("anyOf", []) if "oneOf" in branch), branches)
+    for name in _FAMILIES:
+        branches = _branches(described["properties"][name])
         branches["anyOf"] = branches.pop("oneOf")
         branches.pop("discriminator")
     described = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
     return json.dumps(described, indent=2) + "\n"
 
 
-# Maps of the config with entries of several kinds: the noun for an entry, and the key with its kind.
+# Maps of the config with entries of several kinds: the headings of all entries and of one, and the key with its kind.
 _FAMILIES = {
-    "corpora": ("Corpus", "source"),
-    "repositories": ("Repository", "source"),
-    "experiments": ("Workload", "workload"),
+    "corpora": ("Every corpus", "Corpus", "source"),
+    "repositories": ("Every repository", "Repository", "source"),
+    "experiments": ("Every experiment", "Workload", "workload"),
 }
-_EVERY = {"corpora": "Every corpus", "repositories": "Every repository", "experiments": "Every experiment"}
 Fields = dict[str, dict[str, Any]]
 
 
@@ -42,7 +40,7 @@ def keys() -> str:
     described = Config.model_json_schema()
     parts = described["$defs"]
     documented, pages = set(), [_part("Config", described, _fields(described))]
-    for family, (word, kind) in _FAMILIES.items():
+    for family, (all_entries, word, kind) in _FAMILIES.items():
         members = _members(described["properties"][family], parts)
         # A matrix is described by its axes, the kind by the heading.
         fields = {name: _fields(part, kind, "matrix") for name, part in members.items()}
@@ -50,7 +48,7 @@ def keys() -> str:
         common, common_axes = _common(fields.values()), _common(axes.values())
         if common:
             every = {"description": f"Common keys. The other keys depend on `{kind}`."}
-            pages.append(_part(_EVERY[family], every, common, common_axes))
+            pages.append(_part(all_entries, every, common, common_axes))
         for name, part in members.items():
             own, own_axes = _own(fields[name], common), _own(axes[name], common_axes)
             pages.append(_part(f"{word} `{part['properties'][kind]['const']}`", part, own, own_axes))
@@ -71,9 +69,14 @@ def _fields(part: dict[str, Any], *but: str) -> Fields:
 
 def _members(family: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
     """The possible parts of an entry of a map, by name."""
-    options = next(iter(family["patternProperties"].values()))
-    options = next((option for option in options.get("anyOf", []) if "oneOf" in option), options)["oneOf"]
-    return {name: parts[name] for name in (option["$ref"].rpartition("/")[2] for option in options)}
+    names = (option["$ref"].rpartition("/")[2] for option in _branches(family)["oneOf"])
+    return {name: parts[name] for name in names}
+
+
+def _branches(family: dict[str, Any]) -> dict[str, Any]:
+    """The node of an entry of a map that lists its kinds as `oneOf`."""
+    entry = next(iter(family["patternProperties"].values()))
+    return next((branch for branch in entry.get("anyOf", []) if "oneOf" in branch), entry)
 
 
 def _matrix(part: dict[str, Any]) -> str:

@@ -83,11 +83,8 @@ def skip_if_not_run(block):
 class Place:
     """A checkout with the files of a reader of one page. Blocks run once, in the order of the page."""
 
-    plans: dict[str, "subprocess.CompletedProcess[str]"]
-    """Dry runs in an untouched checkout, by their commands; they are the same for every page."""
-
-    def __init__(self, folder, page, places, checkout, plans, path):
-        self.folder, self.places, self.plans, self.path = folder, places, plans, path
+    def __init__(self, folder, page, places, checkout, path):
+        self.folder, self.places, self.path = folder, places, path
         self.done = {}
         shutil.copytree(checkout, folder, symlinks=True)
         for block in BLOCKS:
@@ -115,11 +112,7 @@ class Place:
             before = other.page == block.page and other.line < block.line and other.language in (*SHELL, "python")
             wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block) and not is_plan(other)
             if other not in self.done and (wanted or other == block):
-                untouched = other.note("planned") and not self.done and "mine" not in other.text
-                planned = self.plans.get(other.text) if untouched else None
-                self.done[other] = planned or self.run(other)
-                if untouched:
-                    self.plans[other.text] = self.done[other]
+                self.done[other] = self.run(other)
         return self.done[block]
 
     def binaries(self):
@@ -219,7 +212,6 @@ def byte_characters():
 def places(tmp_path_factory, path):
     """The place of a page: a copy of one checkout with the files of a reader."""
     copies = {}
-    plans = {}
     checkout = tmp_path_factory.mktemp("checkout")
     for name in project_files():
         if not name.startswith("tests/"):
@@ -229,7 +221,7 @@ def places(tmp_path_factory, path):
 
     def place(page):
         if page not in copies:
-            copies[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans, path)
+            copies[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, path)
         return copies[page]
 
     yield place

@@ -124,7 +124,7 @@ def _small_times(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ..
     """
     seconds = group["metric"].map(lambda metric: METRICS[metric].unit == "s")
     small = group[seconds & group["confirmed"].astype(bool) & ~group["result"].isin(_CONFIRMED)]
-    small = small[small["reason"].isin(["", SMALL]) & small["baseline"].gt(0)]
+    small = small[small["reason"].fillna("").isin(["", SMALL]) & small["baseline"].gt(0)]
     effects = sorted((_effect(line, conditions) for line in lines_of(small)), key=_least_log)
     return tuple({one.metric: one for one in effects if _least_log(one) > math.log(_MUCH)}.values())
 
