@@ -40,6 +40,10 @@ def test_one_run_per_side_is_undecided():
     assert {line["interval"] for line in in_words(table)} == {""}
 
 
+def test_comparisons_of_remedies_are_left_out():
+    assert changes_of(runs(stack="new", remedy="none"), runs(stack="new", remedy="gc-each-batch", grown=50)).empty
+
+
 def test_another_machine_is_named():
     table = changes_of(
         runs(stack="old", cpu_count=2, machine_memory_bytes=24e9),

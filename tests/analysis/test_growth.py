@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.growth import growth, missing_mb, read_closely
+from beyond_ram.analysis.frame import key
+from beyond_ram.analysis.growth import growth, judged, missing_mb, read_closely, traces
 
 from .by_hand import MB, events, record
-from .simulated import shapes
+from .simulated import readings_of, shapes
 
 PAIRS = [("old", "new")]
 
@@ -190,3 +191,14 @@ def test_simulated_memory_is_judged_right(kind, right, at_least):
     assert sum(counted.get(shape, 0) for shape in right) >= at_least
     assert counted.get("straight", 0) <= (1 if kind == "straight" else 0.05)
     assert math.isnan(covered_share) or covered_share >= 0.85
+
+
+def test_the_points_of_some_cells_are_read():
+    runs = [*cell(readings(16), "old"), *cell(readings(0))]
+    first, second = (key(line) for line in growth(runs, []).to_dict("records"))
+    assert [key(one) for one, _ in traces(runs, None, {second})] == [second] != [first]
+
+
+def test_earlier_memory_does_not_change_the_slope():
+    x, y = readings_of("straight", 16, np.random.default_rng(1))
+    assert judged(x, y).slope.low == pytest.approx(judged(x + 1, y + 500).slope.low, rel=1e-6)
