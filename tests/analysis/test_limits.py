@@ -40,6 +40,12 @@ def test_predictor_nearest_to_the_smallest_limit_is_named():
     assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
 
 
+def test_equally_near_predictors_are_all_named():
+    record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
+    line = limits([(record | {"peak": PEAK | {"anon_bytes": 190 * MIB}}, events)]).iloc[0]
+    assert line["nearest_predictor"] == "peak anonymous, sampled and peak anonymous, upper bound"
+
+
 @pytest.mark.parametrize(
     ("ends", "ended"),
     [

@@ -52,7 +52,7 @@ def line_of(*runs):
 
 
 def test_repeats_are_one_line_with_mean_rates_and_the_worst_account():
-    line = line_of(run(25.0), run(40.0, 2, rows_missing=30, rows_delivered=70))
+    line = line_of(run(40.0, 2, rows_missing=30, rows_delivered=70), run(25.0))
     assert line["n"] == 2
     assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "without the start of workers"
     assert line["rows_per_cpu_s_warm"] == pytest.approx(50)

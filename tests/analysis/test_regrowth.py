@@ -20,7 +20,7 @@ def run(sizes, rep=1, *, completed=True):
     [
         ([[10, 11, 11, 11, 11, 11], [10, 12, 12, 12, 12, 12]], "levels off", ""),
         ([[10, 20, 30, 40, 50, 60], [10, 20, 30, 40, 50.2, 60]], "grows", ""),
-        ([[10, 20], [10, 20]], "undecided", "too few epochs"),
+        ([[10, 20, 30, 40], [10, 20, 30, 40]], "undecided", "too few epochs"),
         ([[10, 20, 30, 40, 50, 60], [10, 11, 11, 11, 11, 11]], "undecided", "too noisy"),
         ([[10, 20, 30, 40, 50, 60]], "undecided", "too few repeats"),
     ],

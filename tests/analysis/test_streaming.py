@@ -28,6 +28,13 @@ def test_counts_that_differ_between_repeats_are_flagged():
     assert (line["requests_min"], line["requests_max"]) == (2, 3)
 
 
+def test_client_that_gave_up_before_its_first_row_has_a_line():
+    record, events = streamed("s", {"info": {"main": 1}}, outcome="failed")
+    record["work"]["rows_per_worker"] = {}
+    line = streaming([(record, events)]).iloc[0]
+    assert (line["outcome"], line["n"], line["requests"]) == ("failed", 0, 1)
+
+
 def test_failed_repeat_is_not_averaged_and_fails_the_cell():
     lost = streamed("s", {"tree": {"main": 900}}, 3, outcome="failed", resolved_s=99)
     lost[0]["reason"] = "TypeError: crossed"
