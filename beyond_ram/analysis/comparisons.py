@@ -114,7 +114,7 @@ def _text(axis: str, value: Any) -> str:
 
 def _compared(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
     """For each comparison: the axis, its two values, the candidate's cell, and the runs of both sides."""
-    for workload, group in _comparable(runs).groupby("workload", sort=False):
+    for workload, group in _comparable(runs).groupby("workload", sort=False) if len(runs) else ():
         named = axes(group)
         group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
         for cell, pair, sides in against(group, pairs):
@@ -138,8 +138,6 @@ def _of_axis(
 
 def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs that are compared: those without an injected fault and not from a cache."""
-    if runs.empty or "workload" not in runs:
-        return runs.head(0).reindex(columns=[*runs, *({"workload"} - set(runs))])
     for axis, value in (("fault", "none"), ("cache", "cold")):
         if axis in runs:
             runs = runs[runs[axis].isna() | runs[axis].eq(value)]
@@ -174,7 +172,7 @@ def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:
     """How the machines of two sides differ, in words; empty if they are equal."""
     differences = []
     for name in _MACHINE:
-        if name in first and name in second:
+        if name in first:
             before, after = ([str(value) for value in side[name].dropna().unique()] for side in (first, second))
             if before and after and set(before) != set(after):
                 differences.append(f"{name} {' and '.join(before)} against {' and '.join(after)}")

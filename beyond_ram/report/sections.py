@@ -1,6 +1,5 @@
 """The sections of the workflow's report: values for templates, and the tags of their filters."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -50,8 +49,7 @@ def machine(runs: pd.DataFrame) -> Line:
     """Number of runs and cells, and the machine."""
     first, repeats = runs.iloc[0], [len(group) for _, group in cells(runs.assign(rep=0))]
     same = {name: runs[name].dropna().nunique() <= 1 for name in ("kernel", "machine_memory_bytes", "cpu_count")}
-    tokenised = runs[runs["workload"].eq("tokenize")] if {"bytes_in", "workload"} <= {*runs} else runs.head(0)
-    text_bytes = tokenised["bytes_in"].max() if len(tokenised) else math.nan
+    text_bytes = runs.loc[runs["workload"].eq("tokenize"), "bytes_in"].max()
     return {
         "runs": len(runs),
         "cells": len(repeats),

@@ -188,11 +188,10 @@ def outcomes(tables: Tables) -> Iterator[Finding]:
     One finding per experiment and axis: the first setting that shows it. None where a comparison of failed runs is
     decided, which is a finding of its own.
     """
-    compared = tables.get("comparisons", pd.DataFrame())
-    failed = (
-        compared[compared["metric"].eq(FAILED) & compared["result"].isin(_CONFIRMED)] if len(compared) else compared
-    )
-    decided = {*failed[["experiment", "axis"]].itertuples(index=False, name=None)} if len(failed) else set()
+    decided: set[tuple[object, ...]] = set()
+    if len(compared := tables.get("comparisons", pd.DataFrame())):
+        failed = compared[compared["metric"].eq(FAILED) & compared["result"].isin(_CONFIRMED)]
+        decided = {*failed[["experiment", "axis"]].itertuples(index=False, name=None)}
     for experiment, runs in tables["runs"].groupby("experiment", sort=False):
         if not runs["outcome"].isin(_ENDED).any():
             continue
