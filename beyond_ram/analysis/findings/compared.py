@@ -60,9 +60,7 @@ def differences(tables: Tables) -> Iterator[Finding]:
             facts={
                 "axis": str(axis),
                 "compared": tuple(dict.fromkeys(group.loc[group["reason"] != "too few repeats", "metric"])),
-                "packages": between(tables.get("stack_differences"), str(before), str(after))
-                if axis == "stack"
-                else [],
+                "packages": between(tables.get("stack_differences"), str(before), str(after)),
                 "undecided": _undecided(group, conditions),
                 "small_times": _small_times(group, conditions),
                 **_inputs_and_times(tables, first),
