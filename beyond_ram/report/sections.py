@@ -22,10 +22,9 @@ _PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "hug
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
 Line = dict[str, Any]
-Tags = dict[str, list[str]]
 
 
-def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
+def tags(lines: Iterable[Mapping[Any, Any]]) -> dict[str, list[str]]:
     """Experiments, stacks and data of some table lines, for the filters. A kind that is missing is never filtered
     out."""
     values_of: dict[str, dict[str, None]] = {"experiment": {}, "stack": {}, "data": {}}
@@ -36,8 +35,6 @@ def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
             values_of["stack"] |= {str(line[side]): None for side in ("before", "after") if _is_set(line.get(side))}
         if _is_set(line.get("against")):
             values_of["stack"][str(line["against"])] = None
-    for kind, values in more.items():
-        values_of[kind] |= dict.fromkeys(values)
     return {kind: [*values] for kind, values in values_of.items() if values}
 
 
@@ -119,7 +116,7 @@ def finding(finding: Finding) -> Line:
         "action": finding.action,
         "bars": drawn,
         "figure": finding.figure,
-        "tags": tags(finding.seen, experiment=[finding.experiment]),
+        "tags": tags(finding.seen),
     }
 
 
