@@ -41,6 +41,14 @@ def test_only_configured_pairs_of_stacks_are_compared():
     assert line["paired"]
 
 
+def test_all_lines_are_corrected_together():
+    remedies = [runs(remedy=f"r{i}", grown=100 + 3 * i) for i in range(6)]
+    results = table(runs(remedy="none"), *remedies)
+    assert len(results) == 12
+    assert results["p_corrected"].tolist() == pytest.approx(holm(results["p"].tolist()))
+    assert set(results["before"]) == {"none"}
+
+
 def question(metric, axis="stack", **where):
     return {"experiment": "e", "metric": metric, "axis": axis, "where": where}
 
