@@ -14,7 +14,7 @@ from ...metrics.runs import FAILED
 from ..changes import in_unit
 from ..frame import Cell, axes, describe, same_but_for, varied
 from ..reported import ASKED
-from ..results import SMALL
+from ..results import OTHER_WORK, SMALL
 from ..stack_differences import between
 from .finding import Advised, Bar, Effect, Finding, Line, Scope, Tables, lines_of, tries
 
@@ -157,7 +157,7 @@ def _inputs_and_times(tables: Tables, line: Line) -> dict[str, Any]:
 def _advice(before: str, after: str, confirmed: pd.DataFrame) -> Advised | None:
     """The better side, or the candidate with what speaks for it and against it. None if the sides did not do the same
     work."""
-    if confirmed["reason"].ne("").any():
+    if confirmed["reason"].eq(OTHER_WORK).any():
         return None
     better, worse = (tuple(confirmed.loc[confirmed["result"] == one, "metric"].unique()) for one in _CONFIRMED)
     if better:

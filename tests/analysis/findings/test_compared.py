@@ -255,3 +255,12 @@ def test_advice_names_a_confirmed_cost_that_is_several_times_and_small(advised):
     assert finding.advice is not None
     assert finding.advice.choose == (advised,)
     assert "CPU time" in finding.action and "0.06" in finding.action and "0.02" in finding.action
+
+
+def test_advice_is_the_same_from_a_csv(tmp_path):
+    """Pages are made from CSV, where an empty reason is missing: all their findings lacked the advice."""
+    table = comparisons(pd.DataFrame([*OLD, *runs("new", [300, 302, 301])]), PAIRS)
+    table.to_csv(tmp_path / "comparisons.csv", index=False)
+    again = pd.read_csv(tmp_path / "comparisons.csv", keep_default_na=False, na_values=[""])
+    (finding,), (of_csv,) = (findings({"comparisons": one}) for one in (table, again))
+    assert of_csv.action == finding.action != ""
