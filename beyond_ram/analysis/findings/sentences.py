@@ -124,10 +124,6 @@ def _limited_to(scope: Scope) -> str:
     return ", ".join(scope.conditions)
 
 
-def _conditions(conditions: Sequence[str]) -> str:
-    return f" ({', '.join(conditions)})" if conditions else ""
-
-
 Sentences = Sequence[str]
 """The title, then the sentences of the text; empty ones are dropped."""
 
@@ -255,13 +251,14 @@ def _advice(finding: Finding) -> str:
 
 
 def _with_settings(finding: Finding, result: str) -> str:
-    """The metrics with this result, each with its setting if they are of several."""
-    effects = [effect for effect in finding.effects if effect.result == result]
+    """The metrics with this result, those of each setting together; settings are named if they are several."""
     one = len({(effect.experiment, effect.conditions) for effect in finding.effects}) == 1
-    settings = [() if one else _elsewhere(effect, finding.experiment) for effect in effects]
-    return ", ".join(
-        f"{_label(effect.metric)}{_conditions(setting)}" for effect, setting in zip(effects, settings, strict=True)
-    )
+    metrics: dict[str, list[str]] = {}
+    for effect in finding.effects:
+        if effect.result == result:
+            setting = "" if one else ", ".join(_elsewhere(effect, finding.experiment))
+            metrics.setdefault(setting, []).append(effect.metric)
+    return "; ".join(f"{_labels(of)} ({setting})" if setting else _labels(of) for setting, of in metrics.items())
 
 
 def _undecided(finding: Finding) -> str:
