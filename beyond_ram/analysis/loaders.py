@@ -16,7 +16,7 @@ from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import by_cell, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm"]
-_REACHED = ("rows_per_s_reached", "read_per_byte", "read_ahead_bytes", "duration_s")
+_REACHED = ("rows_per_s_reached", "read_per_byte", "duration_s", "read_ahead_bytes")
 """What runs have that did not finish, too."""
 # Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
@@ -102,6 +102,7 @@ def _why(record: Record) -> str:
 def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread]) -> dict[str, Any]:
     """The runs of a cell as one line. The outcome is that of all runs; numbers are from those that finished."""
     finished = [run for run in repeats if _finished(run)]
+    failed = [run for run in repeats if not _finished(run)]
     overall = outcome(run["outcome"] for run in repeats)
     reason = next(run["reason"] for run in repeats if run["outcome"] == overall)
     line: dict[str, Any] = {"outcome": overall, "reason": reason, "n": len(finished)}
@@ -114,25 +115,21 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
             spread = spreads.get(column, NO_SPREAD)
             rate = geometric(values.astype(float).tolist(), spread) if whole else Middle()
             line |= {column: rate.mean, f"{column}_low": rate.low, f"{column}_high": rate.high}
-        elif column in ACCOUNT[2:]:
-            line[column] = values.max() if len(values) else None
+        elif values.empty:
+            line[column] = None
+        elif column == "lends" or column in ACCOUNT[2:]:
+            line[column] = values.max()  # once seen is seen
         elif column == "rows_per_worker":
-            line[column] = str(values.iloc[-1]) if len(values) else None
-        elif column == "lends":
-            line[column] = max(values) if len(values) else None  # once seen is seen
-        elif pd.api.types.is_numeric_dtype(values) and len(values):
-            line[column] = values.median()
+            line[column] = str(values.iloc[-1])
         else:
-            line[column] = values.iloc[-1] if len(values) else None
-    reached = [run["rows_per_s_reached"] for run in repeats if run.get("rows_per_s_reached")]
-    read = [run["read_per_byte"] for run in repeats if run.get("read_per_byte") is not None]
-    line["rows_per_s_reached"] = geometric(reached, NO_SPREAD).mean if reached else None
-    line |= {f"rows_per_s_reached_{end.__name__}": end(reached) if reached else None for end in (min, max)}
+            line[column] = values.median() if pd.api.types.is_numeric_dtype(values) else values.iloc[-1]
+    reached, read, took_s, ahead = ([run[name] for run in repeats if run.get(name) is not None] for name in _REACHED)
+    rates = [rate for rate in reached if rate]
+    line["rows_per_s_reached"] = geometric(rates).mean if rates else None
+    line |= {f"rows_per_s_reached_{end.__name__}": end(rates) if rates else None for end in (min, max)}
     line["read_per_byte"] = statistics.median(read) if read else None
-    durations = [run["duration_s"] for run in repeats if run.get("duration_s") is not None]
-    line["duration_s"] = statistics.median(durations) if durations else None
-    line["read_ahead_bytes"] = next((run["read_ahead_bytes"] for run in repeats if run.get("read_ahead_bytes")), None)
-    failed = [run for run in repeats if not _finished(run)]
+    line["duration_s"] = statistics.median(took_s) if took_s else None
+    line["read_ahead_bytes"] = next(filter(None, ahead), None)
     reasons = [str(run["reason"] or run["outcome"]) for run in failed]
     why = [f"{reason} ({reasons.count(reason)} of {len(repeats)} runs)" for reason in dict.fromkeys(reasons)]
     if not finished:
