@@ -37,10 +37,7 @@ def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
 
 
 def arguments(
-    needs: Iterable[str],
-    inputs: Mapping[str, Any],
-    pairs: Sequence[Any] = (),
-    questions: Sequence[Any] = (),
+    needs: Iterable[str], inputs: Mapping[str, Any], pairs: Sequence[Any] = (), questions: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """The arguments of a table's or figure's function, read from its inputs.
 

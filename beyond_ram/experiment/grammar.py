@@ -47,8 +47,8 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
             levels, place = _levels(experiment), axes.index("cache")
             heads.append("/".join([name, *levels[:place]]))
             tails.append("/".join(levels[place + 1 :]))
-    sides = {"head": heads, "tail": tails}
-    return {side: f"(?:{'|'.join(dict.fromkeys(patterns)) or '-'})" for side, patterns in sides.items()}
+    patterns = {"head": heads, "tail": tails}
+    return {part: f"(?:{'|'.join(dict.fromkeys(each)) or '-'})" for part, each in patterns.items()}
 
 
 def _levels(experiment: Experiment, cache: str = "") -> list[str]:

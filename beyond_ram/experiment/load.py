@@ -338,7 +338,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
-            line = where.above(*key) + f"unknown key {key[-1]!r}" + did_you_mean(str(key[-1]), _keys() - {key[-1]})
+            line = where(*key, shown=-1) + f"unknown key {key[-1]!r}" + did_you_mean(str(key[-1]), _keys() - {key[-1]})
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
             line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
@@ -381,15 +381,9 @@ class _Origin:
         self.last = self.contents[-1][0] if self.contents else ""
         self.contents += [("--config", overrides)] if overrides else []
 
-    def __call__(self, *key: Any) -> str:
-        return self._place(key, key)
-
-    def above(self, *key: Any) -> str:
-        """The file of a key, with the name of the key above it."""
-        return self._place(key, key[:-1])
-
-    def _place(self, key: Sequence[Any], shown: Sequence[Any]) -> str:
-        dotted = ".".join(str(part) for part in shown)
+    def __call__(self, *key: Any, shown: int | None = None) -> str:
+        """The file of a key, and its first `shown` parts; by default all."""
+        dotted = ".".join(map(str, key[:shown]))
         for length in range(len(key), 0, -1):
             for file, content in reversed(self.contents):
                 if len(_as_written(key[:length], content)) == length:

@@ -62,8 +62,7 @@ class OwnLoader(Strict):
 
     module: TrackedPath = Field(description="Python file with `make(folder, how)` and `SHUFFLE`.")
     data: TrackedPath | None = Field(
-        None,
-        description="File or folder that it reads instead of the cell's token dataset.",
+        None, description="File or folder that it reads instead of the cell's token dataset."
     )
     format: str = Field(SOURCE_FORMAT, description="Without `data`: the format of the token dataset that it reads.")
     rows: PositiveInt | None = Field(

@@ -201,8 +201,7 @@ class Experiment(Strict):
         None, description="Seconds after which a run is stopped and recorded as timed out; default: no limit."
     )
     questions: list[PlannedQuestion] = Field(
-        [],
-        description="The few comparisons that the experiment is for. All others are labelled exploratory.",
+        [], description="The few comparisons that the experiment is for. All others are labelled exploratory."
     )
     find_limit: bool = Field(
         False, description="Search for the smallest memory limit under which each cell completes, to 3 %."

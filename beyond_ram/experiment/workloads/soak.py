@@ -15,9 +15,7 @@ class SoakMatrix(Matrix):
         description="Number of files, from the beginning of the corpus."
     )
     subject: Annotated[
-        Values[Literal["tokenizers", "tokenizers-fast", "transformers"]],
-        Axis(alone=True),
-        Compared("", "transformers"),
+        Values[Literal["tokenizers", "tokenizers-fast", "transformers"]], Axis(alone=True), Compared("", "transformers")
     ] = Field(
         description="The work: `tokenizers`; the same without offsets (`encode_batch_fast`, or `ids_array` if the "
         "release has it); or a tokenizer of `transformers`."

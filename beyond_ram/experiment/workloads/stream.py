@@ -8,17 +8,7 @@ from ..corpora import PositiveInt
 from ..job import Job, Served
 from ..paths import Cell, Point
 from ..places import HubAddress
-from .base import (
-    Axis,
-    Compared,
-    Counts,
-    Experiment,
-    Matrix,
-    Names,
-    Places,
-    Sizes,
-    Values,
-)
+from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 # A fault of the endpoint: its kind, and N if one in N data requests has it.
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
