@@ -2,7 +2,6 @@
 
 import errno
 import subprocess
-import sys
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -88,22 +87,6 @@ def test_full_disk_leaves_the_old_file_or_none(disk, write, left_bytes):
     disk.free()
     write(disk.folder)
     assert disk.files() == whole
-
-
-@pytest.mark.slow
-def test_tokens_json_is_not_written_on_a_full_disk(disk, root, tmp_path):
-    spec, out = tmp_path / "spec.json", disk.folder / "tokens"
-    spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1}')
-    program = [sys.executable, str(root / "scripts/workloads/make_tokens.py"), "--spec", str(spec)]
-    command = [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", *program]
-    disk.fill(MB)
-    assert subprocess.run(command, capture_output=True).returncode
-    assert not (out / "tokens.json").exists()
-    disk.free()
-    subprocess.run(command, check=True)
-    once = disk.files()
-    subprocess.run(command, check=True)
-    assert disk.files() == once
 
 
 @pytest.mark.slow

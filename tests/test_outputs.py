@@ -1,17 +1,11 @@
 """The choice of tables and figures for experiments."""
 
-import contextlib
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.experiment import load
 from beyond_ram.outputs import (
     FIGURES,
     GENERAL,
-    RUNS,
-    SETTINGS,
-    TABLES,
     Figure,
     Outputs,
     always,
@@ -95,21 +89,3 @@ def test_parameter_that_no_table_fills_is_refused(root, tmp_path):
     planned = Outputs(tmp_path, {}, outputs(root, load=LOAD).chapters)
     with pytest.raises(ValueError, match=r"cost\.py: no table fills the parameter 'loader'; did you mean 'loaders'"):
         planned.needs("figure", "cost")
-
-
-@pytest.mark.slow
-def test_parameters_of_tables_and_figures_are_known_inputs():
-    """Otherwise a parameter that is a setting would be None when the workflow calls the function."""
-    repository = Path(__file__).parents[1]
-    chapters = "".join(path.read_text() for path in (repository / "rules").glob("*.smk"))
-    modules = {path: path.stem for path in (repository / TABLES).glob("*.py")}
-    makers = [(path, table) for path, table in modules.items() if f'"{table}"' in chapters]
-    makers += [(path, "plot") for path in (repository / FIGURES).glob("*.py")]
-    needs = {}
-    for path, function in makers:
-        with contextlib.suppress(ValueError):
-            needs[path] = parameters(path, function)
-    # The table of version ladders has a rule of its own.
-    inputs = {*RUNS, *SETTINGS, "ladders", *(modules[path] for path in needs if path in modules)}
-    unknown = {path.stem: {*names} - inputs for path, names in needs.items()}
-    assert {name: names for name, names in unknown.items() if names} == {}

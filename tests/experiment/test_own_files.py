@@ -58,6 +58,7 @@ def test_config_needs_no_experiments_beside_the_section(section):
         ({"tokenizer": "nowhere"}, "tokenise.tokenizer: nowhere: no tokenizer.json there"),
         ({"out": "~/ids"}, "tokenise.out: begins with '~'"),
         ({"append": "a\0b"}, "tokenise.append: "),
+        ({"inputs": ["s3://me:a-SECRET@bucket/texts"]}, "tokenise.inputs.0: holds a password"),
     ],
 )
 def test_a_fault_is_a_line(section, changed, fault):
@@ -65,6 +66,7 @@ def test_a_fault_is_a_line(section, changed, fault):
         load({"tokenise": section | changed}, [], ROOT)
     (line,) = str(error.value).splitlines()
     assert line.startswith(fault)
+    assert "SECRET" not in line
 
 
 def test_copy_is_as_recorded_while_all_files_have_their_sizes(section, tmp_path):

@@ -99,15 +99,6 @@ def folder(tmp_path, sound):
     return folder
 
 
-@pytest.mark.slow
-def test_a_whole_run_is_read(folder):
-    ((record, events),) = tables.read_runs([folder / "run.json"])
-    samples = records.samples(folder)
-    assert (record["outcome"], events[-1]["event"]) == ("completed", "end")
-    assert len(samples["t_s"]) == record["sampler"]["lines"]
-    assert max(samples["rss_bytes"]) == record["peak"]["rss_bytes"]
-
-
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder, damage):
     name, spoil, message = DAMAGE[damage]

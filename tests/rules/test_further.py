@@ -2,13 +2,8 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +12,7 @@ import pytest
 import yaml
 
 from .changes import edited, jobs_of, records_of, removed
-from .conftest import Snakemake, environment
+from .conftest import Snakemake
 
 # measure/test_further.py has quicker tests: simulated runs, kills and failures.
 pytestmark = pytest.mark.slow
@@ -206,22 +201,6 @@ def test_runs_of_an_earlier_call_count_with_a_smaller_budget(place, tmp_path):
         place.assert_right()
 
 
-def killed(place, runs):
-    """Begin a call, and kill it and all its processes once it has made some runs."""
-    command = [sys.executable, "-m", "snakemake", *place.words("--cores", "1")]
-    call = subprocess.Popen(
-        command, cwd=place.project, env=environment(place.project), stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    deadline = time.monotonic() + 300
-    while len(place.records()) < runs:
-        assert call.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    os.killpg(call.pid, signal.SIGKILL)
-    call.wait()
-    assert place.call("--unlock").returncode == 0
-
-
 @contextlib.contextmanager
 def without_further_runs(place, at, besides=""):
     """Remove the further runs while the block runs, and let the script also run some code."""
@@ -232,19 +211,6 @@ def without_further_runs(place, at, besides=""):
             yield
     finally:
         (place.project / place.name / "besides").unlink()
-
-
-@pytest.mark.end_to_end
-def test_call_after_a_kill_ends_as_an_undisturbed_one(place, tmp_path):
-    with without_further_runs(place, tmp_path):
-        killed(place, runs=len(place.records()) + 1)
-        before = place.records()
-        assert not (place.results / "further.json").exists()
-        done = place.call()
-        assert done.returncode == 0, done.stderr[-3000:]
-        place.assert_right()
-        after = place.records()
-        assert sum(before[run]["started_at"] != after[run]["started_at"] for run in before) == 0
 
 
 @pytest.mark.end_to_end

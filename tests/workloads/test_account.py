@@ -59,14 +59,6 @@ def test_unknown_counts_are_left_out():
     assert unnumbered.totals() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_expected": 4}
 
 
-def test_new_epoch_starts_at_zero():
-    tally = account(2)
-    tally.add(2, 0, [0, 0], wrong=1)
-    tally.begin()
-    assert tally.totals()["rows_missing"] == 2
-    assert not tally.totals()["rows_delivered"] + tally.totals()["rows_wrong"] + tally.totals()["rows_twice"]
-
-
 def test_torn_rows_and_wrong_labels_are_counted():
     from load import TokenRows
     from rows import sums_of
