@@ -212,15 +212,11 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
 def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
     """Check the token datasets, formats and loaders that an experiment names."""
     key, matrix = ("experiments", name, "matrix"), config.run()[name].matrix
-    own = config.loaders if config.run()[name].workload == "load" else {}
-    for axis, noun, names in (
-        ("tokens", "token dataset", [*config.tokens]),
-        ("loader", "loader", [*tokens.names_in(tokens.LOADERS, root), *own]),
-    ):
-        none = ["none"] if axis == "tokens" else []
-        yield from _unknown(where(*key, axis), noun, getattr(matrix, axis, ()), names, without=none)
-    for loader in getattr(matrix, "loader", ()):
-        if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
+    own, named, loaders = config.loaders, getattr(matrix, "tokens", ()), getattr(matrix, "loader", ())
+    yield from _unknown(where(*key, "tokens"), "token dataset", named, config.tokens, without=["none"])
+    yield from _unknown(where(*key, "loader"), "loader", loaders, [*tokens.names_in(tokens.LOADERS, root), *own])
+    for loader in loaders:
+        if not (loader in own and own[loader].data) and "none" in named:
             hint = "; name one here, or its own `data` there" if loader in own else ""
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
     yield from _option_faults(config, name, root, where)
