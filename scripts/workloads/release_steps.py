@@ -5,6 +5,7 @@ Each step is followed by `release.tidy()`: what it gave back is the drop, and wh
 
 import atexit
 import collections
+import contextlib
 import gc
 import json
 import os
@@ -84,10 +85,8 @@ class ReleaseSteps:
 
     def step(self, holder, kind, empty, tidy=release.tidy, **more):
         """Empty something, and keep what that gave back."""
-        try:
+        with contextlib.suppress(Exception):  # read-only, or gone: then it gives nothing back
             empty()
-        except Exception:  # read-only, or gone: then it gives nothing back
-            more["refused"] = True
         tidy()
         now = level()
         given, self.at = self.at - now, now
@@ -198,7 +197,7 @@ class ReleaseSteps:
         others = sum(step["released_bytes"] for step in self.steps if step["released_bytes"] < self.floor)
         named += [{"holder": "others", "kind": "others", "released_bytes": others}]
         result = {"start_bytes": self.start, "end_bytes": self.end, "steps": named, "floor_bytes": self.floor}
-        result |= {"tried": len(self.steps), "stayed_bytes": self.at - self.start, **self.more}
+        result |= {"stayed_bytes": self.at - self.start, **self.more}
         with open(f"{self.path}.part", "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)
         os.replace(f"{self.path}.part", self.path)
