@@ -1,4 +1,7 @@
-"""What is lost or changed between two calls of the workflow."""
+"""What is lost or changed between two calls of the workflow.
+
+A `place` has `results`, those of a call, and `folders`, whose files a change may name, first one first.
+"""
 
 import contextlib
 import json
@@ -6,18 +9,8 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Protocol
 
 A_YEAR_S = 365 * 86400
-
-
-class Place(Protocol):
-    """Results of a call, and the folders whose files a change may name, first one first."""
-
-    @property
-    def results(self): ...
-    @property
-    def folders(self): ...
 
 
 def jobs_of(done):
