@@ -26,7 +26,7 @@ def code_of_cell(cell):
 @functools.cache
 def digest_of_code(name, of, script, stack):
     """The digest of an experiment's code, of a script of the user's with what it imports beside it, and of a lock."""
-    digests = [digest(tuple(code_in(name, of)), workflow.basedir), lock_digest(stack)]
+    digests = [digest(tuple(code_in(name, of)), workflow.basedir), digest((lock_of(stack),), workflow.basedir)]
     if script:
         folder, file = os.path.split(CONFIG.scripts[script].file)
         digests.append(digest(tuple(closure(file, folder or ".")), folder or "."))
@@ -89,7 +89,7 @@ def request_of_largest_mb(cells, attempt):
 
 def request_mb(cell, attempt):
     """The memory request of a run."""
-    return experiment.memory.request_mb(RUNS, cell, experiment_of(cell).memory_mb, attempt)
+    return experiment.memory.request_mb(RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt)
 
 
 LADDERS = CONFIG.running_ladders()

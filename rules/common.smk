@@ -133,20 +133,12 @@ def python_of(stack, alone=True):
     return f"{CondaEnvFileSpec(f'{workflow.basedir}/envs/{stack}.yaml').get_conda_env(workflow).address}/bin/python"
 
 
-def experiment_of(cell):
-    return CONFIG.experiments[cell.experiment]
-
-
 def lock_to_build(stack):
     """The lock of a stack. An environment of another lock is planned, whatever the times of both."""
     lock, marker = lock_of(stack), f".stacks/{stack}/beyond-ram.lock"
     if os.path.exists(lock) and os.path.exists(marker) and not filecmp.cmp(lock, marker, shallow=False):
         workflow.dag.forcefiles.add(marker)
     return lock
-
-
-def lock_digest(stack):
-    return digest((lock_of(stack),), workflow.basedir)
 
 
 def code_beside(program, *modules):
