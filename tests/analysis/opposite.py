@@ -4,6 +4,7 @@ Sources are discovered, not listed: findings, text columns of tables, and captio
 """
 
 import functools
+import importlib
 import json
 import lzma
 import math
@@ -232,7 +233,8 @@ def tables_of(data):
             "session_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
         }
         arguments = {need: inputs[need] if need in inputs else tables[need] for need in pending.pop(name)}
-        tables[name] = counted(making.table_function(name)(**arguments), requested)
+        make = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)
+        tables[name] = counted(make(**arguments), requested)
     tables["ladders"] = _version_ladder(tables["runs"])
     return tables
 
