@@ -380,11 +380,8 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
 
 
 def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
-    memory = line.memory
-    return result.plan.values(line.setting, None) | {
-        "predicted_bytes": round(memory.value) if memory else None,
-        "low": round(memory.low) if memory else None,
-        "high": round(memory.high) if memory else None,
+    values = result.plan.values(line.setting, None) | _predicted(line.memory)
+    return values | {
         "fits": line.fits,
         "ask_bytes": line.ask_bytes,
         "at_least_bytes": line.at_least_bytes,
@@ -394,17 +391,17 @@ def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
     }
 
 
+def _predicted(memory: Prediction | None) -> dict[str, int | None]:
+    numbers = (memory.value, memory.low, memory.high) if memory else ()
+    return dict(itertools.zip_longest(("predicted_bytes", "low", "high"), map(round, numbers)))
+
+
 def _confirmation(result: Answer) -> dict[str, Any] | None:
     if not result.confirmation:
         return None
     run, predicted = result.confirmation.run, result.confirmation.predicted
-    return result.plan.values(run.point.setting, run.point.size) | {
-        "kept_bytes": run.kept_bytes,
-        "predicted_bytes": round(predicted.value),
-        "low": round(predicted.low),
-        "high": round(predicted.high),
-        "inside": result.confirmation.holds,
-    }
+    values = result.plan.values(run.point.setting, run.point.size) | {"kept_bytes": run.kept_bytes}
+    return values | _predicted(predicted) | {"inside": result.confirmation.holds}
 
 
 def text(result: Answer, confirmed: FitRun | None = None) -> Iterator[str]:
