@@ -68,18 +68,21 @@ class Again:
     folder: str | None
     budget_min: float | None = None
 
+    @property
+    def _own(self) -> str:
+        """The option that names the config files."""
+        return f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
+
     def longer(self) -> str:
         """The command that gives undecided comparisons further runs."""
-        own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
-        return f"uv run snakemake --cores 4{own} --config budget_min={2 * (self.budget_min or 5):g}"
+        return f"uv run snakemake --cores 4{self._own} --config budget_min={2 * (self.budget_min or 5):g}"
 
     def _only(self, target: str, *experiments: str) -> str:
         """A command that makes the runs of some experiments in a separate results folder."""
-        own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         only = f"--config results=alone 'only=[{','.join(experiments)}]'"
         if self.folder:
             only += f" folder={shlex.quote(self.folder)}"
-        return f"uv run snakemake {shlex.quote(f'alone/{target}')} --cores 4{own} {only}"
+        return f"uv run snakemake {shlex.quote(f'alone/{target}')} --cores 4{self._own} {only}"
 
     def run(self, experiment: str, path: str) -> str | None:
         """The command that measures a run again; None if no rule makes it (a version ladder)."""

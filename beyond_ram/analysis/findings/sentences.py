@@ -282,13 +282,16 @@ def _longer(finding: Finding, advice: Advised) -> str:
 
 def _small_costs(finding: Finding, advice: Advised) -> Iterator[str]:
     """The times of which the recommended side takes a multiple, though little more in seconds."""
+    first, *_ = finding.effects
     for effect in finding.facts["small_times"]:
         sides = (effect.baseline, effect.candidate)
         chosen, other = sides[::-1] if advice.choose[0] == finding.subject else sides
         if chosen > other and METRICS[effect.metric].direction == "lower":
             least = amount(threshold_of(effect.metric).least, "s")
             times = f"{amount(chosen, 's')}, not {amount(other, 's')}"
-            yield f"Its {_label(effect.metric)} was longer: {times} (confirmed, but less than {least} apart)."
+            here = (effect.experiment, effect.conditions) == (first.experiment, first.conditions)
+            setting = "" if here else _setting(_elsewhere(effect, finding.experiment))
+            yield f"Its {_label(effect.metric)} was longer: {times} (confirmed, but less than {least} apart).{setting}"
 
 
 def _measured_where(finding: Finding) -> str:

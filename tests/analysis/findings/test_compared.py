@@ -243,18 +243,25 @@ def test_outcomes_that_do_not_differ_or_not_always_are_none(one, other):
 
 
 @pytest.mark.parametrize("advised", ["new", "old"])
-def test_advice_names_a_confirmed_cost_that_is_several_times_and_small(advised):
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_advice_names_a_confirmed_cost_that_is_several_times_and_small(advised, elsewhere):
     """Advice for memory hid that the script took three times the CPU time, because it was below 0.1 s."""
     sides = {"old": (300, 0.02), "new": (100, 0.06)} if advised == "new" else {"new": (300, 0.02), "old": (100, 0.06)}
     lines = [
-        line | {"workload": "script", "peak_kept_bytes": size * MB, "cpu_s": cpu_s}
+        line | {"workload": "script", "peak_kept_bytes": size * MB, "cpu_s": None if elsewhere else cpu_s}
         for stack, (memory, cpu) in sides.items()
         for line, size, cpu_s in zip(runs(stack, nearly(memory)), nearly(memory), nearly(cpu), strict=True)
     ]
-    (finding,) = differences(lines)
+    slow = [
+        line | {"workload": "script", "cpu_s": cpu_s, "experiment": "slower"}
+        for stack, (_, cpu) in sides.items()
+        for line, cpu_s in zip(runs(stack, nearly(100)), nearly(cpu), strict=True)
+    ]
+    (finding,) = differences(lines, slow if elsewhere else [])
     assert finding.advice is not None
     assert finding.advice.choose == (advised,)
     assert "CPU time" in finding.action and "0.06" in finding.action and "0.02" in finding.action
+    assert ("Setting: experiment slower" in finding.action) is elsewhere
 
 
 def test_advice_is_the_same_from_a_csv(tmp_path):
