@@ -137,7 +137,7 @@ def _difference(finding: Finding) -> Sentences:
     others = [effect for effect in finding.effects if effect not in here]
     settings = "setting" if scope.compared == 1 else "settings"
     title = _change(first, finding.baseline, finding.subject, ordered=ordered)
-    limited = _limited_to(scope) if scope.conditions else ""
+    limited = _limited_to(scope)
     names = finding.baseline, finding.subject
     packages = packages_in_words(facts["packages"])
     undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in facts["undecided"]]
