@@ -123,18 +123,6 @@ def false_alarms(n, reports, rng, *, blocked):
     return with_alarm / reports
 
 
-def covered(n, reports, rng, *, blocked):
-    """The share of 95 % intervals over recorded runs that cover the truth: no difference."""
-    covering, intervals = 0, 0
-    for _ in range(reports):
-        questions = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
-        decisions = [one for one in decide(questions) if not math.isnan(one.low)]
-        none = [1.0 if math.isnan(one.difference) else 0.0 for one in decisions]
-        covering += sum(one.low <= truth <= one.high for one, truth in zip(decisions, none, strict=True))
-        intervals += len(decisions)
-    return covering / intervals
-
-
 def detected_shares(n, effect, reports, rng, *, blocked):
     """The share of planted effects that are found, by metric. One cell of each report has an effect."""
     hits = {}
@@ -240,17 +228,12 @@ def shapes(kind, n, reports, rng, **scatter):
 def growths(reports, rng):
     """Print how simulated memory is judged."""
     names = ("straight", "levels off", "grows", "flat", "undecided")
-    print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that cover the truth |")
-    print(f"|---|--:|--:|--:|{'--:|' * len(names)}--:|")
-    for kind in GROWN:
-        for n in (4, 8, 16, 32):
-            for documents, single in ((5.0, 1.0), (5.0, 5.0), (1.0, 20.0)):
-                counted, covered_share = shapes(kind, n, reports, rng, documents=documents, single=single)
-                shares = " | ".join(f"{counted.get(name, 0):.0%}" for name in names)
-                print(
-                    f"| {kind} | {n} | {documents:.0f} MB | {single:.0f} MB | {shares} | {covered_share:.1%} |",
-                    flush=True,
-                )
+    print(f"memory,readings,documents,single reading,{','.join(names)},intervals that cover the truth")
+    scatters = ((5.0, 1.0), (5.0, 5.0), (1.0, 20.0))
+    for kind, n, (documents, single) in itertools.product(GROWN, (4, 8, 16, 32), scatters):
+        counted, covered_share = shapes(kind, n, reports, rng, documents=documents, single=single)
+        shares = ",".join(f"{counted.get(name, 0):.0%}" for name in names)
+        print(f"{kind},{n},{documents:.0f} MB,{single:.0f} MB,{shares},{covered_share:.1%}", flush=True)
 
 
 def looks_alarm(questions, noise, most, reports, rng, *, corrected):
@@ -274,41 +257,22 @@ def looks_alarm(questions, noise, most, reports, rng, *, corrected):
 
 
 def main():
-    """Print the tables of docs/method.md."""
+    """Print the tables of docs/method.md as CSV; those of intervals for each size of report."""
     rng = np.random.default_rng(1)
-    print(
-        "| variances of cells | n | m | comparisons | 95 % intervals that cover the truth "
-        "| reports with a false difference |"
-    )
-    print("|---|--:|--:|--:|--:|--:|")
-    for spread in SPREADS:
-        for n, m, alike in ((2, 2, True), (2, 2, False), (3, 3, True), (4, 8, False), (8, 8, True)):
-            for cells in (4, 12, 30):
-                covered_share, alarm_share = coverage(spread, n, m, cells, 400, rng, alike=alike)
-                sort = spread + ("" if alike else ", sides differ")
-                print(f"| {sort} | {n} | {m} | {cells} | {covered_share:.3f} | {alarm_share:.3f} |", flush=True)
-    print("\n| n | blocks | reports with a false difference | 95 % intervals that cover the truth |\n|--:|---|--:|--:|")
-    for n in sizes():
-        for blocked in (True, False):
-            share = false_alarms(n, 1000, rng, blocked=blocked)
-            covered_share = covered(n, 20, rng, blocked=blocked)
-            print(f"| {n} | {'yes' if blocked else 'no'} | {share:.3f} | {covered_share:.3f} |", flush=True)
-    print("\n| metric | n | 10 % | 20 % | 50 % |\n|---|--:|--:|--:|--:|")
-    for n in sizes():
-        by_effect = [detected_shares(n, effect, 600, rng, blocked=True) for effect in (0.1, 0.2, 0.5)]
-        for metric in by_effect[0]:
-            print(
-                f"| {metric} | {n} | "
-                + " | ".join(f"{shares.get(metric, math.nan):.0%}" for shares in by_effect)
-                + " |"
-            )
+    print("variances of cells,n,m,comparisons,95 % intervals that cover the truth,reports with a false difference")
+    repeats = ((2, 2, True), (2, 2, False), (3, 3, True), (4, 8, False), (8, 8, True))
+    for spread, (n, m, alike), cells in itertools.product(SPREADS, repeats, (4, 12, 30)):
+        covered_share, alarm_share = coverage(spread, n, m, cells, 400, rng, alike=alike)
+        sides_differ = "" if alike else " (sides differ)"
+        print(f"{spread}{sides_differ},{n},{m},{cells},{covered_share:.3f},{alarm_share:.3f}", flush=True)
+    print("n,blocks,reports with a false difference")
+    for n, blocked in itertools.product(sizes(), (True, False)):
+        print(f"{n},{'yes' if blocked else 'no'},{false_alarms(n, 1000, rng, blocked=blocked):.1%}", flush=True)
     print(powers(150, rng).to_csv(index=False))
     print("n,sessions,reports,differs")
     for n, moved in itertools.product((2, 4, 8), (False, True)):
-        print(
-            f"{n},{'vary as measured' if moved else 'do not vary'},150,{alarms(n, 150, rng, moved=moved):.4f}",
-            flush=True,
-        )
+        share = alarms(n, 150, rng, moved=moved)
+        print(f"{n},{'vary as measured' if moved else 'do not vary'},150,{share:.4f}", flush=True)
     print("questions,noise,repeats,before,now")
     for questions, noise, most in itertools.product((1, 5), (0.05, 0.1), (4, 8, 32)):
         shares = [looks_alarm(questions, noise, most, 400, rng, corrected=now) for now in (False, True)]
