@@ -24,7 +24,6 @@ IDENTIFYING: Mapping[str, str] = {
     "experiment": "the experiment of the config",
     "rep": "number of the repeat",
     "n": "repeats or runs behind the line: those that finished",
-    "run": "folder of one of the runs",
     "workload": "the program that was measured",
     "outcome": "`completed`, `failed`, `killed_at_limit`, `interrupted_on_purpose`, `timed_out`, `not_applicable`, "
     "`no_record`; of a cell: `completed` if every repeat completed, else the most frequent other outcome",

@@ -49,10 +49,10 @@ _SIZES = ("num_files", "epochs", "size_mb", "mode")
 # Tables that do not choose their runs: their chapter does.
 _RUNS_OF = {"streaming": "stream", "shards": "tokenize"}
 # Text columns that state no result.
-_PLAIN = {*COUNTS, "run", "reason", "source", "metric", "axis", "before", "after", "ladder"}
+_PLAIN = {*COUNTS, "reason", "metric", "axis", "before", "after", "ladder"}
 _PLAIN |= {"factor", "from_version", "to_version", "moved", "infeasible", "loader_kind", "shuffle"}
-_PLAIN |= {"from_cache", "completed_work", "paired", "neighbours", "not_run", "owner", "case", "workload"}
-_PLAIN |= {"counts_identical", "outcome", "conditions", "exact"}
+_PLAIN |= {"from_cache", "completed_work", "paired", "neighbours", "not_run", "owner", "workload"}
+_PLAIN |= {"counts_identical", "outcome", "exact"}
 
 
 @dataclass(frozen=True)
