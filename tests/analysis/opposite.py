@@ -361,9 +361,8 @@ def _values(transform):
         if not AXES.get(axis, None) or not AXES[axis].number
     }
     long = {axis: {v for v in values if len(v) > 4} for axis, values in words.items() if axis != "experiment"}
-    blocks = {f"{int(v):,} KiB" for v in runs["block_kb"].dropna()} if "block_kb" in runs else set()
     versions = {parts_of(s)[2] for s in runs["stack"] if "+" in s}
     return {
         axis: {v: re.compile(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)") for v in values}
-        for axis, values in (long | {"block_kb": blocks, "version": versions}).items()
+        for axis, values in (long | {"version": versions}).items()
     }
