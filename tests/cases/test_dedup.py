@@ -1,32 +1,18 @@
 """Bytes that an edit uploads again: the case with the real hf_xet."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from beyond_ram.metrics.reported import reported
 
-from ..workloads.tokens import read_events
+from . import run_case
 
-CASE = Path(__file__).parents[2] / "cases" / "workflow" / "dedup.py"
 EDITS = ["append", "delete", "insert", "add-column", "update"]
-
-
-def events_of(folder, *flags, **environment):
-    """Run the case with the driver's interpreter, and return its events."""
-    folder.mkdir(exist_ok=True)
-    variables = {**os.environ, "BEYOND_RAM_EVENTS": str(folder / "events"), **environment}
-    subprocess.run([sys.executable, str(CASE), *flags], cwd=folder, env=variables, check=True)
-    return read_events(folder / "events")
 
 
 @pytest.mark.slow
 def test_chunking_saves_most_after_a_delete_in_the_middle(tmp_path):
     plain, chunked, again = (
-        reported(events_of(tmp_path / name, "--rows", "20000", *flags))
+        reported(run_case(tmp_path / name, "dedup.py", "--rows", "20000", *flags))
         for name, flags in (("plain", ()), ("chunked", ("--chunking",)), ("again", ("--chunking",)))
     )
     assert [path.name for path in (tmp_path / "plain").iterdir()] == ["events"]
@@ -50,6 +36,6 @@ def test_release_without_chunking_is_not_applicable(tmp_path):
     (stub / "parquet.py").write_text(
         "class ParquetWriter:\n    def __init__(self, where): pass\n\n\ndef write_table(table, where): pass\n"
     )
-    events = events_of(tmp_path / "run", "--chunking", PYTHONPATH=str(tmp_path / "stubs"))
+    events = run_case(tmp_path / "run", "dedup.py", "--chunking", PYTHONPATH=str(tmp_path / "stubs"))
     assert events[-1]["event"] == "not_applicable"
     assert "no content-defined chunking" in events[-1]["reason"]

@@ -1,9 +1,6 @@
 """Samples through HfFileSystem, by the real libraries and the endpoint."""
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,24 +9,21 @@ from beyond_ram.metrics.reported import reported
 
 from ..conftest import interpreter
 from ..repositories.test_webdataset import TARS, repository
-from ..workloads.tokens import read_events
+from . import run_case
 
 pytestmark = pytest.mark.slow
 
-CASE = Path(__file__).parents[2] / "cases" / "workflow" / "hub_files.py"
 VIDEO = {"source": "video", "seconds": 8}
 
 
 def run(root, work, manifest, stack, *options):
     """Run the workload, and return its events and requests."""
-    work.mkdir(parents=True)
     with Hub(root) as hub:
-        environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(work), "HF_HUB_DISABLE_TELEMETRY": "1"}
-        environment |= {"BEYOND_RAM_EVENTS": str(work / "events"), "HF_HUB_DISABLE_XET": "1"}
-        words = [interpreter(stack), str(CASE), "--manifest", json.dumps(manifest), *options]
-        status = subprocess.run(words, env=environment, check=False).returncode
-    requests = list(hub.requests)
-    return read_events(work / "events") if status == 0 else [], requests
+        variables = {"HF_ENDPOINT": hub.url, "HF_HOME": str(work), "HF_HUB_DISABLE_TELEMETRY": "1"}
+        variables |= {"HF_HUB_DISABLE_XET": "1"}
+        words = ["--manifest", json.dumps(manifest), *options]
+        events = run_case(work, "hub_files.py", *words, python=interpreter(stack), **variables)
+    return events, list(hub.requests)
 
 
 @pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
@@ -51,17 +45,13 @@ def test_frames_of_a_video_are_read_by_block(tmp_path):
     python = interpreter("hub-files")
     manifest = repository(VIDEO, tmp_path / "root", python)
     assert manifest["samples"] == 200
-    sizes = {}
-    for block in ("64", "5120"):
-        options = ("--opener", "filesystem", "--block-kb", block, "--samples", "25")
-        events, requests = run(tmp_path / "root", tmp_path / block, manifest, "hub-files", *options)
-        assert reported(events)["Samples [samples, neither, exact]"] == 25
-        sizes[block] = sum(request.bytes_sent for request in requests)
-    assert sizes["64"] > 100_000
-    for options in (("--opener", "filesystem", "--block-kb", "0"), ("--opener", "curl", "--block-kb", "0")):
-        events, requests = run(
-            tmp_path / "root", tmp_path / options[1], manifest, "hub-files", *options, "--samples", "5"
-        )
+    options = ("--opener", "filesystem", "--block-kb", "64", "--samples", "25")
+    events, requests = run(tmp_path / "root", tmp_path / "64", manifest, "hub-files", *options)
+    assert reported(events)["Samples [samples, neither, exact]"] == 25
+    assert sum(request.bytes_sent for request in requests) > 100_000
+    for opener in ("filesystem", "curl"):
+        options = ("--opener", opener, "--block-kb", "0", "--samples", "5")
+        events, requests = run(tmp_path / "root", tmp_path / opener, manifest, "hub-files", *options)
         assert "seek" in events[-1]["reason"]
         assert not requests
 

@@ -1,19 +1,15 @@
 """Other programs that turn text into files of ids: they give the ids of mode `engine`, or a reason."""
 
-import os
-import subprocess
-
 import pytest
 
 from beyond_ram.metrics.reported import reported
 
-from ..conftest import ROOT, interpreter
+from ..conftest import interpreter
 from ..workloads.encoding import check, make, reason, run
-from ..workloads.tokens import read_events
+from . import run_case
 
 pytestmark = pytest.mark.slow
 
-CASE = ROOT / "cases/workflow/peer.py"
 # Peers whose stacks are quick to build and import; config/tokenizers.yaml runs all.
 SMALL = ("encode_batch", "polars", "duckdb", "datatrove")
 HASH, TOKENS = "Hash of the ids [48 bits of SHA-256, neither, exact]", "Tokens [tokens, neither, exact]"
@@ -26,13 +22,9 @@ def words(tmp_path_factory):
 
 def through(stack, mode, corpus, work, modules=None):
     """The numbers of a peer's run, and why it does not apply. `modules`: a folder with a peer of the test."""
-    work.mkdir()
-    command = [interpreter(stack), CASE, "--corpus", corpus, "--mode", mode, "--num-proc", "2", "--batch-size", "4"]
-    environment = os.environ | {"BEYOND_RAM_EVENTS": str(work / "events")}
-    if modules:
-        environment["PYTHONPATH"] = str(modules)
-    subprocess.run(command, env=environment, cwd=work, check=True, timeout=300)
-    events = read_events(work / "events")
+    words = ["--corpus", corpus, "--mode", mode, "--num-proc", "2", "--batch-size", "4"]
+    variables = {"PYTHONPATH": str(modules)} if modules else {}
+    events = run_case(work, "peer.py", *words, python=interpreter(stack), **variables)
     return reported(events), reason(events)
 
 
