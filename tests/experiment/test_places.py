@@ -114,6 +114,10 @@ def own(**loader):
     return {"loaders": {"mine": {"module": "examples/own_loader.py", "data": "x"} | loader}}
 
 
+def corpus(**keys):
+    return {"corpora": {"x": {"tokenizer": {"hub": "a/b"}} | keys}}
+
+
 def stream(**keys):
     matrix = {"stack": ["stream-current"], "repository": ["far"]}
     return {
@@ -128,15 +132,9 @@ def stream(**keys):
     [
         (own(data="~/x"), "loaders.mine.data: begins with '~'"),
         (own(module="a{b}.py"), "loaders.mine.module: holds '{'"),
-        ({"corpora": {"x": {"source": "files", "glob": "", "tokenizer": {"hub": "a/b"}}}}, "corpora.x.glob: is empty"),
-        (
-            {"corpora": {"x": {"source": "files", "glob": ["a", "$X/b"], "tokenizer": {"hub": "a/b"}}}},
-            "corpora.x.glob.1: holds $X",
-        ),
-        (
-            {"corpora": {"x": {"source": "python", "tokenizer": {"path": "a\x07"}}}},
-            "corpora.x.tokenizer.path: holds the character U+0007",
-        ),
+        (corpus(source="files", glob=""), "corpora.x.glob: is empty"),
+        (corpus(source="files", glob=["a", "$X/b"]), "corpora.x.glob.1: holds $X"),
+        (corpus(source="python", tokenizer={"path": "a\x07"}), "corpora.x.tokenizer.path: holds the character U+0007"),
     ],
 )
 def test_every_other_path_is_checked(change, beginning):
