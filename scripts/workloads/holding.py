@@ -105,21 +105,18 @@ def modules():
 
 
 class HoldingPlace:
-    """A place that may hold something: its name, what it is, how to read it and how to empty it. It holds nothing."""
+    """A place that may hold something: its name, what it is, how to read it and how to empty it. It holds nothing.
 
-    def __init__(self, name, kind, get, empty, leaf=False):
-        self.name, self.kind, self.get, self.empty, self.leaf = name, kind, get, empty, leaf
+    `copies`: the references that stay when it is read.
+    """
+
+    def __init__(self, name, kind, get, empty, leaf=False, copies=0):
+        self.name, self.kind, self.get, self.empty = name, kind, get, empty
+        self.leaf, self.copies = leaf, copies
 
     def is_alone(self):
         """Whether nothing else holds the value."""
-        return sys.getrefcount(self.get()) <= 2  # the place, and this call
-
-
-class Local(HoldingPlace):
-    """A local variable."""
-
-    def is_alone(self):
-        return sys.getrefcount(self.get()) <= 2 + (sys.version_info < (3, 13))  # f_locals, until then a copy
+        return sys.getrefcount(self.get()) <= 2 + self.copies  # the place, and this call
 
 
 def entry(names, key, name, kind):
@@ -132,7 +129,9 @@ def local(frame, key, owner):
         if sys.version_info < (3, 13):  # until then it is a copy
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
 
-    return Local(f"{frame.f_code.co_name}.{key}", f"local variable of {owner}", lambda: frame.f_locals.get(key), empty)
+    name, kind = f"{frame.f_code.co_name}.{key}", f"local variable of {owner}"
+    copies = int(sys.version_info < (3, 13))  # f_locals, until then a copy
+    return HoldingPlace(name, kind, lambda: frame.f_locals.get(key), empty, copies=copies)
 
 
 def cell(holder, key, name):
