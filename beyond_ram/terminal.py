@@ -85,7 +85,7 @@ class LogHandler(LogHandlerBase):
             self._snakemakes.formatter = _Masked(self.formatter)
             self._snakemakes.emit(record)
             if getattr(record, "exception", "") == "MissingRuleException":
-                print(_unknown(record.getMessage()), file=self._stream, flush=True)
+                print(_nearest_target(record.getMessage()), file=self._stream, flush=True)
         except Exception:  # an error in a message must not end a run
             self.handleError(record)
 
@@ -131,13 +131,12 @@ class LogHandler(LogHandlerBase):
             print(f"{time.strftime('%H:%M:%S')} {text}", file=self._stream, flush=True)
 
 
-def _unknown(message: str) -> str:
-    """The nearest target to the one that Snakemake cannot make."""
+def _nearest_target(message: str) -> str:
+    """A line with the nearest target to the one that Snakemake cannot make."""
     wrong = plain(message.partition("No rule to produce ")[2].partition(" (if ")[0], 200)
     close = [TARGETS[name] for name in difflib.get_close_matches(wrong, TARGETS, 1)]
-    return (
-        f"beyond-ram: no target {wrong!r}; {f'did you mean {close[0]!r}? ' if close else ''}`snakemake --lt` lists all"
-    )
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"beyond-ram: no target {wrong!r}; {hint}`snakemake --lt` lists all"
 
 
 def _about(seconds: float) -> str:
