@@ -85,12 +85,10 @@ def read_ahead_bytes(paths: Iterable[Path]) -> int | None:
 
     Read from /sys/class/bdi, which has file systems without a block device too.
     """
-    for path in paths:
-        device = path.stat().st_dev
-        with contextlib.suppress(OSError, ValueError):
-            of_device = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
-            return 1024 * int(of_device.read_text())
-        return None
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        device = next(iter(paths)).stat().st_dev
+        of_device = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+        return 1024 * int(of_device.read_text())
     return None
 
 
