@@ -102,7 +102,7 @@ class ServedRepository:
         self._lock = threading.Lock()
 
     def listing(self, at_most_s: float | None = None) -> Listing:
-        """Its files, without `.git/` and links that lead out of the folder, as they were at most CACHED_S ago.
+        """Its files, without `.git/` and links that lead out of the folder, at most some seconds old (CACHED_S).
 
         Concurrent callers share one reading.
         """

@@ -107,8 +107,9 @@ class Store:
                     else:
                         raise RefusedError(f"{value['path']}: object {value['oid']} was not uploaded")
                 elif key == "header":
-                    if parent := value.get("parentCommit"):
-                        _check_parent(repository, str(parent))
+                    parent = str(value.get("parentCommit") or "")  # may be shortened
+                    if parent and not repository.listing(at_most_s=0).commit.startswith(parent):
+                        raise StaleError("A commit has happened since. Please refresh and try again.")
                 else:
                     raise RefusedError(f"unknown operation {key!r} in a commit")
             for goal in new:
@@ -123,12 +124,6 @@ class Store:
         for path in used:
             path.unlink(missing_ok=True)
         return repository.listing().commit
-
-
-def _check_parent(repository: ServedRepository, parent: str) -> None:
-    """Raise StaleError if the folder has another commit now than this one, which may be shortened."""
-    if not repository.listing(at_most_s=0).commit.startswith(parent):
-        raise StaleError("A commit has happened since. Please refresh and try again.")
 
 
 def _target(root: Path, path: Any) -> Path:

@@ -20,11 +20,6 @@ LARGE = "write the file with smaller pages, row groups, batches or windows, or l
 UNITS, SMALLEST, LARGEST = 64, 1 << 22, 1 << 28
 
 
-def unit_bytes(total):
-    """Bytes of input per unit. They depend only on the inputs, so the same inputs always have the same units."""
-    return min(max(total // UNITS, SMALLEST), LARGEST)
-
-
 def plan(files, column="text", room=float("inf"), objects=()):
     """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end, or
     needs more than `room` bytes of memory to plan.
@@ -33,7 +28,8 @@ def plan(files, column="text", room=float("inf"), objects=()):
     be read from its beginning is one span, and so is one of `objects`, {name: [size, …]}. Small files share a unit.
     """
     lengths = [objects[file][0] if file in objects else os.stat(file).st_size for file in files]
-    size, units, weights, unit_size = unit_bytes(sum(lengths)), [], [], 0
+    # Only the inputs determine the size of units, so the same inputs always have the same units.
+    size, units, weights, unit_size = min(max(sum(lengths) // UNITS, SMALLEST), LARGEST), [], [], 0
     open_unit: list[tuple[str, int, int | None]] = []
     for file, length in zip(files, lengths, strict=True):
         is_object = file in objects
