@@ -315,8 +315,8 @@ def judged(x: Array, y: Array) -> Judged:
 
     `x` is the processed input in GB, `y` the memory in MB. Memory `levels off` if a (1 - exp(-x / b)) fits better than
     a straight line (F test), enough readings beyond 3 b no longer rise, and the level is large enough to matter. Memory
-    `grows` if the slope is surely above 0, and `straight` if the slope of the later half is too. It is `flat` if all
-    readings are equal, else `undecided`.
+    `grows` if the slope is surely above 0, and `straight` if the slope of the later half is too. It is `flat` if the
+    interval of the slope, over the input, is within GROWN_BYTES or GROWN_SHARE of the input, else `undecided`.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
