@@ -66,7 +66,7 @@ def requirement(asked: str, wheels: Path) -> Requirement:
             raise ValueError(f"there is no wheel {asked}")
         wheel = place.resolve() if place.suffix == ".whl" else None
         return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
-    if not named:
+    if not named or named.url:
         raise ValueError(refused if os.sep not in asked or place.exists() else f"there is no file or folder {asked}")
     return Requirement(asked, canonical(named.name), asked.strip())
 

@@ -58,6 +58,7 @@ def test_release_stays_a_line(tmp_path):
         "tokenizers==0.21 # comment",
         "tokenizers==0.21\n--index-url=https://example.com",
         "--requirement=file:///etc/passwd",
+        "tokenizers @ checkout",
         "tokenizers==0.21 other",
         "tokenizers==",
     ],
