@@ -134,6 +134,17 @@ def test_other_inputs_are_noticed_without_snakemakes_own_records(own, project):
     assert IDLE in idle.stdout + idle.stderr
 
 
+def test_another_question_is_refused_in_a_line_and_its_ids_stay(own):
+    before = own.parts()
+    done = own.call(shards=3)
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("beyond-ram: --out ")]
+    assert lines and all("number of shards was 2 and is 3" in line for line in lines)
+    assert own.parts() == before
+    assert own.call().returncode == 0
+    assert own.parts() == before
+
+
 def test_inputs_that_cannot_be_listed_are_refused_when_it_is_planned(own):
     done = own.call(inputs=[str(own.folder / "none")])
     assert done.returncode == 1
