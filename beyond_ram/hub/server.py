@@ -45,6 +45,8 @@ class Hub:
     ) -> None:
         if (root is None) == (upstream is None):
             raise ValueError("give either a folder or another Hub to serve")
+        if not 0 <= port <= 65535:
+            raise ValueError(f"port {port}: a number from 0 (a free one) to 65535")
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
         self._repos = Repos(root) if root is not None else None

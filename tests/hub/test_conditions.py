@@ -138,6 +138,7 @@ def test_client_that_hung_up_does_not_stop_the_endpoint(root):
         (["--latency-ms", "nan"], "cannot be below 0"),
         (["--bandwidth-mb-s", "0"], "must be above 0"),
         (["--root", "nowhere"], "nowhere"),
+        (["--port", "99999"], "port 99999"),
     ],
 )
 def test_impossible_conditions_get_one_line(root, arguments, phrase, monkeypatch, capfd):

@@ -18,6 +18,8 @@ def make(folder, how):
 # It needs an option, which it declares or not.
 OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
 THREADED = NO_LABELS.replace("    ids =", "    import torch\n    assert torch.get_num_threads() == 3\n    ids =")
+# It has a process below it, which reports no time to start.
+FORKED = NO_LABELS.replace("    ids =", "    import subprocess\n    subprocess.Popen(['sleep', '20'])\n    ids =")
 # Workers of these runs import the program again.
 SPAWNING = ("spawned",)
 
@@ -29,6 +31,7 @@ def runs(dataset, own, tmp_path_factory):
     (work / "no_labels.py").write_text(NO_LABELS)
     (work / "unnamed.py").write_text(OPTIONAL)
     (work / "threaded.py").write_text(THREADED)
+    (work / "forked.py").write_text(FORKED)
     (work / "named.py").write_text(OPTIONAL + "OPTIONS = ('ahead',)")
     words = {
         "dask": "--loader dask_article --epochs 2",
@@ -46,8 +49,8 @@ def runs(dataset, own, tmp_path_factory):
         given = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), *mine]
         commands[f"labels, {whose}"] = [*given, str(OWN_LOADER), "--workers", "2"]
         commands[f"no labels, {whose}"] = [*given, str(work / "no_labels.py")]
-        for name in ("named", "unnamed", "threaded") if folder == dataset else ():
-            option = ["--torch-threads", "3"] if name == "threaded" else ["--option", "ahead-3"]
+        for name in ("named", "unnamed", "threaded", "forked") if folder == dataset else ():
+            option = {"threaded": ["--torch-threads", "3"], "forked": []}.get(name, ["--option", "ahead-3"])
             commands[name] = [*given, str(work / f"{name}.py"), *option]
     commands = {name: words + ([] if "--epochs" in words else ["--epochs", "1"]) for name, words in commands.items()}
     for name in commands:
@@ -125,6 +128,8 @@ def test_startup_of_workers_is_measured_separately(runs):
     assert first["cpu_s"] - first["startup_cpu_s"] < first["startup_cpu_s"]
     alone = next(event for event in runs["lent"][1] if event["event"] == "epoch")
     assert alone["startup_cpu_s"] == 0
+    unknown = next(event for event in runs["forked"][1] if event["event"] == "epoch")
+    assert unknown["startup_cpu_s"] is None
 
 
 def test_rows_of_an_own_loader_are_counted(runs):
