@@ -205,10 +205,10 @@ def lent(project):
     lend_bytecode("current", project / ".stacks")
 
 
-# Changes whose runs on disk differ, and one of a table: equal plans run the same jobs.
+# Changes whose runs on disk differ, and one of a table: equal plans run the same jobs. The last one makes all anew.
 CALLED = (
-    "module that the script imports", "module at a path that the script adds", "lock", "record of a run",
-    "record of a run of older code", "only the report", "code of a table",
+    "module that the script imports", "module at a path that the script adds", "lock", "code of a table",
+    "record of a run", "record of a run of older code", "only the report",
 )  # fmt: skip
 OTHER_CODE = ("module that the script imports", "lock")
 
