@@ -154,7 +154,7 @@ class Answer:
 
     @property
     def as_fast(self) -> list[AnswerLine]:
-        """Other settings that fit, whose times the runs cannot tell from that of the best."""
+        """The other settings that fit and may be as fast as the best: the runs are too short to tell."""
         return [line for line in self.lines if self.best and line is not self.best and line.fits == YES
                 and line.time.value <= self.best.time.value * (1 + _START_S / self.longest_s)]  # fmt: skip
 

@@ -110,9 +110,9 @@ def _course(record: RunRecord) -> Iterable[str]:
 def _grown(highest: Sequence[int], lowest: Sequence[int], given_back: int) -> int:
     """By how much memory rose throughout, after the first tenth and less what may be given back; 0 if it did not.
 
-    Memory that comes and goes may hide the growth of the highest samples of each tenth. It does not hide that of the
-    floor: what memory never fell below from then on. The last tenth, in which a program may free its memory, has no
-    floor if it ends lower than it began.
+    The highest samples of each tenth may not show growth, if other memory comes and goes. The floor does: the size
+    below which memory never fell afterwards. A program may free its memory in the last tenth. If that tenth goes below
+    the one before it, it has no floor.
     """
     rises, grown = _rises(highest), highest[-1] - highest[0] - given_back
     if sum(rises) >= len(rises) - 1 and highest[-1] == max(highest) and _worth(grown, highest[-1]):

@@ -188,7 +188,7 @@ def test_kept_memory_is_exact_if_every_sample_is_read(sharing, seed):
 
 
 def held(anon, faults=0, parent=0, image=IMAGE, shmem=0):
-    """A process with so many pages."""
+    """Return the memory of a process, from numbers of pages."""
     return ProcessMemory(anon * PAGE, shmem * PAGE, faults, (parent, image if parent else None))
 
 

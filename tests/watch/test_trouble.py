@@ -431,7 +431,7 @@ def kill_watcher(wait, folder, *flags):
 
 
 def left_after(before, most, *folders):
-    """Check that at most so many groups and files are left, within seconds."""
+    """Wait some seconds until at most `most` new groups and files are left, and check it."""
     deadline = time.monotonic() + 5
     while len(left := leftovers(*folders) - before) > most and time.monotonic() < deadline:
         time.sleep(0.02)

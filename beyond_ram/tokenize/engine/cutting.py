@@ -45,8 +45,9 @@ def undecomposed():
 
 # Normalizers that change each character independently, or are a Unicode normalization form. A blank is a starter that
 # composes with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15,
-# section 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma)
-# looks past case-ignorable characters only; a letter and a blank are not. The number is that of the letters to cut at.
+# section 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase of a final sigma depends on
+# other characters of the word, but a letter or a blank ends the search for them. The value of each normalizer says at
+# which letters a cut is allowed.
 ALL, UNDECOMPOSED, ONLY_ASCII = range(3)
 ALONE = {"NFC": ALL, "NFD": UNDECOMPOSED, "NFKC": UNDECOMPOSED, "NFKD": UNDECOMPOSED}
 ALONE |= dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), ONLY_ASCII)
