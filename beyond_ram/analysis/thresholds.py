@@ -18,8 +18,9 @@ vary by less."""
 GROWTH_INPUT_BYTES = 20e6
 """The amount of text from which on a rate of growth is reported. Of two stacks that level off in the default run,
 one was level after 10 MB of text and the other bent at 20 MB. A rate over less text could be the start of a level."""
-ABSURD = 100
-"""A detectable ratio above this is written as "over 100 times", because two noisy repeats can give any number."""
+ABSURD = 10
+"""A detectable ratio above this is written as "over 10 times": two noisy repeats can give any number, and who reads it
+needs more runs in any case."""
 
 
 @dataclass(frozen=True)

@@ -166,11 +166,12 @@ def detectable(ratios: Sequence[float]) -> str:
         return ""
     ordered = sorted(ratios)
     middle, noisiest = ordered[(len(ordered) - 1) // 2], ordered[-1]
-    if ordered[0] >= ABSURD:
-        few = "They have too few runs for their noise"
-        return f"{few}: even a change of {ABSURD} times is more likely missed than confirmed."
     if middle >= ABSURD:
-        return f"In most of them, even a change of {ABSURD} times is more likely missed than confirmed."
+        few = "They" if ordered[0] >= ABSURD else "Most of them"
+        return (
+            f"{few} have too few runs for their noise: even a change of {ABSURD} times is more likely missed than "
+            "confirmed."
+        )
     if _times(noisiest) == _times(ordered[0]):
         return f"A change of less than {_times(middle)} is more likely missed than confirmed."
     return (

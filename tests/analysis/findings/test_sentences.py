@@ -35,7 +35,8 @@ def test_what_is_missed_holds_for_most_comparisons():
     assert "21 %" in detectable([1.21, 285.9])
     assert "14 %" in detectable([1.14])
     assert "100 %" in detectable([1.997])
-    assert "100 times" in detectable([99.7])
-    assert "over 100 times" in detectable([2.0, 3.0, float("inf")])
-    assert "100" in detectable([150.0, float("inf")])
+    assert "10 times" in detectable([9.97])
+    assert "over 10 times" in detectable([2.0, 3.0, float("inf")])
+    for ratios in ([15.0, float("inf")], [2.0, 78.0, 150.0]):
+        assert "too few runs" in detectable(ratios)
     assert detectable([]) == ""
