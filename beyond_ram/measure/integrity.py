@@ -39,7 +39,7 @@ def check_packages(python: str) -> None:
     Only for environments built here: conda packages have no such records. A damaged package is an error even if it is
     not needed, because a run might silently do without it and measure something else.
     """
-    folder = Path(python).parents[1]
+    folder = Path(python).absolute().parents[1]
     if not (folder / MARKER).is_file():
         return
     for packages in folder.glob("lib/python*/site-packages"):

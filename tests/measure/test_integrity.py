@@ -105,3 +105,7 @@ def test_imports_are_named_where_the_script_is(tmp_path, monkeypatch):
     assert files["link/far.py"] == hashlib.sha256(b"far/far.py").hexdigest()
     edited = integrity.imported_files([event], Path("private/folder"), Path("mine/script.py"), time.time() - 60)
     assert files.keys() == edited.keys() and {*edited.values()} == {integrity.CHANGED}
+
+
+def test_interpreter_of_the_path_has_no_packages_to_check():
+    integrity.check_packages("python3")
