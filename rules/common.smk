@@ -13,6 +13,7 @@ import itertools
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,9 @@ DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILE
 
 # Images often set it; then each of hundreds of interpreters would compile Snakemake and pandas again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Rules call `beyond-ram` by name, also where `.venv/bin/snakemake` was called and the environment is not activated.
+if shutil.which("beyond-ram") is None:
+    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 # A plan of ten thousand jobs is millions of objects without garbage; collections took a seventh of the time.
 gc.set_threshold(200_000, 50, 1000)

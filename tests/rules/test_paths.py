@@ -8,12 +8,15 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from beyond_ram.experiment.places import RESULTS_MARK
+
+from .conftest import environment
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +62,19 @@ def written(folder, **change):
     path = folder / "mine.yaml"
     path.write_text(yaml.safe_dump(TINY | change))
     return path
+
+
+def test_snakemake_needs_no_activated_environment(project, tmp_path):
+    config = written(tmp_path, results="results-called-by-path")
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("snakemake"), "--cores", "1", "--configfile", config,
+            "--", "results-called-by-path/corpora/tiny/manifest.json",
+        ],
+        cwd=project, env=environment(project, "/usr/bin:/bin"), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    shutil.rmtree(project / "results-called-by-path", ignore_errors=True)
+    assert done.returncode == 0, done.stderr
 
 
 HOSTILE = "R&D my results;touch PWNED;$(touch PWNED) `touch PWNED` 5$ 'q' \"d\" ~ * \\ | #"
