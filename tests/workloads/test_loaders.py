@@ -46,24 +46,6 @@ def check_complete(delivered):
         assert account["cpu_s"] > 0
 
 
-# A batch of the ring is valid until the next one is requested, however far its worker is ahead.
-SLOWLY = """
-import pathlib, sys, time
-sys.path.insert(0, sys.argv[1])
-from loaders import how, ring
-ring.MESSAGE_BYTES = 1  # a message a batch
-for ids, *_ in ring.make(pathlib.Path(sys.argv[2], ring.FORMAT), how.How(workers=1, batch_size=64)):
-    read = ids.clone()
-    time.sleep(0.05)
-    assert ids.equal(read)
-print("done")
-"""
-
-
-def test_batch_of_the_ring_stays_until_the_next_one(dataset):
-    assert run("loaders", "-c", SLOWLY, WORKLOADS, dataset).strip() == "done"
-
-
 @pytest.mark.release
 @pytest.mark.end_to_end
 def test_every_row_is_delivered_once_by_all_other_loaders(tmp_path):

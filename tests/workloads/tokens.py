@@ -26,8 +26,8 @@ ROWS = 1_003
 
 
 # One loader for every way to store rows.
-FAMILIES = ["memmap_article", "threads", "ring", "hdf5_blocks", "parquet_blocks", "csv_pandas", "webdataset", "lmdb",
-            "arrayrecord"]  # fmt: skip
+FAMILIES = ["memmap_article", "threads", "hdf5_blocks", "parquet_blocks", "csv_pandas", "webdataset", "lmdb"]
+FAMILIES += ["arrayrecord"]
 SHARED = [*FAMILIES, "memmap_batched", "hdf5_article", "dask_article"]
 """Loaders whose formats the shared dataset has."""
 

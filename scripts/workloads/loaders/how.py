@@ -137,11 +137,11 @@ def arrays(table):
 class Batches(Sampler):
     """Row numbers, a batch at a time, every row once in an epoch: slices in order, arrays when shuffled."""
 
-    def __init__(self, count, how, size=None):
-        self.count, self.how, self.size, self.epoch = count, how, size or how.batch_size, 0
+    def __init__(self, count, how):
+        self.count, self.how, self.epoch = count, how, 0
 
     def __iter__(self):
-        size, how = self.size, self.how
+        how, size = self.how, self.how.batch_size
         self.epoch += 1
         if how.shuffled:
             numbers = numpy.random.default_rng((how.seed, self.epoch)).permutation(self.count)[how.rank :: how.ranks]
