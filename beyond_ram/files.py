@@ -5,7 +5,6 @@ import errno
 import fcntl
 import json
 import os
-import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -26,25 +25,25 @@ def whole(path: Path | str) -> Iterator[Path]:
 
     If the block raises, the temporary file is deleted and `path` is unchanged. The temporary file is new: it has a
     random name in the same folder, with the ending of `path`, and follows no link. It replaces only a regular file,
-    whose mode it takes, or a link; the file behind a link is not changed. Everything else is refused. Files that
-    killed processes left in the folder are deleted. Raises OSError.
+    whose mode it takes, or a link; the file behind a link is not changed. Everything else is refused. Raises OSError.
     """
     path = Path(path)
     mode = check_target(path)
-    partial, descriptor = _created(path)
+    partial = path.with_name(f".partial-{secrets.token_hex(8)}{path.suffix}")
     try:
-        mode = mode or stat.S_IMODE(os.fstat(descriptor).st_mode)
+        os.close(os.open(partial, _NEW, 0o666))
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent)) from None
+    try:
+        mode = mode or stat.S_IMODE(partial.lstat().st_mode)
         yield partial
-        written = partial.lstat()
-        if not stat.S_ISREG(written.st_mode):
+        if not stat.S_ISREG(partial.lstat().st_mode):
             raise FileExistsError(errno.EEXIST, "was replaced by something else while it was written", str(partial))
-        if stat.S_IMODE(written.st_mode) != mode:
-            partial.chmod(mode)
+        partial.chmod(mode)
         check_target(path)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-        os.close(descriptor)
 
 
 def check_page(path: Path) -> None:
@@ -96,46 +95,6 @@ def check_target(path: Path | str) -> int:
 
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_PARTIAL = re.compile(r"\.partial-[0-9a-f]{16}(\..*)?", re.DOTALL)
-_swept: set[str] = set()
-
-
-def _created(path: Path) -> tuple[Path, int]:
-    """Create a file beside `path` and return it with a locked descriptor. A dead process leaves an unlocked file."""
-    _sweep(path.parent)
-    while True:
-        partial = path.with_name(f".partial-{secrets.token_hex(8)}{path.suffix}")
-        try:
-            descriptor = os.open(partial, _NEW, 0o666)
-        except FileNotFoundError:
-            raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent)) from None
-        # Between these two lines, another process may think that the file is abandoned.
-        if locked(descriptor) is not False and names(partial, descriptor):
-            return partial, descriptor
-        os.close(descriptor)
-
-
-def _sweep(folder: Path) -> None:
-    """Delete files of killed processes in a folder, once per process."""
-    key = os.path.abspath(folder)  # noqa: PTH100 - resolve() would follow a link
-    if key in _swept:
-        return
-    _swept.add(key)
-    with contextlib.suppress(OSError):
-        for name in filter(_PARTIAL.fullmatch, os.listdir(folder)):  # noqa: PTH208 (names only)
-            _remove_left(folder / name)
-
-
-def _remove_left(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            status = os.fstat(descriptor)
-            ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-            if ours and locked(descriptor) and names(path, descriptor):
-                path.unlink()
-        finally:
-            os.close(descriptor)
 
 
 def locked(descriptor: int) -> bool | None:

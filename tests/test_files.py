@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import os
-import signal
 import socket
 import stat
 import subprocess
@@ -55,11 +54,6 @@ every_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 # The engine does not keep modes, and cleans its folder at its start (tests/tokenize/engine/test_faults.py).
 DRIVER = {name: write for name, write in WRITERS.items() if name != "engine"}
 every_writer_of_the_driver = pytest.mark.parametrize("write", DRIVER.values(), ids=DRIVER)
-
-
-@pytest.fixture(autouse=True)
-def _unswept(monkeypatch):
-    monkeypatch.setattr(files, "_swept", set())
 
 
 @pytest.fixture
@@ -191,33 +185,6 @@ def test_target_that_became_a_fifo_meanwhile_stays(folder):
         os.mkfifo(folder / "a.txt")
     assert (folder / "a.txt").is_fifo()
     assert names(folder) == ["a.txt"]
-
-
-def test_partial_files_of_only_killed_writers_are_removed(folder):
-    program = "import sys, time\nfrom beyond_ram.files import whole\nwith whole(sys.argv[1]) as partial:\n"
-    program += "    partial.write_text('x')\n    print('half', flush=True)\n    time.sleep(60)"
-    command = [sys.executable, "-c", program, str(folder / "a.json")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
-        assert writer.stdout and writer.stdout.readline() == b"half\n"
-        write_whole(folder / "b.json")
-        assert len(names(folder)) == 2, "a file of the live writer was removed"
-        writer.send_signal(signal.SIGKILL)
-    (folder / ".partial-mine.json").write_text("a name that is not ours")
-    files._swept.clear()
-    write_whole(folder / "c.json")
-    assert names(folder) == [".partial-mine.json", "b.json", "c.json"]
-
-
-@pytest.mark.slow
-def test_simultaneous_writers_do_not_remove_each_others_files(folder):
-    program = (
-        "import sys\nfrom beyond_ram import files\nfor n in range(300):\n"
-        "    files._swept.clear()\n    files.write(sys.argv[1], sys.argv[2] * 1000)"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", program, str(folder / "a"), text]) for text in "abcd"]
-    assert [writer.wait() for writer in writers] == [0] * 4
-    assert (folder / "a").read_text() in [text * 1000 for text in "abcd"]
-    assert names(folder) == ["a"]
 
 
 @pytest.mark.parametrize("path", ["/dev/stdout", "/proc/self/fd/1"])

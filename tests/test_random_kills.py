@@ -130,8 +130,8 @@ class Workflow:
         return tables
 
     def left(self):
-        """Return partial files and private folders of jobs."""
-        names = [path for path in self.results.rglob("*") if path.name.startswith((".partial-", "private"))]
+        """Return private folders of jobs, and folders that they filled."""
+        names = [path for path in self.results.rglob("*") if path.name.startswith("private")]
         names += list(self.results.rglob(".*making-*"))
         return [str(path) for path in names]
 
