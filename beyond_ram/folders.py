@@ -88,47 +88,6 @@ def fresh(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def anew(folder: Path) -> Iterator[None]:
-    """Make a folder anew for the block to fill. After an error in the block, the earlier folder is back.
-
-    Unlike in `replaced`, the block works at the folder's final path, which environments need. The earlier folder waits
-    beside it, in a folder that is locked as there; after a kill, the next call puts it back first. Raises
-    ForeignFolderError, InUseError, OSError.
-    """
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow a link
-    with _holder(folder, "earlier") as (holder, left):
-        try:
-            for other in left:
-                with _locked(other) as ours:
-                    if ours is False:
-                        raise InUseError(f"{folder} is in use by another process; wait for it, or name another folder")
-                    if ours:
-                        _put_back(other, folder)
-            if folder.exists():
-                folder.replace(holder / folder.name)
-        except BaseException:
-            _put_back(holder, folder)
-            raise
-        try:
-            fresh(folder)
-            yield
-        except BaseException:
-            remove(folder)
-            _put_back(holder, folder)
-            raise
-        remove(holder)
-
-
-def _put_back(holder: Path, folder: Path) -> None:
-    """Put an earlier folder back, if `holder` has one, and remove `holder`."""
-    earlier = holder / folder.name
-    if earlier.exists():
-        remove(folder)
-        earlier.replace(folder)
-    remove(holder)
-
-
-@contextlib.contextmanager
 def replaced(out: Path) -> Iterator[Path]:
     """Yield an empty folder to fill. If the block succeeds, it replaces `out`; else it is deleted.
 
@@ -136,7 +95,13 @@ def replaced(out: Path) -> Iterator[Path]:
     lives. The next call deletes what a killed process left. Raises ForeignFolderError, OSError.
     """
     out = Path(os.path.abspath(out))  # noqa: PTH100 - resolve() would follow a link
-    with _holder(out, "making") as (holder, left):
+    check(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{out.name}.making-"
+    left = [path for path in out.parent.iterdir() if path.name.startswith(prefix)]
+    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=out.parent))
+    mark(holder)
+    with _locked(holder):
         try:
             for other in left:
                 with _locked(other) as ours:
@@ -152,19 +117,6 @@ def replaced(out: Path) -> Iterator[Path]:
             folder.replace(out)
         finally:
             remove(holder)
-
-
-@contextlib.contextmanager
-def _holder(folder: Path, kind: str) -> Iterator[tuple[Path, list[Path]]]:
-    """A new folder beside `folder`, locked while the block runs, and those that earlier calls left."""
-    check(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{folder.name}.{kind}-"
-    left = [path for path in folder.parent.iterdir() if path.name.startswith(prefix)]
-    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
-    mark(holder)
-    with _locked(holder):
-        yield holder, left
 
 
 def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int | None]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.folders import MARK, ForeignFolderError, InUseError, anew, fresh, mark, remove, replaced
+from beyond_ram.folders import MARK, ForeignFolderError, fresh, mark, remove, replaced
 
 
 def foreign(folder):
@@ -39,7 +39,7 @@ def test_empty_folder_may_be_filled(tmp_path):
     fill(tmp_path / "out", "text")
 
 
-@pytest.mark.parametrize("replace", [lambda out: fill(out, "text"), lambda out: fill_anew(out, "text"), fresh, remove])
+@pytest.mark.parametrize("replace", [lambda out: fill(out, "text"), fresh, remove])
 def test_foreign_folders_are_refused(tmp_path, replace):
     out = foreign(tmp_path / "out")
     with pytest.raises(ForeignFolderError, match="is not empty and was not made by beyond-ram"):
@@ -121,56 +121,3 @@ def test_ignored_signal_stays_ignored(tmp_path):
     os.kill(process.pid, signal.SIGHUP)
     assert process.wait(timeout=30) == 0
     assert (tmp_path / "out" / MARK).exists()
-
-
-def fill_anew(out, text):
-    with anew(out):
-        assert [path.name for path in out.iterdir()] == [MARK]
-        (out / "new.txt").write_text(text)
-
-
-def test_folder_made_anew_replaces_the_earlier_one(tmp_path):
-    out = tmp_path / "made" / "out"
-    fill_anew(out, "first")
-    fill_anew(out, "second")
-    assert (out / "new.txt").read_text() == "second" and list(out.parent.iterdir()) == [out]
-
-
-def test_earlier_folder_is_back_after_an_error(tmp_path):
-    out = tmp_path / "out"
-    for earlier in ([], [out]):
-        with pytest.raises(KeyboardInterrupt), anew(out):
-            (out / "more").mkdir()
-            raise KeyboardInterrupt
-        assert list(tmp_path.iterdir()) == earlier
-        fill_anew(out, "text")
-    assert (out / "new.txt").read_text() == "text"
-
-
-FILL = "import sys; from beyond_ram.folders import anew; context = anew(sys.argv[1]); context.__enter__(); "
-
-
-@pytest.fixture
-def filling(tmp_path):
-    """A process that fills `out` anew and waits for its end."""
-    fill_anew(tmp_path / "out", "earlier")
-    code = FILL + "print('began', flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", code, str(tmp_path / "out")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout and process.stdout.readline()
-        yield process
-        process.kill()
-
-
-def test_folder_in_use_is_left_to_its_process(tmp_path, filling):
-    with pytest.raises(InUseError), anew(tmp_path / "out"):
-        raise AssertionError
-    assert [path.name for path in (tmp_path / "out").iterdir()] == [MARK] and len(list(tmp_path.iterdir())) == 2
-
-
-def test_earlier_folder_of_a_killed_process_is_put_back(tmp_path, filling):
-    filling.kill()
-    filling.wait()
-    with pytest.raises(KeyboardInterrupt), anew(tmp_path / "out"):
-        raise KeyboardInterrupt
-    assert (tmp_path / "out" / "new.txt").read_text() == "earlier" and len(list(tmp_path.iterdir())) == 1

@@ -34,13 +34,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status."""
-    from ..measure.campaign import asked_anew
+    from ..measure.campaign import opened
     from ..measure.why import explain
     from ..stacks import index
 
     script, words, inline = script_of(arguments)
     out = arguments.out.absolute()
-    with asked_anew(out, same_script("why", script, words)), index.for_uv():
+    with opened(out, same_script("why", script, words)), index.for_uv():
         result = explain(setting_of("why", script, words, inline, out), out, 60 * arguments.budget, show)
         finish(arguments, {"script": script.name, **result}, lines(script.name, result))
     return 2 if result["error"] else 0

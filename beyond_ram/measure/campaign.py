@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import mask_secrets
 from ..files import DamagedError, locked, read_json, write
-from ..folders import InUseError, anew, check, ensure, remove
+from ..folders import InUseError, check, ensure, remove
 from .plan import COMPLETED, Block, Member, Policy, Run
 
 _PATIENCE, PATIENCE_S = 10, 60
@@ -127,15 +127,6 @@ def opened(out: Path, question: Mapping[str, Any], seed: int | None = None) -> I
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def asked_anew(out: Path, question: Mapping[str, Any]) -> Iterator[None]:
-    """The folder of a question whose runs do not go on, made anew. Raises as `opened` does."""
-    _asked_before(out, question)
-    with anew(out):
-        _write(out, question, None)
-        yield
-
-
 def words_of(command: Sequence[str]) -> list[str]:
     """A command for a question, without secrets; another secret gives another last word, which tells little of it."""
     masked = mask_secrets.in_command(command)
@@ -158,7 +149,7 @@ def _asked_before(out: Path, question: Mapping[str, Any]) -> dict[str, Any] | No
     return existing
 
 
-def _write(out: Path, question: Mapping[str, Any], seed: int | None) -> None:
+def _write(out: Path, question: Mapping[str, Any], seed: int) -> None:
     write(out / QUESTION, json.dumps({"question": question, "seed": seed}, indent=1) + "\n")
 
 
