@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .files import locked, names
+from .files import locked
 
 MARK = ".beyond-ram-made"
 
@@ -117,37 +117,6 @@ def replaced(out: Path) -> Iterator[Path]:
             folder.replace(out)
         finally:
             remove(holder)
-
-
-def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int | None]:
-    """Make a folder with a random name in `parent` or in the system's temporary folder. Also return a descriptor that
-    locks it.
-
-    The caller deletes the folder. Folders with the prefix that killed processes of this user left (with a mark, not
-    locked) are deleted first. The descriptor is None if the folder cannot be locked; then it never counts as abandoned.
-    Raises OSError.
-    """
-    parent = parent or Path(tempfile.gettempdir())
-    _remove_left(parent, prefix)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent)).absolute()
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        if locked(descriptor) and names(folder / MARK, descriptor):
-            return folder, descriptor
-        os.close(descriptor)
-        if not folder.exists():  # another process removed it as abandoned before it was locked
-            return make_temporary(prefix, parent)
-        (folder / MARK).unlink(missing_ok=True)
-    return folder, None
-
-
-def _remove_left(parent: Path, prefix: str) -> None:
-    with contextlib.suppress(OSError):
-        for left in [parent / name for name in os.listdir(parent) if name.startswith(prefix)]:  # noqa: PTH208
-            with contextlib.suppress(OSError), _locked(left) as ours:
-                status = left.lstat()
-                if ours and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
-                    shutil.rmtree(left)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from .. import mask_secrets
 from ..advice import document
 from ..files import check_page, check_target, write
-from ..folders import MARK, make_temporary
 from ..run_files import RUN_FILES
 from ..run_record import NoteEntry, RunRecord
 from .options import limit, waiting_time
@@ -129,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--out {arguments.out}: a file, and has to be a folder; name another")
     if arguments.html:
         _check_page(arguments.html, arguments.out)
-        arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # needed to make the page
+        arguments.out = arguments.out or Path(tempfile.mkdtemp(prefix="beyond-ram-"))  # needed to make the page
     if arguments.json:
         _check_json(arguments.json)
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
@@ -276,9 +275,6 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
     except Exception as error:
         from ..watch.missing import one_line, printable
 
-        if not kept:
-            with contextlib.suppress(OSError):
-                (folder / MARK).unlink()  # otherwise the next call would remove the folder
         where = f"{printable(f'no page {page}: {one_line(error)}')}; the run is in {printable(str(folder))}"
         print(f"beyond-ram: {where}", file=sys.stderr)
         return False

@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from .. import folders
 from ..files import locked
 from ..run_files import RUN_FILES
 from .missing import Missing, one_line
@@ -57,9 +56,8 @@ class Delivery:
                 self._scratch_in(None, "beyond-ram-")
 
     def _scratch_in(self, folder: Path | None, prefix: str) -> None:
-        self.scratch, lock = folders.make_temporary(prefix, folder)
-        self.folders = [str(self.scratch)]
-        self._locks += [] if lock is None else [lock]
+        self.folders = [tempfile.mkdtemp(prefix=prefix, dir=folder)]
+        self.scratch = Path(self.folders[0]).absolute()
 
     def put(self, files: list[OutFile]) -> None:
         """Move the files into `out`; if that fails, into the folder `elsewhere`."""

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from beyond_ram.folders import make_temporary
-
 from ..conftest import CACHE
 
 HERE = Path(__file__).parent
@@ -83,7 +81,7 @@ def boot(place, names):
     first = [(HERE / name).read_text() for name in ("init", *_UNITS)]
     kernel = _cached("kernel", _make_kernel, [first, _MODULES])
     base = _cached("root", _make_root, PACKAGES) if place == "systemd" else None
-    work, descriptor = make_temporary("beyond-ram-guest-", Path("/var/tmp"))
+    work = Path(tempfile.mkdtemp(prefix="beyond-ram-guest-", dir="/var/tmp"))
     try:
         (work / "project").write_text(str(PROJECT))
         (work / "job").write_text(_job(place, names))
@@ -104,8 +102,6 @@ def boot(place, names):
         return ended
     finally:
         shutil.rmtree(work)
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 def _job(place, names):

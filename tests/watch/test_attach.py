@@ -302,49 +302,6 @@ def test_ctrl_c_ends_only_the_watcher(pipe, go, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [["--out", "out"], ["--html", "page.html"]], ids=["out", "page"])
-def test_files_of_only_killed_watchers_are_removed(options, tmp_path, sleeping):
-    pid = str(sleeping().pid)
-    (tmp_path / "tmp" / "beyond-ram-kept-mine").mkdir(parents=True)
-    (tmp_path / "out" / ".watch-mine").mkdir(parents=True)
-    mine = {tmp_path / "tmp" / "beyond-ram-kept-mine", tmp_path / "out" / ".watch-mine"}
-
-    def scratch():
-        return {*tmp_path.glob("out/.watch-*"), *tmp_path.glob("tmp/*")} - mine
-
-    def watcher():
-        before = set(tmp_path.rglob("samples.csv"))
-        command = [*CLI, "--pid", pid, *options]
-        environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
-        begun = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
-        while not set(tmp_path.rglob("samples.csv")) - before:
-            assert begun.poll() is None
-            time.sleep(0.02)
-        return begun
-
-    first = watcher()
-    left = scratch()
-    first.kill()
-    first.wait()
-    assert left and scratch() == left
-    second = watcher()
-    assert not scratch() & left
-    existing = scratch()
-    if "--out" in options:  # a folder has one watcher
-        again = [*CLI, "--pid", pid, *options]
-        assert subprocess.run(again, cwd=tmp_path, capture_output=True).returncode == 2
-        third = second
-    else:
-        third = watcher()
-    assert existing <= scratch(), "a file of a live watcher was removed"
-    for begun in (second, third):
-        begun.send_signal(signal.SIGINT)
-        assert begun.wait() == 0
-    assert not scratch()
-    assert all(path.is_dir() for path in mine)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("reset", [False, True])
 def test_marks_are_reset_only_on_request(reset, pipe, tmp_path):
     program = "import os, sys, time\npeak = bytearray(90_000_000); del peak\nos.write(int(sys.argv[1]), b'.')\n"
