@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from .corpora import FORMATS, PACKED, FilesCorpus
-from .tokens import OwnLoader, TokenDataset
+from .tokens import TokenDataset
 
 
 def unreadable(path: Path | str) -> str | None:
@@ -75,39 +75,15 @@ def dataset(spec: TokenDataset) -> str | None:
     if fault := unreadable(path):
         return fault
     if spec.dtype:
-        with Path(path).open("rb") as file:
-            if file.read(6) == b"\x93NUMPY":
-                return f"{path} is an .npy file, whose header says the type; leave `dtype` out"
         row_bytes = spec.width * int(spec.dtype.removeprefix("u").removeprefix("int")) // 8
         return _too_few(Path(path).stat().st_size // row_bytes, spec.rows, path)
     array, fault = npy(path)
     if fault:
         return fault if path.endswith(".npy") else f"{fault}; of a file without a header give `dtype` and `width`"
-    width = spec.width if "width" in spec.model_fields_set else None
-    if array.dtype.kind not in "iu":
-        return f"{path} holds {array.dtype}, and ids are whole numbers"
-    if array.ndim == 2 and not array.flags.c_contiguous:
-        return f"{path} is in Fortran order, column after column; save numpy.ascontiguousarray of it"
-    if array.ndim == 1:
-        return _too_few(len(array) // width, spec.rows, path) if width else f"{path} has no rows; give their `width`"
-    if array.ndim != 2 or array.shape[1] < 2:
-        return f"{path} has the shape {array.shape}; it has to be (rows, ids of a row)"
-    if width not in (None, array.shape[1]):
-        return f"{path} has rows of {array.shape[1]:,} ids; leave `width` out"
+    if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] < 2 or not array.flags.c_contiguous:
+        held = f"{array.dtype} of shape {array.shape}{'' if array.flags.c_contiguous else ', column after column'}"
+        return f"{path} holds {held}; it has to hold whole numbers of shape (rows, ids of a row), row after row"
     return _too_few(len(array), spec.rows, path)
-
-
-def loader_data(spec: OwnLoader) -> str | None:
-    """Why the data of an own loader cannot be read."""
-    path = str(spec.data)
-    if fault := unreadable(path):
-        return fault
-    if not path.endswith(".npy"):
-        return None
-    array, fault = npy(path)
-    if fault or not spec.rows or spec.rows <= len(array):
-        return fault
-    return f"{path} has {len(array):,} rows, and {spec.rows:,} are expected"
 
 
 def npy(path: str) -> tuple[Any, str | None]:

@@ -295,7 +295,7 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             continue
         if fault := inputs.module(own.module, ["make", "SHUFFLE"]):
             yield where("loaders", name, "module") + fault
-        if own.data and (fault := inputs.loader_data(own)):
+        if own.data and (fault := inputs.unreadable(own.data)):
             yield where("loaders", name, "data") + fault
         formats = tokens.names_in(tokens.FORMATS, root)
         if not own.data and own.format not in formats:

@@ -28,12 +28,12 @@ class TokenDataset(Strict):
         None, description="Number of rows. With `path`, the first rows are used; default: all."
     )
     width: Annotated[int, Field(ge=2), AS_NUMBER] = Field(
-        1024, description="Ids per row, an even number. With `path` any number, and only if the file has no rows."
+        1024, description="Ids per row, an even number. Of a file without header any number."
     )
     path: TrackedPath | None = Field(
         None,
-        description="Your own file instead: integers in a `.npy` (rows, or ids one after the other), or in a file "
-        "without header with `dtype`.",
+        description="Your own file instead: integers in a `.npy` of rows, or in a file without header with `dtype` "
+        "and `width`, as `beyond-ram tokenize --format bin` writes it.",
     )
     dtype: Literal["uint16", "uint32", "int32", "int64"] | None = Field(
         None, description="Type of the ids in a file without header, in this machine's byte order."
@@ -45,16 +45,17 @@ class TokenDataset(Strict):
             raise ValueError("dtype goes with `path`, a file of your own")
         if not self.path and (self.width < 4 or self.width % 2):
             raise ValueError(f"a width of {self.width}; generated rows have an even number of ids, 4 at least")
-        if self.dtype and "width" not in self.model_fields_set:
-            raise ValueError("a file without a header needs `width`, the ids of a row")
+        if self.path and bool(self.dtype) != ("width" in self.model_fields_set):
+            raise ValueError(
+                "a file without a header needs `dtype` and `width`, the ids of a row; an .npy file neither"
+            )
         return self
 
     def spec(self) -> dict[str, Any]:
         """The settings of the dataset's program."""
         if not self.path:
             return self.model_dump(mode="json", exclude={"path", "dtype"})
-        width = self.width if "width" in self.model_fields_set else None
-        return {"path": self.path, "dtype": self.dtype, "rows": self.rows, "width": width}
+        return {"path": self.path, "dtype": self.dtype, "rows": self.rows, "width": self.width}
 
 
 class OwnLoader(Strict):

@@ -31,11 +31,10 @@ def generated(spec):
 def own(spec):
     """The rows of your own file, mapped."""
     path = Path(spec["path"])
-    rows = numpy.memmap(path, spec["dtype"], "r") if spec["dtype"] else numpy.load(path, mmap_mode="r")
-    if rows.ndim == 1:
-        count = len(rows) // spec["width"]
-        rows = rows[: count * spec["width"]].reshape(count, spec["width"])
-    return rows[: spec["rows"]]
+    if not spec["dtype"]:
+        return numpy.load(path, mmap_mode="r")[: spec["rows"]]
+    ids, width = numpy.memmap(path, spec["dtype"], "r"), spec["width"]
+    return ids[: len(ids) // width * width].reshape(-1, width)[: spec["rows"]]
 
 
 def from_own(rows, path):
