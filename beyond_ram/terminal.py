@@ -8,7 +8,6 @@ or the time that is left. `--quiet rules` leaves five lines a job, and hides whi
 draws bars (snakemake-logger-plugin-rich) draws eight times a second beside the measured run.
 """
 
-import difflib
 import logging
 import os
 import re
@@ -16,13 +15,11 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from snakemake.logging import ColorizingTextHandler
 from snakemake_interface_logger_plugins.base import LogHandlerBase
-from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from . import mask_secrets
 from .text import plain
@@ -33,18 +30,8 @@ _RELAYED = ("Nothing to be done", "Will exit after finishing", "Terminating proc
 # Its messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
 _OURS = str(Path(__file__).parent)
-TARGETS: dict[str, str] = {}
-"""The targets that may be asked for by name; tables and figures also by their own names. rules/outputs.smk fills it."""
 # Around the log of a failed job, so that what is open in a command does not hide it.
 _RULE = re.compile("^(=+)$", re.MULTILINE)
-
-
-@dataclass
-class LogHandlerSettings(LogHandlerSettingsBase):
-    all_lines: bool = field(
-        default=False,
-        metadata={"help": "Show all lines of Snakemake, in place of one line of progress.", "required": False},
-    )
 
 
 class _Masked(logging.Formatter):
@@ -68,9 +55,7 @@ class LogHandler(LogHandlerBase):
         common = self.common_settings
         self._stream: TextIO = sys.stdout if common.stdout else sys.stderr
         self._snakemakes = ColorizingTextHandler(nocolor=common.nocolor, stream=self._stream)
-        settings: Any = self.settings
-        wants_all = common.dryrun or common.verbose or common.printshellcmds or common.debug_dag
-        self._all = wants_all or bool(settings and settings.all_lines)
+        self._all = common.dryrun or common.verbose or common.printshellcmds or common.debug_dag
         self._redraws = self._stream.isatty() and os.environ.get("TERM") != "dumb"
         self._steps, self._runs, self._measured = "", 0, 0
         self._started, self._began = False, 0.0
@@ -84,8 +69,6 @@ class LogHandler(LogHandlerBase):
                 print("\r\x1b[K", end="", file=self._stream, flush=True)
             self._snakemakes.formatter = _Masked(self.formatter)
             self._snakemakes.emit(record)
-            if getattr(record, "exception", "") == "MissingRuleException":
-                print(_nearest_target(record.getMessage()), file=self._stream, flush=True)
         except Exception:  # an error in a message must not end a run
             self.handleError(record)
 
@@ -129,14 +112,6 @@ class LogHandler(LogHandlerBase):
             print(f"\r\x1b[K{line}", end="", file=self._stream, flush=True)
         else:
             print(f"{time.strftime('%H:%M:%S')} {text}", file=self._stream, flush=True)
-
-
-def _nearest_target(message: str) -> str:
-    """A line with the nearest target to the one that Snakemake cannot make."""
-    wrong = plain(message.partition("No rule to produce ")[2].partition(" (if ")[0], 200)
-    close = [TARGETS[name] for name in difflib.get_close_matches(wrong, TARGETS, 1)]
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"beyond-ram: no target {wrong!r}; {hint}`snakemake --lt` lists all"
 
 
 def _about(seconds: float) -> str:

@@ -1,5 +1,5 @@
 """Makes beyond_ram/terminal.py a logger of Snakemake, which finds loggers by package name."""
 
-from beyond_ram.terminal import LogHandler, LogHandlerSettings
+from beyond_ram.terminal import LogHandler
 
-__all__ = ["LogHandler", "LogHandlerSettings"]
+__all__ = ["LogHandler"]

@@ -9,7 +9,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from beyond_ram import terminal
-from beyond_ram.terminal import LogHandler, LogHandlerSettings
+from beyond_ram.terminal import LogHandler
 
 
 class Terminal(io.StringIO):
@@ -45,12 +45,12 @@ def console_of(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "40")
 
-    def make(*, redraws=False, all_lines=False, **options):
+    def make(*, redraws=False, **options):
         stream = Terminal(redraws=redraws)
         monkeypatch.setattr(terminal.sys, "stderr", stream)
         common = dict.fromkeys(("dryrun", "verbose", "printshellcmds", "debug_dag", "stdout"), False)
         settings = SimpleNamespace(**(common | {"quiet": None, "nocolor": True} | options))
-        handler = LogHandler(settings, LogHandlerSettings(all_lines=all_lines))
+        handler = LogHandler(settings, None)
         handler.setFormatter(DefaultFormatter())
         console = Console(handler, stream)
         console("Workflow has started!", LogEvent.WORKFLOW_STARTED)
@@ -96,7 +96,7 @@ def test_errors_and_warnings_are_shown_and_other_messages_are_not(console_of):
     assert console.stream.getvalue() == "WorkflowError: no stack\nNo account given\n"
 
 
-@pytest.mark.parametrize("option", ["all_lines", "dryrun", "verbose", "printshellcmds", "debug_dag"])
+@pytest.mark.parametrize("option", ["dryrun", "verbose", "printshellcmds", "debug_dag"])
 def test_all_lines_of_snakemake_are_shown_on_request(console_of, option):
     console = console_of(**{option: True})
     console("Building DAG of jobs...")

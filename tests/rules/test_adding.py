@@ -51,7 +51,7 @@ def test_table_and_its_figure_are_made_of_existing_runs(project, snakemake):
     (project / "scripts/figures/highest.py").write_text(FIGURE)
     chapters.write_text(before + CHAPTER)
     try:
-        done = snakemake("results-highest/figures/highest.svg", "--logger-beyond-ram-all-lines", *words)
+        done = snakemake("results-highest/figures/highest.svg", "-p", *words)
         assert done.returncode == 0, done.stderr[-3000:]
         assert "rule table_highest:" in done.stderr
         assert "rule measure:" not in done.stderr
