@@ -42,7 +42,6 @@ REMEDIES = {
     "trim-each-batch": Remedy("malloc_trim(0) after each batch"),
     "arrow-release": Remedy("the Arrow pool's release_unused() after each batch"),
     "no-tokenizer-cache": Remedy("the tokenizer's own cache of words switched off"),
-    "clear-tokenizer-cache": Remedy("the tokenizer's own cache of words emptied after each batch"),
     "ids-int16": Remedy("ids as int16; `datasets` itself takes int32"),
     "keep-in-memory": Remedy("keep_in_memory=True"),
     "process-per-shard": Remedy("each shard mapped in a child process that ends with it"),

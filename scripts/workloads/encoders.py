@@ -54,21 +54,11 @@ def ids_of_batch(tokenizer, texts):
     return [encoding.ids for encoding in encode(texts)]
 
 
-def backend(tokenizer):
-    """The tokenizer of the library tokenizers inside one of transformers."""
-    return getattr(tokenizer, "backend_tokenizer", tokenizer)
-
-
-def model(tokenizer):
-    """The model of a tokenizer of either library; it owns the word cache."""
-    tokenizer = backend(tokenizer)
+def without_cache(tokenizer):
+    """Switch off the word cache of the BPE model of a tokenizer: by its own method, or by a new model without one."""
+    tokenizer = getattr(tokenizer, "backend_tokenizer", tokenizer)  # of transformers
     if not hasattr(tokenizer, "model"):
         events.not_applicable("this release of tokenizers gives no access to its model, nor to a cache of words")
-    return tokenizer.model
-
-
-def without_cache(tokenizer):
-    """Switch off the word cache of a BPE model: by its own method, or by a new model without a cache."""
     if hasattr(tokenizer.model, "_resize_cache"):
         tokenizer.model._resize_cache(0)
         tokenizer.model._clear_cache()
@@ -81,14 +71,6 @@ def without_cache(tokenizer):
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in spec["merges"]]
     options = {name: spec[name] for name in ("unk_token", "fuse_unk", "byte_fallback") if spec.get(name) is not None}
     tokenizer.model = BPE(vocab=spec["vocab"], merges=merges, cache_capacity=0, **options)
-
-
-def clear_cache(tokenizer):
-    """Empty the model's cache of words."""
-    cached = model(tokenizer)
-    if not hasattr(cached, "_clear_cache"):
-        events.not_applicable("this release of tokenizers has no way to empty the cache")
-    cached._clear_cache()
 
 
 def entries(folder):

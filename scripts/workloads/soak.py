@@ -28,11 +28,6 @@ def encoded(tokenizer, text):
     return len(tokenizer.encode(text).ids)
 
 
-def encoded_fast(tokenizer, text):
-    """The same with less work: without offsets (tokenizers 0.20 and later), or as an array."""
-    return len(encoders.ids_of_batch(tokenizer, [text])[0])
-
-
 def encoded_as_usual(tokenizer, text):
     """The same with a tokenizer of transformers."""
     return len(tokenizer(text, verbose=False)["input_ids"])
@@ -46,12 +41,7 @@ def loaded(subject, folder):
         return transformers.AutoTokenizer.from_pretrained(str(folder)), encoded_as_usual
     import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_file(str(folder / encoders.FILE))
-    if subject == "tokenizers":
-        return tokenizer, encoded
-    if not encoders.call(tokenizer):
-        events.not_applicable("this release of tokenizers has no encode_batch_fast, and gives no arrays of ids")
-    return tokenizer, encoded_fast
+    return tokenizers.Tokenizer.from_file(str(folder / encoders.FILE)), encoded
 
 
 def work(args):

@@ -82,8 +82,7 @@ def loaded(args, folder):
     else:
         tokenizer, ids_of = encoders.whole(folder), encoders.ids_of_batch
     if args.remedy == "no-tokenizer-cache":
-        encoders.model(tokenizer)
-        encoders.without_cache(encoders.backend(tokenizer))
+        encoders.without_cache(tokenizer)
     return tokenizer, ids_of
 
 
@@ -238,7 +237,6 @@ AFTER_BATCH = {
     "gc-each-batch": lambda tokenizer: gc.collect(),
     "trim-each-batch": lambda tokenizer: release.trim(),
     "arrow-release": lambda tokenizer: release.unused_arrow(),
-    "clear-tokenizer-cache": encoders.clear_cache,
 }
 
 

@@ -17,7 +17,7 @@ STACKS = ("current", "next")
 # Remedies and the cache of files do not depend on the tokenizer. The tests above compare ids.
 ONE_KIND = pytest.mark.parametrize("corpus", ["byte-level"], indirect=True)
 MODES = ["--mode basic", "--mode shard --shards 3", "--mode basic --reader load_dataset --batch-size 3"]
-REMEDIES = ["no-tokenizer-cache", "clear-tokenizer-cache", "ids-int16", "keep-in-memory", "process-per-shard"]
+REMEDIES = ["no-tokenizer-cache", "ids-int16", "keep-in-memory", "process-per-shard"]
 Runs = dict[tuple[str, str], tuple[Path, list[dict[str, Any]]]]
 
 

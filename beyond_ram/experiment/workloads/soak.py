@@ -15,11 +15,8 @@ class SoakMatrix(Matrix):
         description="Number of files, from the beginning of the corpus."
     )
     subject: Annotated[
-        Values[Literal["tokenizers", "tokenizers-fast", "transformers"]], Axis(alone=True), Compared("", "transformers")
-    ] = Field(
-        description="The work: `tokenizers`; the same without offsets (`encode_batch_fast`, or `ids_array` if the "
-        "release has it); or a tokenizer of `transformers`."
-    )
+        Values[Literal["tokenizers", "transformers"]], Axis(alone=True), Compared("", "transformers")
+    ] = Field(description="Library of the tokenizer that does the work.")
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([5], description="Repetitions of the work in one process.")
 
 
