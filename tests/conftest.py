@@ -19,7 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 from beyond_ram.folders import MARK
 from beyond_ram.stacks import locks, venv
 
-from . import forks, leftovers
+from . import forks
 from .forks import stacks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,12 +61,6 @@ class ScopeScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         return scope_of(nodeid.partition("::")[0])
-
-
-def pytest_configure():
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        leftovers.mark()
-        leftovers.remove()
 
 
 @pytest.hookimpl(optionalhook=True)
