@@ -108,19 +108,16 @@ def on_event(event, pid):
         os.kill(pid, signal.SIGKILL)
 
 
-def test_mark_pauses_if_no_reader_answers(root, tmp_path, monkeypatch):
+def test_mark_does_not_wait_if_nobody_reads(root, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(root / "scripts" / "workloads")
     monkeypatch.setenv("BEYOND_RAM_EVENTS", str(tmp_path / "said"))
     import events as of_workloads
 
-    assert of_workloads.mark("x") >= of_workloads.HOLD_S
-    begun = time.monotonic()
-    beyond_ram.mark("y")
-    assert time.monotonic() - begun >= beyond_ram.phases.HOLD_S
-    (tmp_path / "said.read").write_bytes(bytes(1000))
-    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it was read already"))
-    assert of_workloads.mark("x") < 5
-    beyond_ram.mark("y")
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("nobody reads, or it was read already"))
+    for _ in range(2):
+        assert of_workloads.mark("x") < 5
+        beyond_ram.mark("y")
+        (tmp_path / "said.read").write_bytes(bytes(1000))
 
 
 def test_lines_that_are_no_events_are_skipped(tmp_path):
