@@ -68,7 +68,6 @@ FIELDS: Mapping[str, Field] = {
     "duration_s": Field(_NUMBER, "s", "how long it took"),
     "cpu_s": Field(_NUMBER, "s", "CPU time of all processes"),
     "first_batch_s": Field((*_NUMBER, *_MAYBE), "s", "from the beginning of the epoch to its first batch"),
-    "first_batch_rows": Field(_COUNT, "rows", "rows of the first batch of the run"),
     "startup_cpu_s": Field(
         (*_NUMBER, *_MAYBE), "s", "CPU time to start workers, until each began to work; null if they do not report it"
     ),
@@ -128,8 +127,7 @@ EVENTS: Mapping[str, Event] = {
         ("epoch",),
         (
             *("duration_s", "cpu_s", "first_batch_s", "finished", "bytes"),
-            *("first_batch_rows", "startup_cpu_s"),
-            *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *MEMORY),
+            *("startup_cpu_s", "worker_anon_bytes", *_ACCOUNT, *_CHECKED, *MEMORY),
         ),
     ),
     "metric": Event("a script reports a number", ("label", "value", "unit"), ("better", "exact")),
@@ -138,8 +136,7 @@ EVENTS: Mapping[str, Event] = {
         ("rows",),
         (
             *("bytes_in", "tokens", "words", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
-            *("first_batch_rows", "startup_cpu_s", "lends"),
-            *("first_batch_s", *_ACCOUNT, *_CHECKED, *MEMORY),
+            *("startup_cpu_s", "lends", "first_batch_s", *_ACCOUNT, *_CHECKED, *MEMORY),
         ),
     ),
     "imports": Event("what a script imported, after its work", ("modules", "modules_from_elsewhere")),

@@ -1,6 +1,5 @@
 """Check a config: every fault in one line that names the file and the key."""
 
-import difflib
 import functools
 import os
 import re
@@ -158,13 +157,10 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
     ran = [dict(cell.axes) for cell in config.cells(name)]
     for number, question in enumerate(experiment.questions):
         key = ("experiments", name, "questions", number)
-        of = f" in workload {experiment.workload}"
         metric = METRICS.get(question.metric)  # of a script, perhaps a number of its own
-        if metric is None:
+        if metric is None or not metric.decided_in(experiment.workload):
+            of = f" that is compared in workload {experiment.workload}"
             yield where(*key, "metric") + _none("metric", question.metric, decided, of)
-        elif not metric.decided_in(experiment.workload):
-            nearest = difflib.get_close_matches(question.metric, decided, len(decided), cutoff=0)
-            yield where(*key, "metric") + f"{question.metric!r} is not compared{of}; ask about {', '.join(nearest)}"
         yield from _unknown(where(*key, "compare"), "compared axis", [question.compare], compared)
         for axis in question.where:
             of_cells = {cell[axis] for cell in ran if axis in cell}

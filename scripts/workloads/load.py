@@ -186,7 +186,7 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
     mark("epoch_begins", epoch=number)
     before_cpu, before, own_cpu = cpu_s(), time.perf_counter(), time.process_time()
     held = held_cpu = 0.0
-    first, begun, reported = None, {}, before
+    first, reported = None, before
     for batch in loader:
         account.take(*batch)
         if (now := time.perf_counter()) - reported > OFTEN_S:
@@ -197,7 +197,6 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
         if first is None:
             first = time.perf_counter() - before
             if number == 0:
-                begun = {"first_batch_rows": account.delivered}
                 own_cpu = time.process_time() - own_cpu if has_children() else 0.0
                 held_cpu = time.thread_time()
                 events.mark("first_batch", first_batch_s=first, **events.own_memory())
@@ -206,10 +205,9 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
                 still("after the first batch")
                 held, held_cpu = time.perf_counter() - before - first, time.thread_time() - held_cpu
     took, used = time.perf_counter() - before - held, cpu_s() - before_cpu - held_cpu
-    if begun and how:
-        begun["startup_cpu_s"] = startup_cpu_s(how, own_cpu)
-    totals = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **begun}
-    totals |= account.totals()
+    totals = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **account.totals()}
+    if number == 0 and first is not None and how:
+        totals["startup_cpu_s"] = startup_cpu_s(how, own_cpu)
     mark("epoch", **totals, **events.own_memory())
     return totals
 
@@ -275,10 +273,8 @@ def load(args):
     events.imported(LIBRARIES)
     if args.advice != "none" and not getattr(module, "ADVISED", False):
         events.not_applicable("this loader maps no file that could be advised")
-    chosen = how_module.options(args.option)
-    if unknown := sorted(set(chosen) - set(getattr(module, "OPTIONS", ()))):
-        events.not_applicable(f"this loader has no option {' and no '.join(unknown)}")
-    how = how_module.How(args.order, args.workers, args.start, args.batch_size, args.advice, chosen)
+    option = how_module.options(args.option)
+    how = how_module.How(args.order, args.workers, args.start, args.batch_size, args.advice, option)
     account = TokenRows(rows) if rows else OwnRows(args.rows, module)
     events.phase("open")
     begun = time.perf_counter()

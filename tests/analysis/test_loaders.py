@@ -30,7 +30,7 @@ def run(rate, rep=1, workload="load", outcome="completed", *, warm=50.0, startup
     rows = {"rows_expected": 100, "rows_delivered": 100, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
     delivered = rows["rows_delivered"]
     first = {"cpu_s": delivered / rate + (startup_cpu_s or 0), "duration_s": 20.5, "first_batch_s": 0.5 * rep}
-    first |= {"first_batch_rows": 2, "startup_cpu_s": startup_cpu_s}
+    first["startup_cpu_s"] = startup_cpu_s
     later = {"cpu_s": delivered / warm, "duration_s": 2 * delivered / warm, "first_batch_s": 0.1}
     record = {"cell": cell, "workload": workload, "outcome": outcome, "completed_work": outcome == "completed"}
     record |= {"work": rows, "peak": {}, "memory_limit_bytes": 9e6}

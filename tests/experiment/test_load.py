@@ -135,7 +135,7 @@ def test_repository_that_cannot_be_read_is_refused(experiment, repository_, faul
         (
             {"metric": "peak_rss_bytes"},
             "metric",
-            ["'peak_rss_bytes' is not compared", "ask about peak_grown_anon_bytes, "],
+            ["no metric 'peak_rss_bytes' that is compared in workload tokenize", "peak_grown_anon_bytes"],
         ),
         ({"compare": "batchsize"}, "compare", ["'batchsize'", "did you mean 'batch_size'?"]),
         ({"compare": "num_files"}, "compare", ["'num_files'"]),
