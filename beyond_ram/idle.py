@@ -3,9 +3,6 @@
 import threading
 from typing import Any
 
-# Snakemake's default of --max-jobs-per-timespan: number of jobs, and seconds.
-_DEFAULT = (100, 1)
-
 
 def stay_idle(workflow: Any) -> None:
     """Make the scheduler of a local call look for jobs only when a job has ended.
@@ -13,13 +10,10 @@ def stay_idle(workflow: Any) -> None:
     With a bound on jobs per timespan (by default 100 a second), Snakemake 9 checks for room again one timespan after
     every look, and every job that ends starts another such chain. Each look solves which of all ready jobs to start:
     after 100 jobs, with 160 ready, 6 % of a core beside the measured run (5.7 to 6.2 %, n = 3), and none without the
-    bound. A longer timespan would be as quiet, but Snakemake waits for its end before it ends itself. A bound that the
-    user set stays, and so does that of a cluster.
+    bound. A longer timespan would be as quiet, but Snakemake waits for its end before it ends itself.
     """
-    scheduler = workflow.scheduler
-    limit = getattr(scheduler, "job_rate_limiter", None)
-    if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == _DEFAULT:
-        scheduler.job_rate_limiter = None
+    if workflow.local_exec and hasattr(workflow.scheduler, "job_rate_limiter"):
+        workflow.scheduler.job_rate_limiter = None
 
 
 def end_on_sigterm(workflow: Any) -> None:

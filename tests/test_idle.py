@@ -54,13 +54,6 @@ def test_scheduler_looks_for_jobs_at_the_start_and_after_each_job(tmp_path, path
 
 
 @pytest.mark.slow
-def test_users_rate_limit_is_kept(tmp_path, path):
-    run_snakemake(tmp_path, path, "--cores", "2", "--max-jobs-per-timespan", "1/2s")
-    times = sorted((tmp_path / name).stat().st_mtime for name in "ab")
-    assert times[1] - times[0] > 1.5
-
-
-@pytest.mark.slow
 def test_snakemake_ends_on_sigterm_while_it_holds_its_lock(tmp_path, path):
     (tmp_path / "Snakefile").write_text(SIGNALLED)
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
