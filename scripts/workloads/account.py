@@ -13,33 +13,27 @@ class Account:
 
     `rows_twice` counts rows that came more than once, each once; `rows_missing` counts rows that never came;
     `rows_wrong` counts deliveries that are no row, or not a whole one. Counts that cannot be made are left out: rows
-    may have no numbers or no checksum, or their number may be unknown (`expected` None).
+    may have no numbers or no checksum, or nothing says how many they are (`expected` None).
     """
 
     def __init__(self, expected, numbered=True, checked=True):
-        self.expected, self.numbered, self.checked = expected, numbered, checked
-        self.must = None
+        self.expected, self.numbered, self.checked = expected, numbered and expected is not None, checked
+        self.must = 1
         self.begin()
 
     def begin(self):
         """Begin a new epoch."""
-        self.times = self.none_yet()
+        import numpy
+
+        # How often each row came. No row is delivered 65,536 times, but equal rows may be.
+        kind = numpy.uint16 if isinstance(self.must, int) else numpy.uint32
+        self.times = numpy.zeros(self.expected if self.numbered else 0, kind)
         self.delivered = self.wrong = 0
         self.workers = {}
 
-    def none_yet(self):
-        """How often each row came: by its number, in an array where the numbers are known."""
-        import numpy
-
-        # No row is delivered 65,536 times, but equal rows may be.
-        kind = numpy.uint16 if self.must is None else numpy.uint32
-        return {} if self.expected is None else numpy.zeros(self.expected, kind)
-
     def expect(self, times):
         """Count equal rows, which cannot be distinguished: `times` [expected] is how often each must come."""
-        import numpy
-
-        self.must, self.times = times, self.times.astype(numpy.uint32)
+        self.must, self.times = times, self.times.astype(times.dtype)
 
     row_bytes = None
     """Bytes of a row; None if unknown."""
@@ -54,11 +48,7 @@ class Account:
         self.delivered += rows
         self.wrong += wrong
         self.workers[worker] = self.workers.get(worker, 0) + rows
-        if not len(numbers):
-            return
-        if self.expected is None:
-            for number in numbers:
-                self.times[int(number)] = self.times.get(int(number), 0) + 1
+        if not len(numbers) or not self.numbered:
             return
         import numpy
 
@@ -75,12 +65,8 @@ class Account:
         if self.expected is not None:
             counts["rows_expected"] = self.expected
         if self.numbered:
-            bounded, must = self.expected is not None, 1 if self.must is None else self.must
-            counts["rows_twice"] = (
-                int((self.times > must).sum()) if bounded else sum(n > 1 for n in self.times.values())
-            )
-            if bounded:
-                counts["rows_missing"] = int((must - self.times.clip(max=must)).sum())
+            counts["rows_twice"] = int((self.times > self.must).sum())
+            counts["rows_missing"] = int((self.must - self.times.clip(max=self.must)).sum())
         if self.checked:
             counts["rows_wrong"] = self.wrong
         return counts
