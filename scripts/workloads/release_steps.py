@@ -3,7 +3,6 @@
 Each step is followed by `release.tidy()`: what it gave back is the drop, and what no step gave back stays.
 """
 
-import atexit
 import collections
 import contextlib
 import gc
@@ -173,13 +172,6 @@ class ReleaseSteps:
         self.step(", ".join(names) or f"the rest of {function}", f"held until {function}() returned", lambda: None)
         self.shared.clear()  # what its locals share with others outlives them
 
-    def call_back(self, callbacks):
-        """Run what the script left to atexit. The calls need what they hold, so nothing of that is released before."""
-        reaches = [(Reach(one, stops()).bytes, title(one[0])) for one in callbacks]
-        names = dict.fromkeys(name for size, name in sorted(reaches, reverse=True) if size >= self.floor)
-        callbacks.clear()
-        self.step(" or ".join(names) or "unknown", "given back when atexit called it", atexit._run_exitfuncs)
-
     def together(self, places, holder):
         """Release places that lead to little in one step, and the others one by one, those that lead to most first."""
         reaches = [(Reach(place.get(), stops()), place) for place in places]
@@ -227,10 +219,6 @@ def native():
     """Whether there is native code from outside of the standard library, which may have an allocator of its own."""
     files = [getattr(module, "__file__", None) or "" for module in modules().values()]
     return any(path.endswith(".so") and not standard(path) for path in files)
-
-
-def title(function):
-    return getattr(function, "__qualname__", type(function).__qualname__).replace("<locals>.", "")
 
 
 def by_type(garbage):

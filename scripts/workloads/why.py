@@ -17,7 +17,7 @@ import types
 
 import events
 import script
-from holding import MODULE_NAMES, HoldingPlace, local, of_script, standard
+from holding import MODULE_NAMES, HoldingPlace, local, standard
 from last_function import END, compiled
 from release_steps import FLOOR_BYTES, ReleaseSteps, allocators, libraries, private
 
@@ -38,30 +38,6 @@ def frames(frame, owner, cells=True):
     return [local(frame, key, owner) for key in frame.f_locals if key not in skipped]
 
 
-class Callbacks:
-    """What atexit will call, with the arguments: it tells nobody."""
-
-    def __init__(self):
-        self.left, self.register_, self.unregister_ = [], atexit.register, atexit.unregister
-        for each in (self.register, self.unregister):
-            setattr(atexit, each.__name__, each)
-
-    def register(self, function, /, *args, **kwargs):
-        self.register_(function, *args, **kwargs)
-        self.left.append((function, args, kwargs))
-        return function
-
-    def unregister(self, function, /):
-        self.unregister_(function)
-        self.left[:] = [one for one in self.left if one[0] != function]
-
-
-def context():
-    """The variables of the context that the script ran in."""
-    variables = list(sys.modules["contextvars"].copy_context()) if "contextvars" in sys.modules else []
-    return [HoldingPlace(one.name, "context variable", one.get, lambda one=one: one.set(None)) for one in variables]
-
-
 def threads():
     """The locals of all other threads."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
@@ -77,26 +53,19 @@ def processes():
     """The processes below this one, with the memory that each shares with no other."""
     started = sys.modules.get("multiprocessing.process")
     names = {one.pid: one.name for one in started.active_children()} if started else {}
-    parents = {}
-    for number in filter(str.isdigit, os.listdir("/proc")):
+    parents, commands = {}, {}
+    for number in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
-            with open(f"/proc/{number}/stat", "rb") as file:
-                parents[int(number)] = int(file.read().rpartition(b")")[2].split()[1])
+            with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
+                before, _, after = file.read().rpartition(")")
         except OSError:  # it has ended
             continue
+        commands[number], parents[number] = before.partition("(")[2], int(after.split()[1])
     below, ours = [], {os.getpid()}
     while more := [number for number, parent in parents.items() if parent in ours and number not in ours]:
         ours |= set(more)
         below += more
-    return [{"pid": one, "name": names.get(one, command(one)), "private_bytes": private(one)} for one in below]
-
-
-def command(process):
-    try:
-        with open(f"/proc/{process}/cmdline", "rb") as file:
-            return file.read(200).replace(b"\0", b" ").decode("utf-8", "replace").strip()
-    except OSError:
-        return "?"
+    return [{"pid": one, "name": names.get(one, commands[one]), "private_bytes": private(one)} for one in below]
 
 
 class Imports:
@@ -168,7 +137,6 @@ class ScriptRun:
     def main(self, path, arguments):
         names = script.as_main(path, arguments)
         builtins.__import__ = self.imports
-        self.callbacks = Callbacks()
         setattr(builtins, END, self.function_ends)
         failed = self.execute(path, names)
         if os.getpid() != self.process:  # a fork that came to the end of the script
@@ -181,7 +149,7 @@ class ScriptRun:
         if self.ladder.end is not None:
             self.ladder.returned(self.function)
         self.ladder.begin()
-        self.ladder.call_back(self.callbacks.left)
+        self.ladder.step("functions of atexit", "given back when they were called", atexit._run_exitfuncs)
         threading.excepthook = lambda _: None
         sys.unraisablehook = lambda _: None
         self.release(names, failed)
@@ -207,7 +175,7 @@ class ScriptRun:
         error = "".join(traceback.format_exception_only(failed[0])).strip() if failed else None
         ladder.script_ended = True
         own = [key for key in names if key not in MODULE_NAMES and not issubclass(type(names[key]), types.ModuleType)]
-        ladder.together([*self.aliases(names, own), *context()], "others")
+        ladder.together(self.aliases(names, own), "others")
         if failed:
             raised = [frame for frame, _ in traceback.walk_tb(failed[0].__traceback__)]
             places = [place for frame in raised for place in frames(frame, "the error")]

@@ -76,7 +76,6 @@ TOGETHER = {
     "Model.held": ("class attribute", "class Model:\n    held = []\nModel().held.extend(rows())"),
     "cached": ("lru_cache", "@functools.lru_cache(maxsize=None)\ndef cached(number): return bytes(1000)\neach(cached)"),
     "mine": ("name", "mine = threading.local()\nmine.held = rows()"),
-    "state": ("context variable", "state = contextvars.ContextVar('state')\nstate.set(rows())"),
     "read": ("name", "def reading():\n    held = rows()\n    yield 1\n    yield held\nread = reading()\nnext(read)"),
     "plant.core.KEPT": ("global of a module", "each(plant.keep)"),
     "plant.core.Store.rows": ("class attribute", "plant.Store.rows.extend(rows())"),
@@ -93,7 +92,7 @@ OF_LIBRARIES = {
     "frame": ("name", "import numpy, pandas\nframe = pandas.DataFrame(numpy.ones((16_000, 100)))\nfirst = frame[0]"),
 }
 ROWS = """
-import contextvars, functools, threading, plant
+import functools, threading, plant
 def rows(): return [bytes(1000) for _ in range(12_000)]
 def each(function):
     for number in range(12_000): function(number)
@@ -178,23 +177,14 @@ PLANTED = {
         """,
     ),
     "a callback of atexit": (
-        "go.<lambda>",
-        "given back when atexit called it",
+        "functions of atexit",
+        "given back when they were called",
         """
         import atexit
         def go():
             rows = [bytes(1000) for _ in range(60_000)]
             atexit.register(lambda: print(len(rows)))
         go()
-        """,
-    ),
-    "an argument of a callback of atexit": (
-        "save",
-        "given back when atexit called it",
-        """
-        import atexit
-        def save(rows): print(len(rows))
-        atexit.register(save, [bytes(1000) for _ in range(60_000)])
         """,
     ),
     "an error": (
