@@ -28,16 +28,12 @@ _SHOWN = 0.01
 # A run that differs from the median of two or more, which agree, by this share does not count: a peak is now and then
 # 9 % higher.
 _STRAY = 0.05
-# Two runs of a program may differ by this time, in which it starts and ends.
-_START_S = 0.1
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
 # How far the runs may go over the time that they were given.
 _OVER = 2
-_BUDGET = "more --budget"
 _WIDE = "what the small runs show leaves too wide an interval"
-_MORE = "{more}"
-"""In a reason, what ended the runs; it is known after them."""
+_MORE = "more --budget, or a larger --largest"
 _TOO_WIDE = f"{_WIDE}: begin with a larger size, or give {_MORE}"
 _LARGER = f"what would help are runs nearer the target: {_MORE}"
 _RUN_IT = "what would help are runs of these settings: give --vary fewer values, or more --budget"
@@ -54,8 +50,6 @@ class AnswerLine:
     fits: str
     ask_bytes: int | None
     """The upper end of the interval, or a tenth more than the value, and room for mapped files, as `advice` has it."""
-    at_least_bytes: int | None = None
-    """Without a prediction, where growth bends upwards: what it keeps if it goes on to bend upwards, or straight on."""
     runs_at_target: int = 0
     """The runs of just this setting at the target, on which memory and time then rest; 0 if they are predicted."""
 
@@ -148,17 +142,6 @@ class Answer:
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 
     @property
-    def longest_s(self) -> float:
-        """The time of the longest run."""
-        return max(run.seconds for run in self.runs)
-
-    @property
-    def as_fast(self) -> list[AnswerLine]:
-        """The other settings that fit and may be as fast as the best: the runs are too short to tell."""
-        return [line for line in self.lines if self.best and line is not self.best and line.fits == YES
-                and line.time.value <= self.best.time.value * (1 + _START_S / self.longest_s)]  # fmt: skip
-
-    @property
     def shares(self) -> dict[str, float]:
         """The parts of the best setting's memory, largest first; none from a model that does not explain the runs."""
         growing = self.plan.growth.name if self.plan.growth else ""
@@ -173,7 +156,7 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
     follow, then repeats of all, while there is time. That run ends the numbers if it fails or lies outside. Runs at
     full size are repeated too, while an interval is too wide to answer or spans a factor of two.
     """
-    sizes, more = _sizes(runs, budget_s, largest) if runs.plan.growth else ([], {})
+    sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
         _check_time(runs, points, budget_s)
         runs.get(point, f"run {number} of {len(points)}")
@@ -185,18 +168,14 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
             sizes = [*sizes, unseen.size] if unseen.size else sizes
         for further in _further(runs, sizes) if unseen or not sizes else ():
             expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
-            if not _is_wide(result):
-                break
-            if runs.seconds + expected_s > budget_s:
-                more |= {_BUDGET: None}
+            if not _is_wide(result) or runs.seconds + expected_s > budget_s:
                 break
             for point in further:
                 runs.get(point, "a narrower interval")
             result = _answer(runs, memory_bytes, confirmation)
     except RunError as error:
         return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
-    because = (result.unsure_because or "").replace(_MORE, " or ".join(more or [_BUDGET]))
-    return replace(result, unsure_because=because or None)
+    return result
 
 
 def _is_wide(result: Answer) -> bool:
@@ -234,11 +213,8 @@ def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[Point]]:
         yield [point for point in points if point not in runs.done]
 
 
-def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> tuple[list[int], dict[str, None]]:
-    """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory.
-
-    Returns the sizes, and what would allow larger ones.
-    """
+def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
+    """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory."""
     assert runs.plan.growth
     at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
     for place, size in enumerate(every, 1):
@@ -246,15 +222,12 @@ def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> tuple[list[in
         sizes, following = every[:place], every[place : place + 2]
         # No run takes more than twice as long, and keeps more than twice as much, with twice the input.
         expected_s = 2 * run.seconds * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
-        ends = {
-            # One more size is left for the run that the model has not seen.
-            "a larger --largest": largest and (not following or following[-1] > largest),
-            _BUDGET: place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s,
-            "a machine with more free memory": 4 * run.kept_bytes > run.free_bytes,
-        }
-        if any(ends.values()):
-            return sizes, {more: None for more, is_end in ends.items() if is_end}
-    return every, {}
+        out_of_time = place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s
+        # One more size is left for the run that the model has not seen.
+        is_largest = largest and (not following or following[-1] > largest)
+        if out_of_time or is_largest or 4 * run.kept_bytes > run.free_bytes:
+            return sizes
+    return every
 
 
 def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point | None:
@@ -332,8 +305,7 @@ def _lines(
             kept, seconds = measured([run.kept_bytes for run in here], repeats), measured([run.seconds for run in here])
         if not kept:
             seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
-            at_least = int(memory.predict(setting, target).low) if memory.bends_upwards else None
-            yield AnswerLine(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None, at_least)
+            yield AnswerLine(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None)
             continue
         # The room of `advice`, or more where the interval is wider.
         kept_bytes = max(kept.high, kept.value + kept.value * ROOM_SHARE)
@@ -359,7 +331,6 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
         "times_as_far": round(result.times_as_far, 3),
         "settings": settings,
         "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is result.best), None),
-        "as_fast": [result.plan.values(line.setting, None) for line in result.as_fast],
         "unsure_because": result.unsure_because,
         "parts": {name: round(value) for name, value in result.shares.items()},
         "confirmation": _confirmation(result),
@@ -384,7 +355,6 @@ def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
     return values | {
         "fits": line.fits,
         "ask_bytes": line.ask_bytes,
-        "at_least_bytes": line.at_least_bytes,
         "runs_at_target": line.runs_at_target,
         "seconds": round(line.time.value, 2),
         "per_second": round(result.target / line.time.value, 2) if result.target and line.time.value else None,
@@ -415,10 +385,9 @@ def text(result: Answer, confirmed: FitRun | None = None) -> Iterator[str]:
     yield from _explained(result)
     if result.best and result.best.ask_bytes:
         ask = result.best.ask_bytes // MIB
-        yield f"best: {_name(result, result.best)}, the fastest that fits into {short_size(result.memory_bytes)}"
-        if result.as_fast:
-            others = " or ".join(_name(result, line) for line in result.as_fast)
-            yield f"maybe as fast: {others}; runs of at most {duration(result.longest_s)} cannot tell"
+        values = result.plan.values(result.best.setting, None)
+        name = " ".join(f"{key}={value}" for key, value in values.items()) or "as it is"
+        yield f"best: {name}, the shortest predicted time of what fits into {short_size(result.memory_bytes)}"
         yield f"#SBATCH --mem={ask}M"
         yield f"limits: {{memory: {ask}Mi}}"
     elif result.status == 1:
@@ -441,7 +410,7 @@ def _table(result: Answer) -> Iterator[str]:
         predicted = (
             [short_size(memory.value), f"{short_size(memory.low)} to {short_size(memory.high)}{counted}"]
             if memory
-            else ["-", f"at least {short_size(line.at_least_bytes)}" if line.at_least_bytes else "-"]
+            else ["-", "-"]
         )
         speed = [f"{result.target / line.time.value:,.0f}" if line.time.value else "-"] if result.target else []
         rows.append([*map(str, line.setting), *predicted, line.fits, duration(line.time.value), *speed])
@@ -451,8 +420,6 @@ def _table(result: Answer) -> Iterator[str]:
 def _explained(result: Answer) -> Iterator[str]:
     if result.unsure_because:
         yield f"unsure: {result.unsure_because}"
-    if any(line.at_least_bytes for line in result.lines):
-        yield "at least: if growth goes on as steep as in the largest runs, or bends on"
     if result.best and result.best.memory and result.shares:
         shown = {name: value for name, value in result.shares.items() if value > _SHOWN * result.best.memory.value}
         yield "of which: " + ", ".join(f"{name} {short_size(value)}" for name, value in shown.items())
@@ -463,7 +430,3 @@ def _explained(result: Answer) -> Iterator[str]:
         inside = "inside" if result.confirmation.holds else "outside"
         interval = f"{short_size(predicted.low)} to {short_size(predicted.high)}"
         yield f"a run that the model had not seen, {name}: {short_size(run.kept_bytes)}, {inside} {interval}"
-
-
-def _name(result: Answer, line: AnswerLine) -> str:
-    return " ".join(f"{name}={value}" for name, value in result.plan.values(line.setting, None).items()) or "as it is"

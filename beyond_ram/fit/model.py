@@ -38,8 +38,6 @@ _BENDS = (-10, -3, -1, -0.5, -0.25, -0.1, -0.05, 0, 0.05, 0.1, 0.25, 1, 3, 10)
 _HELD = (-1.0, 0.25)
 # Growth bends if a straight line is excluded at this level. If it is excluded at LEVEL only, more runs decide.
 _SURE = 0.99
-# A bend explains the readings if it divides the misfit by this much.
-_EXPLAINED = 4
 # Blocks to which memory may be rounded up: how many there are in the largest run. More make no difference.
 _IN_BLOCKS = range(1, 34)
 # A share of a block that is not yet another one.
@@ -215,12 +213,6 @@ class Model:
     def is_straight(self, level: float) -> bool:
         """Whether the readings allow growth in proportion to the size; the higher the level, the sooner."""
         return self._straight[1] <= self._allowed(level)
-
-    @cached_property
-    def bends_upwards(self) -> bool:
-        """Whether a bend upwards explains what a straight line does not; growth in steps, for one, is no bend."""
-        slopes, explained = _slopes(self._longest), self._best_bend[0] < self._straight[1] / _EXPLAINED
-        return not self.is_straight(_SURE) and explained and self.bends[0] > 0 and slopes == sorted(slopes)
 
     @cached_property
     def _bootstrap(self) -> Array:

@@ -131,13 +131,9 @@ def free_bytes() -> int:
 
 def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> RunRecord:
     """Run a command below the watcher, and return its record. Raises LimitError."""
-    for _ in range(2):
-        fresh(folder)
-        record = watch(words, folder, WatchOptions(memory_limit_bytes=limit_bytes))
-        write_record(record, folder)
-        # Native threads that outlive the interpreter abort a program now and then (apache/arrow#34314).
-        if not record["signal"] or _is_killed(record):
-            break
+    fresh(folder)
+    record = watch(words, folder, WatchOptions(memory_limit_bytes=limit_bytes))
+    write_record(record, folder)
     return record
 
 

@@ -95,12 +95,3 @@ def test_runs_of_a_program_that_was_edited_are_not_used(tmp_path, capsys):
     program.write_text(program.read_text() + "\n")
     assert main(words) == 2
     assert "another question: a file of the program" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_program_that_crashes_once_is_run_again(tmp_path):
-    crash = f"import os; os.open({str(tmp_path / 'mark')!r}, os.O_CREAT | os.O_EXCL); os.abort()"
-    command = f"import os, time; os.path.exists({str(tmp_path / 'mark')!r}) or exec({crash!r}); time.sleep(0.2)"
-    words = ["--memory", "1G", "--vary", "n=1", "--out", str(tmp_path / "out"), "--"]
-    assert main(["fit", *words, sys.executable, "-c", command, "{n}"]) == 0
-    assert (tmp_path / "mark").exists()

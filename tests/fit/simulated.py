@@ -235,7 +235,6 @@ def judged(family, programs):
         result, kept = fitted(family, seed)
         lines += [(line, at_full_size) for line, at_full_size in zip(result.lines, kept, strict=True)]
     numbers = [(line.memory, size) for line, size in lines if line.memory]
-    bounds = [(line.at_least_bytes, size) for line, size in lines if line.at_least_bytes]
     return {
         "family": family.name,
         "growth": family.growth,
@@ -245,8 +244,6 @@ def judged(family, programs):
         "inside": sum(memory.holds(size) for memory, size in numbers),
         "above": sum(size > memory.high for memory, size in numbers),
         "below": sum(size < memory.low for memory, size in numbers),
-        "at_least": len(bounds),
-        "at_least_holds": sum(size >= bound for bound, size in bounds),
     }
 
 

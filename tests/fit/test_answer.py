@@ -1,7 +1,6 @@
 """The answer from a prediction: the memory to request, and whether a setting fits."""
 
 import random
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -77,37 +76,10 @@ def test_runs_follow_until_the_interval_is_narrow(monkeypatch):
     assert all(line.memory for line in result.lines)
 
 
-def test_growth_that_bends_upwards_gets_a_lower_bound(monkeypatch):
-    def kept_mb(rows, width, repeat=1):
-        return 20 + width * (rows / 20 + rows**2 / 1e5)
-
-    result = fit(kept_mb, monkeypatch)
-    assert {line.fits for line in result.lines} == {"unsure"}
-    for line in result.lines:
-        assert line.at_least_bytes
-        assert 200e6 < line.at_least_bytes < 1e6 * kept_mb(6400, *line.setting)
+def test_growth_that_bends_upwards_has_no_number(monkeypatch):
+    result = fit(lambda rows, width, repeat=1: 20 + width * (rows / 20 + rows**2 / 1e5), monkeypatch)
+    assert {(line.fits, line.memory) for line in result.lines} == {("unsure", None)}
     assert "53, 56, 62 kB at width=1" in (result.unsure_because or "")
-
-
-@pytest.mark.parametrize(
-    ("largest", "budget_s", "helps", "does_not"),
-    [(800, 600, "--largest", "--budget"), (None, 1.2, "--budget", "--largest")],
-)
-def test_what_ended_the_runs_is_what_would_help(largest, budget_s, helps, does_not, monkeypatch):
-    because = fit(lambda rows, *more: 20 + rows**2 / 1e4, monkeypatch, largest, budget_s=budget_s).unsure_because or ""
-    assert helps in because and does_not not in because
-
-
-@pytest.mark.parametrize(("run_s", "others"), [(0.4, 1), (60, 0)])
-def test_settings_that_short_runs_cannot_tell_apart_are_named(run_s, others, monkeypatch):
-    result = fit(linear, monkeypatch, run_s=run_s, budget_s=10**6)
-    seconds = {line.setting: run_s * line.setting[0] ** 0.1 for line in result.lines}
-    result = replace(
-        result, lines=[replace(line, time=Prediction(*[seconds[line.setting]] * 3)) for line in result.lines]
-    )
-    result = replace(result, best=result.lines[0])
-    assert len(result.as_fast) == others
-    assert any(line.startswith("maybe as fast: width=2;") for line in answer.text(result)) == bool(others)
 
 
 @pytest.mark.parametrize(("memory_mb", "status"), [(2000, 0), (1000, 1), (1640, 2)])
