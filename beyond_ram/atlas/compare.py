@@ -24,7 +24,7 @@ _PARTLY = "one of your versions lies between"
 
 @dataclass(frozen=True)
 class Change:
-    """A library whose version differs between two locks. Its steps go from `before` to `after`."""
+    """A library whose version differs between two locks."""
 
     library: str
     before: str
@@ -32,10 +32,7 @@ class Change:
     ran: Sequence[str]
     """The releases that the atlas has run, oldest first."""
     cases: Mapping[str, Sequence[Line]]
-    """By case that has some, the confirmed steps that lie between the versions, or contain one of them."""
-    ends: Mapping[tuple[str, str], tuple[Line, Line]]
-    """By case and metric with a step, the cells at both versions, because a later step may revert an earlier one: the
-    newest release up to each that has run, else the oldest."""
+    """By case that has some, the confirmed steps between the versions, or around one of them, oldest first."""
     unchanged: Sequence[str]
     """Cases that ran with several releases between the versions, and have no step."""
 
@@ -116,45 +113,13 @@ def _change(library: str, before: str, after: str, cells: Sequence[Line], steps:
     between = [step for step in steps if step["state"] == CONFIRMED
                and Version(step["from_version"]) < high and Version(step["to_version"]) > low]  # fmt: skip
     between.sort(key=lambda step: (Version(step["from_version"]), Version(step["to_version"])))
-    if Version(before) > Version(after):
-        between = [_turned(step) for step in reversed(between)]
     names = dict.fromkeys(cell["case"] for cell in cells)
     cases = {name: own for name in names if (own := [step for step in between if step["case"] == name])}
-    ends = {
-        (name, metric): pair
-        for name, own in cases.items()
-        for metric in dict.fromkeys(step["metric"] for step in own if step["ratio"])
-        if (pair := _ends([cell for cell in cells if cell["case"] == name and cell[metric]], before, after))
-    }
     several = [name for name in names if name not in cases and sum(
         low <= Version(cell["version"]) <= high for cell in cells if cell["case"] == name) > 1]  # fmt: skip
     ran = list(dict.fromkeys(cell["version"] for cell in cells))
     cases = dict(sorted(cases.items(), key=lambda one: (-max(map(strength, one[1])), one[0])))
-    return Change(library, before, after, ran, cases, ends, several)
-
-
-def _ends(cells: Sequence[Line], before: str, after: str) -> tuple[Line, Line] | None:
-    """The cells of a case at both versions. None if these are not two."""
-    if not cells:
-        return None
-    first, second = (
-        [cells[0], *(cell for cell in cells if Version(cell["version"]) <= Version(end))][-1] for end in (before, after)
-    )
-    return (first, second) if first is not second else None
-
-
-def _turned(step: Line) -> Line:
-    """A step from the later to the earlier release."""
-    sides = {f"{one}_{what}": step[f"{other}_{what}"] for what in ("version", "value")
-             for one, other in (("from", "to"), ("to", "from"))}  # fmt: skip
-    ratios = {"ratio": _inverse(step["ratio"]), "low": _inverse(step["high"]), "high": _inverse(step["low"])}
-    parts = (part.split(" ") for part in step["moved"].split(", ") if part)
-    moved = ", ".join(f"{name} {second} to {first}" for name, first, _, second in parts)
-    return {**step, **sides, **ratios, "moved": moved}
-
-
-def _inverse(ratio: str) -> str:
-    return repr(1 / float(ratio)) if ratio and float(ratio) else ""
+    return Change(library, before, after, ran, cases, several)
 
 
 def _pins(lock: str, cells: Sequence[Line]) -> dict[str, str]:
@@ -185,6 +150,8 @@ def lines(compared: LockComparison) -> Iterator[str]:
     for change in compared.changes:
         yield ""
         yield f"{change.library} {change.before} → {change.after}"
+        if change.cases and Version(change.before) > Version(change.after):
+            yield "  The second is older: each step goes the other way."
         yield from (f"  Nothing was measured between {part}." for part in change.not_run)
         for case in change.cases:
             yield from _case(change, case)
@@ -207,10 +174,6 @@ def _case(change: Change, case: str) -> Iterator[str]:
         yield from (f"    {row}" for _, row in of_pair)
         if moved:
             yield f"      also changed: {first_of(moved.split(', '), _MOST_MOVED)}"
-    for (name, metric), ends in change.ends.items():
-        if name == case:
-            first, second = (in_unit(metric, float(end[metric])) for end in ends)
-            yield f"    in all, {' → '.join(end['version'] for end in ends)}: {NAMES[metric]} {first} → {second}"
 
 
 def _values(step: Line) -> str:

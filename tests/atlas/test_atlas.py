@@ -64,7 +64,7 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     assert step == ["1.1.0", "1.2.0", "confirmed"]
     first = blocks(folder)
     assert sum(name == "screen" for name, _ in first) == 6, "three releases, twice each"
-    assert sum(name == "confirm 1.1.0 1.2.0" for name, _ in first) == 2 * n
+    assert sum(name == "confirm 1.1.0 1.2.0" for name, _ in first) >= 2 * n, "another metric may need more"
     assert not [path for path in folder.glob("out/*/stacks/*") if path.is_dir()]
 
     wheels.append(served.wheel(folder, "stairs", "1.3.0", BODY.format(mb=60)))
