@@ -158,7 +158,7 @@ def run_once(setting: Setting, work: Path, out: Path, how: WatchOptions | None =
     )
     try:
         record = watch(words, out, how)
-        record["provenance"]["randomised"] = randomised.provenance(seed, environment)
+        record["provenance"]["randomised"] = {"seed": seed}
         record.setdefault("page_cache", {})["read_ahead_bytes"] = pagecache.read_ahead_bytes(inputs)
         share = record["page_cache"].get("input_resident_before") or 0
         if job.page_cache == "cold" and share > _STAYED:  # another process maps the input, or it lives there

@@ -5,8 +5,6 @@ Mytkowicz et al. (2009, doi:10.1145/1508244.1508275) on the size of the environm
 """
 
 import random
-from pathlib import Path
-from typing import Any
 
 # Moves the stack by up to a page.
 _MOST_PADDING = 4096
@@ -17,17 +15,3 @@ def environment(seed: int) -> dict[str, str]:
     """Environment variables of a run: the seed of Python's hashes, and padding that moves the stack."""
     drawn = random.Random(seed)
     return {"PYTHONHASHSEED": str(drawn.randrange(1 << 32)), _PADDING: "x" * drawn.randrange(_MOST_PADDING)}
-
-
-def provenance(seed: int, variables: dict[str, str]) -> dict[str, Any]:
-    """The entry for run.json. The kernel randomises heap and stack itself, unless `aslr` is 0."""
-    drawn = {"seed": seed, "hash_seed": variables["PYTHONHASHSEED"], "padding_bytes": len(variables[_PADDING])}
-    return drawn | {"aslr": _aslr()}
-
-
-def _aslr() -> int | None:
-    """The kernel's setting: 2 randomises the addresses of stack, maps and heap, 0 nothing; None if unknown."""
-    try:
-        return int(Path("/proc/sys/kernel/randomize_va_space").read_text())
-    except (OSError, ValueError):
-        return None
