@@ -15,7 +15,6 @@ _CALLS = 4
 _MUCH_BYTES, _MUCH = 5_000_000, 0.1
 # The part of a path that is not printed: everything before the package or, for a script, its folder.
 _PATH = re.compile(r"(?<=\()/(?:.*/site-packages/|(?:[^/:]+/)*)")
-_COUNTS = {"malloc": "malloc_bytes_more", "small Python objects": "python_bytes_more", "Arrow": "arrow_bytes_more"}
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -78,16 +77,6 @@ def _sites(result: dict[str, Any]) -> Iterator[str]:
         for site in result["sites"].get(kind, []):
             calls = [_PATH.sub("", call) for call in site["calls"][:_CALLS]]
             yield f"{title}: {_mb(site['bytes'])} by {' in '.join(calls)}"
-    if not result["sites"]:
-        return
-    own = {"stayed": result["stayed_bytes"], "peak": result["peak_bytes"] - result["start_bytes"]}
-    for kind, title in (("stayed", "of what stayed"), ("peak", "of the peak")):
-        rest, named = own[kind] - result["imports_bytes"], sum(site["bytes"] for site in result["sites"][kind])
-        if rest - named > max(rest / 2, result["floor_bytes"]):
-            yield (
-                f"memray names no line for most {title}: it came in small parts, from threads that are not Python's, "
-                "or by calls by address, as of ctypes"
-            )
 
 
 def _holder(step: dict[str, Any]) -> str:
@@ -112,12 +101,9 @@ def _stayed(result: dict[str, Any], cause: str) -> Iterator[str]:
     if early := result.get("ended_early"):
         yield f"{'':>10}  not all was released: emptying a library ended the process ({early})"
     elif stayed - imports >= max(_MUCH_BYTES, _MUCH * (result["end_bytes"] - result["start_bytes"])):
-        counts = {title: result[key] for title, key in _COUNTS.items() if key in result}
-        more = [f"{title} {_mb(size)}" for title, size in counts.items() if size >= result["floor_bytes"]]
-        yield f"{'':>10}  no released name held the rest; in use since the start: {', '.join(more) or 'unknown'}"
         hint = "" if result["sites"] else "; `--with memray` names the lines"
         rest = "free, but in pages that are used" if cause == "retained" else "a leak, or native code that keeps it"
-        yield f"{'':>10}  {rest}{hint}"
+        yield f"{'':>10}  no released name held the rest: {rest}{hint}"
 
 
 def _mb(size: float) -> str:

@@ -93,16 +93,14 @@ class ReleaseSteps:
         return given
 
     def garbage(self):
-        """Release cycles that nothing holds, by the types that they are of."""
+        """Release cycles that nothing holds, named by the commonest type, if it can be not one of Python's own."""
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
         gc.set_debug(0)
-        groups = by_type(gc.garbage)
-        gc.garbage.clear()
-        for name in sorted(groups, key=lambda name: -len(groups[name])):
-            if len(groups[name]) > 1 or len(groups) < DEPTH:
-                self.step(f"cycles of {name}", "garbage", lambda name=name: groups.pop(name))
-        self.step("garbage", "garbage", groups.clear)
+        types_of = collections.Counter(type(one) for one in gc.garbage).most_common()
+        common = [kind for kind, number in types_of if number >= types_of[0][1] / 10]
+        named = [kind.__qualname__ for kind in common if kind.__module__ != "builtins"] or ["Python's own types"]
+        self.step(f"cycles of {named[0]}", "garbage", gc.garbage.clear)
 
     def peel(self, place, own=of_script, depth=0):
         """Release a place; before it what is inside, where that is named more exactly.
@@ -219,31 +217,6 @@ def native():
     """Whether there is native code from outside of the standard library, which may have an allocator of its own."""
     files = [getattr(module, "__file__", None) or "" for module in modules().values()]
     return any(path.endswith(".so") and not standard(path) for path in files)
-
-
-def by_type(garbage):
-    """Unreachable objects by the types of their cycle, Python's own types only where it has no others."""
-    by_id = {id(one): one for one in garbage}
-    left = dict(by_id)
-    groups: dict[str, list[object]] = collections.defaultdict(list)
-    neighbours: dict[int, list[int]] = collections.defaultdict(list)
-    for one in garbage:
-        for other in gc.get_referents(one):
-            if id(other) in by_id:
-                neighbours[id(one)].append(id(other))
-                neighbours[id(other)].append(id(one))
-    while left:
-        cycle, waiting = [], [next(iter(left))]
-        while waiting:
-            one = left.pop(waiting.pop(), None)
-            if one is not None:
-                cycle.append(one)
-                waiting.extend(neighbours[id(one)])
-        types_of = collections.Counter(type(one) for one in cycle)
-        named = [kind for kind in types_of if kind.__module__ != "builtins"] or list(types_of)
-        named.sort(key=lambda kind: (-types_of[kind], kind.__name__))
-        groups[" and ".join(kind.__qualname__ for kind in named[:2])] += cycle
-    return groups
 
 
 def libraries(ladder, imports_bytes):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from beyond_ram.cli import main
-from beyond_ram.cli.why import _sites
 
 
 @pytest.mark.slow
@@ -18,14 +17,6 @@ def test_holder_of_a_scripts_memory_is_found(tmp_path, monkeypatch, capfd):
     assert step["holder"] == "rows" and abs(step["released_bytes"] - 60e6) < 8e6
     assert result["peak_bytes"] >= result["end_bytes"]
     assert "rows" in capfd.readouterr().out
-
-
-@pytest.mark.parametrize("named", [0, 700_000_000])
-def test_peak_without_lines_of_memray_is_named(named):
-    sizes = {"start_bytes": 8e6, "end_bytes": 850e6, "peak_bytes": 850e6, "stayed_bytes": 20e6}
-    sites = {"stayed": [], "peak": [{"bytes": named, "calls": ["read (ra.py:3)"]}]}
-    result = sizes | {"imports_bytes": 17e6, "floor_bytes": 8e6, "sites": sites}
-    assert any("no line for most of the peak" in line for line in _sites(result)) == (not named)
 
 
 @pytest.mark.slow
