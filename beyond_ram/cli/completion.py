@@ -21,10 +21,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "completion",
         help="print a script with which a shell completes commands and options",
-        description='Print a script for a shell. bash, zsh: eval "$(beyond-ram completion bash)" in ~/.bashrc or '
-        "~/.zshrc; fish: beyond-ram completion fish | source, in config.fish.",
+        description='Print a script for a shell: eval "$(beyond-ram completion bash)" in ~/.bashrc (zsh: ~/.zshrc).',
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("shell", choices=("bash", "zsh"))
     parser.set_defaults(run=run)
 
 
@@ -35,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     commands = parser.add_subparsers()
     for name in COMMANDS:
         import_module(f".{name}", __package__).add_to(commands)
-    print("\n".join(_fish(commands.choices) if arguments.shell == "fish" else _bash(commands.choices, arguments.shell)))
+    print("\n".join(_bash(commands.choices, arguments.shell)))
     return 0
 
 
@@ -44,13 +43,6 @@ def _bash(commands: dict[str, argparse.ArgumentParser], shell: str) -> Iterator[
         yield "autoload -U +X compinit bashcompinit && { whence compdef > /dev/null || compinit; } && bashcompinit"
     cases = (f'    *" {name}") words={shlex.quote(" ".join(_words(one)))} ;;' for name, one in commands.items())
     yield _BASH % (shlex.quote(" ".join(commands)), "\n".join(cases))
-
-
-def _fish(commands: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
-    for name, parser in commands.items():
-        yield f"complete -c beyond-ram -n __fish_use_subcommand -xa {name}"
-        words = " ".join(_words(parser))
-        yield f"complete -c beyond-ram -n '__fish_seen_subcommand_from {name}' -a {shlex.quote(words)}"
 
 
 def _words(parser: argparse.ArgumentParser) -> list[str]:

@@ -13,8 +13,6 @@ from .script_options import add_script_to, question_of, script_of, setting_of
 SHARE = 0.9
 # The interpreter and its libraries, which other processes use too.
 _LITTLE_BYTES = 16 << 20
-# The least that is printed as 0.1 MB.
-_SHOWN_BYTES = 50_000
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -116,8 +114,7 @@ def _cache_line(limits: dict[str, Any]) -> str:
     if size is None:
         return "page cache: this kernel does not tell whether it was cold; a cold machine may need more"
     if not _is_warm(size, completed):
-        but = f" but for about {size / MB:,.1f} MB that it read from there" if size >= _SHOWN_BYTES else ""
-        return f"page cache: cold{but}; {probe['read_bytes'] / MB:,.1f} MB were read from disk"
+        return f"page cache: cold; {probe['read_bytes'] / MB:,.1f} MB were read from disk"
     return (
         f"page cache: warm; about {size / MB:,.1f} MB that it read came from there, of files that could not be named "
         "or evicted: a cold machine may need so much more; name them with --input"

@@ -33,7 +33,6 @@ _MARKUP = re.compile(r"[\\`*\[\]|~$!]|_(?!\w)|(?<!\w)_")
 _LIVE = re.compile(r"[@#](?=\w)|:(?=//)|\bwww\.(?=\w)|\b(?:GH|gh)-(?=\d)", re.IGNORECASE)
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
 _COLUMNS = ("result", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "threshold", "notes")
-_MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 
 
 @dataclass(frozen=True)
@@ -104,11 +103,6 @@ class Gate:
         return notes
 
     @property
-    def machine(self) -> dict[str, Any]:
-        """The machine, from the runs' records."""
-        return {name: _plain(self.runs[name].dropna().iloc[0]) for name in _MACHINE if self.runs.get(name) is not None}
-
-    @property
     def built(self) -> list[dict[str, Any]]:
         """The requirements of both sides; of wheels with version and hash."""
         return [
@@ -137,7 +131,6 @@ class Gate:
             "requirements": self.built,
             "moved": dict(self.moved),
             "differs_beside": dict(self.apart),
-            "machine": self.machine,
         }
 
     def lines(self) -> list[str]:

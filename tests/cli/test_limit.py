@@ -121,7 +121,7 @@ def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, cap
 def test_cache_counts_from_16_mib_and_3_percent_of_the_limit(from_cache_mb, limit_mb, warm):
     probe = {"limit_bytes": limit_mb * 1e6, "duration_s": 1.0, "from_cache_bytes": from_cache_mb * 1e6, "read_bytes": 0}
     line = _cache_line({"completed_at_bytes": limit_mb * 1e6, "probes": [probe]})
-    assert line.startswith(f"page cache: {'warm' if warm else 'cold'}") and f"about {from_cache_mb}.0 MB" in line
+    assert line.startswith(f"page cache: {'warm' if warm else 'cold'}")
 
 
 def test_request_is_not_below_a_limit_that_completed():
