@@ -19,8 +19,6 @@ from ..metrics.reported import is_reported
 from ..stacks.locks import PYTHON
 from ..text import first_of
 
-# What `beyond-ram why` explains: memory at the end.
-_AT_THE_END = ("end_kept_bytes", "end_anon_bytes", "grown_between_marks_bytes")
 _MOST_MOVED = 3
 REQUIRED = tuple(name for name, metric in METRICS.items() if metric.required)
 # A script of more lines is named in the text for an issue, and not quoted.
@@ -74,7 +72,6 @@ class SearchResult(Searched):
             lines.append(self._no_step())
         lines += [f"not narrowed down: {name_of(one.metric)}, {self.package} {one.first} → {one.second}"
                   for one in self.search.open()]  # fmt: skip
-        lines += self._why()
         lines += self.notes()
         return [*lines, self._last_line()]
 
@@ -89,15 +86,6 @@ class SearchResult(Searched):
                 yield f"  {self.sentence(step)}"
             if moved := self.apart(first, second):
                 yield f"  also differs: {moved}"
-
-    def _why(self) -> list[str]:
-        """The commands that name what holds the memory on both sides of the first step of memory at the end."""
-        step = next((one.interval for one in self.steps if one.interval.metric in _AT_THE_END), None)
-        if step is None:
-            return []
-        words = ["beyond-ram", "why", self.ladder.script.name, *self.ladder.options]
-        sides = [_shown([*words, f"{self.package}=={side}"]) for side in (step.first, step.second)]
-        return [f"what holds it: {sides[0]}", f"  and: {sides[1]}"]
 
     def _no_step(self) -> str:
         first, last = self.ladder.releases.versions[0], self.ladder.releases.versions[-1]
@@ -220,7 +208,6 @@ class SearchResult(Searched):
         lines = [head, ""]
         lines += [f"- {line.strip()}" for line in self._step_lines()]
         lines += ["", *self._script_lines(), "", *self._commands(), "", *self._table()]
-        lines += ["", *(f"- {line.strip()}" for line in self._why())] if self._why() else []
         lines += ["", *(f"- {note}" for note in self.notes()), f"- {self._last_line()}"]
         return "\n".join(lines) + "\n"
 

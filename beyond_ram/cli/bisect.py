@@ -65,10 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
         with opened(out, question) as campaign:
             campaign.show = show
-            given = {"--args": arguments.args, "--stack": arguments.stack}
-            options = [word for name, value in given.items() if value for word in (name, value)]
-            ladder = Ladder(script, words, inline, releases, arguments.also, campaign, budget_s, arguments.memory_limit,
-                            [*options, "--with", *arguments.more])  # fmt: skip
+            ladder = Ladder(script, words, inline, releases, arguments.also, campaign, budget_s, arguments.memory_limit)
             campaign.once = ladder.run
             ladder.begin()
             yanked = [one.text for one in releases.releases if one.yanked]

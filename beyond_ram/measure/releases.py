@@ -81,8 +81,6 @@ class Ladder:
     campaign: Campaign
     budget_s: float
     memory_limit_bytes: int | None = None
-    options: Sequence[str] = ("--with",)
-    """The options of a command that runs the script with the same packages; `--with` is the last."""
     out: Path | None = None
     """Where locks, environments and runs are; by default in the campaign's folder."""
     notes: list[str] = field(default_factory=list)

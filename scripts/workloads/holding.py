@@ -144,15 +144,6 @@ def cell(holder, key, name):
     return HoldingPlace(f"{name}.{key}", "closure variable", get, lambda: setattr(holder, "cell_contents", None))
 
 
-def default(function, index, name):
-    def empty():
-        values = function.__defaults__
-        function.__defaults__ = (*values[:index], None, *values[index + 1 :])
-
-    key = function.__code__.co_varnames[function.__code__.co_argcount - len(function.__defaults__) + index]
-    return HoldingPlace(f"{name}.{key}", "default argument", lambda: function.__defaults__[index], empty)
-
-
 def is_cache(value):
     return type(value).__name__ == "_lru_cache_wrapper"
 
@@ -172,7 +163,6 @@ def inside(value, name, own):
     if kind is types.FunctionType:
         cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
         places = [cell(holder, key, name) for key, holder in cells]
-        places += [default(value, index, name) for index in range(len(value.__defaults__ or ()))]
         return places + [entry(value.__dict__, key, f"{name}.{key}", "function attribute") for key in value.__dict__]
     if issubclass(kind, type):
         keys = [key for key in vars(value) if not key.startswith("__")]
@@ -211,7 +201,7 @@ def caches():
 
 
 def globals_of_libraries():
-    """The globals, class attributes, closures and defaults of all modules: by the id of a value, the places it has."""
+    """The globals, class attributes and closures of all modules: by the id of a value, the places it has."""
     by_value: dict[int, list[HoldingPlace]] = collections.defaultdict(list)
     for module_name, module in modules().items():
         if module_name.partition(".")[0] not in _NEEDED:

@@ -72,7 +72,7 @@ TOGETHER = {
         "def counter():\n    held = rows()\n    return lambda: len(held)\ncount = counter()",
     ),
     "load.cache": ("function attribute", "def load(): pass\nload.cache = bytearray(b'x' * 12_000_000)"),
-    "save.seen": ("default argument", "def save(seen=[]):\n    seen.extend(rows())\nsave()"),
+    "save": ("name", "def save(seen=[]):\n    seen.extend(rows())\nsave()"),
     "Model.held": ("class attribute", "class Model:\n    held = []\nModel().held.extend(rows())"),
     "cached": ("lru_cache", "@functools.lru_cache(maxsize=None)\ndef cached(number): return bytes(1000)\neach(cached)"),
     "mine": ("name", "mine = threading.local()\nmine.held = rows()"),
