@@ -35,7 +35,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the config. Raises ValueError, FileExistsError."""
+    """Write the config, which `beyond-ram run` checks. Raises ValueError, FileExistsError."""
     import yaml
 
     from ..files import write
@@ -69,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
             }
         },
     }  # fmt: skip
-    _check(config, arguments.out)
     head = f"# {documents:,} documents of {arguments.folder}" + (f"; {left_out:,} files left out" if left_out else "")
     write(
         arguments.out,
@@ -165,14 +164,3 @@ def _tokenizer(given: str) -> dict[str, Any]:
     if not _HUB_NAME.fullmatch(given):
         raise ValueError(f"--tokenizer {given}: no such folder, and no name on the Hub, such as OWNER/NAME")
     return {"hub": given}
-
-
-def _check(config: dict[str, Any], file: Path) -> None:
-    """Raise ConfigError where the workflow would refuse the config."""
-    from ..experiment import Config
-    from ..experiment.load import ConfigError
-
-    try:
-        Config.model_validate(config | {"defaults": "none"})
-    except ValueError as error:
-        raise ConfigError(f"{file} would be refused: {' '.join(str(error).split())[:300]}") from None

@@ -97,7 +97,7 @@ class Ladder:
 
     def begin(self) -> None:
         """Lock the newest release, and with it all else. Raises StackError where neither end can be locked."""
-        self._text = self._read()
+        self._text = self.script.read_bytes()
         releases = self.releases.releases
         self.campaign.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
         self.release_locks.begin(releases)
@@ -107,20 +107,13 @@ class Ladder:
         if self.release_locks.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
 
-    def _read(self) -> bytes:
-        """The script. A file that is gone reads as empty."""
-        try:
-            return self.script.read_bytes()
-        except FileNotFoundError:
-            return b""
-
     def python(self, version: str) -> Path:
         """The interpreter of a release."""
         return self.place / "stacks" / self.release_locks.path(version).stem / "bin" / "python"
 
     def run(self, member: Member, number: int, block: str) -> Run:
         """Run the script once with a release. Raises MeasuringError, ValueError if it changed."""
-        if self._read() != self._text:
+        if self.script.read_bytes() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         version, python = member.side, self.python(member.side)
         cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number, self.words)
