@@ -66,8 +66,6 @@ class LockComparison:
     after: str
     changes: Sequence[Change]
     """Those with the largest steps come first."""
-    same: Sequence[str]
-    """Libraries of the atlas at the same version in both."""
     others: Sequence[str]
     """Packages at other versions that the atlas does not have, as `NAME VERSION → VERSION`."""
 
@@ -82,7 +80,6 @@ def compare(before: str, after: str, folder: Path) -> LockComparison:
     both = sorted(old.keys() & new.keys())
     return LockComparison(
         before, after, changes(old, new, cells, steps),
-        [name for name in both if name in covered and old[name] == new[name]],
         [f"{name} {old[name]} → {new[name]}" for name in both if name not in covered and old[name] != new[name]],
     )  # fmt: skip
 
@@ -158,8 +155,6 @@ def lines(compared: LockComparison) -> Iterator[str]:
         if change.unchanged:
             yield f"  No confirmed step: {', '.join(change.unchanged)}"
     yield ""
-    if compared.same:
-        yield f"At the same version in both: {', '.join(compared.same)}."
     if compared.others:
         yield f"At other versions, but not in the atlas: {first_of(compared.others, _MOST_NAMED)}."
 

@@ -72,7 +72,6 @@ def run_compare(arguments: argparse.Namespace) -> int:
         "libraries": [{"library": change.library, "before": change.before, "after": change.after,
                        "cases": [{"case": case, "steps": list(steps)} for case, steps in change.cases.items()]}
                       for change in compared.changes],
-        "same": list(compared.same),
         "not_in_the_atlas": list(compared.others),
     }  # fmt: skip
     print("\n".join(lines(compared)))

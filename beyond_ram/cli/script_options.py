@@ -1,9 +1,7 @@
 """Options of the commands that run a script: the script, what it requires, budget and folder; and its environment."""
 
 import argparse
-import re
 import shlex
-import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -61,14 +59,6 @@ def check_file(script: Path) -> None:
         raise ValueError(f"{script} is a folder, and has to be a Python file")
     if not script.is_file() or script.absolute().parts[1] in ("dev", "proc"):
         raise ValueError(f"{script} can be read once, and a script runs several times: write it into a file")
-    text = script.read_bytes()
-    if script.suffix not in ("", ".py", ".pyw") and not re.match(rb"#!.*python|(?s:.*\n)?# /// script\n", text):
-        raise ValueError(f"{script} is no Python file: its name ends in .py, or its first line is #! with python")
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            compile(text, script, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:  # with the line at its end
-        raise ValueError(f"{script} is no Python: {error}") from None
 
 
 def stack_of(arguments: argparse.Namespace) -> Path | None:

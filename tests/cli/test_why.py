@@ -38,22 +38,14 @@ def test_message_of_a_failed_script_is_one_line_without_secrets(tmp_path, monkey
     assert "S3cr3tV4lue" not in (tmp_path / "results/why.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [("d.csv", "a,b\n1,2\n", "no Python file"), ("read", "a b\n", "read is no Python: invalid syntax (read, line 1)"),
-     ("x.py", "a = 1\0", "is no Python: source code")],
-)  # fmt: skip
-def test_file_that_is_no_python_is_refused_before_anything_is_made(tmp_path, monkeypatch, capsys, name, text, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / name).write_text(text)
-    assert main(["why", name]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line and [path.name for path in tmp_path.iterdir()] == [name]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "message"), [("import absent_module", "--with absent_module"), ("raise SystemExit('no rows')", "no rows")]
+    ("line", "message"),
+    [
+        ("import absent_module", "--with absent_module"),
+        ("raise SystemExit('no rows')", "no rows"),
+        ("a b", "invalid syntax"),
+    ],
 )
 def test_script_that_fails_is_no_answer(tmp_path, monkeypatch, capfd, line, message):
     monkeypatch.chdir(tmp_path)
