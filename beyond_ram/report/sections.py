@@ -103,21 +103,8 @@ def failures(runs: pd.DataFrame) -> Iterator[Line]:
 
 
 def finding(finding: Finding) -> Line:
-    """A finding with its bars and cells."""
-    largest = max((bar.value for bar in finding.bars), default=0.0)
-    widths = [bar.value / largest if largest > 0 else 0.0 for bar in finding.bars]
-    drawn = [
-        {"label": bar.label, "text": bar.text, "percent": round(100 * share, 1)}
-        for bar, share in zip(finding.bars, widths, strict=True)
-    ]
-    return {
-        "title": finding.title,
-        "text": finding.text,
-        "action": finding.action,
-        "bars": drawn,
-        "figure": finding.figure,
-        "tags": tags(finding.seen),
-    }
+    """A finding, for the template."""
+    return {"title": finding.title, "text": finding.text, "tags": tags(finding.seen)}
 
 
 def holders(table: pd.DataFrame) -> Iterator[Line]:

@@ -109,7 +109,7 @@ def in_brief(
     answers = [f"{one.title}: {_opening(text)}" for one in figures if one.question and (text := one.answer())]
     findings = [] if answers else [one for one in all_findings if not one.small][:STRONGEST]
     for number, finding in enumerate(findings, 1):
-        lines += [f"{number}. {finding.title}", *([f"   {finding.action}"] if finding.action else [])]
+        lines += [f"{number}. {finding.title}", *([f"   {_opening(finding.text)}"] if finding.text else [])]
     lines += answers or ([] if findings else ["No finding."])
     lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost or answers)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
@@ -171,7 +171,6 @@ def report(
             (figure for _, group in shown for figure in group if figure["question"]), key=lambda one: one["place"]
         ),
         chapters=shown,
-        drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},
         ladders=len(tables.get("ladders", ())) > 0,
         **_table_sections(tables),
         cells=cells.lines,

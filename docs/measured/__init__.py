@@ -127,7 +127,7 @@ def _commit(commits: str) -> str:
 
 
 def show_findings(name: str, *experiments: str) -> None:
-    """Print the findings of a set, or of some of its experiments: title, first sentence and advice of each."""
+    """Print the findings of a set, or of some of its experiments: title and confirmed effects of each."""
     shown = [
         one for one in _findings(FOLDER / name) if (one.experiment in experiments if experiments else not one.small)
     ]
@@ -135,8 +135,8 @@ def show_findings(name: str, *experiments: str) -> None:
 
 
 def _item(finding: Finding) -> str:
-    first = re.split(r"(?<=[.]) (?=[A-Z])", finding.text)[0]
-    return f"- **{finding.title}.** {first}{' *' + finding.action + '*' if finding.action else ''}"
+    effects = re.split(r" Undecided: | [^.]*: confirmed in ", finding.text)[0]
+    return f"- **{finding.title}.** {effects}"
 
 
 def claims(name: str) -> None:

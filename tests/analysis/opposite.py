@@ -288,7 +288,7 @@ def sentences(source, tables, records):
     kind, _, name = source.partition(" ")
     if kind == "finding":
         return [
-            f"{finding.title}. {finding.text} {finding.action}".rstrip()
+            f"{finding.title}. {finding.text}"
             for finding in (findings.SOURCES[name](tables) if len(tables.get(name, ())) else ())
         ]
     if kind == "figure":

@@ -6,10 +6,10 @@ What answers a question of the report's first screen is no finding: its figure h
 from collections.abc import Callable, Iterator, Mapping
 
 from . import cells, compared
-from .finding import Bar, Finding, Tables
+from .finding import Finding, Tables
 from .undecided import undecided
 
-__all__ = ["SOURCES", "Bar", "Finding", "Tables", "findings", "undecided"]
+__all__ = ["SOURCES", "Finding", "Tables", "findings", "undecided"]
 
 SOURCES: Mapping[str, Callable[[Tables], Iterator[Finding]]] = {
     "comparisons": compared.differences,

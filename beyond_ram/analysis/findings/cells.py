@@ -3,13 +3,11 @@
 import math
 from collections.abc import Iterator
 
-import pandas as pd
-
-from ..decide import AT_LEAST, strength
+from ..decide import strength
 from ..frame import describe
-from ..loaders import EVERY_ROW_ONCE, by_way
+from ..loaders import by_way
 from ..thresholds import EPOCH_BYTES
-from .finding import Advised, Bar, Finding, Line, Scope, Tables, failed, lines_of, tries
+from .finding import Finding, Scope, Tables, failed, lines_of, tries
 
 
 def regrowth(tables: Tables) -> Iterator[Finding]:
@@ -36,7 +34,6 @@ def rows_lost(tables: Tables) -> Iterator[Finding]:
     for name, group in wrong.groupby("loader", sort=False):
         lines = lines_of(group.sort_values("rows_delivered"))
         line = lines[-1]
-        sound = _sound(loaders, lines)
         yield Finding(
             kind="rows",
             subject=str(name),
@@ -46,22 +43,7 @@ def rows_lost(tables: Tables) -> Iterator[Finding]:
                 len(lines),
                 int((loaders["loader"] == name).sum()),
             ),
-            advice=Advised(sound, str(name)) if sound else None,
             facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
             strength=tries(int(line["n"])),
-            figure="loading_cost",
-            bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
             seen=tuple(lines),
         )
-
-
-def _sound(loaders: pd.DataFrame, lines: list[Line]) -> tuple[str, ...]:
-    """The loaders that delivered every row once under the same conditions."""
-    conditions = [(line["tokens"], line["order"], line["workers"], line["limit_percent"]) for line in lines]
-    alike = loaders[["tokens", "order", "workers", "limit_percent"]].apply(tuple, axis=1).isin(conditions)
-    same = loaders[alike & loaders["n"].ge(AT_LEAST)].assign(sound=lambda table: table["account"] == EVERY_ROW_ONCE)
-    return tuple(str(name) for name, group in same.groupby("loader", sort=False) if group["sound"].all())
-
-
-def _rows(label: str, rows: float) -> Bar:
-    return Bar(label, float(rows), f"{rows:,.0f} rows")

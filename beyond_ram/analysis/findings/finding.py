@@ -55,31 +55,9 @@ class Scope:
     """Number of failed runs."""
 
 
-@dataclass(frozen=True)
-class Advised:
-    """A recommendation, in the settings of its finding."""
-
-    choose: tuple[str, ...]
-    instead_of: str = ""
-    better: tuple[str, ...] = ()
-    """Metrics that speak for the choice."""
-    worse: tuple[str, ...] = ()
-    """Metrics that speak against it."""
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar of a finding's small chart."""
-
-    label: str
-    value: float
-    text: str
-    """The value with its unit."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One paragraph of a report, as data. `title`, `text` and `action` come from `sentences.py`."""
+    """One paragraph of a report, as data. `title` and `text` come from `sentences.py`."""
 
     kind: Kind
     subject: str
@@ -89,20 +67,16 @@ class Finding:
     effects: tuple[Effect, ...] = ()
     """Strongest first."""
     scope: Scope
-    advice: Advised | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further numbers and names; the keys depend on the kind."""
     strength: float
     """The effect at the near end of its interval, as a factor; 0 if nothing is confirmed. Findings are sorted by it."""
-    figure: str = ""
-    """Name of the figure that shows it."""
-    bars: tuple[Bar, ...] = ()
     seen: tuple[Line, ...] = ()
     """The table lines that it is based on."""
 
     @functools.cached_property
     def words(self) -> "sentences.Text":
-        """Title, text and advice."""
+        """Title and text."""
         from . import sentences
 
         return sentences.of(self)
@@ -116,11 +90,6 @@ class Finding:
     def text(self) -> str:
         """The numbers, in sentences."""
         return self.words.text
-
-    @property
-    def action(self) -> str:
-        """The recommendation; empty without advice."""
-        return self.words.action
 
     @property
     def experiment(self) -> str:

@@ -1,15 +1,15 @@
 """The only module that turns findings into sentences."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits, percent
-from ..thresholds import ABSURD, SHARE, threshold_of
-from .finding import Advised, Effect, Finding, Kind, Scope
+from ..thresholds import ABSURD
+from .finding import Effect, Finding, Kind, Scope
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,14 @@ class Text:
 
     title: str
     text: str
-    action: str = ""
 
 
 def of(finding: Finding) -> Text:
-    """Title, text and advice of a finding."""
+    """Title and text of a finding."""
     title, *sentences = _WRITERS[finding.kind](finding)
     failures = f"{_plural(finding.scope.failed, 'run')} failed." if finding.scope.failed else ""
     text = " ".join(filter(None, [*sentences, "" if finding.kind in _COUNT_FAILURES else failures]))
-    return Text(title, text, _advice(finding))
+    return Text(title, text)
 
 
 def _plural(count: float, noun: str) -> str:
@@ -37,10 +36,6 @@ def _label(metric: str) -> str:
     """The label of a metric inside a sentence."""
     label = METRICS[metric].label
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
-
-
-def _labels(metrics: Iterable[str]) -> str:
-    return ", ".join(map(_label, metrics))
 
 
 def _capital(text: str) -> str:
@@ -94,12 +89,11 @@ def _certainty(effect: Effect, sides: str = "") -> str:
     return f"{middle} ({interval}n = {effect.n})"
 
 
-def _both_sides(effect: Effect, *, names: Sequence[str] = ("", ""), setting: Iterable[str] = ()) -> str:
+def _both_sides(effect: Effect, names: Sequence[str], setting: Iterable[str] = ()) -> str:
     """A metric on both sides with its certainty, as a sentence, then its setting."""
-    unit = METRICS[effect.metric].unit
-    before, after = (f" ({name})" if name else "" for name in names)
+    unit, (before, after) = METRICS[effect.metric].unit, names
     verb = "fell" if effect.candidate < effect.baseline else "rose"
-    sides = f"from {digits(effect.baseline, unit)}{before} to {amount(effect.candidate, unit)}{after}"
+    sides = f"from {digits(effect.baseline, unit)} ({before}) to {amount(effect.candidate, unit)} ({after})"
     return f"{METRICS[effect.metric].label} {verb} {sides}: {_certainty(effect)}.{_setting(setting)}"
 
 
@@ -108,9 +102,11 @@ def _setting(conditions: Iterable[str]) -> str:
     return f" Setting: {words}." if words else ""
 
 
-def _elsewhere(effect: Effect, experiment: str) -> list[str]:
-    """The setting of an effect that is not from the first cell of its finding."""
-    return [*([f"experiment {effect.experiment}"] if effect.experiment != experiment else []), *effect.conditions]
+def _elsewhere(effect: Effect, first: Effect) -> list[str]:
+    """The setting of an effect that is not from the cell of the first one; empty for the same cell."""
+    if (effect.experiment, effect.conditions) == (first.experiment, first.conditions):
+        return []
+    return [*([f"experiment {effect.experiment}"] if effect.experiment != first.experiment else []), *effect.conditions]
 
 
 # A finding with more conditions than this names its experiment instead.
@@ -129,12 +125,9 @@ Sentences = Sequence[str]
 
 
 def _difference(finding: Finding) -> Sentences:
-    first, *_ = finding.effects
+    first, *others = finding.effects
     scope, facts = finding.scope, finding.facts
     ordered = facts["axis"] == "stack"
-    cell = first.experiment, first.conditions
-    here = [effect for effect in finding.effects if (effect.experiment, effect.conditions) == cell]
-    others = [effect for effect in finding.effects if effect not in here]
     settings = "setting" if scope.compared == 1 else "settings"
     title = _change(first, finding.baseline, finding.subject, ordered=ordered)
     limited = _limited_to(scope)
@@ -143,19 +136,16 @@ def _difference(finding: Finding) -> Sentences:
     undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in facts["undecided"]]
     return (
         title + (limited and (f", {limited}" if title.endswith(")") else f" ({limited})")),
-        _both_sides(first, names=names)
+        _both_sides(first, names)
         if _is_rate(first) and not ordered
         else ""
         if first.metric == FAILED
         else f"{_certainty(first, f'{finding.subject} to {finding.baseline}')}.",
-        *map(_both_sides, here[1:]),
         _setting(first.conditions).strip(),
-        f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
-        *(_both_sides(effect, setting=_elsewhere(effect, first.experiment)) for effect in others),
+        *(_both_sides(effect, names, _elsewhere(effect, first)) for effect in others),
         f"Undecided: {'; '.join(undecided)}." if undecided else "",
         f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
-        f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and not finding.advice.worse else "",
         f"Packages that differ: {packages}." if packages else "",
     )
 
@@ -164,27 +154,11 @@ def detectable(ratios: Sequence[float]) -> str:
     """The change that most of the undecided comparisons of ratios more likely miss than confirm, as a sentence."""
     if not len(ratios):
         return ""
-    ordered = sorted(ratios)
-    middle, noisiest = ordered[(len(ordered) - 1) // 2], ordered[-1]
-    if middle >= ABSURD:
-        few = "They" if ordered[0] >= ABSURD else "Most of them"
-        return (
-            f"{few} have too few runs for their noise: even a change of {ABSURD} times is more likely missed than "
-            "confirmed."
-        )
-    if _times(noisiest) == _times(ordered[0]):
-        return f"A change of less than {_times(middle)} is more likely missed than confirmed."
-    return (
-        f"In most of them, a change of less than {_times(middle)} is more likely missed than confirmed "
-        f"(in the noisiest: {_times(noisiest)})."
-    )
-
-
-def _times(ratio: float) -> str:
+    ratio = sorted(ratios)[(len(ratios) - 1) // 2]
     if ratio >= ABSURD:
-        return f"over {ABSURD} times"
-    number = float(f"{100 * (ratio - 1) if ratio < 2 else ratio:.2g}")  # :g alone writes 1e+02
-    return f"{number:g} %" if ratio < 2 else f"{number:g} times"
+        return f"Most of them have too few runs for their noise to see a change of {ABSURD} times."
+    change = f"{100 * (ratio - 1):.2g} %" if ratio < 1.99 else f"{float(f'{ratio:.2g}'):g} times"
+    return f"In most of them, a change of less than {change} is more likely missed than confirmed."
 
 
 def _regrowth(finding: Finding) -> Sentences:
@@ -228,78 +202,3 @@ _WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
 }
 # Kinds whose sentences already give the number of failed runs.
 _COUNT_FAILURES = ("difference", "outcomes")
-
-
-def _advice(finding: Finding) -> str:
-    advice = finding.advice
-    if advice is None:
-        return ""
-    choice = " or ".join(advice.choose)
-    if finding.kind == "rows":
-        return f"Use a loader that delivered every row once there: {', '.join(advice.choose)}."
-    if advice.worse:
-        better, worse = (_with_settings(finding, result) for result in ("better", "worse"))
-        text = f"Trade-off: {choice}, compared with {advice.instead_of}, is better in {better} and worse in {worse}."
-        return " ".join([text, *_small_costs(finding, advice)])
-    instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
-    where = "U"
-    if finding.scope.conditions:
-        limited = _limited_to(finding.scope)
-        where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
-    reason = f": better in {_labels(advice.better)}" if advice.better else ""
-    sentences = [f"{where}se {choice}{instead}{reason}.", _undecided(finding), _longer(finding, advice)]
-    return " ".join(filter(None, [*sentences, *_small_costs(finding, advice), _measured_where(finding)]))
-
-
-def _with_settings(finding: Finding, result: str) -> str:
-    """The metrics with this result, those of each setting together; settings are named if they are several."""
-    one = len({(effect.experiment, effect.conditions) for effect in finding.effects}) == 1
-    metrics: dict[str, list[str]] = {}
-    for effect in finding.effects:
-        if effect.result == result:
-            setting = "" if one else ", ".join(_elsewhere(effect, finding.experiment))
-            metrics.setdefault(setting, []).append(effect.metric)
-    return "; ".join(f"{_labels(of)} ({setting})" if setting else _labels(of) for setting, of in metrics.items())
-
-
-def _undecided(finding: Finding) -> str:
-    """The metrics that are undecided between the two sides."""
-    confirmed = {effect.metric for effect in finding.effects}
-    metrics = dict.fromkeys(effect.metric for effect in finding.facts.get("undecided", ()))
-    left = [metric for metric in metrics if metric not in confirmed]
-    return f"Undecided: {_labels(left)}." if left else ""
-
-
-def _longer(finding: Finding, advice: Advised) -> str:
-    """The wall clock of both sides, if the recommended side took longer by more than the threshold. Not tested."""
-    if "wall_s" not in finding.facts:
-        return ""
-    baseline_s, candidate_s = finding.facts["wall_s"]
-    chosen_s, other_s = (candidate_s, baseline_s) if advice.choose[0] == finding.subject else (baseline_s, candidate_s)
-    if chosen_s <= other_s * (1 + SHARE):
-        return ""
-    return f"Its median wall clock was longer: {chosen_s:,.3g} s, not {other_s:,.3g} s (not tested)."
-
-
-def _small_costs(finding: Finding, advice: Advised) -> Iterator[str]:
-    """The times of which the recommended side takes a multiple, though little more in seconds."""
-    first, *_ = finding.effects
-    for effect in finding.facts["small_times"]:
-        sides = (effect.baseline, effect.candidate)
-        chosen, other = sides[::-1] if advice.choose[0] == finding.subject else sides
-        if chosen > other and METRICS[effect.metric].direction == "lower":
-            least = amount(threshold_of(effect.metric).least, "s")
-            times = f"{amount(chosen, 's')}, not {amount(other, 's')}"
-            here = (effect.experiment, effect.conditions) == (first.experiment, first.conditions)
-            setting = "" if here else _setting(_elsewhere(effect, finding.experiment))
-            yield f"Its {_label(effect.metric)} was longer: {times} (confirmed, but less than {least} apart).{setting}"
-
-
-def _measured_where(finding: Finding) -> str:
-    """Conditions of an advice that a config does not show: processors and work per row, or the size of the input."""
-    facts, axis = finding.facts, finding.facts.get("axis")
-    if axis == "workers" and "cpu_count" in facts:
-        return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row except reading it."
-    if axis == "batch_size" and "rows" in facts:
-        return f"Measured on an input of {_plural(facts['rows'], 'document')}."
-    return ""

@@ -99,8 +99,6 @@ class Compared:
     value is compared with the smallest.
     """
 
-    figure: str
-    """The figure that shows it; empty: none."""
     baseline: Value | None = None
     along: tuple[str, ...] = ()
     """Axes that may differ with it, as `start` does with `workers`."""

@@ -18,15 +18,15 @@ class LoadMatrix(Matrix):
     tokens: Annotated[Names, Axis("input", alone=True)] = Field(
         ["none"], description="Token datasets, by name; `none` for loaders of your own."
     )
-    loader: Annotated[Names, Axis(alone=True), Compared("loading_cost", "first")] = Field(
+    loader: Annotated[Names, Axis(alone=True), Compared("first")] = Field(
         description="Loaders: modules of `scripts/workloads/loaders`, or your own by name."
     )
     order: Annotated[Values[Literal["sequential", "shuffled"]], Axis(alone=True)] = Field(
         ["sequential"], description="Order of the rows."
     )
-    workers: Annotated[
-        Counts, Axis(unit="workers", nothing="no workers"), Compared("loading_cost", along=("start",))
-    ] = Field([0], description="Worker processes of the DataLoader.")
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers"), Compared(along=("start",))] = Field(
+        [0], description="Worker processes of the DataLoader."
+    )
     start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
         ["fork"], description="How workers are started."
     )
@@ -34,19 +34,20 @@ class LoadMatrix(Matrix):
         ["warm"], description="Whether the page cache has nothing (`cold`) or all of the data (`warm`) at the start."
     )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows per batch.")
-    advice: Annotated[
-        Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("loading_limit", "none")
-    ] = Field(["none"], description="`random`: MADV_RANDOM, for loaders that map a file.")
+    advice: Annotated[Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("none")] = Field(
+        ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
+    )
     option: Annotated[Values[Option], Axis(alone=True, nothing="")] = Field(
         ["none"],
         description="`NAME-NUMBER` of the loader's `OPTIONS`, or several, joined by `-`. `none`: the library's "
         "defaults.",
     )
-    torch_threads: Annotated[
-        Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Compared("loading_cost", 0)
-    ] = Field(
-        [0],
-        description="PyTorch threads of the training process; 0: PyTorch's default. DataLoader workers have one each.",
+    torch_threads: Annotated[Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Compared(0)] = (
+        Field(
+            [0],
+            description="PyTorch threads of the training process; 0: PyTorch's default. DataLoader workers have one "
+            "each.",
+        )
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
         [2],

@@ -21,8 +21,8 @@ class ScriptMatrix(Matrix):
         [NO_ARGUMENTS],
         description="Arguments of the script, by name; `none` gives it none. They are not compared: use `side`.",
     )
-    side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("reported", "first")] = (
-        Field([NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first.")
+    side: Annotated[Values[Name], Axis(alone=True, nothing="no further arguments"), Compared("first")] = Field(
+        [NO_ARGUMENTS], description="Further arguments of the script, by name: each is compared with the first."
     )
 
 

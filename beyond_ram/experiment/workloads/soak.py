@@ -14,9 +14,9 @@ class SoakMatrix(Matrix):
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
         description="Number of files, from the beginning of the corpus."
     )
-    subject: Annotated[
-        Values[Literal["tokenizers", "transformers"]], Axis(alone=True), Compared("", "transformers")
-    ] = Field(description="Library of the tokenizer that does the work.")
+    subject: Annotated[Values[Literal["tokenizers", "transformers"]], Axis(alone=True), Compared("transformers")] = (
+        Field(description="Library of the tokenizer that does the work.")
+    )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([5], description="Repetitions of the work in one process.")
 
 

@@ -47,7 +47,7 @@ class StreamMatrix(Matrix):
         ["none"],
         description="`KIND-every-N`: one in N data requests fails once; `error-500`, `too-many-429`, `drop` or `slow`.",
     )
-    buffering: Annotated[Values[Buffering], Axis(), Compared("", "default")] = Field(
+    buffering: Annotated[Values[Buffering], Axis(), Compared("default")] = Field(
         ["default"],
         description="Read-ahead of Parquet: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M` (N "
         "ranges of up to M MiB).",

@@ -25,15 +25,15 @@ class TokenizeMatrix(Matrix):
     reader: Annotated[
         Values[Literal["from_generator", "load_dataset"]],
         Axis(alone=True),
-        Compared("growth_by_input", "from_generator"),
+        Compared("from_generator"),
     ] = Field(
         ["from_generator"],
         description="How the text is read: rows from a generator, or `load_dataset` of the JSON Lines.",
     )
-    batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
+    batch_size: Annotated[Sizes, Axis(unit="rows"), Compared()] = Field(
         [1000], description="Rows per call of the tokenizer."
     )
-    writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
+    writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared()] = Field(
         [1000], description="Rows buffered before a write."
     )
     num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set")] = Field(
@@ -50,7 +50,7 @@ class TokenizeMatrix(Matrix):
         description="Hard memory limit in MB; 0: none. The same command is started again until it completes, "
         "from the shards in the cache that the runs before it finished.",
     )
-    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("", "none")] = Field(
+    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("none")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
 

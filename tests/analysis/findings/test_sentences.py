@@ -21,7 +21,7 @@ GOLDEN = Path(__file__).with_name("golden")
 def test_a_report_reads_as_on_its_golden_page(study):
     """Sentences are tested here alone; all other tests are about the fields of findings."""
     tables = report(study)
-    paragraphs = [f"## {one.title}\n\n{one.text}\n\n{one.action or 'No advice.'}\n" for one in findings(tables)]
+    paragraphs = [f"## {one.title}\n\n{one.text}\n" for one in findings(tables)]
     page = "\n".join([f"# {study}\n", *paragraphs, "## Undecided\n", *(f"- {line}" for line in undecided(tables)), ""])
     file = GOLDEN / f"{study.replace(' ', '-')}.md"
     if os.environ.get("BEYOND_RAM_GOLDEN"):
@@ -30,13 +30,11 @@ def test_a_report_reads_as_on_its_golden_page(study):
     assert page == file.read_text()
 
 
-def test_what_is_missed_holds_for_most_comparisons():
-    assert ("2 times" in detectable([2.0, 3.0])) and ("3 times" in detectable([2.0, 3.0]))
-    assert "21 %" in detectable([1.21, 285.9])
-    assert "14 %" in detectable([1.14])
-    assert "100 %" in detectable([1.997])
-    assert "10 times" in detectable([9.97])
-    assert "over 10 times" in detectable([2.0, 3.0, float("inf")])
-    for ratios in ([15.0, float("inf")], [2.0, 78.0, 150.0]):
-        assert "too few runs" in detectable(ratios)
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [([2.0, 3.0], " 2 times"), ([1.21, 285.9], " 21 %"), ([1.997], " 2 times"), ([9.7], " 9.7 times"),
+     ([15.0, float("inf")], "too few runs"), ([2.0, 78.0, 150.0], "too few runs")],
+)  # fmt: skip
+def test_what_is_missed_holds_for_most_comparisons(ratios, words):
+    assert words in detectable(ratios)
     assert detectable([]) == ""
