@@ -57,13 +57,10 @@ IDENTIFYING: Mapping[str, str] = {
     "`same` may have missed",
     "confirmed": "whether the sides differ at the corrected level, however little",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
-    "file_shape": "the same for file memory",
     "readings_of": "the fitted readings: `documents` within the runs of largest input, "
     "`samples` between few of them, or ends of runs of several `sizes`",
     "runs": "runs of the line, whatever became of them: all repeats of its cells; both sides of a comparison or step",
     "readings": "readings that a slope was fitted to",
-    "against": "the stack on the other side of the comparison",
-    "difference_result": "as `result` of a comparison, corrected over the table",
     "regrowth": "`levels off`, `grows`, `undecided`",
     "package": "a package that differs between the two stacks",
     "requested": "whether one of the stacks asks for it itself",

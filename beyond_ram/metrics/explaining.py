@@ -7,26 +7,16 @@ _HOLDERS = "read by the program's own process after each step of a run that is n
 _SHARD = "tree at the mark `shard`"
 
 COLUMNS: list[Column] = [
-    *(
-        column
-        for kind, word in (("anon", "anonymous"), ("file", "file"))
-        for column in (
-            Column(f"{kind}_slope_mb_per_gb", f"Growth of {word} memory with the input", "MB/GB", ("growth",),
-                f"slope of {word} memory over input done, between documents or at the ends of runs, by "
-                "generalised least squares",
-                "with its 95 % interval; none below three readings; holds for the measured input, "
-                "not beyond", direction="lower" if kind == "anon" else "neither"),
-            Column(f"{kind}_rise_mb", f"Rise of {word} memory", "MB", ("growth",),
-                "last reading minus the first", MARK),
-            Column(f"{kind}_level_mb", f"Level of {word} memory", "MB", ("growth",),
-                "mean of the readings from where memory no longer rises",
-                "given if a (1 - exp(-x / b)) fits better than a line (F test, 5 %) and there are three readings "
-                "from 3 b on"),
-        )
-    ),
-    Column("difference_mb_per_gb", "Heap growth per input, less the baseline's", "MB/GB", ("growth",),
-        "slope of the difference between the two stacks after the same documents, with its 95 % interval", _DECIDED,
-        direction="lower", names=("difference_mb_per_gb", "difference_low", "difference_high")),
+    Column("anon_slope_mb_per_gb", "Growth of anonymous memory with the input", "MB/GB", ("growth",),
+        "slope of anonymous memory over input done, between documents or at the ends of runs, by "
+        "generalised least squares",
+        "with its 95 % interval; none below three readings; holds for the measured input, not beyond",
+        direction="lower"),
+    Column("anon_rise_mb", "Rise of anonymous memory", "MB", ("growth",), "last reading minus the first", MARK),
+    Column("anon_level_mb", "Level of anonymous memory", "MB", ("growth",),
+        "mean of the readings from where memory no longer rises",
+        "given if a (1 - exp(-x / b)) fits better than a line (F test, 5 %) and there are three readings "
+        "from 3 b on"),
     Column("bytes_in_min", "Input at the first reading", "bytes", ("growth",), "smallest bytes_in of a reading", EXACT),
     Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
     Column("word_bytes", "Bytes per word", "bytes", ("growth",), "bytes_in / words of the mark `work`; a word is what "

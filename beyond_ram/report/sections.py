@@ -33,8 +33,6 @@ def tags(lines: Iterable[Mapping[Any, Any]]) -> dict[str, list[str]]:
             values_of[kind] |= {str(line[name]): None for name in names if _is_set(line.get(name))}
         if line.get("axis") == "stack":
             values_of["stack"] |= {str(line[side]): None for side in ("before", "after") if _is_set(line.get(side))}
-        if _is_set(line.get("against")):
-            values_of["stack"][str(line["against"])] = None
     return {kind: [*values] for kind, values in values_of.items() if values}
 
 
