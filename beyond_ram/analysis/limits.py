@@ -1,5 +1,4 @@
-"""Table `limits`: the smallest memory limit of a cell, and the reading of a run without a limit that predicts it
-best."""
+"""Table `limits`: the smallest memory limit of a cell, and how far readings of a run without a limit are from it."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,8 +9,7 @@ from ..metrics import Record, Records
 from ..metrics.limits import ENDED_AT, PREDICTORS
 from ..metrics.runs import ask_bytes
 
-COLUMNS = ["experiment", "stack", "ended_at_bytes", "ended", "completed_at_bytes", "nearest_predictor", "ask_bytes"]
-COLUMNS += ["not_run"]
+COLUMNS = ["experiment", "stack", "ended_at_bytes", "ended", "completed_at_bytes", "ask_bytes", "not_run"]
 
 
 def limits(records: Records) -> pd.DataFrame:
@@ -38,7 +36,6 @@ def _line(record: Record) -> dict[str, Any]:
     line: dict[str, Any] = {
         **record["cell"],
         "bytes_in": record.get("work", {}).get("bytes_in"),
-        **{name: limit.get(name) for name in ENDED_AT.values()},
         "ended_at_bytes": at or None,
         "ended": _ENDED[ended] if at else None,
         "completed_at_bytes": completed,
@@ -51,9 +48,6 @@ def _line(record: Record) -> dict[str, Any]:
     errors = {name: size / completed - 1 for name in PREDICTORS if completed and (size := peak[name]) is not None}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
     line["error_ask"] = ask / completed - 1 if completed and ask else None
-    least = min(map(abs, errors.values()), default=None)
-    line["nearest_predictor"] = " and ".join(PREDICTORS[name] for name in errors if abs(errors[name]) == least) or None
     slowest = max(at_limit, key=lambda probe: probe["duration_s"], default=None)
     line["time_ratio"] = slowest["duration_s"] / record["duration_s"] if slowest else None
-    line["major_faults_at_limit"] = slowest["major_faults"] if slowest else None
     return line

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
-from ..metrics.loading import ACCOUNT, RATE_CPU_S
+from ..metrics.loading import ACCOUNT
 from ..units import MB
 from .decide import Middle, geometric
 from .frame import describe
@@ -21,7 +21,7 @@ _REACHED = ("rows_per_s_reached", "read_per_byte", "duration_s", "read_ahead_byt
 # Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
-COLUMNS += [*_REACHED, "lends", "no_rate", "account"]
+COLUMNS += [*_REACHED, "lends", "account"]
 _SET = ("advice", "option", "torch_threads")
 """Settings of a loader that are part of its name on figures."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
@@ -31,7 +31,7 @@ def loaders(records: Records, session_spread: pd.DataFrame | None = None) -> pd.
     """One line per cell of workload `load`.
 
     All numbers are over the `n` repeats that finished. Rates are geometric means: of the first epoch, and of the warm
-    epochs after it. `no_rate` says why there is none. `_low` and `_high` are 95 % intervals, which cover other sessions
+    epochs after it; none where these are too short. `_low` and `_high` are 95 % intervals, which cover other sessions
     as far as `session_spread` has the metric.
 
     Sizes are medians in bytes. `copied_bytes` is the growth of anonymous PSS from the
@@ -73,24 +73,8 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
         "loader_kind": work.get("loader_kind"),
         "shuffle": work.get("shuffle"),
         "lends": {True: "yes", False: "no", None: None}[work.get("lends")],
-        "no_rate": _no_rate(measured),
     }
     return line | {key: measured[key] for key in ACCOUNT} | from_events | measured
-
-
-def _no_rate(measured: Mapping[str, Any]) -> str | None:
-    """Why a run has no rate; None if it has one."""
-    reasons = []
-    for name, rate, seconds in (
-        ("first epoch", "rows_per_cpu_s", "first_epoch_cpu_s"),
-        ("later epochs", "rows_per_cpu_s_warm", "warm_epochs_cpu_s"),
-    ):
-        used = measured[seconds]
-        if measured[rate] is None and used is not None:
-            reasons.append(f"{name}: {used:.2g} CPU-s, under {RATE_CPU_S}, too short to be a rate")
-        elif measured[rate] is None and name == "first epoch":
-            reasons.append("first epoch: the time to start the workers is unknown")
-    return "; ".join(reasons) or None
 
 
 def _why(record: Record) -> str:

@@ -28,15 +28,9 @@ _PROBED = "by a bisection of whole runs under the kernel's limit, to 3 %"
 _OF_PROBE = "of the slowest run under `completed_at_bytes`"
 
 COLUMNS: list[Column] = [
-    Column("killed_at_bytes", "Largest limit that killed it", "bytes", ("limits",),
-        "largest limit under which the kernel killed it", _PROBED, direction="lower"),
-    Column("timed_out_at_bytes", "Largest limit under which it timed out", "bytes", ("limits",),
-        "largest limit under which the work was not done in time",
-        f"{_PROBED}; the time limit is ten times the time without a limit, plus 5 seconds", direction="lower"),
-    Column("failed_at_bytes", "Largest limit under which it failed", "bytes", ("limits",),
-        "largest limit under which it failed without being killed for memory", _PROBED, direction="lower"),
     Column("ended_at_bytes", "Largest limit that did not suffice", "bytes", ("limits",),
-        "the largest of the three above; `ended` says how the run ended there", _PROBED, direction="lower"),
+        "the largest limit under which a run did not finish its work; `ended` says how it ended there",
+        f"{_PROBED}; the time limit is ten times the time without a limit, plus 5 seconds", direction="lower"),
     Column("completed_at_bytes", "Smallest limit that completed", "bytes", ("limits",),
         "smallest limit under which all `completed_runs` did the work", _PROBED, direction="lower"),
     Column("completed_runs", "Runs at the smallest limit", "runs", ("limits",),
@@ -48,6 +42,4 @@ COLUMNS: list[Column] = [
         names=(*(f"error_{name.removesuffix('_bytes')}" for name in PREDICTORS), "error_ask")),
     Column("time_ratio", "Time at the smallest limit", "ratio", ("limits",),
         f"time {_OF_PROBE} / time without one", CLOCK, direction="lower"),
-    Column("major_faults_at_limit", "Major faults at the smallest limit", "faults", ("limits",),
-        f"major faults of the tree {_OF_PROBE}", "the kernel's counts", direction="lower"),
 ]  # fmt: skip

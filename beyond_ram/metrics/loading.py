@@ -27,7 +27,6 @@ from .base import (
 ACCOUNT = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong")
 """The account of rows. The last three are faults."""
 AT_FAULT = "rows_at_fault"
-MEMORIES = {"anon_bytes": "anonymous memory", "pss_bytes": "PSS"}
 RATE_CPU_S = 0.2
 """Epochs with less CPU time have no rate. The first batch of a loader without workers takes about 0.01 s, a twentieth
 of this: too little to matter."""
@@ -113,11 +112,6 @@ def _copied(record: Record, events: Events) -> float | None:
     return difference(_delivered(kind)(record, events), _first_batch(kind)(record, events))
 
 
-def _read(_: Record, events: Events) -> float | None:
-    ends = (tree(first(events, name)).get("read_bytes") for name in ("epoch", "epoch_begins"))
-    return difference(*ends)
-
-
 def _disk_ratio(_: Record, events: Events) -> float | None:
     work = last(events, "work")
     return share(work.get("stored_bytes"), work.get("bytes_in"))
@@ -148,12 +142,9 @@ COLUMNS: list[Column] = [
         "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
     Metric("stored_bytes", "Stored", "bytes", ("loaders",), "total size of the format's files", SIZES,
         of_last("work", "stored_bytes"), direction="lower"),
-    *(
-        Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
-            ("loaders",), "tree after the last epoch, before anything is released", _IN_PHASE,
-            _delivered(kind), direction="lower")
-        for kind, label in MEMORIES.items()
-    ),
+    Metric("end_pss_bytes", "PSS at the end", "bytes", ("loaders",),
+        "tree after the last epoch, before anything is released", _IN_PHASE, _delivered("pss_bytes"),
+        direction="lower"),
     Metric("held_bytes", "Kept memory", "bytes", ("runs", "loaders"),
         "anonymous PSS and PSS of shared memory: the larger of after the first batch and at the end",
         f"{_IN_PHASE}; peak_anon_bytes has what was higher in between", _held, direction="lower", decided=("load",),
@@ -174,10 +165,6 @@ COLUMNS: list[Column] = [
     Metric("read_ahead_bytes", "Read-ahead of the device", "bytes", ("loaders",),
         "read_ahead_kb of the device that holds the data", "as the kernel reports it",
         recorded("page_cache", "read_ahead_bytes")),
-    Metric("first_epoch_cpu_s", "CPU time of the first epoch", "s", ("loaders",),
-        "of all processes, without the start of workers", CPU, _first_cpu, direction="lower"),
-    Metric("warm_epochs_cpu_s", "CPU time of the later epochs", "s", ("loaders",),
-        "of all processes, over the epochs after the first", CPU, lambda _, events: _warm(events, "cpu_s")),
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
         "CPU time of each worker until its work starts, imports included, and of the main process "
         "until the first batch", CPU, _startup, direction="lower"),
@@ -191,7 +178,4 @@ COLUMNS: list[Column] = [
     Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders",),
         "anonymous PSS at the end minus that after the first batch: with forked workers, copies on write", _IN_PHASE,
         _copied, direction="lower"),
-    Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),
-        "`read_bytes` of all processes over the first epoch", "the kernel's count, without reads from the page cache",
-        _read, direction="lower"),
 ]  # fmt: skip

@@ -70,7 +70,7 @@ def page_file(tmp_path_factory, report):
     holder |= {"released_bytes": 9e8, "share": 0.9, "objects_bytes": 9e8, "fragments": False, "also_held_by": ""}
     holder |= {"cause": "held", "owner": PLANTED, "not_run": ""}
     holders = pd.DataFrame([holder, holder | {"stack": "current", "cause": "undecided", "owner": ""}])
-    limit = {"experiment": "growth", "stack": "june-2023", "ended": PLANTED, "nearest_predictor": PLANTED}
+    limit = {"experiment": "growth", "stack": "june-2023", "ended": PLANTED}
     limit |= {"time_ratio": 1.0}
     limit |= {"completed_at_bytes": 5e8, "ended_at_bytes": 4e8, "ask_bytes": 6e8, "peak_rss_bytes": 9e8}
     limits = pd.DataFrame([limit | {"rep": rep} for rep in (1, 2)])
