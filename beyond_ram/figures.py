@@ -1,6 +1,5 @@
 """Shared by all figures: style, colours, saving, captions."""
 
-import math
 import statistics
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +12,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogFormatterSciNotation, LogLocator, ScalarFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from . import files
 from .analysis import frame
@@ -29,7 +29,6 @@ WIDE = 6.7
 ANSWER = 4.0
 """Width in inches of a figure on the first screen: its text has 11 pixels where the figure fills a phone."""
 _POINTS = 10
-_MOST_DECADES = 4
 # Characters of such text per inch.
 _DENSE = 13
 
@@ -40,29 +39,21 @@ def theme() -> None:
     sizes += ["xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"]
     # Do not parse text as formulas: names in the data can contain dollar signs.
     look: dict[str, Any] = {"text.parse_math": False, "figure.dpi": 120, "savefig.dpi": 120}
+    look |= {"axes.formatter.limits": (-9, 12), "axes.formatter.useoffset": False}
     look |= {"svg.fonttype": "none", "svg.hashsalt": "beyond-ram", **dict.fromkeys(sizes, _POINTS)}
     sns.set_theme(context="notebook", style="whitegrid", palette="colorblind", rc=look)
 
 
-class _Numbers(LogFormatterSciNotation):
-    """Labels of a logarithmic axis as numbers; matplotlib would write powers of ten."""
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        return f"{x:,.10g}" if super().__call__(x, pos) else ""
-
-
-def _in_millions(x: float, _: int | None) -> str:
-    """A label of a linear axis; matplotlib would write a power of ten at its end."""
-    return f"{x / 1e6:,.10g} M" if x else "0"
-
-
-def _thin_out(axes: Axes) -> None:
-    """Fewer labels on a horizontal logarithmic axis of many decades: they are numbers, and would overlap. Ticks that a
-    figure sets stay."""
-    low, high = axes.get_xlim()
-    is_log = isinstance(axes.xaxis.get_major_locator(), LogLocator)
-    if is_log and (decades := math.log10(high / low)) > _MOST_DECADES:
-        axes.xaxis.set_major_locator(LogLocator(10 ** math.ceil(decades / _MOST_DECADES)))
+def _plain_numbers(axis: Axis, *, side_by_side: bool) -> None:
+    """Label a logarithmic axis with numbers: its powers of ten would be formulas. Ticks that a figure sets stay."""
+    if axis.get_scale() != "log":
+        return
+    if isinstance(axis.get_major_locator(), LogLocator):
+        low, high = axis.get_view_interval()
+        more = high < 100 * low and not side_by_side  # where more labels would overlap
+        axis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if more else (1,), numticks=5))
+    axis.set_major_formatter("{x:,.10g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
@@ -73,16 +64,8 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
     for text in figure.findobj(Text):
         text.set_text("\n".join(plain(line, _MOST_IN_LABEL) for line in text.get_text().split("\n")))
     for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            for get, put in (
-                (axis.get_major_formatter, axis.set_major_formatter),
-                (axis.get_minor_formatter, axis.set_minor_formatter),
-            ):
-                if isinstance(formatter := get(), LogFormatterMathtext):
-                    put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
-                elif type(formatter) is ScalarFormatter and max(map(abs, axis.get_view_interval())) >= 1e6:
-                    put(FuncFormatter(_in_millions))
-        _thin_out(axes)
+        _plain_numbers(axes.xaxis, side_by_side=True)
+        _plain_numbers(axes.yaxis, side_by_side=False)
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)

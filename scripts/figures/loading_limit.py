@@ -2,8 +2,6 @@
 
 import math
 
-from matplotlib.ticker import LogLocator
-
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import by_way
 from beyond_ram.units import short_size
@@ -40,9 +38,7 @@ def plot(loaders):
     axes.set_yticks([])
     axes.set_ylim(len(limited) - 0.5, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.xaxis.set_major_locator(LogLocator(100))
     axes.set_xticks([tick for tick in axes.get_xticks() if left < tick <= high])
-    axes.minorticks_off()
     axes.set_xlabel("rows per second, on a logarithmic scale")
     handles = [
         figures.handle(text, linestyle="", marker="s", markersize=10, color=colour)

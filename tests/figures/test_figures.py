@@ -192,20 +192,16 @@ def test_runs_with_faults_or_other_buffers_are_no_usual_cost(root):
 
 def test_labels_of_large_axes_are_numbers_that_do_not_overlap(tmp_path):
     figures.theme()
-    figure, (rates, counts, fixed) = plt.subplots(1, 3, figsize=(1.5 * figures.WIDE, 2), layout="constrained")
+    figure, (rates, counts) = plt.subplots(1, 2, figsize=(figures.WIDE, 2), layout="constrained")
     rates.plot([50, 2e7], [0, 1])
     rates.set_xscale("log")
     counts.plot([0, 1.6e7], [0, 1])
-    fixed.plot([50, 2e7], [0, 1])
-    fixed.set_xscale("log")
-    fixed.set_xticks([100, 1e4])
     files = {ending: str(tmp_path / f"figure.{ending}") for ending in ("svg", "png")}
     figures.save(figure, "Rates.", **files, caption_file=str(tmp_path / "figure.txt"))
     low, high = rates.get_xlim()
     boxes = [one.get_window_extent() for one in rates.get_xticklabels() if low <= one.get_position()[0] <= high]
     assert len(boxes) > 1
     assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
-    assert [*fixed.get_xticks()] == [100, 1e4]
     texts = re.findall(r">([^<>]+)</text>", (tmp_path / "figure.svg").read_text())
-    assert "10 M" in texts
+    assert "1,000,000" in texts
     assert not [text for text in texts if "e" in text]
