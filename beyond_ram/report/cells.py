@@ -19,7 +19,7 @@ from ..one_run import RunFolder
 from ..units import MB
 from .page import packed, render
 from .run import view
-from .sections import DATA, tags
+from .sections import DATA
 
 Line = dict[str, Any]
 TOGETHER = 25
@@ -85,7 +85,6 @@ class Cells:
             "pss_read": statistics.median_low([len(run.series("pss_bytes")) for run in finished] or [0]),
             "ask": max(requests) / MIB if requests else None,
             "duration_s": statistics.median(times) if times else None,
-            "tags": tags([cell]),
         }  # fmt: skip
 
     def words(self, cell: Mapping[Any, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The sections of the workflow's report: values for templates, and the tags of their filters."""
+"""The sections of the workflow's report: values for templates."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,7 +8,6 @@ import pandas as pd
 from ..analysis import changes as changes_of
 from ..analysis import claims as claims_of
 from ..analysis import stack_differences
-from ..analysis.findings import Finding
 from ..analysis.frame import cells, describe, varied
 from ..analysis.outcomes import tally
 from ..figures import MB, counts
@@ -22,18 +21,6 @@ _PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "hug
 DATA = ("corpus", "tokens", "repository")
 """The axes that name the input data."""
 Line = dict[str, Any]
-
-
-def tags(lines: Iterable[Mapping[Any, Any]]) -> dict[str, list[str]]:
-    """Experiments, stacks and data of some table lines, for the filters. A kind that is missing is never filtered
-    out."""
-    values_of: dict[str, dict[str, None]] = {"experiment": {}, "stack": {}, "data": {}}
-    for line in lines:
-        for kind, names in (("experiment", ("experiment",)), ("stack", ("stack",)), ("data", DATA)):
-            values_of[kind] |= {str(line[name]): None for name in names if _is_set(line.get(name))}
-        if line.get("axis") == "stack":
-            values_of["stack"] |= {str(line[side]): None for side in ("before", "after") if _is_set(line.get(side))}
-    return {kind: [*values] for kind, values in values_of.items() if values}
 
 
 def _is_set(value: Any) -> bool:
@@ -97,12 +84,7 @@ def failures(runs: pd.DataFrame) -> Iterator[Line]:
         counts = tally(repeats)
         if counts["failed"]:
             name = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
-            yield counts | {"cell": name, "tags": tags([cell])}
-
-
-def finding(finding: Finding) -> Line:
-    """A finding, for the template."""
-    return {"title": finding.title, "text": finding.text, "tags": tags(finding.seen)}
+            yield counts | {"cell": name}
 
 
 def holders(table: pd.DataFrame) -> Iterator[Line]:
@@ -114,7 +96,6 @@ def holders(table: pd.DataFrame) -> Iterator[Line]:
             "cause": ": ".join(filter(_is_set, (lines[0]["cause"], lines[0]["owner"]))),
             "not_run": lines[0]["not_run"],
             "lines": [_holder(line) for line in lines] if not lines[0]["not_run"] else [],
-            "tags": tags([cell]),
         }
 
 
@@ -146,7 +127,6 @@ def claims(comparisons: pd.DataFrame, runs: pd.DataFrame) -> list[Line]:
             "n": f"{line['n']:.0f}",
             "sides": f"{line['before']} and {line['after']}",
             "cell": ", ".join([str(line["experiment"]), *describe(line, conditions)]),
-            "tags": tags([line]),
         }
         for line in lines
     ]
@@ -193,12 +173,6 @@ def sessions(spread: pd.DataFrame, comparisons: pd.DataFrame | None) -> str:
     from_day_to_day = "for differences from day to day, measured on another machine and shipped with beyond-ram"
     sentences = {f"Intervals allow {from_day_to_day}, in": known, "Intervals hold for this session only in": alone}
     return " ".join(f"{sentence}: {', '.join(labels)}." for sentence, labels in sentences.items() if labels)
-
-
-def changes(table: pd.DataFrame) -> list[Line]:
-    """The lines of table `changes` in words."""
-    lines = zip(changes_of.in_words(table), table.to_dict("records"), strict=True)
-    return [{**words, "tags": tags([line])} for words, line in lines]
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:

@@ -174,7 +174,6 @@ def report(
         ladders=len(tables.get("ladders", ())) > 0,
         **_table_sections(tables),
         cells=cells.lines,
-        filters={kind: sorted({line[kind] for line in cells.lines} - {""}) for kind in ("stack", "data", "experiment")},
         tables=sorted(tables),
         pack_of=pages_of.packed({line["path"]: line["pack"] for line in cells.lines}),
         packs=cells.packs,
@@ -207,7 +206,7 @@ def _table_sections(tables: Tables) -> dict[str, Any]:
         "claims": sections.claims(tables["comparisons"], tables["runs"]) if "comparisons" in tables else [],
         "post": POST,
         "holders": list(sections.holders(tables["holders"])) if "holders" in tables else [],
-        "changes": [] if changed is None else sections.changes(changed),
+        "changes": [] if changed is None else changes.in_words(changed),
         "changed": "" if changed is None else changes.counts(changed),
         "differences": [] if changed is None else sections.differences(changed, tables.get("stack_differences")),
     }
@@ -231,7 +230,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
                 "question": figure.question,
                 "svg": inline(figure.svg, figure.name),
                 "caption": caption,
-                "tags": sections.tags(own.drop_duplicates(["experiment", "stack"]).to_dict("records")),
+                "stacks": list(dict.fromkeys(own["stack"])),
             }
         )
     return [*shown.items()], empty
@@ -240,7 +239,9 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
 def _finding(finding: Finding, tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:
     """A finding with its cells, for the template."""
     seen = [cells.of[cell] for cell in dict.fromkeys(map(key, finding.seen)) if cell in cells.of]
-    return sections.finding(finding) | {
+    return {
+        "title": finding.title,
+        "text": finding.text,
         "cells": [
             (line["path"], ", ".join(named_once(line["experiment"], line["stack"], line["setting"]))) for line in seen
         ],

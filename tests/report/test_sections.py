@@ -1,20 +1,16 @@
 """Sections of the report, from lines of tables."""
 
-import re
-
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.findings import SOURCES
 from beyond_ram.analysis.stack_differences import stack_differences
 from beyond_ram.figures import cell_labels
 from beyond_ram.report import sections
 from beyond_ram.report.cells import named
 
 from ..analysis.findings.test_compared import runs
-from ..analysis.opposite import report
 
 
 def test_holders_or_a_reason_are_listed_by_cell():
@@ -33,26 +29,13 @@ def test_holders_or_a_reason_are_listed_by_cell():
     assert "f.rows" in line["notes"] and "2.0 MB" in line["notes"] and not rest["kind"] and not rest["notes"]
     assert first["cause"] == "held: rows"
     assert second["not_run"] == "it ended early" and not second["lines"]
-    assert first["tags"]["stack"] == ["s"] and "a" in first["title"]
+    assert "a" in first["title"]
 
 
 def test_name_shared_by_experiment_and_stack_appears_once():
     assert named("loaders", "loaders", "no workers", "") == ["loaders", "no workers"]
     table = pd.DataFrame([{"experiment": "loaders", "stack": "loaders", "workers": n} for n in (0, 2)])
     assert cell_labels(table).tolist() == ["loaders: no workers", "loaders: 2 workers"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SOURCES)
-def test_finding_is_tagged_with_the_stacks_of_its_title(name):
-    """Without the tags it would stay whatever stack a reader chooses."""
-    tables = report("original")
-    for finding in SOURCES[name](tables):
-        run_stacks = tables["runs"]["stack"].unique()
-        stacks = {
-            stack for stack in run_stacks if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", finding.title)
-        }
-        assert stacks <= {*sections.finding(finding)["tags"].get("stack", ())}, finding.title
 
 
 def test_packages_are_those_that_runs_imported():

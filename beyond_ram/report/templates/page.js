@@ -1,4 +1,4 @@
-// Views, filters and what is unpacked when it is shown.
+// Views, a filter, and what is unpacked when it is shown.
 const root = document.documentElement, byId = id => document.getElementById(id);
 
 // A pack is gzip in base64; nothing is fetched.
@@ -9,21 +9,13 @@ async function unpacked(id) {
 }
 let places;  // the pack of each cell
 
-// Filters by stack, data and experiment: whatever says what it is of.
-const form = byId("filters"), chosen = () => form ? Object.fromEntries(new FormData(form)) : {};
-const tagsOf = element => JSON.parse(element.dataset.tags ?? "{}");
-function fits(tags) {
-  return Object.entries(chosen()).every(([kind, value]) => !value || !tags[kind] || tags[kind].includes(value));
-}
+// The filter leaves lines and findings that have its text.
+const wanted = document.querySelector("#filter input");
 function filter() {
-  for (const element of document.querySelectorAll("[data-tags]")) element.toggleAttribute("data-filtered", !fits(tagsOf(element)));
-  count();
-}
-function count() {
-  const view = document.querySelector(".view.current"), told = byId("shown");
-  if (!view || !told) return;
-  const all = view.querySelectorAll("[data-tags]"), left = [...all].filter(one => !one.hasAttribute("data-filtered")).length;
-  told.textContent = left < all.length ? `${left} of ${all.length} shown` : "";
+  const text = wanted?.value.trim().toLowerCase() ?? "";
+  for (const one of document.querySelectorAll("tbody tr, article.finding")) {
+    one.toggleAttribute("data-filtered", !one.textContent.toLowerCase().includes(text));
+  }
 }
 
 async function fill(view) {
@@ -61,8 +53,7 @@ async function showCell(path) {
   readings(place);
 }
 
-form?.addEventListener("change", filter);
-form?.addEventListener("reset", () => setTimeout(filter));
+wanted?.addEventListener("input", filter);
 byId("theme").addEventListener("click", () => {
   const dark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.style.colorScheme = dark ? "light" : "dark";
