@@ -27,7 +27,7 @@ from . import page as pages_of
 from . import sections
 from .cells import Cells
 from .cells import named as named_once
-from .drawing import caption, inline
+from .drawing import address, caption
 
 STRONGEST = 3
 # In the terminal summary: maximum number of sentences about undecided questions, and of characters per line and answer.
@@ -228,7 +228,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
                 "place": place,
                 "title": figure.title,
                 "question": figure.question,
-                "svg": inline(figure.svg, figure.name),
+                "svg": address(figure.svg),
                 "caption": caption,
                 "stacks": list(dict.fromkeys(own["stack"])),
             }

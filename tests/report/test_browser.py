@@ -200,7 +200,7 @@ def test_answers_stand_side_by_side_with_their_pictures(tmp_path, report, opened
         boxes = [one.bounding_box() for one in page.locator(".answers section").all()]
         assert len(boxes) == 3 and len({box["x"] for box in boxes}) == columns
         for section in page.locator(".answers section").all():
-            question, picture, answer = (section.locator(name).first.bounding_box() for name in ("h2", "svg", "p"))
+            question, picture, answer = (section.locator(name).first.bounding_box() for name in ("h2", "img", "p"))
             assert question["y"] < picture["y"] < answer["y"]
             assert not columns > 1 or answer["y"] + answer["height"] <= SIZES[size][1], "below the first screen"
 
@@ -255,9 +255,9 @@ def test_hovering_shows_values(desktop):
 def test_figure_is_enlarged(desktop):
     page = desktop
     go(page, "figures")
-    before = page.locator("#figure-one svg").bounding_box()["width"]
+    before = page.locator("#figure-one img").bounding_box()["width"]
     page.locator("#figure-one .paper").dblclick()
-    assert page.locator("#figure-one svg").bounding_box()["width"] > before
+    assert page.locator("#figure-one img").bounding_box()["width"] > before
 
 
 @pytest.mark.end_to_end
@@ -301,7 +301,7 @@ def test_names_of_phases_of_a_watched_run_do_not_overlap(tmp_path, opened):
 def test_a_figure_is_whole_on_a_phone(phone):
     page = phone
     go(page, "figures")
-    assert page.evaluate("document.querySelector('#figures .paper svg').getBoundingClientRect().right") <= 360
+    assert page.evaluate("document.querySelector('#figures .paper img').getBoundingClientRect().right") <= 360
 
 
 # Rules on colours. Nothing else of a view depends on the theme, and page.css gives a phone no colours of its own.

@@ -40,9 +40,7 @@ def test_no_report_is_made_from_cut_collected_files(tokenised, tmp_path, report,
     assert not list(tmp_path.glob("*report.html"))
 
 
-@pytest.mark.parametrize(
-    "content", ["<svg", "<html/>", "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"]
-)
+@pytest.mark.parametrize("content", ["<svg", "<html/>"])
 def test_no_report_is_made_from_an_invalid_drawing(tokenised, tmp_path, report, content):
     (tmp_path / "one.svg").write_text(content)
     (tmp_path / "one.txt").write_text("One figure.")
