@@ -19,7 +19,6 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from . import files
-from .analysis import frame
 from .text import plain
 from .units import MB as MB
 
@@ -166,21 +165,6 @@ def subject_order(table: pd.DataFrame) -> list[str]:
     """Return the subjects in the order of the config."""
     ordered = table.assign(subject=subjects(table), rank=pd.factorize(table["stack"])[0])
     return list(dict.fromkeys(ordered.sort_values("rank", kind="stable")["subject"]))
-
-
-def cell_labels(table: pd.DataFrame) -> "pd.Series[str]":
-    """Name each line's cell: the stack, and the axes that differ within its experiment."""
-    varied = {experiment: frame.varied(group) for experiment, group in table.groupby("experiment")}
-    return table.apply(lambda line: _label(line, varied.get(line["experiment"], [])), axis=1).astype(str)
-
-
-def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
-    values = frame.describe(line, varied)
-    if "stack" not in varied and "stack" in line:
-        values.insert(0, line["stack"])
-    if values and values[0] == line["experiment"]:  # an experiment and its stack can have the same name
-        values = values[1:]
-    return ", ".join([f"{line['experiment']}: {values[0]}", *values[1:]]) if values else str(line["experiment"])
 
 
 def input_size(cell: "Mapping[str, object] | pd.Series") -> str:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import markupsafe
 import pandas as pd
@@ -80,9 +80,8 @@ class Cells:
             "outcomes": ", ".join(dict.fromkeys(str(run.record["outcome"]).replace("_", " ") for run in runs)),
             "finished": len(finished),
             "runs": len(runs),
-            **_anon(finished),
-            **{f"peak_{name}": _median(_peaks(finished, f"{name}_bytes")) for name in ("rss", "pss")},
-            "pss_read": statistics.median_low([len(run.series("pss_bytes")) for run in finished] or [0]),
+            "peak_anon": _median(anon_once(run.record) for run in finished),
+            "peak_rss": _median(run.record["peak"].get("rss_bytes") for run in finished),
             "ask": max(requests) / MIB if requests else None,
             "duration_s": statistics.median(times) if times else None,
         }  # fmt: skip
@@ -144,19 +143,6 @@ def _requests(line: Line) -> Line:
 
 def _not_none(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
-
-
-def _anon(runs: Sequence[RunFolder]) -> Line:
-    """The median peak of anonymous memory in MB, with each page counted once. If unknown, the marked sum over
-    processes."""
-    once = [anon_once(run.record) for run in runs]
-    summed = any(size is None for size in once)
-    sizes = _peaks(runs, "anon_bytes") if summed else once
-    return {"peak_anon": _median(sizes), "anon_summed": summed and _median(sizes) is not None}
-
-
-def _peaks(runs: Iterable[RunFolder], name: str) -> list[float | None]:
-    return [cast(Mapping[str, float | None], run.record["peak"]).get(name) for run in runs]
 
 
 def _median(sizes: Iterable[float | None]) -> float | None:

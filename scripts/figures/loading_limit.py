@@ -45,7 +45,7 @@ def plot(loaders):
         for text, colour in (("enough memory", FREE), (f"limit: {percent:.0f} % of the rows", LIMITED))
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
-    return figure, f"{answer(limited, free, percent, size_of(ran))}\n\n{condition(limited)}{faster(limited, free)}"
+    return figure, f"{answer(limited, free, percent, size_of(ran))}\n\n{condition(limited)}"
 
 
 def lines(table):
@@ -151,14 +151,3 @@ Rows per second of the first epoch, or as far as a run came, with the lowest and
 cache. The limit counts page cache, interpreter and imports. Read N times: bytes read from storage for each byte of the
 rows that were delivered, with the kernel's read-ahead of {ahead}. Another disk gives other rates.
 """.strip()
-
-
-def faster(limited, free):
-    """The loaders that were faster under the limit."""
-    names = [
-        f"{one['loader']}, {one['order']}"
-        for one, other in zip(lines(limited), lines(free), strict=True)
-        if one["rows_per_s_reached_min"] > other["rows_per_s_reached_max"]
-    ]
-    why = "without it every page of the cache is new, and a virtual machine may first have to get it from its host"
-    return f" Faster under the limit than without it: {'; '.join(names)}; {why}." if names else ""

@@ -3,6 +3,7 @@
 import seaborn as sns
 
 from beyond_ram import figures
+from beyond_ram.analysis.frame import describe, varied
 from beyond_ram.metrics.limits import PREDICTORS
 
 MARKERS = "oD^v"
@@ -16,7 +17,7 @@ def plot(limits):
     limits = limits.dropna(subset=["completed_at_bytes", "ended_at_bytes", "ask_bytes"])
     if limits.empty:
         return not_run
-    limits = limits.assign(cell=figures.cell_labels(limits)).sort_values("completed_at_bytes")
+    limits = limits.assign(cell=names_of(limits)).sort_values("completed_at_bytes")
     names = list(dict.fromkeys(limits["cell"]))
     colours = sns.color_palette("colorblind", len(PREDICTORS))
     figure, (axes,) = figures.panels(1, 1.5 * len(names) + 2.4, 0, width=figures.ANSWER)
@@ -31,6 +32,12 @@ def plot(limits):
     axes.set_xlabel("memory (MB)")
     figure.legend(handles=handles(colours), loc="outside lower center", ncols=1)
     return figure, caption(limits)
+
+
+def names_of(limits):
+    """The experiment of each line, with the axes that vary."""
+    axes = [axis for axis in varied(limits) if axis != "experiment"]
+    return [", ".join([line["experiment"], *describe(line, axes)]) for line in limits.to_dict("records")]
 
 
 def draw_cell(axes, place, lines, colours):

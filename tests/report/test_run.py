@@ -7,24 +7,16 @@ from types import SimpleNamespace
 
 from beyond_ram.analysis.runs import runs
 from beyond_ram.one_run import RunFolder
-from beyond_ram.report.cells import Cells, _anon
+from beyond_ram.report.cells import Cells
 from beyond_ram.report.run import view
 
 from ..analysis.by_hand import MB, record
 
 FORKED = {"rss_bytes": 900 * MB, "anon_bytes": 447 * MB, "file_bytes": 290 * MB, "pss_bytes": 400 * MB, "processes": 2}
-KEPT = {"at_kept": {"anon_bytes": 302 * MB}}
 
 
 def run(**peak):
     return RunFolder(Path("run"), record(peak=FORKED | peak), {"t_s": [], "pss_bytes": [None, 4.0, None, 3.0]}, [])
-
-
-def test_list_of_cells_counts_pages_once_or_flags_a_sum():
-    assert _anon([run(kept=KEPT), run(processes=1, anon_bytes=304 * MB)]) == {"peak_anon": 303.0, "anon_summed": False}
-    assert _anon([run(kept=None)]) == {"peak_anon": 447.0, "anon_summed": True}
-    assert _anon([run(kept=KEPT), run(kept=None)])["anon_summed"], "one of them is a sum"
-    assert _anon([]) == {"peak_anon": None, "anon_summed": False}
 
 
 def test_the_chart_of_a_run_has_its_limit_phases_and_events():

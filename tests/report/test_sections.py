@@ -6,7 +6,6 @@ import pytest
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.stack_differences import stack_differences
-from beyond_ram.figures import cell_labels
 from beyond_ram.report import sections
 from beyond_ram.report.cells import named
 
@@ -34,8 +33,6 @@ def test_holders_or_a_reason_are_listed_by_cell():
 
 def test_name_shared_by_experiment_and_stack_appears_once():
     assert named("loaders", "loaders", "no workers", "") == ["loaders", "no workers"]
-    table = pd.DataFrame([{"experiment": "loaders", "stack": "loaders", "workers": n} for n in (0, 2)])
-    assert cell_labels(table).tolist() == ["loaders: no workers", "loaders: 2 workers"]
 
 
 def test_packages_are_those_that_runs_imported():
