@@ -3,11 +3,10 @@
 Inputs are nested prefixes of one corpus. They share documents, so their scatter accumulates from one to the next.
 """
 
-import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -39,19 +38,11 @@ _ADDS_UP = 20
 _SCALES = 3
 # A level needs at least one of this many readings.
 _SHARE_OF_LEVEL = 4
-# With fewer readings than _FEW, samples between documents are read too, until there are about _WANTED.
-_FEW, _WANTED = 8, 24
 COLUMNS = [
     "experiment", "stack", "anon_shape",
     *(f"anon_{what}" for what in ("slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high")),
     "anon_level_mb", "anon_rise_mb", "n", "readings", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes",
 ]  # fmt: skip
-
-
-class SamplesByRun(Protocol):
-    """The samples of runs, by the index of the run."""
-
-    def of(self, place: int) -> pd.DataFrame: ...
 
 
 @dataclass(frozen=True)
@@ -62,65 +53,31 @@ class Trace:
     bytes_in: Array
     memory: Mapping[str, Array]
     """By kind."""
-    of: Literal["documents", "samples", "sizes"]
-    """Where the points are: within the runs of the largest input (with or without samples between documents), or at
-    the ends of runs of several sizes."""
+    of: Literal["documents", "sizes"]
+    """Where the points are: between documents of the runs of the largest input, or at the ends of runs of several
+    sizes."""
     runs: int
     largest: float
     """The largest input."""
     word_bytes: float = math.nan
 
 
-def read_closely(records: Sequence[Run], samples: SamplesByRun | None, places: Sequence[int]) -> list[Run]:
-    """Some runs. If a run has few readings between documents, readings are added from its samples.
-
-    Within a batch, input is assumed to be processed evenly over time. The memory of each part is its minimum, which is
-    held throughout. A run with several processes is not changed.
-    """
-    return [(records[at][0], _refined(*records[at], samples, at)) for at in places]
-
-
-def _refined(record: Record, events: Events, samples: SamplesByRun | None, at: int) -> Events:
-    own = [event.get("pid") for event in events if event["event"] == "work"]
-    progress = [event for event in events if event["event"] == "progress" and event.get("pid") in own]
-    if samples is None or not own or not _ENOUGH <= len(progress) < _FEW:
-        return events
-    table = samples.of(at)
-    if table.empty or table["processes"].max() > 1:
-        return events
-    end = next(event for event in reversed(events) if event["event"] == "work")
-    marks = [(event["t_s"], event["bytes_in"]) for event in progress] + [(end["t_s"], record["work"]["bytes_in"])]
-    parts = math.ceil(_WANTED / len(progress))
-    added: list[Mapping[str, Any]] = []
-    for (begin, before), (until, after) in itertools.pairwise(marks):
-        for part in range(1, parts):
-            edges = [begin + (until - begin) * edge / parts for edge in (part - 0.5, part + 0.5)]
-            within = table[table["t_s"].between(*edges)]
-            if len(within):
-                memory = {f"{kind}_bytes": float(within[f"{kind}_bytes"].min()) for kind in KINDS}
-                done = int(before + (after - before) * part / parts)
-                added.append({"event": "progress", "pid": own[-1], "bytes_in": done, "sampled": True, **memory})
-    return [*events, *added]
-
-
-def growth(records: Sequence[Run], samples: SamplesByRun | None = None) -> pd.DataFrame:
+def growth(records: Sequence[Run]) -> pd.DataFrame:
     """Whether anonymous memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
 
     Over the `n` runs that finished their work. Slopes, in MB per GB with 95 % intervals, are over `readings`: within
     the runs of the largest input, or at the ends of runs of several sizes.
     """
-    lines = [cell | _line(points) for cell, points in traces(records, samples)]
+    lines = [cell | _line(points) for cell, points in traces(records)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def traces(
-    records: Sequence[Run], samples: SamplesByRun | None, of: Collection[Key] | None = None
-) -> Iterator[tuple[Cell, Trace]]:
+def traces(records: Sequence[Run], of: Collection[Key] | None = None) -> Iterator[tuple[Cell, Trace]]:
     """The cells that have enough readings, or those of them that are in `of`, each with its points."""
     for cell, group in _grouped(records):
         if of is None or key(cell) in of:
-            points = trace(read_closely(records, samples, group))
+            points = trace([records[at] for at in group])
             if points is not None:
                 yield cell, points
 
@@ -149,10 +106,9 @@ def trace(records: Sequence[Run]) -> Trace | None:
     within = [_progress(events) for _, events in largest]
     most = float(ends["bytes_in"].max())
     common = sorted(set.intersection(*(set(one.index) for one in within)))[1:]
-    sampled = any(event.get("sampled") for _, events in largest for event in events)
-    of: Literal["documents", "samples", "sizes"] = "sizes"
+    of: Literal["documents", "sizes"] = "sizes"
     if len(common) > _ENOUGH:
-        of = "samples" if sampled else "documents"
+        of = "documents"
     elif ends["bytes_in"].nunique() < 2:
         return None
     if of != "sizes":
