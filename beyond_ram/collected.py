@@ -1,10 +1,8 @@
 """Collected runs: each run folder is read once, into files that tables and figures read.
 
-There are two Parquet files per experiment: its runs (one row per run, with record, events and outcome) and all their
-samples.
+There are two Parquet files per experiment with one row per run: its record, events and outcome, and its samples.
 """
 
-import bisect
 import contextlib
 import functools
 import json
@@ -12,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,18 +25,17 @@ _KIND = b"beyond_ram.collected"
 # Record, events and outcome are JSON, because their fields fit no fixed schema.
 _RUNS = pa.schema([(name, pa.string()) for name in ("run", "outcome", "record", "events")], {_KIND: b"runs"})
 _SAMPLES = pa.schema(
-    [("run", pa.int32()), *((name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS)],
-    {_KIND: b"samples"},
+    [(name, pa.list_(pa.string() if name == "phase" else pa.float64())) for name in COLUMNS], {_KIND: b"samples"}
 )
-# Rows per row group; one group is in memory at a time. A group of samples always ends with the last sample of a run.
-RUNS_AT_A_TIME, SAMPLES_AT_A_TIME = 256, 1 << 16
+# Rows per row group; one group is in memory at a time.
+RUNS_AT_A_TIME, SAMPLES_AT_A_TIME = 256, 32
 
 
 def collect(run_jsons: Iterable[Path | str], runs: Path | str, samples: Path | str) -> None:
     """Read the folders of some runs once, and write two files, each atomically.
 
-    Column `run` is the folder in one file, and in the other the row number of that folder, from 0. A folder without a
-    record is a planned run without a result. Raises DamagedError if a folder is not a run.
+    Column `run` is the folder. A folder without a record is a planned run without a result, and has no samples. Raises
+    DamagedError if a folder is not a run.
     """
     with (
         whole(runs) as to_runs,
@@ -47,12 +43,14 @@ def collect(run_jsons: Iterable[Path | str], runs: Path | str, samples: Path | s
         _Writer(to_runs, _RUNS, RUNS_AT_A_TIME) as of_runs,
         _Writer(to_samples, _SAMPLES, SAMPLES_AT_A_TIME) as of_samples,
     ):
-        for number, run_json in enumerate(map(Path, run_jsons)):
+        for run_json in map(Path, run_jsons):
             folder, record, events = run_json.parent, None, None
+            columns = [pa.array([[]], one.type) for one in _SAMPLES]
             if run_json.exists():
                 record, events = records.run(folder)
                 read = records.samples_table(folder, record)
-                of_samples.add(read.add_column(0, "run", pa.repeat(pa.scalar(number, pa.int32()), len(read))))
+                columns = [pa.ListArray.from_arrays([0, len(read)], read[name].combine_chunks()) for name in COLUMNS]
+            of_samples.add(pa.table(columns, _SAMPLES))
             values = (str(folder), *map(json.dumps, (records.outcome(folder, record), record, events)))
             of_runs.add(pa.table([[value] for value in values], _RUNS))
 
@@ -61,21 +59,18 @@ class _Writer:
     """Writes rows in groups."""
 
     def __init__(self, path: Path, schema: pa.Schema, at_a_time: int) -> None:
-        self._writer, self._schema = pq.ParquetWriter(path, schema, compression="zstd"), schema
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
         self._at_a_time, self._waiting = at_a_time, list[pa.Table]()
-        self._rows = 0
 
-    def add(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._rows += len(rows)
-        if self._rows >= self._at_a_time:
+    def add(self, row: pa.Table) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == self._at_a_time:
             self._write()
 
     def _write(self) -> None:
-        if self._rows:
-            rows = pa.concat_tables(self._waiting).replace_schema_metadata(self._schema.metadata)
-            self._writer.write_table(rows.cast(self._schema), row_group_size=self._rows)
-        self._waiting, self._rows = [], 0
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting))
+        self._waiting = []
 
     def __enter__(self) -> "_Writer":
         return self
@@ -148,39 +143,18 @@ def _outcomes(file: Path | str) -> pa.Table:
 class Samples:
     """The samples of runs, from the files beside those of `runs`. Raises DamagedError for other files.
 
-    The samples of a run are in one row group. The group has the samples of neighbouring runs too, which are usually
-    read next.
+    A row group has the samples of neighbouring runs too, which are usually read next.
     """
 
     def __init__(self, files: Iterable[Path | str], runs: Runs) -> None:
         self._files, self._runs = list(files), runs
-        self._first = functools.cache(self._read_first)
         self._group = functools.lru_cache(maxsize=2)(self._read_group)
 
-    def of(self, place: int) -> pd.DataFrame:
-        """The samples of a run; NaN if not sampled."""
-        samples: pd.DataFrame = self._read(place).to_pandas()
-        return samples
-
     def lists(self, place: int) -> dict[str, list[Any]]:
-        """The samples as one list per column; None if not sampled."""
-        samples: dict[str, list[Any]] = self._read(place).to_pydict()
-        return samples
-
-    def _read(self, place: int) -> pa.Table:
+        """The samples of a run as one list per column; None if not sampled."""
         file, number = self._runs.at(place)
-        group = bisect.bisect_right(self._first(file), number) - 1
-        if group < 0:  # neither this run nor an earlier one has samples
-            return _SAMPLES.empty_table().drop_columns("run")
-        rows = self._group(file, group)
-        begin, end = np.searchsorted(rows["run"].to_numpy(), [number, number + 1])
-        return rows.slice(begin, end - begin).drop_columns("run")
-
-    def _read_first(self, file: int) -> list[int]:
-        """The number of the first run of each row group of a file."""
-        with _opened(self._files[file], _SAMPLES) as opened:
-            groups = map(opened.metadata.row_group, range(opened.num_row_groups))
-            return [group.column(0).statistics.min for group in groups]
+        rows, row = self._group(file, number // SAMPLES_AT_A_TIME), number % SAMPLES_AT_A_TIME
+        return {name: rows[name][row].as_py() for name in COLUMNS}
 
     def _read_group(self, file: int, group: int) -> pa.Table:
         with _opened(self._files[file], _SAMPLES) as opened:

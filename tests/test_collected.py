@@ -51,7 +51,7 @@ def test_collected_runs_equal_their_folders(tmp_path, source):
     for place in (302, 0, 299, 300, RUNS_AT_A_TIME):
         assert runs[place] == tables.read_runs([paths[place]])[0]
         pd.testing.assert_frame_equal(
-            samples.of(place).dropna(axis=1, how="all"),
+            pd.DataFrame(samples.lists(place)).dropna(axis=1, how="all"),
             pd.DataFrame(records.samples(paths[place].parent)).dropna(axis=1, how="all"),
             check_dtype=False,
         )
@@ -85,7 +85,7 @@ def test_run_without_samples_has_none(tmp_path, source):
         (folders[number] / "run.json").write_text(json.dumps(record))
     runs, samples = collect_into(tmp_path, [folder / "run.json" for folder in folders])
     all_samples = Samples([samples], Runs([runs]))
-    assert [len(all_samples.of(number)) > 0 for number in range(6)] == [False, True, False, True, True, False]
+    assert [len(all_samples.lists(number)["t_s"]) > 0 for number in range(6)] == [False, True, False, True, True, False]
     assert all_samples.lists(0)["t_s"] == []
 
 

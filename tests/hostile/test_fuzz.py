@@ -118,7 +118,7 @@ def read_all(folder):
     files = [folder.parent / name for name in ("runs.parquet", "samples.parquet")]
     collected.collect([folder / "run.json"], *files)
     collected_runs = collected.Runs(files[:1])
-    assert len(collected.Samples(files[1:], collected_runs).of(0)) == len(records.samples(folder)["t_s"])
+    assert len(collected.Samples(files[1:], collected_runs).lists(0)["t_s"]) == len(records.samples(folder)["t_s"])
     collected_runs.outcomes()
     return runs(collected_runs)
 
