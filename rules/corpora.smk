@@ -5,6 +5,12 @@ the manifest is written last, and lists every file with its bytes and hash.
 """
 
 
+def corpus_code(source):
+    """The digest of the code and the lock of a corpus; your own files are read by the engine of `tokenize`."""
+    reader = code_beside("beyond_ram/tokenize/engine/inputs.py") if source == "files" else []
+    return code_of(f"scripts/corpora/{source}.py", others=[lock_of("corpora"), *reader])
+
+
 rule corpus:
     input:
         lock=lock_of("corpora"),
@@ -23,7 +29,7 @@ rule corpus:
         out=lambda w, output: os.path.dirname(output.manifest),
         spec=f"{SPECS}/corpora/{{corpus}}.json",
         content=lambda w: CONFIG.corpora[w.corpus].spec(),
-        code=lambda w: code_of(f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py", others=[lock_of("corpora")]),
+        code=lambda w: corpus_code(CONFIG.corpora[w.corpus].source),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
         "--name {wildcards.corpus:q} --spec {params.spec:q} 2> {log:q}"

