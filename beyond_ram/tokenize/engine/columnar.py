@@ -6,23 +6,17 @@ pyarrow and numpy are imported where they are used: other files need neither.
 
 import codecs
 import contextlib
-import functools
 import gc
 import mmap
 import os
 
 import sizes
-from inventory import kind_of
 from sources import BATCH_BYTES, BATCH_TEXTS, CHUNK, HEAP, Batch, Stream, arrow_library, path_of, refusing, trim
 from trouble import Refused
 
 PARQUET = 1 << 18  # bytes of rows to decode at once
 ROWS = 1 << 12  # rows of a table whose places are looked up at once
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
-# Most memory for a column, a column of a row group, and a byte of a Parquet footer; and for a byte and an entry of the
-# key-value metadata in it, which may be copies of a schema with entries of its own. Measured.
-OF_COLUMN, OF_CHUNK, OF_BYTE, OF_METADATA, OF_ENTRY = 1_600, 1_200, 3, 8, 160
-ROUGH = 32 << 20  # bytes of memory for a footer up to which a rough bound is enough
 
 
 @contextlib.contextmanager
@@ -31,34 +25,14 @@ def mapped(file):
         yield raw
 
 
-@functools.lru_cache(64)
-def footer_need(file, enough=ROUGH):
-    """The most bytes of memory to parse the footer of a Parquet file, counted well if it may be above `enough`; 0 for
-    another file."""
-    if kind_of(file)[0] != "parquet" or not os.path.getsize(path_of(file)):
-        return 0
-    with refusing(file), mapped(file) as raw:
-        size = int.from_bytes(raw[-8:-4], "little")
-        if raw[-4:] != b"PAR1" or size > len(raw) - 8:  # pyarrow says what is wrong
-            return 0
-        with memoryview(raw)[len(raw) - 8 - size : -8] as footer:
-            for whole in (False, True):
-                columns, chunks, metadata, entries = sizes.footer(footer, whole)
-                need = OF_COLUMN * columns + OF_CHUNK * chunks + OF_BYTE * (size - metadata)
-                need += OF_METADATA * metadata + OF_ENTRY * entries
-                if need <= enough:
-                    break
-            return need
-
-
 @contextlib.contextmanager
 def parquet_file(file, dictionaries=()):
-    """A Parquet file, after the memory of the parsed footer before it was returned (a small one only with a limit).
-    Some columns are read as dictionaries."""
+    """A Parquet file. With a limit, the memory of the parsed footer before it is returned first. Some columns are read
+    as dictionaries."""
     pyarrow = arrow_library()
     import pyarrow.parquet as pq
 
-    if HEAP.tight or footer_need(file) > PAGES:
+    if HEAP.tight:
         gc.collect()  # metadata and its schema refer to each other
         trim()
     with pyarrow.OSFile(path_of(file)) as beneath:
@@ -122,9 +96,7 @@ def rows_at_once(chunk):
 
 
 def parquet_needs(file, start, end, column):
-    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice. The footer is parsed before."""
-    footer = footer_need(file)
-    beside = f", with the footer of the file ({footer / 1e6:,.0f} MB)" if footer >> 20 else ""
+    """A page is unpacked whole, then its rows are copied; the dictionary is kept twice."""
     with parquet_file(file) as source, mapped(file) as raw:
         of_schema(file, source.schema_arrow, column)
         for group in range(start, end):
@@ -136,13 +108,10 @@ def parquet_needs(file, start, end, column):
                 need = unpacked + (packed if chunk.compression != "UNCOMPRESSED" else 0)
                 if is_dictionary:
                     dictionary = 2 * unpacked
-                    yield footer + need + unpacked, f"{file}, row group {group + 1}, its dictionary{beside}"
+                    yield need + unpacked, f"{file}, row group {group + 1}, its dictionary"
                 else:
                     copied = unpacked * min(rows_at_once(chunk) / max(rows, 1), 1)
-                    yield (
-                        int(footer + dictionary + need + copied),
-                        f"{file}, row group {group + 1}, a page of {rows:,} rows{beside}",
-                    )
+                    yield int(dictionary + need + copied), f"{file}, row group {group + 1}, a page of {rows:,} rows"
 
 
 def parquet(file, packing, start, end, column, huge):

@@ -9,20 +9,19 @@ import itertools
 import os
 
 import json_text
-from columnar import arrow, arrow_count, arrow_needs, footer_need, grouped, parquet, parquet_needs, parquet_spans
+from columnar import arrow, arrow_count, arrow_needs, grouped, parquet, parquet_needs, parquet_spans
 from inventory import kind_of
 from sources import BATCH_BYTES, BATCH_TEXTS, HUGE, Batch, Buffer, Source, Stream, arrow_library, path_of, refusing
 from trouble import NeedsMemory, Refused
 
 SPACES = b" \t\r\v\f"  # characters of a line without a document
-BESIDE = 20 << 20  # memory to encode beside a zstd window
-LARGE = "write the file with smaller pages, row groups, batches or windows, or less metadata"
+LARGE = "write the file with smaller pages or batches"
 UNITS, SMALLEST, LARGEST = 64, 1 << 22, 1 << 28
 
 
-def plan(files, column="text", room=float("inf"), objects=()):
+def plan(files, column="text", objects=()):
     """The units, and their bytes of input. Raises Refused for a table that is damaged or goes on after its end, or
-    needs more than `room` bytes of memory to plan.
+    needs more memory to plan than this process may have.
 
     A unit is a list of spans (file, start, end); start and end count bytes, row groups or batches. A file that can only
     be read from its beginning is one span, and so is one of `objects`, {name: [size, …]}. Small files share a unit.
@@ -32,15 +31,15 @@ def plan(files, column="text", room=float("inf"), objects=()):
     size, units, weights, unit_size = min(max(sum(lengths) // UNITS, SMALLEST), LARGEST), [], [], 0
     open_unit: list[tuple[str, int, int | None]] = []
     for file, length in zip(files, lengths, strict=True):
-        is_object = file in objects
-        if not is_object and (need := footer_need(file, room)) > room:
-            raise Refused(
-                f"{file}: reading its footer needs up to {need / 1e6:,.0f} MB of memory, and {int(room) / 1e6:,.0f} MB "
-                "are available; write the file with larger row groups or less metadata, or give more"
-            )
-        if is_object:
+        if file in objects:
             share_library(file)
-        for span, weight in [((file, 0, None), length)] if is_object else spans(file, length, size, column):
+            parts = [((file, 0, None), length)]
+        else:
+            try:
+                parts = spans(file, length, size, column)
+            except MemoryError:
+                raise Refused(f"{file}: to know its parts needs more memory than there is; give more") from None
+        for span, weight in parts:
             if open_unit and unit_size + weight > size * 1.25:
                 units.append(open_unit)
                 weights.append(int(unit_size))
@@ -61,9 +60,8 @@ def spans(file, length, size, column):
         return [((file, a, b), b - a) for a, b in itertools.pairwise(edges)]
     if kind == "parquet":
         return parquet_spans(file, size)
-    if kind == "arrow":
-        count = arrow_count(file, column)
-        return grouped(file, [length / max(count, 1)] * count, size) if length > size else [((file, 0, None), length)]
+    if kind == "arrow" and (count := arrow_count(file, column)) and length > size:
+        return grouped(file, [length / count] * count, size)
     return [((file, 0, None), length)]
 
 
@@ -79,8 +77,6 @@ def share_library(file):
 def arrived(file, column, room):
     """The spans of an object of which there is a copy now, checked as `plan` checks files. Raises Refused as `plan`,
     NeedsMemory if reading it needs more than `room` bytes."""
-    if (need := footer_need(file, room)) > room:
-        raise NeedsMemory(need, f"{file}, its footer", LARGE, "reading it")
     parts = [part for part, _ in spans(file, os.stat(path_of(file)).st_size, float("inf"), column)]
     need, where = needs(parts, column)
     if need > room:
@@ -92,27 +88,11 @@ def needs(spans, column):
     """The most bytes of memory that a part of the spans needs at once, as far as tables say it, and its place."""
     most = 0, ""
     for file, start, end in spans:
-        kind, packing = kind_of(file)
-        needs_of = zstd_needs if packing == "zstd" else {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind)
+        needs_of = {"parquet": parquet_needs, "arrow": arrow_needs}.get(kind_of(file)[0])
         with refusing(file):
             for need in needs_of(file, start, end, column) if needs_of else ():
                 most = max(most, need)
     return most
-
-
-def zstd_needs(file, start, end, column):
-    """The window of the first frame, which is kept in memory; it may be the whole text."""
-    with open(path_of(file), "rb") as opened:
-        magic, flags, rest = opened.read(4), int.from_bytes(opened.read(1), "little"), opened.read(13)
-    if magic != b"\x28\xb5\x2f\xfd" or len(rest) < 2:
-        return
-    if flags & 32:
-        at, count = (0, 1, 2, 4)[flags & 3], 1 << (flags >> 6)
-        window = int.from_bytes(rest[at : at + count], "little")
-    else:
-        window = 1 << (10 + (rest[0] >> 3))
-        window += window // 8 * (rest[0] & 7)
-    yield window + BESIDE, f"{file}, its zstd window"
 
 
 def read(spans, column, huge=HUGE):

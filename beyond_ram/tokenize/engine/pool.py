@@ -124,7 +124,7 @@ class Pool:
             if needs > self.room:
                 raise Refused(
                     f"{where}: reading it needs {size(needs + self.base)} of memory, and {size(self.room + self.base)} "
-                    "are available; write the file with smaller pages, row groups, batches or windows, or give more"
+                    f"are available; {inputs.LARGE}, or give more"
                 )
             if needs > budget:
                 large.append((unit, needs))

@@ -93,8 +93,9 @@ class TokenizeRun:
         skipped = dict(sorted((+listed.left_out).items()))
         self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
-        room = limit - self.parent - working.anonymous("self") if limit else available()
-        self.units, self.weights = inputs.plan(listed.files, self.args.text_column, room, self.objects)
+        if limit:
+            working.bound(working.data_bytes() + limit - self.parent - working.anonymous("self"))
+        self.units, self.weights = inputs.plan(listed.files, self.args.text_column, self.objects)
         if not self.units:
             raise Refused("the inputs hold no rows")
         version = self.common.encoder.named.version

@@ -154,11 +154,6 @@ class Compact:
             fields[number] = self.value(head & 15)
         return fields
 
-    def items(self):
-        """The kind and number of the items of a list that follow."""
-        head = self.byte()
-        return head & 15, head >> 4 if head >> 4 < 15 else self.number()
-
     def value(self, kind):
         if kind in (1, 2):
             return kind == 1
@@ -174,66 +169,11 @@ class Compact:
             self.at += size
             return None
         if kind == 9:
-            kind, count = self.items()
-            return [self.value(kind) for _ in range(count)]
+            head = self.byte()
+            return [self.value(head & 15) for _ in range(head >> 4 if head >> 4 < 15 else self.number())]
         if kind == 12:
             return self.structure()
         raise Unreadable(f"a header with a value of kind {kind}")
-
-    def skip(self, kind):
-        """Pass a value without keeping it."""
-        if kind == 9:
-            kind, count = self.items()
-            for _ in range(count):
-                self.skip(kind)
-        elif kind == 12:
-            raw, at = self.raw, self.at
-            while head := raw[at]:
-                at, kind = at + 1, head & 15
-                if head < 16 or 4 <= kind <= 6:  # numbers, most of what there is
-                    for _ in range((head < 16) + (4 <= kind <= 6)):
-                        while raw[at] & 0x80:
-                            at += 1
-                        at += 1
-                if not 4 <= kind <= 6:
-                    self.at = at
-                    self.skip(kind)
-                    at = self.at
-            self.at = at + 1
-        else:
-            self.value(kind)
-
-
-ENTRIES_MOST = 1_000_000  # entries of a list that pyarrow reads
-
-
-def footer(raw, whole):
-    """What a Parquet footer has: columns, columns of row groups, bytes and entries of its own metadata.
-
-    Unless it is read as a `whole`, which takes half a second per megabyte, the last two are what may be there.
-    """
-    reader, number, columns, chunks = Compact(raw, 0), 0, 0, 0
-    size, entries = (0, 0) if whole else (len(raw), min(len(raw) // 5, ENTRIES_MOST))
-    while head := reader.byte():
-        number = number + (head >> 4) if head >> 4 else reader.signed()
-        start = reader.at
-        if number not in (2, 4, 5):
-            reader.skip(head & 15)
-            continue
-        kind, count = reader.items()
-        if number == 2:  # the schema, whose inner elements have a number of children
-            columns = sum(not part(reader.value(kind)).get(5) for _ in range(count))
-            continue
-        if number == 4:
-            chunks = columns * count
-            if not whole:
-                break
-        for _ in range(count):
-            reader.skip(kind)
-        if number == 5:
-            size, entries = reader.at - start, count
-            break
-    return columns, chunks, size, entries
 
 
 def part(value):

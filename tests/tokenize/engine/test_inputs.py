@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from beyond_ram.tokenize.encoders import ENGINE
 
 sys.path.insert(0, str(ENGINE))
-import columnar
 import inputs
 import json_text
 import sizes
@@ -440,24 +439,6 @@ def many_groups(path):
     return path
 
 
-def test_footer_that_needs_more_memory_than_there_is_is_refused_before_it_is_parsed(tmp_path):
-    path = many_groups(tmp_path / "a.parquet")
-    metadata = pq.read_metadata(path)
-    assert (metadata.num_row_groups, metadata.num_columns) == (20, 4)
-    raw = path.read_bytes()
-    footer = raw[-8 - metadata.serialized_size : -8]
-    columns, chunks, size, entries = sizes.footer(footer, True)
-    assert (columns, chunks, entries) == (4, 80, 1)
-    assert 0 <= size - sum(map(len, itertools.chain(*metadata.metadata.items()))) < 16
-    assert sizes.footer(footer, False)[:2] == (4, 80)
-    need = columnar.OF_COLUMN * 4 + columnar.OF_CHUNK * 80 + columnar.OF_BYTE * (len(footer) - size)
-    need += columnar.OF_METADATA * size + columnar.OF_ENTRY
-    assert inputs.footer_need(str(path), need) == need
-    assert inputs.plan([str(path)], room=need)[0]
-    with pytest.raises(json_text.Refused, match="reading its footer"):
-        inputs.plan([str(path)], room=need - 1)
-
-
 def test_parsed_footers_do_not_add_up(tmp_path):
     path = str(many_groups(tmp_path / "a.parquet"))
     gc.collect()
@@ -495,18 +476,6 @@ def test_zstd_window_that_no_reader_allows_is_refused(tmp_path):
     (tmp_path / "a.txt.zst").write_bytes(magic + descriptor + window + last_raw_block + b"words")
     with pytest.raises(sources.Refused, match="window"):
         list(inputs.read([(str(tmp_path / "a.txt.zst"), 0, None)], "text"))
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_zstd_window_is_needed(known, tmp_path):
-    path, raw = tmp_path / "a.txt.zst", b"some text " * 30_000
-    if known:  # then the frame has no window: the whole text is kept
-        path.write_bytes(pa.compress(raw, codec="zstd", asbytes=True))
-    else:
-        with pa.output_stream(str(path), compression="zstd") as sink:
-            sink.write(raw)
-    window = inputs.needs([(str(path), 0, None)], "text")[0] - inputs.BESIDE
-    assert window == len(raw) if known else 1 << 19 <= window <= 1 << 23
 
 
 def test_changed_bit_of_a_checked_page_is_refused(tmp_path):
