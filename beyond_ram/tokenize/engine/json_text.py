@@ -26,24 +26,15 @@ def _several(item):
     return rb"(?:%s%s%s,){0,%d}" % (_SPACE, item, _SPACE, _MOST)
 
 
-# Values of one level at most, of which many are skipped at once.
+# Strings and words, of which many are skipped at once.
 _SCALAR = rb"(?:%s|%s)" % (_STRING, _WORD)
-_PAIR = rb"%s%s:%s%s" % (_STRING, _SPACE, _SPACE, _SCALAR)
-_FLAT = rb"(?:%s|%s)" % (
-    _SCALAR,
-    rb"|".join(
-        rb"%s(?:%s%s%s)?%s%s" % (opening, _several(item), _SPACE, item, _SPACE, closing)
-        for opening, item, closing in ((rb"\[", _SCALAR, rb"\]"), (rb"\{", _PAIR, rb"\}"))
-    ),
-)
-_MEMBER = rb"%s:%s%s" % (_SPACE, _SPACE, _FLAT)
-_ITEMS, _MEMBERS = re.compile(_several(_FLAT)), re.compile(_several(_STRING + _MEMBER))
+_MEMBER = rb"%s:%s%s" % (_SPACE, _SPACE, _SCALAR)
+_ITEMS, _MEMBERS = re.compile(_several(_SCALAR)), re.compile(_several(_STRING + _MEMBER))
 _A_WORD, _WORD_CHARACTERS = re.compile(_WORD), re.compile(rb"[-+.0-9A-Za-z]*")
 _SPACES = re.compile(_SPACE)
 _DIGITS = re.compile(rb"([0-9]{2})[0-9]+")
 _NAME = 80  # characters of a name that an error shows
 _NAMES = 8  # names that an error lists
-_SMALL = 1 << 13  # bytes of an array or object that may be skipped at once
 _DEEPEST = 1023  # levels with content, as simdjson
 _LONGEST = 12  # bytes of the longest unit of a string: a pair of surrogates
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
@@ -117,8 +108,6 @@ class LineStream:
     def __init__(self, chunks, column):
         self.chunks, self.column = chunks, column
         self.buffer, self.at = b"", 0
-        self.scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # not in the stub
-        self.scanned = 0  # to where in the buffer `scan` was tried
         name = re.escape(column.encode("utf-8", "surrogateescape"))
         self.others = re.compile(_several(rb'"(?!%s")%s"' % (name, _CHARACTERS) + _MEMBER))
 
@@ -126,7 +115,7 @@ class LineStream:
         """Append another chunk to the unread bytes; return whether there was one."""
         chunk = next(self.chunks, None)
         self.buffer = self.buffer[self.at :] + (chunk or b"")
-        self.at = self.scanned = 0
+        self.at = 0
         return chunk is not None
 
     def more_string(self):
@@ -195,22 +184,6 @@ class LineStream:
             _utf8(bytes.decode, passed)
         return self.at > start
 
-    def skip_small(self, depth):
-        """Skip an array or object by the standard library; return whether it is small enough for that."""
-        if self.at < self.scanned:  # it is within one that was not
-            return False
-        raw = self.buffer[self.at : self.at + _SMALL]
-        try:
-            raw = raw[: self.scan(raw.decode("latin-1"), 0)[1]]
-        except (ValueError, StopIteration, RecursionError):
-            self.scanned = self.at + len(raw)
-            return False
-        if depth + raw.count(b"[") + raw.count(b"{") > _DEEPEST:
-            return False
-        _utf8(bytes.decode, raw)
-        self.at += len(raw)
-        return True
-
     def next_byte(self):
         """The next byte that is no space, which stays unread; none at the line's end."""
         while (at := _end(_SPACES, self.buffer, self.at)) == len(self.buffer):
@@ -261,7 +234,7 @@ class LineStream:
                 self.at += 1
                 wanted = "name" if inside == b"}" else "value"
             elif byte and wanted in ("value", "value or end"):
-                if byte in b"{[" and not self.skip_small(len(closing)):
+                if byte in b"{[":
                     self.at += 1
                     closing += b"}" if byte == b"{" else b"]"
                     wanted = "name or end" if byte == b"{" else "value or end"
@@ -271,7 +244,7 @@ class LineStream:
                 if byte == b'"':
                     self.at += 1
                     self.skip_string()
-                elif byte not in b"{[":
+                else:
                     self.skip_word()
                 wanted = "comma"
             else:
