@@ -368,16 +368,10 @@ class Alike:
         self.table = np.zeros(0x110000, bool)
         for first, last in ranges:
             self.table[first : last + 1] = True
-        codes = [*np.flatnonzero(self.table[:0x10000]).tolist(), 0x10000]
-        low = next((at for at in range(self.RARE, 0, -1) if at < len(codes) and codes[at - 1] < 0x400), 0)
-        self.rare, self.first = [chr(code) for code in codes[:low]], codes[low]
-        spans = sorted((before + 1 - after, before + 1) for before, after in itertools.pairwise([-1, *codes]))
-        self.spans = [(np.uint16(start), np.uint16(min(-size, 0xFFFF))) for size, start in spans[: self.SPANS]]
         others = map(chr, np.flatnonzero(self.table).tolist())
         self.begun = {one.encode("utf-8", "surrogatepass")[:3] for one in others}
         self.heads = sorted({one[:1] for one in self.begun})
         self.asked = self.answered = 0  # texts of the first look
-        self.below, self.within, self.moved = (np.empty(self.STEP, kind) for kind in (bool, bool, np.uint16))
 
     def others(self, texts, arrays=None):
         """The numbers of the texts with other characters. `arrays`: their ids by the fast release."""
@@ -412,23 +406,10 @@ class Alike:
         return False
 
     def _differs(self, text):
-        return any(one in text for one in self.rare) or any(
-            self._part_differs(text[at : at + self.STEP]) for at in range(0, len(text), self.STEP)
-        )
+        return any(self._part_differs(text[at : at + self.STEP]) for at in range(0, len(text), self.STEP))
 
     def _part_differs(self, part):
-        np = self.np
-        codes = np.frombuffer(part.encode("utf-16-le", "surrogatepass"), np.uint16)
+        codes = self.np.frombuffer(part.encode("utf-16-le", "surrogatepass"), self.np.uint16)
         if len(codes) > len(part):  # characters beyond 16 bits
-            codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), np.uint32)
-        elif codes.max() < self.first:
-            return False
-        else:
-            below, within, moved = (space[: len(codes)] for space in (self.below, self.within, self.moved))
-            np.less(codes, self.first, out=below)
-            for start, size in self.spans:
-                np.less(np.subtract(codes, start, out=moved), size, out=within)
-                np.logical_or(below, within, out=below)
-            if below.all():
-                return False
+            codes = self.np.frombuffer(part.encode("utf-32-le", "surrogatepass"), self.np.uint32)
         return bool(self.table.take(codes).any())
