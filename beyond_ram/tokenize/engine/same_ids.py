@@ -178,26 +178,23 @@ def _added_tokens(spec):
 
 
 def of_entries(spec, fast, named, ranges):
-    """The characters, (first, last), that two loaded releases take from different entries.
+    """The characters, (first, last), that two loaded releases take from different entries: those of entries are tried.
 
-    A character whose merges lead to its entry needs no trial of the named release, which then takes this entry. Raises
-    NoProof if an added token gets different ids.
+    Raises NoProof if an added token gets different ids.
     """
     model, others = spec["model"], Alike(ranges).others
-    own, early = {}, set()
+    characters, early = set(), set()
     if model["type"] == "BPE" and _of_bytes(spec):
         single, merges = _single(model["vocab"]), _merges(model)
         ranks = _ranks(merges)
         last = {entry: _last(tuple(entry), ranks) for entry, one in single.items() if entry != one}
         last = {entry: rank for entry, rank in last.items() if rank != NEVER}
-        early = {single[entry] for entry in _taken_early(merges, ranks, last)}
-        own = dict.fromkeys(single.values()) | {single[entry]: model["vocab"][entry] for entry in last}
+        early = {single[entry] for entry in _taken_early(merges, last)}
+        characters = {*single.values()}
     added = [token["content"] for token in spec.get("added_tokens") or [] if token["content"]]
-    texts, entries = [*added, *sorted(own)], [*[None] * len(added), *map(own.get, sorted(own))]
-    ids = [one.tolist() for one in fast.encode(texts, False)]
-    tried = [at for at, entry in enumerate(entries) if ids[at] != [entry]]
-    for at, one in zip(tried, named.encode([texts[at] for at in tried], False), strict=True):
-        if one.tolist() != ids[at] and not others([texts[at]]):
+    texts = [*added, *sorted(characters)]
+    for at, (one, other) in enumerate(zip(fast.encode(texts, False), named.encode(texts, False), strict=True)):
+        if one.tolist() != other.tolist() and not others([texts[at]]):
             if at < len(added):
                 raise NoProof(f"the added token {texts[at]!r} gets different ids")
             early.add(texts[at])
@@ -237,49 +234,22 @@ def _ranks(merges):
 
 def _last(parts, ranks):
     """The highest rank of the merges that make a character of its bytes; NEVER if they do not."""
-    return max(rank for rank, _, _ in _states(parts, ranks))
-
-
-def _states(parts, ranks):
-    """(rank of the next merge, first part, last part) while the bytes of a character merge."""
+    last = -1
     while len(parts) > 1:
         of_pairs = [ranks.get(pair, NEVER) for pair in itertools.pairwise(parts)]
-        rank = min(of_pairs)
-        yield rank, parts[0], parts[-1]
-        at = of_pairs.index(rank)
-        parts = *parts[:at], parts[at] + parts[at + 1], *parts[at + 2 :]
+        at = of_pairs.index(rank := min(of_pairs))
+        last, parts = max(last, rank), (*parts[:at], parts[at] + parts[at + 1], *parts[at + 2 :])
+    return last
 
 
-def _taken_early(merges, ranks, last):
-    """The entries that the fast release takes at once, although a merge uses them before another makes them.
+def _taken_early(merges, last):
+    """The entries that the fast release may take at once, although a merge uses them before another makes them.
 
     It takes a character at once (`fold` of its BPE) if no character beside it could take one of its bytes first. It
-    does not look whether the whole character could be merged with another before its bytes are. `last`: the entries,
-    and the highest rank of the merges that make each.
+    does not look whether the whole character could be merged with another before its bytes are. Training gives no such
+    entry. `last`: the entries, and the highest rank of the merges that make each.
     """
-    # Of equal pairs any counts here: a character too many goes to the named release, never one too few.
-    used = {part for rank, pair in enumerate(merges) for part in pair if part in last and rank < last[part]}
-    if not used:
-        return set()
-    states = {entry: [*_states(tuple(entry), ranks)] for entry in used}
-    ends = {part for of_entry in states.values() for _, *parts in of_entry for part in parts}
-    byte_of = cutting.symbols()
-    from_left: dict[str, int] = {}
-    from_right: dict[str, int] = {}
-    all_ranks = dict(zip(map(tuple, merges), itertools.count()))  # the last of equal pairs counts
-    for (left, right), rank in all_ranks.items():
-        if right in ends and byte_of.get(left[-1], 255) < 0xC0:  # else no character ends there
-            from_left[right] = min(rank, from_left.get(right, rank))
-        if left in ends and not 0x80 <= byte_of.get(right[0], 128) < 0xC2:  # else no character begins there
-            from_right[left] = min(rank, from_right.get(left, rank))
-    return {
-        entry
-        for entry in used
-        if all(
-            rank < from_left.get(first, NEVER) and rank < from_right.get(last, NEVER)
-            for rank, first, last in states[entry]
-        )
-    }
+    return {part for rank, pair in enumerate(merges) for part in pair if part in last and rank < last[part]}
 
 
 def _shows(spec):
