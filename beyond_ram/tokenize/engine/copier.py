@@ -8,7 +8,6 @@ import concurrent.futures
 import contextlib
 import ctypes
 import functools
-import hashlib
 import json
 import os
 import re
@@ -24,7 +23,6 @@ from trouble import NO_ROOM, Refused
 
 TRIES, WAIT_S = 4, 0.5  # of an object whose copy fails; the wait doubles. The libraries themselves try again too
 STATE_MOST = 1 << 24  # bytes of a `state.json`
-PIECE = 1 << 20
 # What changes with the content of an object, as stores call it.
 MARKS = ("blob_id", "xet_hash", "ETag", "etag", "md5Hash", "content_md5", "generation", "sha", "checksum", "mtime",
          "LastModified", "last_modified", "Last-Modified", "modify")  # fmt: skip
@@ -38,10 +36,6 @@ SAY = threading.Lock()
 
 class OtherSize(Exception):
     """A copy has not the size that the store says."""
-
-
-class OtherChecksum(Exception):
-    """A copy has not the checksum that the store says."""
 
 
 def say(**answer):
@@ -97,31 +91,11 @@ def mark(info):
     return json.dumps(marks, sort_keys=True, default=str)
 
 
-def fixed(system, path):
-    """A path of the Hub at the commit that its revision is now."""
-    import huggingface_hub
-
-    at = system.resolve_path(path)
-    if not hasattr(at, "revision"):  # a bucket
-        return path
-    commit = huggingface_hub.HfApi().repo_info(at.repo_id, repo_type=at.repo_type, revision=at.revision).sha
-    return type(at)(at.repo_type, at.repo_id, commit, at.path_in_repo).unresolve()
-
-
-def content_of(info):
-    """The algorithm and digest of an object's content, if the store says it."""
-    if lfs := info.get("lfs"):
-        return "sha256", lfs["sha256"]
-    return ("git", info["blob_id"]) if info.get("blob_id") else None
-
-
 def listed(url):
     """Answer with the objects at and below an address, each with its size, its mark and where it is read."""
     try:
         system, _ = store(url)
         path = system._strip_protocol(url)
-        if url.startswith("hf://"):
-            path = fixed(system, path)
         try:
             info = None if url.endswith("/") else system.info(path)
         except FileNotFoundError:
@@ -137,11 +111,10 @@ def listed(url):
                 raise Refused(f"{name}: its store does not say its size")
             if "//" in end.lstrip("/"):
                 raise Refused(f"{name}: a part of its name is empty; rename it")
-            content = content_of(info)
             state = None
             if name.rpartition("/")[2] in STATES and info["size"] <= STATE_MOST:
                 state = system.cat_file(f"{path}{end}").decode("utf-8", "replace")
-            say(object=name, size=info["size"], mark=mark(info), source=f"{path}{end}", content=content, state=state)
+            say(object=name, size=info["size"], mark=mark(info), source=f"{path}{end}", state=state)
         say(end=True, why="")
     except Refused as error:
         say(refused=str(error))
@@ -156,11 +129,11 @@ def listed(url):
         say(refused=f"{url}: cannot be listed ({why}){hint}")
 
 
-def copied(unit, name, size, before, source, content, path):
+def copied(unit, name, size, before, source, path):
     """Copy an object, and answer."""
     for attempt in range(TRIES):
         try:
-            whole(name, size, before, source, content, path)
+            whole(name, size, before, source, path)
             return say(copied=unit)
         except Refused as error:
             return say(refused=str(error))
@@ -177,26 +150,16 @@ def copied(unit, name, size, before, source, content, path):
     return say(lost=f"{name}: cannot be copied ({why})")
 
 
-def whole(name, size, before, source, content, path):
+def whole(name, size, before, source, path):
     """Copy an object. Raises Refused if it was changed since it was listed, or an error if the copy is another."""
     system, lock = store(name)
     with lock:
         system.get_file(source, path)
-        after = None if content else system.info(source)
-    if after and (after["size"] != size or mark(after) != before):
+        after = system.info(source)
+    if after["size"] != size or mark(after) != before:
         raise Refused(f"{name} was changed while it was read; remove the output folder and start again")
     if os.stat(path).st_size != size:
         raise OtherSize
-    if content and digest(path, size, content[0]) != content[1]:
-        raise OtherChecksum
-
-
-def digest(path, size, algorithm):
-    result = hashlib.sha256() if algorithm == "sha256" else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    with open(path, "rb", buffering=0) as file:
-        while piece := file.read(PIECE):
-            result.update(piece)
-    return result.hexdigest()
 
 
 def main():

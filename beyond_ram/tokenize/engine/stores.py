@@ -108,7 +108,7 @@ class ObjectListing:
 class ObjectTree:
     """The objects at and below an address, with the methods of `inventory.Disk`.
 
-    `objects`: {name: [size, mark, source, content]}. `why`: the error if there is nothing.
+    `objects`: {name: [size, mark, source]}. `why`: the error if there is nothing.
     """
 
     def __init__(self, program, name):
@@ -125,7 +125,7 @@ class ObjectTree:
                     self.why = answer["why"]
                     continue
                 name = answer["object"]
-                self.objects[name] = [answer[one] for one in ("size", "mark", "source", "content")]
+                self.objects[name] = [answer[one] for one in ("size", "mark", "source")]
                 if answer["state"] is not None:
                     self.states[name] = answer["state"]
                 while name != self.root.rstrip("/"):
@@ -169,7 +169,7 @@ def identity(name, entry):
 class Copies:
     """Copies of the objects of some units, made by a program as threads ask for them.
 
-    `objects`: {name: [size, mark, source, content]}. A copy is at a random name in `folder`, with `prefix`.
+    `objects`: {name: [size, mark, source]}. A copy is at a random name in `folder`, with `prefix`.
     """
 
     def __init__(self, python, objects, folder, prefix, threads):
