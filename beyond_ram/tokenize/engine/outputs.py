@@ -4,7 +4,6 @@
 `parquet`: the parts are the files of the result, and joining them writes their list.
 """
 
-import contextlib
 import hashlib
 import os
 import struct
@@ -18,7 +17,6 @@ from trouble import Refused
 IDS = 1 << 16  # ids and documents in a record batch
 GROUP = 1 << 22  # ids in a row group
 BUFFER = 1 << 18  # bytes per write: smaller writes spend more in system calls
-SPARE = "spare"  # a joined part: overwriting its pages takes half the time of new pages
 _MEGATRON = b"MMIDIDX\x00\x00"
 _CODES = {"uint16": 8, "int32": 4}
 
@@ -164,11 +162,7 @@ class Flat(Part):
     def __init__(self, path, dtype):
         super().__init__()
         self.held, self.filled, self.dtype = np.empty(BUFFER // dtype.itemsize, np.uint32), 0, dtype
-        spare = os.path.join(os.path.dirname(path), SPARE)
-        if os.path.isfile(spare) and not os.path.islink(spare):
-            with contextlib.suppress(FileNotFoundError):  # another worker may have taken it
-                os.rename(spare, path)
-        self.file = open(path, "r+b" if os.path.exists(path) else "xb")
+        self.file = open(path, "xb")
         self.lengths = open(unlinked(f"{path}.lengths"), "xb")
 
     def documents(self, arrays):
@@ -198,7 +192,6 @@ class Flat(Part):
 
     def finish(self):
         self.write()
-        self.file.truncate()
         self.file.close()
         self.lengths.close()
 

@@ -44,7 +44,7 @@ class Pool:
     """Workers that do units: a thread of this process, and forks of it.
 
     `task`: a function of a unit that returns its order for a worker. `done`: a function that is called with a finished
-    unit, its record, and whether units are left.
+    unit and its record.
     """
 
     alone = False
@@ -192,4 +192,4 @@ class Pool:
             worker.cpu = 0 if worker.pid == "self" else message["cpu"]
             worker.unit = None
             self.give(worker)
-            self.done(unit, message["record"], bool(self.todo))
+            self.done(unit, message["record"])

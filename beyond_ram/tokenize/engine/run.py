@@ -246,9 +246,9 @@ class TokenizeRun:
             "copies": self.copies.made.get(unit, {}),
         }
 
-    def unit_done(self, unit, record, more):
+    def unit_done(self, unit, record):
         self.records[unit] = record
-        self.merge(more)
+        self.merge()
 
     def no_room(self):
         """An error for a full disk: the size that the result needs."""
@@ -275,7 +275,7 @@ class TokenizeRun:
         self.open_flat.truncate(self.merged["bytes"])
         self.digest.file("bin", flat)
 
-    def merge(self, more=False):
+    def merge(self):
         """Add finished units to the digest and the flat file, in order.
 
         A flat part is removed after the record lists it as part of the flat file.
@@ -292,14 +292,10 @@ class TokenizeRun:
                 raise RuntimeError(f"{self.path(unit)} was changed after it was written; run the same command again")
             state["bytes"] += length
             write_record(self.work / f"{self.stem}.merged", {**state, "manifest": self.manifest_digest})
-            if more:
-                self.path(unit).replace(self.work / self.outputs.SPARE)
-            else:
-                self.path(unit).unlink()
+            self.path(unit).unlink()
 
     def finish(self):
         self.unchanged()
-        (self.work / self.outputs.SPARE).unlink(missing_ok=True)
         self.merge()
         records = [self.records[unit] for unit in self.mine]
         record = {"rows": sum(one["rows"] for one in records), "tokens": sum(one["tokens"] for one in records)}

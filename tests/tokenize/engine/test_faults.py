@@ -136,7 +136,7 @@ def test_input_that_changes_between_shards_is_refused(change, source, families, 
 def test_planted_links_are_not_followed(source, finished, families, tokenize, tmp_path):
     victim, whole = tmp_path / "victim", files_of(finished["bin"])
     victim.write_text("precious")
-    names = ["summary.json", "tokens.idx", ".beyond-ram-tokenize/spare", ".beyond-ram-tokenize/000000.json"]
+    names = ["summary.json", "tokens.idx", ".beyond-ram-tokenize/000000.json"]
     names += [".beyond-ram-tokenize/tokens.bin", ".beyond-ram-tokenize/lock", ".beyond-ram-tokenize/000000.bin.partial"]
     for number, name in enumerate([*names, ".beyond-ram-tokenize/000000.bin.lengths"]):
         out = tmp_path / f"out-{number}"
