@@ -10,10 +10,7 @@ from records import PARTIAL, digest_of, open_lock, read_record, write_record
 from trouble import Refused
 
 WORK = ".beyond-ram-tokenize"
-FORM = 6  # version of the layout of the work folder and the output
-# Places in the identity of an input, the most telling first. A copy has another inode, and only reading all of it would
-# show that its content is the same.
-IDENTITY = {"size": 0, "time of change": 1, "content": 4, "time of status change": 2, "inode": 3}
+FORM = 7  # version of the layout of the work folder and the output
 ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
 
 
@@ -141,22 +138,13 @@ def difference(earlier, now):
     """How this command differs from the one that began a folder; None if it does not."""
     if earlier.get("form") != now["form"]:
         return "by another release of beyond-ram"
-    before, after = ({one[0]: one[1:] for one in side["inputs"]} for side in (earlier, now))
-    for file in after:
-        if file not in before:
-            return f"{file} was not among the inputs"
-        if before[file] != after[file]:
-            what = next(name for name, at in IDENTITY.items() if before[file][at] != after[file][at])
-            return f"{file} has changed, or is a copy (its {what})"
-    if missing := [file for file in before if file not in after]:
-        return f"{missing[0]} is not an input now"
-    if [one[0] for one in earlier["inputs"]] != [one[0] for one in now["inputs"]]:
-        return "the inputs were in another order"
-    if earlier["tokenizer"] != now["tokenizer"]:
-        return "the tokenizer has changed"
-    if earlier["encoder"] != now["encoder"]:
-        return f"with {earlier['encoder']}, and this is {now['encoder']}"
-    for name, value in now["options"].items():
-        if earlier["options"].get(name) != value:
-            return f"{name} was {earlier['options'].get(name)!r} and is {value!r}"
-    return None
+    before, after = ({name: state for name, *state in side["inputs"]} for side in (earlier, now))
+    for file in {**after, **before}:
+        if before.get(file) != after.get(file):
+            how = "is not an input now" if file not in after else "has changed" if file in before else "is a new input"
+            return f"{file} {how}"
+    before, after = ({**side, **side["options"]} for side in (earlier, now))
+    for name in ("tokenizer", "encoder", *now["options"]):
+        if before.get(name) != after[name]:
+            return f"{name} was {before.get(name)!r} and is {after[name]!r}"
+    return None if earlier == now else "the inputs were in another order"

@@ -89,7 +89,7 @@ class TokenizeRun:
             stores.identity(file, self.objects[file]) if file in self.objects else inventory.identity(file)
             for file in listed.files
         ]
-        empty = sum(not one[1] for one in self.identities)
+        empty = sum(not size for _, size, *_ in self.identities)
         skipped = dict(sorted((+listed.left_out).items()))
         self.counted = {"files_read": len(listed.files), "files_empty": empty, "files_skipped": skipped}
         self.load()
@@ -332,7 +332,7 @@ class TokenizeRun:
 
     def unchanged(self):
         """Raise Refused if an input has changed since the start: its documents may be a mixture."""
-        for file, *before, _ in self.identities:
+        for file, *before in self.identities:
             if file in self.objects:  # looked at when its copy was made
                 continue
             try:

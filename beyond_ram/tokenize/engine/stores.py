@@ -163,7 +163,7 @@ class ObjectTree:
 
 def identity(name, entry):
     """The identity of an object across runs, as `inventory.identity` of a file: a store tells its content by a mark."""
-    return [name, entry[0], 0, 0, 0, entry[1]]
+    return [name, *entry[:2]]
 
 
 class Copies:

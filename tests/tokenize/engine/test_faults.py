@@ -115,7 +115,7 @@ def test_parts_of_another_manifest_are_not_adopted(source, finished, families, t
 
 @pytest.mark.parametrize("change", ["in place", "another file"])
 def test_input_that_changes_between_shards_is_refused(change, source, families, tokenize, tmp_path):
-    """Also if its size and time of change are the same, and the places of its digest."""
+    """Also if its size and time of change are the same."""
     changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
     shutil.copy2(source, changing)
     flags = {"tokenizer": families["gpt2"], "out": out}

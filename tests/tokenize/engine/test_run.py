@@ -396,7 +396,7 @@ def test_same_command_does_nothing_and_a_changed_one_is_refused(texts, families,
         done = tokenize(source, **{"tokenizer": families["gpt2"], "out": out, **flags}, status=2)
         assert done.stderr.count("\n") == 1 and what in done.stderr, done.stderr
 
-    refused("the tokenizer has changed", tokenizer=families["llama3"])
+    refused("tokenizer was", tokenizer=families["llama3"])
     refused("format was 'bin' and is 'datasets'", format="datasets")
     refused("special tokens was True and is False", no_special_tokens=True)
     (tmp_path / "other").mkdir()
@@ -405,8 +405,6 @@ def test_same_command_does_nothing_and_a_changed_one_is_refused(texts, families,
     text = source.read_text(encoding="utf-8")
     source.write_text(text.replace("def", "fed", 1), encoding="utf-8")
     refused("data.jsonl has changed")
-    source.write_text(text + '{"text": "more"}\n', encoding="utf-8")
-    refused("its size")
 
 
 def test_special_tokens_and_an_appended_entry_are_written(texts, families, tokenize, tmp_path):
