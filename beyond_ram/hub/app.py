@@ -100,11 +100,12 @@ def _logged(log: RequestLog) -> Middleware:
         meter = request.app[TRAFFIC].meter
         before, arrived, others = meter.begin(), time.monotonic(), in_flight
         status, length = 0, 0
-        transport = request.transport
         pid: int | None = None
         try:
             # Before the answer, because a client may exit once it has the answer.
-            pid, request[INJECTED_S] = await asyncio.gather(clients.of(transport), request.app[TRAFFIC].latency())
+            pid, request[INJECTED_S] = await asyncio.gather(
+                clients.of(request.transport), request.app[TRAFFIC].latency()
+            )
             response = await handler(request)
             status = response.status
             if isinstance(response, web.Response) and isinstance(response.body, bytes) and request.method != "HEAD":
@@ -113,7 +114,6 @@ def _logged(log: RequestLog) -> Middleware:
         finally:
             in_flight -= 1
             after = meter.end()
-            peer = transport.get_extra_info("peername") if transport else None
             log.add(
                 Request(
                     t_s=round(arrived - started, 6),
@@ -123,7 +123,6 @@ def _logged(log: RequestLog) -> Middleware:
                     status=status,
                     bytes_sent=request.get(BYTES_SENT, length),
                     in_flight=others,
-                    client=f"{peer[0]}:{peer[1]}" if peer else "",
                     pid=pid,
                     before=before,
                     after=after,
@@ -136,15 +135,12 @@ def _logged(log: RequestLog) -> Middleware:
 
 def _log_fields(request: web.Request) -> dict[str, str]:
     """The fields of a request in the log."""
-    identifier = request.match_info.get("id")
     return {
         "method": request.method,
         "endpoint": endpoint_of(request),
-        "repo": f"{kind_of(request)}/{identifier}" if identifier else "",
         "path": _logged_path(request),
         "range": request.headers.get("Range", ""),
         "fault": request.get(FAULT, ""),
-        "user_agent": request.headers.get("User-Agent", ""),
     }
 
 

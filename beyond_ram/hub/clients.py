@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import errno
 import os
-import re
 import socket
 import struct
 from collections.abc import Iterable
@@ -31,15 +30,12 @@ class Clients:
             return None
         if transport not in self._pids:
             ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
-            with contextlib.suppress(OSError):  # no descriptor is free
+            with contextlib.suppress(OSError):  # no descriptor is free, or the kernel does not reply
                 self._pids[transport] = await asyncio.to_thread(self._pid, *ports)
         return self._pids.get(transport)
 
     def _pid(self, client_port: int, server_port: int) -> int | None:
-        try:
-            inode = _inode_from_kernel(client_port, server_port)
-        except OSError:
-            inode = _listed(client_port, server_port)
+        inode = _inode_from_kernel(client_port, server_port)
         if inode is None:
             return None
         for pid in [*list(self._clients), *self._others()]:
@@ -63,16 +59,6 @@ def _holds(pid: int, target: str) -> bool:
     return False
 
 
-def _listed(client_port: int, server_port: int) -> int | None:
-    """The inode from /proc/net/tcp, which takes milliseconds."""
-    pattern = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
-    try:
-        match = pattern.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
-    except OSError:
-        return None
-    return int(match[0].split()[9]) or None if match else None
-
-
 # A query for one socket, sock_diag(7): struct inet_diag_req_v2 after the header of a netlink message.
 _SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _REQUEST, _ANY_STATE = 4, 20, 1, 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
@@ -81,8 +67,7 @@ _INODE_AT = _HEADER.size + 4 + 48 + 16  # in the reply, struct inet_diag_msg
 
 
 def _inode_from_kernel(own_port: int, other_port: int) -> int | None:
-    """The inode of a TCP socket between two loopback ports; None if there is none. Raises OSError if the kernel does
-    not reply."""
+    """The inode of a TCP socket between two loopback ports; None if there is none. Raises OSError."""
     loopback = socket.inet_aton("127.0.0.1") + bytes(12)
     ends = struct.pack("!HH", own_port, other_port) + loopback + loopback + struct.pack("=III", 0, *[0xFFFFFFFF] * 2)
     question = _QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, _ANY_STATE) + ends

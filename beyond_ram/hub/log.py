@@ -27,16 +27,13 @@ class Request:
     injected_s: float  # part of duration_s: latency, bandwidth and a slow body
     method: str
     endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown without a route
-    repo: str  # datasets/ORG/NAME, or empty
     path: str  # with the query, without values that may be secret
     range: str  # the Range header, or empty
     status: int
     bytes_sent: int  # of the body
     in_flight: int  # number of open requests when this one arrived, itself included
-    client: str  # address and port of the connection
     pid: int | None  # the client's process; None if unknown
     fault: str  # the injected fault, or empty
-    user_agent: str
     before: MeterReading  # the endpoint's times when the request arrived
     after: MeterReading  # the endpoint's times when it was answered
 

@@ -57,7 +57,6 @@ class Logged:
             "status": status[0],
             "bytes_sent": sent,
             "in_flight": others,
-            "client": f"{environ.get('REMOTE_ADDR')}:{environ.get('REMOTE_PORT')}",
             "pid": None,
             "fault": "",
         }

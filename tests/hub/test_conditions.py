@@ -56,8 +56,7 @@ def test_only_lfs_files_are_redirected(root):
         status, _, body = ask(address.netloc, address.path, Range="bytes=10-19")
         assert (status, body) == (206, CONTENT[10:20])
         assert ask(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
-    requests = [(r.endpoint, r.status, r.repo) for r in hub.requests]
-    assert requests[1:3] == [("resolve", 302, "datasets/org/name"), ("cdn", 206, "datasets/org/name")]
+    assert [(r.endpoint, r.status) for r in hub.requests[1:3]] == [("resolve", 302), ("cdn", 206)]
 
 
 @pytest.mark.parametrize("outside", ["..%2F..%2F..%2Fsecret", "%2e%2e/%2e%2e/%2e%2e/secret", "%2Fetc%2Fpasswd"])
@@ -114,7 +113,6 @@ def test_requests_have_the_process_of_the_client(root):
         connection.close()
         requests = list(hub.requests)
     assert [request.pid for request in requests] == [os.getpid(), os.getpid(), child.pid]
-    assert requests[0].client == requests[1].client != requests[2].client
 
 
 @pytest.mark.slow
