@@ -28,31 +28,19 @@ def endpoint() -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The first line of an error. The rest repeats addresses and advice."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    """The kind and the beginning of an error, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset") -> str:
     """The commit of `revision` (default: the main branch). Refuses if the Hub does not answer."""
-    from huggingface_hub import HfApi, errors
+    from huggingface_hub import HfApi
 
     try:
         info = HfApi().repo_info(identifier, revision=revision, repo_type=kind)
-    except errors.HFValidationError:
-        raise SourceError(f'"id" is {identifier!r}; it has to look like org/name') from None
-    except errors.GatedRepoError:
-        raise SourceError(
-            f"{kind} {identifier!r} asks for consent on {endpoint()}; give it there, then set HF_TOKEN"
-        ) from None
-    except errors.RepositoryNotFoundError:
-        raise SourceError(f"{kind} {identifier!r} is not on {endpoint()}, or needs a token (HF_TOKEN)") from None
-    except errors.RevisionNotFoundError:
-        raise SourceError(f"{kind} {identifier!r} has no revision {revision!r} on {endpoint()}") from None
-    except errors.OfflineModeIsEnabled:
-        raise SourceError(f"{kind} {identifier!r} is on the Hub, but HF_HUB_OFFLINE is set") from None
     except Exception as error:  # depends on the HTTP library of the client's version
-        raise SourceError(f"{endpoint()} does not answer for {kind} {identifier!r} ({reason(error)})") from None
+        at = f" at revision {revision!r}" if revision else ""
+        raise SourceError(f"{kind} {identifier!r} cannot be read from {endpoint()}{at} ({reason(error)})") from None
     return str(info.sha)
 
 

@@ -143,7 +143,8 @@ def copied(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     source = Path(spec["path"]).expanduser()
     if not source.is_dir():
         raise SourceError(f'"path" is {spec["path"]!r}; it has to be a folder with a tokenizer.json')
-    return copy_files(source, folder, str(source))
+    copy_files(source, folder, str(source))
+    return {}
 
 
 def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -159,10 +160,11 @@ def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         source = snapshot_download(identifier, revision=commit, allow_patterns=list(FILES))
     except Exception as error:
         raise SourceError(f"model {identifier!r} cannot be fetched from {endpoint()} ({reason(error)})") from None
-    return {"endpoint": endpoint(), "commit": commit, **copy_files(Path(source), folder, f"model {identifier!r}")}
+    copy_files(Path(source), folder, f"model {identifier!r}")
+    return {"endpoint": endpoint(), "commit": commit}
 
 
-def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
+def copy_files(source: Path, folder: Path, where: str) -> None:
     """Copy the files that `FILES` names. Refuses a folder without a readable tokenizer.json."""
     try:
         json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
@@ -176,23 +178,6 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
     if not any((folder / name).exists() for name in ("tokenizer_config.json", "config.json")):
         # transformers 4 opens a tokenizer.json only with the class that reads it.
         write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
-    return {"opens_in_tokenizers": {metadata.version("tokenizers"): opens_here(folder, where)}}
-
-
-def opens_here(folder: Path, where: str) -> bool:
-    """Whether this release of `tokenizers`, the oldest of all stacks, can open the file. Prints a line if not."""
-    from tokenizers import Tokenizer
-
-    try:
-        Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except Exception as error:  # the bindings raise nothing more precise
-        release = metadata.version("tokenizers")
-        print(
-            f"tokenizer: {where} is newer than tokenizers {release}: old stacks cannot read it ({error})",
-            file=sys.stderr,
-        )
-        return False
-    return True
 
 
 def make(spec: dict[str, Any], corpus: Path, folder: Path) -> None:

@@ -77,9 +77,9 @@ def test_config_column_and_revision_are_used(programs, hub, env):
 
 
 MISTAKES = {
-    "dataset 'org/nothing' is not on http://127.0.0.1": {"id": "org/nothing"},
-    "it has to look like org/name": {"id": "a/b/c"},
-    "has no revision 'v2'": {"revision": "v2"},
+    "dataset 'org/nothing' cannot be read from http://127.0.0.1": {"id": "org/nothing"},
+    "HFValidationError": {"id": "a/b/c"},
+    "at revision 'v2' (RevisionNotFoundError": {"revision": "v2"},
     "Bad split: test. Available splits: ['train']": {"split": "test"},
     "has no column 'body' (text_column); it has: text": {"text_column": "body"},
     '"documents" is 99; org/lines (train) has 15': {"documents": 99},
@@ -98,4 +98,4 @@ def test_unreachable_hub_gets_one_line(programs, env):
     command = [*programs.program({"source": "hub", "id": "org/lines"}, "refused"), "--out", programs.work / "refused"]
     done = programs.run(command, **{**env, "HF_ENDPOINT": "http://127.0.0.1:9"})
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-    assert "http://127.0.0.1:9 does not answer for dataset 'org/lines'" in done.stderr
+    assert "dataset 'org/lines' cannot be read from http://127.0.0.1:9 (" in done.stderr
