@@ -258,15 +258,13 @@ def _kept(peak: PeakEntry) -> tuple[int, str, Mapping[str, int]]:
         return peak["rss_bytes"] or 0, RSS, {}
     if not kept:
         kinds = [peak.get("anon_upper_bound_bytes"), peak.get("shmem_bytes"), peak.get("swap_bytes")]
-        return sum(size or 0 for size in [*kinds, peak.get("hugetlb_bytes")]), MARKS, {}
+        return sum(size or 0 for size in kinds), MARKS, {}
     # A rise between two samples that only the kernel's marks show. Processes need not have peaked at the same time.
     unseen = 0
     if peak["unseen_bytes"] is not None:
         unseen = min(peak["unseen_bytes"], max(0, (peak["anon_upper_bound_bytes"] or 0) - (peak["anon_bytes"] or 0)))
     sampled, most = kept["kept_sampled_bytes"], kept["kept_upper_bound_bytes"]
     size = sampled + unseen if most is None else min(sampled + unseen, most)
-    if kept["basis"] == TREE:
-        size += peak.get("hugetlb_bytes") or 0
     if not (locked := _locked(kept)):
         return max(kept["kept_bytes"], size), kept["basis"], kept["at_kept"]
     return max(kept["kept_bytes"], size) + locked, kept["basis"], {**kept["at_kept"], "locked_file_bytes": locked}

@@ -102,7 +102,6 @@ class PeakEntry(TypedDict, total=False):
     file_bytes: int | None
     shmem_bytes: int | None
     swap_bytes: int | None
-    hugetlb_bytes: int | None
     pss_bytes: int | None
     """The largest of few readings."""
     uss_bytes: int | None
@@ -144,7 +143,6 @@ class PhaseEntry(TypedDict, total=False):
     file_bytes: int | None
     shmem_bytes: int | None
     swap_bytes: int | None
-    hugetlb_bytes: int | None
     pss_bytes: int | None
     uss_bytes: int | None
     hwm_bytes: int | None

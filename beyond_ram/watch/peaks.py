@@ -20,7 +20,7 @@ from .exits import Exit
 from .reader import HWM
 from .tree import Process
 
-KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
+KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes")
 # Maxima of a span besides the sums of its samples.
 _HIGHEST = ("high_water_bytes", "anon_bound_bytes", "together_bytes", "unseen_bytes", "processes_most", "pss_bytes",
             "uss_bytes", "cgroup_bytes")  # fmt: skip

@@ -26,7 +26,7 @@ _OTHERS = rb"(?:Vm(?!PTE:|Swap:)\w+:\s+\d+ kB\n)*"
 _STATUS = re.compile(
     rb"(?:VmLck:" + _LINE + rb"VmPin:\s+\d+ kB\n)?"
     + rb"VmHWM:" + _LINE + rb"VmRSS:\s+\d+ kB\nRssAnon:" + _LINE + rb"RssFile:" + _LINE + rb"RssShmem:" + _LINE
-    + _OTHERS + rb"(?:VmPTE:" + _LINE + rb")?" + _OTHERS + rb"VmSwap:" + _LINE + rb"(?:HugetlbPages:" + _LINE + rb")?"
+    + _OTHERS + rb"(?:VmPTE:" + _LINE + rb")?" + _OTHERS + rb"VmSwap:" + _LINE
     + rb"(?:(?!Threads:).*\n)*(?:Threads:\s+(\d+)\n)?"
 )  # fmt: skip
 _FIRST, PAST = b"\nVmLck:", b"\nSigQ:"  # a name has no line break
@@ -44,7 +44,6 @@ class Memory(NamedTuple):
     file_bytes: int
     shmem_bytes: int
     swap_bytes: int
-    hugetlb_bytes: int
     page_tables_bytes: int = 0
     locked_bytes: int = 0
     threads: int = 1
@@ -127,8 +126,8 @@ def parse_memory(status: bytes) -> Memory | None:
     if match is None:
         return None
     *sizes, threads = match.groups(b"0")
-    locked, hwm, anon, file, shmem, tables, swap, hugetlb = (int(size) << 10 for size in sizes)
-    return Memory(hwm, anon, file, shmem, swap, hugetlb, tables, locked, max(1, int(threads)))
+    locked, hwm, anon, file, shmem, tables, swap = (int(size) << 10 for size in sizes)
+    return Memory(hwm, anon, file, shmem, swap, tables, locked, max(1, int(threads)))
 
 
 def memory(pid: int) -> Memory | None:

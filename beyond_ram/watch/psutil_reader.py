@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _GONE = (psutil.Error, *procfs.GONE)
 # Values that psutil does not know, or defines differently.
-_NEVER = {"file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes", "pss_anon_bytes", "pss_shmem_bytes", HWM, *FAULTS}
+_NEVER = {"file_bytes", "shmem_bytes", "swap_bytes", "pss_anon_bytes", "pss_shmem_bytes", HWM, *FAULTS}
 
 
 class Psutil(Reader):
@@ -107,7 +107,7 @@ class Psutil(Reader):
         rss, shared = map(int, lines.split())
         # RSS and its parts are counted separately, and one may lead.
         shared = min(shared, rss)
-        return Memory(0, rss - shared, 0, 0, 0, 0, other_bytes=shared)
+        return Memory(0, rss - shared, 0, 0, 0, other_bytes=shared)
 
     def used(self, process: Process) -> tuple[Usage, int] | None:
         try:

@@ -237,12 +237,12 @@ class Sampler:
         totals = [0] * len(KINDS)
         if living:
             sums = map(sum, zip(*(p.last for p in living if p.last), strict=True))
-            _, anon, file, shmem, swap, hugetlb, _, _, _, other = sums
-            totals = [anon + file + shmem + other, anon, file, shmem, swap, hugetlb]
+            _, anon, file, shmem, swap, _, _, _, other = sums
+            totals = [anon + file + shmem + other, anon, file, shmem, swap]
             locked = sum(min(p.last.locked_bytes, p.last.file_bytes) for p in living if p.last)
             self.locked_file_bytes = max(self.locked_file_bytes, locked)
         self._peaking = totals[0] > max(self._sums[0], _PEAK_FROM * self.peaks.highest_rss_bytes)
-        self._sums = totals[:5]
+        self._sums = totals
         for process in living:
             process.name = printable(process.comm.decode(errors="replace"))
         self.peaks.note(totals, living, ended, exits)

@@ -223,8 +223,6 @@ def without(advised: advice.Advice, peak: PeakEntry) -> str:
         parts.append(
             f"up to {megabytes(cached)} of page cache, which memfds, pipes, sockets, AIO or locked pages may hold"
         )
-    if reserved := peak.get("hugetlb_bytes"):
-        parts.append(f"{megabytes(reserved)} in reserved huge pages, which its group does not count")
     before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
     if before > advice.ROOM_BYTES:
         parts.append(f"what took the place of {megabytes(before)} that its group held before")

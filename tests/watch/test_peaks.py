@@ -21,7 +21,7 @@ def process(pid, hwm, anon, file=0, before=None):
 
 def totals(*living):
     anon, file = (sum(p.last[at] for p in living if p.last) for at in (1, 2))
-    return [anon + file, anon, file, 0, 0, 0]
+    return [anon + file, anon, file, 0, 0]
 
 
 def test_mark_above_both_readings_bounds_anonymous_memory():
@@ -40,7 +40,7 @@ def test_marks_of_processes_that_never_met_are_not_added():
     for pid in range(1, 4):
         process_1 = process(pid, hwm=50 * MB, anon=50 * MB)
         peaks.note(totals(process_1), [process_1], [], [])
-        peaks.note([0] * 6, [], [process_1], [Exit(pid, 0, "x", 50 * MB)])
+        peaks.note([0] * 5, [], [process_1], [Exit(pid, 0, "x", 50 * MB)])
     peaks.end(1)
     assert peaks.run.together_bytes == 50 * MB
     assert peaks.ended_sum_bytes == 150 * MB
@@ -54,7 +54,7 @@ def test_exit_of_a_thread_is_not_the_end_of_its_process():
     peaks.note(totals(process_1), [process_1], [], [Exit(1, 0, "x", 50 * MB)])
     assert peaks.seen == 0
     peaks.note(totals(process_1), [process_1], [], [])
-    peaks.note([0] * 6, [], [process_1], [Exit(1, 0, "x", 70 * MB)])
+    peaks.note([0] * 5, [], [process_1], [Exit(1, 0, "x", 70 * MB)])
     assert (peaks.seen, peaks.short_lived, peaks.lower_bounds) == (1, 0, 0)
     assert peaks.ended[0]["hwm_bytes"] == 70 * MB
 
@@ -64,12 +64,12 @@ def test_thread_that_ends_after_its_process_is_no_process():
     peaks = Peaks()
     process_1 = process(1, hwm=150 * MB, anon=50 * MB, file=100 * MB)
     peaks.note(totals(process_1), [process_1], [], [])
-    peaks.note([0] * 6, [], [process_1], [Exit(1, 0, "x", 150 * MB)])
-    peaks.note([0] * 6, [], [], [Exit(1, 0, "jemalloc_bg_thd", 151 * MB, thread=True)])
+    peaks.note([0] * 5, [], [process_1], [Exit(1, 0, "x", 150 * MB)])
+    peaks.note([0] * 5, [], [], [Exit(1, 0, "jemalloc_bg_thd", 151 * MB, thread=True)])
     peaks.end(1)
     assert (peaks.seen, peaks.short_lived, peaks.ended_sum_bytes) == (1, 0, 151 * MB)
     assert (peaks.run.unseen_bytes, peaks.run.anon_bound_bytes) == (0, 50 * MB)
-    peaks.note([0] * 6, [], [], [Exit(1, 0, "another of that id", 9 * MB)])
+    peaks.note([0] * 5, [], [], [Exit(1, 0, "another of that id", 9 * MB)])
     assert (peaks.seen, peaks.short_lived) == (2, 1)
 
 
@@ -118,7 +118,7 @@ def test_exits_of_other_processes_are_forgotten():
 def test_processes_and_phases_are_bounded():
     peaks = Peaks()
     for pid in range(1, 5001):
-        peaks.note([0] * 6, [], [], [Exit(pid, 0, "x", pid)])
+        peaks.note([0] * 5, [], [], [Exit(pid, 0, "x", pid)])
         peaks.begin(str(pid), pid, pid, [])
     assert {entry["hwm_bytes"] for entry in peaks.ended} >= {*range(4940, 5001)} and len(peaks.ended) < 128
     assert peaks.ended_sum_bytes == sum(range(5001))

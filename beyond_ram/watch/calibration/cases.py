@@ -255,14 +255,6 @@ def _huge(run: CalibrationRun) -> list[Check]:
     ]
 
 
-def _reserved(run: CalibrationRun) -> list[Check]:
-    size = _size(20, 2 << 20)
-    return [
-        Check("reserved huge pages", size, run.record["peak"]["hugetlb_bytes"], 0, "whole pages"),
-        _grown(run, "RSS does not count them", 0, "rss_bytes"),
-    ]
-
-
 def _spikes(run: CalibrationRun) -> list[Check]:
     size = _size(20)
     marks = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
@@ -342,17 +334,9 @@ def _swapped(run: CalibrationRun) -> list[Check]:
     ]
 
 
-def _meminfo(name: str) -> int:
-    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
-    return int(fields.get(name, "0").split()[0])
-
-
 def _no_swap() -> str | None:
-    return None if _meminfo("SwapTotal") else "this machine has no swap"
-
-
-def _no_reserved() -> str | None:
-    return None if _meminfo("HugePages_Free") >= 20 else "no huge pages are reserved on this machine"
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
+    return None if fields["SwapTotal"].split()[0] != "0" else "this machine has no swap"
 
 
 def _no_thp() -> str | None:
@@ -368,8 +352,7 @@ CASES = (
     Calibration("file, mapped and read", "file", ["200", "{folder}"], _file),
     Calibration("shared by 8 workers", "shared", ["100", "8"], _shared),
     Calibration("copy on write in 4 workers", "copied", ["50", "4"], _copied),
-    Calibration("transparent huge pages", "huge", ["100", "thp"], _huge, not_run=_no_thp),
-    Calibration("reserved huge pages", "huge", ["20", "hugetlb"], _reserved, not_run=_no_reserved),
+    Calibration("transparent huge pages", "huge", ["100"], _huge, not_run=_no_thp),
     Calibration("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
     Calibration("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
     Calibration("80 short-lived children", "short", ["20", "80"], _short),

@@ -1,4 +1,4 @@
-"""Touch N MB in transparent huge pages (argv 2: thp) or reserved ones (hugetlb), one byte per 2 MiB."""
+"""Touch N MB in transparent huge pages, one byte per 2 MiB."""
 
 import ctypes
 import mmap
@@ -6,7 +6,7 @@ import sys
 
 from common import MB, not_applicable, phase  # type: ignore[import-not-found]
 
-HUGE, MAP_HUGETLB, MADV_HUGEPAGE, MADV_COLLAPSE = 2 << 20, 0x40000, 14, 25
+HUGE, MADV_HUGEPAGE, MADV_COLLAPSE = 2 << 20, 14, 25
 
 
 def is_huge(address: int) -> bool:
@@ -25,18 +25,14 @@ def is_huge(address: int) -> bool:
 
 
 size = round(float(sys.argv[1]) * MB / HUGE) * HUGE
-flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-if sys.argv[2] == "hugetlb":
-    memory, first = mmap.mmap(-1, size, flags | MAP_HUGETLB), 0
-else:
-    memory = mmap.mmap(-1, size + HUGE, flags)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    first = -address % HUGE
-    memory.madvise(MADV_HUGEPAGE, 0, size + HUGE)
+memory = mmap.mmap(-1, size + HUGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+first = -address % HUGE
+memory.madvise(MADV_HUGEPAGE, 0, size + HUGE)
 phase("filling")
 for at in range(first, first + size, HUGE):
     memory[at] = 1
-if sys.argv[2] == "thp" and not is_huge(address + first):
+if not is_huge(address + first):
     # Where memory is fragmented, a page fault gets a small page, and the kernel may make it huge at any later time.
     try:
         memory.madvise(MADV_COLLAPSE, first, size)
