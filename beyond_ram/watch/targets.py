@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import memory_group, procfs
@@ -130,29 +130,16 @@ def slurm_job(job: str, wait_s: float = 0.0, reader: str | None = None) -> Targe
 
 
 def _slurm_job(job: str, reader: str | None) -> Target:
-    number = re.fullmatch(r"\d+", job)
-    if not number:
+    if not re.fullmatch(r"\d+", job):
         raise ValueError(f"--slurm {job}: a job's id is a number; that of a job's array is what squeue -o %A says")
-    pids: list[int] = []
     folder = _group_of_job(job)
     if folder is None:
-        pids = _listed_by_slurm(job)
-        folder = _group_of_job(job)  # the job may have started meanwhile; later steps are in its group only
+        raise _NoTargetError(f"--slurm {job}: it has no group on this node; squeue says on which it runs")
     until = time.monotonic() + _GROUP_S
-    while (pids if folder is None else not _version(folder)) and time.monotonic() < until:
+    while not _version(folder) and time.monotonic() < until:
         time.sleep(_AGAIN_S)
         folder = _group_of_job(job) or folder
-    if folder is not None:
-        return of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
-    readable = [pid for pid in pids if procfs.memory(pid)]
-    if not readable:
-        raise _NoTargetError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
-    target, hidden = processes(readable, reader), [pid for pid in pids if pid not in readable]
-
-    def listed(running: Iterable[int]) -> list[int]:
-        return [*target.listed(running), *filter(procfs.lives, hidden)]
-
-    return replace(target, asked={"slurm_job": job}, name=f"Slurm job {job}", listed=listed)
+    return of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
 
 
 def _group_of_job(job: str) -> Path | None:
@@ -165,17 +152,6 @@ def _group_of_job(job: str) -> Path | None:
         if folders:
             return folders[0]
     return None
-
-
-def _listed_by_slurm(job: str) -> list[int]:
-    """The processes of a job on this node from scontrol, for a job without a group."""
-    import subprocess
-
-    try:
-        output = subprocess.run(["scontrol", "listpids", job], capture_output=True, text=True, timeout=20).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return [int(line.split()[0]) for line in output.splitlines()[1:] if line.split()[0].isdigit()]
 
 
 def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:

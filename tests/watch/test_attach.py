@@ -214,21 +214,6 @@ def test_group_is_followed(pipe, go, tmp_path, other_group):
     assert attached_record["peak"]["kept"]["basis"] == "around"
 
 
-def test_later_steps_of_a_new_job_are_followed(tmp_path, monkeypatch, sleeping):
-    members, first, later = tmp_path / "memory/slurm/uid_0/job_7/cgroup.procs", sleeping().pid, sleeping().pid
-
-    def begins(_):
-        members.parent.mkdir(parents=True)
-        members.write_text(f"{first}\n")
-        return [first]
-
-    monkeypatch.setattr(targets, "_GROUPS", tmp_path)
-    monkeypatch.setattr(targets, "_listed_by_slurm", begins)
-    target = targets.slurm_job("7")
-    members.write_text(f"{first}\n{later}\n")
-    assert sorted(target.listed([first])) == sorted([first, later])
-
-
 def test_memory_group_of_a_job_that_has_just_begun_is_waited_for(tmp_path, monkeypatch, sleeping):
     """Slurm makes the group of its freezer first."""
     first, memory, pid = tmp_path / "freezer/slurm/uid_0/job_7", tmp_path / "memory/slurm/uid_0/job_7", sleeping().pid
@@ -400,7 +385,7 @@ events.phase('idle'); hold()
         (["--cgroup", ""], "names no group"),
         (["--cgroup", "."], "names no group"),
         (["--slurm", "x"], "a job's id is a number"),
-        (["--slurm", "99999999"], "no process of it runs on this node"),
+        (["--slurm", "99999999"], "it has no group on this node"),
         (["--pid", "1", "--memory-limit", "1G"], "--memory-limit is for a command"),
         (["--reset-marks", "--", "true"], "--reset-marks goes with --pid"),
         (["--container", "no-such-container"], "no-such-container"),
