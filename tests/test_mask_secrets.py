@@ -355,18 +355,13 @@ COMMAND = ["sh", "-c", f"exit 3 # --token {SECRETS[0]}", f"--password={SECRETS[1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whole", [False, True])
-def test_no_secret_of_command_or_environment_is_stored(tmp_path, whole):
+def test_no_secret_of_command_or_environment_is_stored(tmp_path):
     environment = {**os.environ, "HF_TOKEN": SECRETS[4], "MY_PASSWORD": SECRETS[5]}
-    options = ["--out", str(tmp_path / "out"), *(["--whole-command"] if whole else [])]
-    words = [sys.executable, "-m", "beyond_ram", "watch", *options, "--", *COMMAND]
+    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path / "out"), "--", *COMMAND]
     done = subprocess.run(words, env=environment, capture_output=True, check=False)
     assert done.returncode == 3
     stored = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
-    leaked = [secret for secret in SECRETS if secret.encode() in stored + done.stdout + done.stderr]
-    assert leaked == (SECRETS[:4] if whole else [])
-    if whole:
-        assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == COMMAND
+    assert not [secret for secret in SECRETS if secret.encode() in stored + done.stdout + done.stderr]
 
 
 def test_no_way_to_pass_a_secret_leaves_it_in_the_files_and_the_page(tmp_path):

@@ -34,7 +34,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
         "                        [--max-pss SIZE] [--html FILE] [--json FILE|-] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --container ID | --slurm JOBID)\n"
-        "                        [--wait S] [--reset-marks] [--events F]\n"
+        "                        [--wait S] [--reset-marks]\n"
         "       beyond-ram watch --self-test",
     )
     _add_options(parser)
@@ -59,7 +59,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--input", type=Path, action="append", default=[], metavar="FILE", help=cached)
     reader = "how to read processes (default: /proc, or psutil where /proc is too limited)"
     add("--reader", choices=("procfs", "psutil"), help=reader)
-    add("--whole-command", action="store_true", help="do not mask secrets in the command line of run.json")
     add("--self-test", action="store_true", help="measure programs of known memory, and print the errors")
 
 
@@ -74,8 +73,6 @@ def _add_targets(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     wait = "seconds to wait for the job of --slurm to start (default: 0)"
     add("--wait", type=waiting_time, default=0.0, metavar="SECONDS", help=wait)
-    events = "file that the followed program writes events to (default: as it was started)"
-    add("--events", type=Path, metavar="FILE", help=events)
     marks = "reset the kernel's high-water marks of the followed processes, now and at each phase"
     add("--reset-marks", action="store_true", help=marks)
 
@@ -118,9 +115,10 @@ def run(arguments: argparse.Namespace) -> int:
         _refuse_command_options(arguments)
     elif not arguments.command or not arguments.command[0]:
         raise ValueError("no command: beyond-ram watch -- COMMAND…, or --pid N of a running program")
-    elif arguments.reset_marks or arguments.events:
-        option = "--reset-marks" if arguments.reset_marks else "--events"
-        raise ValueError(f"{option} goes with --pid, --cgroup, --container or --slurm: a command begins with its own")
+    elif arguments.reset_marks:
+        raise ValueError(
+            "--reset-marks goes with --pid, --cgroup, --container or --slurm: a command begins with its own"
+        )
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
@@ -145,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
             record["watch_status"] = status = ceilings.status(status, record["ceilings"])
         folder = arguments.out
         with contextlib.suppress(Exception):
-            folder = arguments.out and _keep_record(record, arguments.out, arguments.whole_command)
+            folder = arguments.out and _keep_record(record, arguments.out)
         with contextlib.suppress(Exception):
             _print_summary(record)
     if arguments.json and not _write_json(record, arguments):
@@ -159,7 +157,7 @@ def _attached(target: "Target", arguments: argparse.Namespace, how: dict[str, An
     """The record of a running program. Raises OSError."""
     from ..watch.attach import AttachOptions, attach
 
-    options = AttachOptions(**how, reset_marks=arguments.reset_marks, events=arguments.events)
+    options = AttachOptions(**how, reset_marks=arguments.reset_marks)
     return attach(target, arguments.out, options)
 
 
@@ -223,7 +221,7 @@ def _check_json(file: Path) -> None:
 def _write_json(record: RunRecord, arguments: argparse.Namespace) -> bool:
     """Write the document, with secrets of the command line masked. Returns whether that succeeded."""
     try:
-        if not arguments.whole_command and "command" in record:
+        if "command" in record:
             record = record | {"command": mask_secrets.in_command(record["command"])}
         text = json.dumps(document(record), indent=1) + "\n"
         if str(arguments.json) == "-":
@@ -283,7 +281,7 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
     return True
 
 
-def _keep_record(record: RunRecord, out: Path, whole_command: bool) -> Path:
+def _keep_record(record: RunRecord, out: Path) -> Path:
     """Write run.json into its folder. If some file of the run does not fit there, all go into one folder elsewhere.
 
     Returns the folder with all files of the run.
@@ -293,14 +291,14 @@ def _keep_record(record: RunRecord, out: Path, whole_command: bool) -> Path:
 
     elsewhere, note = record.get("elsewhere"), NoteEntry(what="run.json", why="")
     try:
-        write_record(record, out, whole_command=whole_command)
+        write_record(record, out)
         if not elsewhere:
             return out
     except Exception as error:
         note["why"] = one_line(error)
         record["missing"].append(note)
     folder = Path(elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-"))
-    write_record(record, folder, whole_command=whole_command)
+    write_record(record, folder)
     note["why"] += f"; it is in {folder}"
     for name in RUN_FILES[:2]:
         if not (folder / name).exists():

@@ -109,12 +109,12 @@ def ends_by(until: float, pid: int) -> bool:
     return True
 
 
-def write_record(content: RunRecord, out: Path, *, whole_command: bool = False) -> None:
-    """Write run.json, whole or not at all, with secrets of the command line masked unless `whole_command`.
+def write_record(content: RunRecord, out: Path) -> None:
+    """Write run.json, whole or not at all, with secrets of the command line masked.
 
     Raises OSError if it cannot be written.
     """
-    if not whole_command and "command" in content:
+    if "command" in content:
         content = content | {"command": mask_secrets.in_command(content["command"])}
     # In ASCII, because an argument need not be UTF-8.
     copy([(json.dumps(content, indent=2) + "\n").encode()], out / RUN_FILES[2])
