@@ -1,14 +1,11 @@
 """Programs whose memory is known, compared with every column."""
 
-import ctypes
 import io
 
 import pytest
 
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import CASES, CalibrationResult, Check
-
-PR_SET_THP_DISABLE = 41
 
 
 @pytest.mark.slow
@@ -21,21 +18,6 @@ def test_every_reading_is_within_tolerance(case):
     if not result.ok:  # other programs may disturb one reading, but not two
         result = calibration.measure(case)
     assert result.ok, "\n" + "\n".join(calibration.lines(result))
-
-
-@pytest.mark.slow
-def test_machine_without_huge_pages_does_not_run_their_case():
-    case = next(case for case in CASES if case.name == "transparent huge pages")
-    if case.not_run():
-        pytest.skip(f"not run: {case.not_run()}")
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
-    try:
-        result = calibration.measure(case)
-    finally:
-        libc.prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0)
-    assert result.ok
-    assert "too few huge pages" in (result.not_run or "")
 
 
 def test_self_test_fails_if_a_reading_is_off(monkeypatch):

@@ -3,11 +3,9 @@
 import mmap
 import os
 import signal
-import sys
 from collections.abc import Callable
 
 import phases  # type: ignore[import-not-found]
-from phases import emit
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
@@ -19,12 +17,6 @@ phases.LONGEST_S = 120.0
 def phase(name: str) -> None:
     """Begin a phase and pause until its first reading, which so precedes all growth."""
     phases.mark("phase", phase=name)
-
-
-def not_applicable(reason: str) -> None:
-    """End, because this machine cannot run the program."""
-    emit("not_applicable", reason=reason)
-    sys.exit(0)
 
 
 def whole_pages(size_mb: float) -> int:

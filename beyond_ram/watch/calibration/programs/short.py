@@ -3,7 +3,8 @@
 import os
 import sys
 
-from common import emit, phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from phases import emit  # type: ignore[import-not-found]
 
 
 def resident_bytes() -> int:
