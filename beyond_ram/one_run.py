@@ -93,11 +93,6 @@ class RunFolder:
         return [one for one in self.record.get("phases", []) if one.get("start_s") is not None]
 
     @property
-    def marks(self) -> Sequence[Mapping[str, Any]]:
-        """The kernel's high-water marks of its processes, the highest first."""
-        return (self.record["peak"].get("hwm_bytes") or {}).get("processes") or []
-
-    @property
     def provenance(self) -> list[tuple[str, str]]:
         """Names and values of its provenance, the first sixty; a nested value gets both names."""
         pairs = []

@@ -22,7 +22,6 @@ from .side_by_side import cells
 _MOST = 5000
 _COLOURS = 6
 _PHASE_SIZES = ("anon_bytes", "shmem_bytes", "file_bytes", "rss_bytes", "hwm_bytes")
-_PROCESSES = 8
 
 
 def write(page: Path, runs: Mapping[str, RunFolder], *, kept: bool = True) -> None:
@@ -125,8 +124,7 @@ def _note(text: str) -> str:
 
 
 def _pasted(line: str, before: str = "") -> str:
-    button = f'<button type="button" data-copy="{_text(line)}" hidden>Copy</button>'
-    return f'<p class="paste">{before}<code>{_text(line)}</code>{button}</p>'
+    return f'<p class="paste">{before}<code>{_text(line)}</code></p>'
 
 
 def _why(record: RunRecord) -> Iterator[str]:
@@ -157,7 +155,7 @@ def _marks(record: RunRecord, asked: advice.Advice | None) -> Iterator[Mark]:
 
 
 def _processes(run: RunFolder) -> Iterator[str]:
-    """The processes with most anonymous memory at the peak, else the high-water marks of processes."""
+    """The processes with most anonymous memory at the peak."""
     peak = run.record["peak"]
     shares, total = why.shares(peak), peak.get("anon_bytes")
     if shares and total:
@@ -166,11 +164,6 @@ def _processes(run: RunFolder) -> Iterator[str]:
         yield "<h2>Memory by process</h2>"
         yield _note("Anonymous memory when it was highest. What forks share counts in each.")
         yield _bars([*((f"{one['name']} ({one['pid']})", one["bytes"]) for one in shares), *others])
-        return
-    if len(marks := run.marks[:_PROCESSES]) > 1:
-        yield "<h2>Memory by process</h2>"
-        yield _note("The largest RSS of each, as the kernel keeps it; they need not have peaked together.")
-        yield _bars([(f"{one['name']} ({one['pid']})", one["hwm_bytes"]) for one in marks])
 
 
 def _bars(sizes: Sequence[tuple[str, float]]) -> str:
