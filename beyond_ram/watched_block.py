@@ -24,14 +24,14 @@ class watching:  # noqa: N801 (it reads as a function)
     """`with watching() as seen: …`, then `print(seen)`, `seen.anon_bytes`, or `seen.record` as in run.json.
 
     It measures this process and all its children from the start to the end of the block, with the phases that they
-    report. The kernel's high-water marks are reset at the start, so that they belong to the block; `reset_marks=False`
-    keeps them. Raises RuntimeError if the watcher cannot be started.
+    report. The kernel's high-water marks are reset at the start, so that they belong to the block. Raises
+    RuntimeError if the watcher cannot be started.
     """
 
-    def __init__(self, *, out: str | os.PathLike[str] | None = None, interval_ms: int = 20, reset_marks: bool = True):
+    def __init__(self, *, out: str | os.PathLike[str] | None = None):
         self.record = cast(RunRecord, {})
         """As in run.json; empty until the block ends."""
-        self._out, self._interval_ms, self._reset = out, interval_ms, reset_marks
+        self._out = out
         self._before: str | None = None
 
     def __enter__(self) -> "watching":
@@ -43,8 +43,6 @@ class watching:  # noqa: N801 (it reads as a function)
                 "pid": os.getpid(),
                 "out": os.fspath(self._out or Path(self._folder.name) / "out"),
                 "events": str(events),
-                "interval_ms": self._interval_ms,
-                "reset_marks": self._reset,
             }
             # Import the package from where it is, even if it is not installed.
             search_path = os.pathsep.join(
@@ -114,8 +112,7 @@ def _main() -> int:
     out = Path(order["out"])
     # It ends with the block, or with this process.
     options = attach.AttachOptions(
-        interval_ms=order["interval_ms"],
-        reset_marks=order["reset_marks"],
+        reset_marks=True,
         events=Path(order["events"]),
         on_begin=lambda: os.write(1, b"."),
     )

@@ -122,7 +122,7 @@ json.dump(
 SPIKE = """
 import json, sys, time
 import beyond_ram
-with beyond_ram.watching(interval_ms=1000) as seen:
+with beyond_ram.watching() as seen:
     time.sleep(0.1)
     held = bytearray(150_000_000)
     del held
