@@ -6,7 +6,7 @@ import pytest
 
 from beyond_ram.files import DamagedError
 from beyond_ram.folders import ForeignFolderError
-from beyond_ram.measure.campaign import BLOCKS, OtherQuestionError, asked_anew, opened, words_of
+from beyond_ram.measure.campaign import BLOCKS, OtherQuestionError, opened, words_of
 from beyond_ram.measure.plan import Block, Member, Run
 
 A, B = Member("case", "a"), Member("case", "b")
@@ -107,15 +107,6 @@ def test_order_of_a_campaign_can_be_repeated(tmp_path):
     with opened(tmp_path / "out", {"of": 1}, seed=7) as campaign:
         assert campaign.seed == 7
     assert json.loads((tmp_path / "out" / "campaign.json").read_text()) == {"question": {"of": 1}, "seed": 7}
-
-
-def test_question_without_blocks_is_made_anew_and_refuses_others(tmp_path):
-    for number in (1, 2):
-        with asked_anew(tmp_path / "out", {"of": "a"}):
-            (tmp_path / "out" / "result").write_text(str(number))
-    with pytest.raises(OtherQuestionError), asked_anew(tmp_path / "out", {"of": "b"}):
-        pass
-    assert (tmp_path / "out" / "result").read_text() == "2"
 
 
 def test_commands_that_differ_in_a_secret_are_other_questions():
