@@ -22,7 +22,7 @@ _REACHED = ("rows_per_s_reached", "read_per_byte", "duration_s", "read_ahead_byt
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
 COLUMNS += [*_REACHED, "lends", "account"]
-_SET = ("advice", "option", "torch_threads")
+_SET = ("advice", "readahead", "torch_threads")
 """Settings of a loader that are part of its name on figures."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 

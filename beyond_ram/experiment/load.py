@@ -181,7 +181,6 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
         if not (loader in own and own[loader].data) and "none" in named:
             hint = "; name one here, or its own `data` there" if loader in own else ""
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
-    yield from _option_faults(config, name, root, where)
     yield from _script_faults(config, name, root, where)
 
 
@@ -209,27 +208,6 @@ def _script_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
         for axis in ("arguments", "side"):
             at, of = where("experiments", name, "matrix", axis), f" of script {script!r}"
             yield from _unknown(at, "arguments", getattr(matrix, axis), own.arguments, of, [NO_ARGUMENTS])
-
-
-def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
-    """Options that no loader of an experiment has."""
-    matrix = config.run()[name].matrix
-    requested = {option for value in getattr(matrix, "option", ()) for option in tokens.options_in(value)}
-    if not requested:
-        return
-    modules = [config.loader_module(loader, root) for loader in getattr(matrix, "loader", ())]
-    try:
-        # An unreadable module is reported at the key that names it.
-        options = [option for path in modules if not inputs.module(path, []) for option in tokens.options_of(path)]
-    except ValueError as error:
-        yield where("experiments", name, "matrix", "option") + str(error)
-        return
-    for option in sorted(requested - {*options}):
-        yield (
-            where("experiments", name, "matrix", "option")
-            + f"no loader here has an option {option!r}"
-            + _suggestion(option, options)
-        )
 
 
 def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:

@@ -120,22 +120,12 @@ class Config(Strict):
         """The cells of an experiment with their minimum repeats; none if it does not run."""
         experiment = self.run().get(name)
         cells = experiment.cells(name, self.repeats) if experiment else []
-        return list(dict.fromkeys(self._read_by(cell) for cell in cells if self._can(cell)))
+        return list(dict.fromkeys(map(self._read_by, cells)))
 
     def loader_module(self, name: str, root: Path | str = ".") -> str:
         """The file of a loader, the user's own or shipped."""
         own = self.loaders.get(name)
         return own.module if own else str(Path(root, tokens.LOADERS, f"{name}.py"))
-
-    def _can(self, cell: Cell) -> bool:
-        """Whether a cell's loader has the requested options. A missing file is reported elsewhere."""
-        requested = tokens.options_in(str(cell.get("option", "none")))
-        if not requested:
-            return True
-        try:
-            return {*requested} <= {*tokens.options_of(self.loader_module(str(cell["loader"])))}
-        except (OSError, ValueError, SyntaxError):
-            return True
 
     def _read_by(self, cell: Cell) -> Cell:
         """The cell, without its token dataset if an own loader reads other data."""

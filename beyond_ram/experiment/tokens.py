@@ -6,7 +6,6 @@ its stack.
 """
 
 import ast
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -87,23 +86,10 @@ def format_of(loader: str, root: Path | str = ".") -> str:
     return str(_constant(Path(root, LOADERS, f"{loader}.py"), "FORMAT"))
 
 
-def options_in(value: str) -> list[str]:
-    """The names in a value of the axis `option`."""
-    return re.findall("[a-z_]+(?=-)", value)
-
-
-def options_of(module: Path | str) -> list[str]:
-    """The OPTIONS of a loader's module; none by default.
-
-    Raises ValueError if they are not a literal.
-    """
-    return list(_constant(Path(module), "OPTIONS", ()))
-
-
-def _constant(module: Path, name: str, default: Any = None) -> Any:
+def _constant(module: Path, name: str) -> Any:
     """The value of a module's constant, assigned alone or in a tuple, read from its source.
 
-    Raises ValueError if it is missing without a `default`, or not a literal.
+    Raises ValueError if it is missing, or not a literal.
     """
     for node in ast.parse(module.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign):
@@ -118,6 +104,4 @@ def _constant(module: Path, name: str, default: Any = None) -> Any:
                         return ast.literal_eval(value)
                     except ValueError:
                         raise ValueError(f"{module}: the constant {name} has to be written out") from None
-    if default is None:
-        raise ValueError(f"{module}: has no constant {name}")
-    return default
+    raise ValueError(f"{module}: has no constant {name}")

@@ -38,7 +38,7 @@ def arguments(argv=None):
     parser.add_argument("--start", choices=["none", "fork", "forkserver", "spawn"], default="fork")
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--advice", choices=["none", "random"], default="none")
-    parser.add_argument("--option", default="none", help="of the loader's own OPTIONS: NAME-NUMBER-NAME-NUMBER")
+    parser.add_argument("--readahead", choices=["default", "one-batch", "no-batch"], default="default")
     parser.add_argument("--torch-threads", type=int, default=0, help="0: as many as PyTorch starts by itself")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--limit-percent", type=int, default=0, help="the watcher sets it")
@@ -273,8 +273,9 @@ def load(args):
     events.imported(LIBRARIES)
     if args.advice != "none" and not getattr(module, "ADVISED", False):
         events.not_applicable("this loader maps no file that could be advised")
-    option = how_module.options(args.option)
-    how = how_module.How(args.order, args.workers, args.start, args.batch_size, args.advice, option)
+    if args.readahead != "default" and not getattr(module, "READS_AHEAD", False):
+        events.not_applicable("this loader has no read-ahead that can be set")
+    how = how_module.How(args.order, args.workers, args.start, args.batch_size, args.advice, args.readahead)
     account = TokenRows(rows) if rows else OwnRows(args.rows, module)
     events.phase("open")
     begun = time.perf_counter()

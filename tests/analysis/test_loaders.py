@@ -114,10 +114,15 @@ def test_unfinished_repeat_sets_the_outcome_and_no_number():
 
 
 def test_way_of_loading_is_a_loader_with_its_settings():
-    axes = ("advice", "option", "torch_threads")
-    settings = [("none", "none", 0), ("none", "ahead-0", 0), ("random", "none", 0), ("none", "none", 1)]
+    axes = ("advice", "readahead", "torch_threads")
+    settings = [("none", "default", 0), ("none", "no-batch", 0), ("random", "default", 0), ("none", "default", 1)]
     table = pd.DataFrame([loader("scan", 9, 9) | dict(zip(axes, values, strict=True)) for values in settings])
-    assert list(whole(table)["loader"]) == ["scan", "scan, ahead-0", "scan, madvise random", "scan, 1 PyTorch thread"]
+    assert list(whole(table)["loader"]) == [
+        "scan",
+        "scan, readahead no-batch",
+        "scan, madvise random",
+        "scan, 1 PyTorch thread",
+    ]
     assert len(whole(table.assign(limit_percent=25))) == 0
     assert list(by_way(table.drop(columns=list(axes)))["loader"]) == ["scan"] * 4
 

@@ -118,30 +118,6 @@ def test_loader_with_its_own_data_gets_no_token_dataset(tmp_path):
     ]  # fmt: skip
 
 
-def test_option_must_belong_to_a_loader_of_the_experiment(tmp_path):
-    def message(options, value, loaders=("mine", "threads")):
-        (tmp_path / "mine.py").write_text(MODULE + options)
-        return own(tmp_path, ["few"], {"loader": [*loaders], "option": ["none", value]}, module="mine.py")
-
-    names = "OPTIONS = ('ahead', 'block_rows')\n"
-    assert message(names, "ahead-0") == ""
-    assert message(names, "ahead-0-block_rows-8") == ""
-    where = "experiments.x.matrix.option"
-    assert f"{where}: no loader here has an option 'ahed'; did you mean 'ahead'?" in message(names, "ahed-1")
-    assert f"{where}: no loader here has an option 'ahead'" in message("", "ahead-0")
-    assert f"{where}: no loader here has an option 'ahead'" in message(names, "ahead-0", ("threads",))
-    assert "the constant OPTIONS has to be written out" in message("OPTIONS = tuple(make)\n", "ahead-0")
-    assert f"{where}.1: " in message(names, "ahead-many")
-
-
-def test_loader_has_cells_only_with_its_own_options(tmp_path):
-    (tmp_path / "mine.py").write_text(MODULE + "OPTIONS = ('ahead', 'block_rows')")
-    matrix = {"loader": ["mine", "threads"], "tokens": ["few"], "option": ["none", "ahead-1-block_rows-2"]}
-    cells = cells_of(tmp_path, {"mine": {"module": "mine.py"}}, {"few": {"rows": 10}}, matrix)
-    options = [(cell["loader"], cell["option"]) for cell in cells]
-    assert options == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
-
-
 def test_corpus_must_have_readable_files(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n\n' * 3)
     (tmp_path / "b.csv").write_text("text\na\nb\n")

@@ -26,7 +26,8 @@ def loaded(loader, limit, rate, outcome="completed", **line):
         "loader": loader, "order": "shuffled", "workers": 0, "start": "none", "tokens": "t", "page_cache": "cold",
         "batch_size": 256, "limit_percent": limit, "rows_per_s_reached": rate, "read_per_byte": 1.5, "n": 2, "runs": 2,
         "rows_per_s_reached_min": 0.9 * rate, "rows_per_s_reached_max": 1.1 * rate, "duration_s": 12.0,
-        "read_ahead_bytes": 131072, "outcome": outcome, "advice": "none", "option": "none", "torch_threads": 0, **line,
+        "read_ahead_bytes": 131072, "outcome": outcome, "advice": "none", "readahead": "default", "torch_threads": 0,
+        **line,
     }  # fmt: skip
 
 

@@ -15,8 +15,6 @@ def make(folder, how):
     ids = numpy.load(folder / "ids.npy", mmap_mode="r")
     return [[ids[at : at + 100]] for at in [*range(0, 1000, 100), 0]]
 """
-# It needs an option.
-OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
 THREADED = NO_LABELS.replace("    ids =", "    import torch\n    assert torch.get_num_threads() == 3\n    ids =")
 # It has a process below it, which reports no time to start.
 FORKED = NO_LABELS.replace("    ids =", "    import subprocess\n    subprocess.Popen(['sleep', '20'])\n    ids =")
@@ -29,7 +27,6 @@ def runs(dataset, own, tmp_path_factory):
     """Return status and events of every run. Some run at a time, because they mostly wait and none is timed."""
     work = tmp_path_factory.mktemp("work")
     (work / "no_labels.py").write_text(NO_LABELS)
-    (work / "optional.py").write_text(OPTIONAL)
     (work / "threaded.py").write_text(THREADED)
     (work / "forked.py").write_text(FORKED)
     words = {
@@ -38,6 +35,8 @@ def runs(dataset, own, tmp_path_factory):
         "advised": "--loader memmap_batched --order shuffled --advice random --epochs 2",
         "no advice": "--loader hdf5_blocks --order shuffled --advice random",
         "spawned": "--loader memmap_batched --workers 1 --start spawn --epochs 2",
+        "ahead": "--loader pyarrow_dataset --readahead no-batch",
+        "no readahead": "--loader hdf5_blocks --readahead one-batch",
         "lent": "--loader threads --batch-size 16 --epochs 2",
     }
     commands = {name: ["--tokens-dir", str(dataset), *text.split()] for name, text in words.items()}
@@ -48,9 +47,9 @@ def runs(dataset, own, tmp_path_factory):
         given = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), *mine]
         commands[f"labels, {whose}"] = [*given, str(OWN_LOADER), "--workers", "2"]
         commands[f"no labels, {whose}"] = [*given, str(work / "no_labels.py")]
-        for name in ("optional", "threaded", "forked") if folder == dataset else ():
-            option = {"threaded": ["--torch-threads", "3"], "forked": []}.get(name, ["--option", "ahead-3"])
-            commands[name] = [*given, str(work / f"{name}.py"), *option]
+        if folder == dataset:
+            commands["threaded"] = [*given, str(work / "threaded.py"), "--torch-threads", "3"]
+            commands["forked"] = [*given, str(work / "forked.py")]
     commands = {name: words + ([] if "--epochs" in words else ["--epochs", "1"]) for name, words in commands.items()}
     for name in commands:
         (work / name).mkdir()
@@ -87,16 +86,12 @@ def test_dataset_that_cannot_be_pickled_is_a_named_error(runs):
         assert "pickle" in reasons[0]
 
 
-def test_advice_is_followed_or_not_applicable(runs):
-    assert work(runs["advised"])["rows_missing"] == 0
-    status, events = runs["no advice"]
+@pytest.mark.parametrize(("followed", "not_followed"), [("advised", "no advice"), ("ahead", "no readahead")])
+def test_setting_is_followed_or_not_applicable(runs, followed, not_followed):
+    assert work(runs[followed])["rows_missing"] == 0
+    status, events = runs[not_followed]
     assert status == 0
     assert "not_applicable" in [event["event"] for event in events]
-
-
-def test_options_reach_a_loader(runs):
-    """experiment/test_inputs.py tests that a loader gets only options that it declares."""
-    assert work(runs["optional"])["rows_delivered"] == 1100
 
 
 def test_pytorch_gets_the_requested_threads(runs):

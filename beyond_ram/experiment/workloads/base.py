@@ -75,13 +75,13 @@ class Axis:
     unit: str = ""
     alone: bool = False
     nothing: str | None = None
-    """Description of 0 or `none`; empty: not mentioned."""
+    """Description of 0, `none` or `default`; empty: not mentioned."""
     number: bool = False
     """Whether its values are whole numbers."""
 
     def describe(self, value: Value | float) -> str:
         """A value in figures and sentences: `8 workers`, `latency 50 ms`, `redirect yes`."""
-        if self.nothing is not None and value in (0, "none"):
+        if self.nothing is not None and value in (0, "none", "default"):
             return self.nothing
         if isinstance(value, str):
             return value if self.alone else f"{self.label} {value}"

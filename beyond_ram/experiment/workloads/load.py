@@ -2,14 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from ..job import Job
 from ..paths import Cell
 from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Places, Sizes, Values
-
-# Options of some loaders: names in their modules, each with a number.
-Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_]+-[0-9]+)*)$")]
 
 
 class LoadMatrix(Matrix):
@@ -37,10 +34,10 @@ class LoadMatrix(Matrix):
     advice: Annotated[Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("none")] = Field(
         ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
     )
-    option: Annotated[Values[Option], Axis(alone=True, nothing="")] = Field(
-        ["none"],
-        description="`NAME-NUMBER` of the loader's `OPTIONS`, or several, joined by `-`. `none`: the library's "
-        "defaults.",
+    readahead: Annotated[Values[Literal["default", "one-batch", "no-batch"]], Axis(nothing="")] = Field(
+        ["default"],
+        description="Batches that a scan by `pyarrow.dataset` reads ahead. `default`: as the library does; `no-batch`: "
+        "none, and no `pre_buffer`.",
     )
     torch_threads: Annotated[Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Compared(0)] = (
         Field(

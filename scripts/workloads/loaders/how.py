@@ -4,8 +4,7 @@ A loader is a module with the constants FORMAT (its input: a module of `formats`
 the same `corrected`, `library` for a library used as documented, `ours`, or `own` for yours) and SHUFFLE (what
 shuffling means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a function `make(folder, how)`. It returns
 an iterable that yields one epoch each time it is iterated: batches of ids [n, width] and labels [n], and the number of
-the worker that made them. A constant OPTIONS lists options of this loader only; `how.option` has the numbers of those
-that are set.
+the worker that made them. ADVISED and READS_AHEAD say that a loader follows `how.advice` and `how.readahead`.
 """
 
 import time
@@ -30,12 +29,6 @@ class NotApplicableError(Exception):
     """This loader does not have the requested setting; the text is the reason."""
 
 
-def options(text):
-    """Parse a loader's options: `none` or NAME-NUMBER-NAME-NUMBER."""
-    parts = [] if text == "none" else text.split("-")
-    return dict(zip(parts[::2], map(int, parts[1::2]), strict=True))
-
-
 @dataclass
 class How:
     order: str = "sequential"
@@ -43,8 +36,7 @@ class How:
     start: str = "fork"
     batch_size: int = 256
     advice: str = "none"
-    option: dict = field(default_factory=dict)
-    """The set ones of the loader's OPTIONS, each a number."""
+    readahead: str = "default"
     seed: int = 1
     rank: int = 0
     ranks: int = 1

@@ -7,10 +7,9 @@ from loaders.parquet_blocks import bounds_of
 from torch.utils.data import IterableDataset
 
 FORMAT, KIND, SHUFFLE = "parquet", "library", "blocks"
-# Number of batches and of fragments read ahead; whether a fragment's bytes are requested at once; row groups per
-# fragment. The default is all row groups in order, and one when shuffled, since a scan keeps the order within a
-# fragment.
-OPTIONS = ("batch_readahead", "fragment_readahead", "pre_buffer", "fragment_row_groups")
+READS_AHEAD = True
+SETTINGS = {"default": ({}, {}), "one-batch": ({"batch_readahead": 1}, {}),
+            "no-batch": ({"batch_readahead": 0}, {"pre_buffer": False})}  # fmt: skip
 
 
 class Scan(IterableDataset):
@@ -37,15 +36,15 @@ class Scan(IterableDataset):
                 yield ids[start:stop], labels[start:stop]
 
     def scanner(self, groups):
-        options = dict(self.how.option)
-        buffered = {"pre_buffer": bool(options.pop("pre_buffer"))} if "pre_buffer" in options else {}
-        size = options.pop("fragment_row_groups", 1 if self.how.shuffled else len(groups))
+        scan, fragment = SETTINGS[self.how.readahead]
+        # A scan keeps the order within a fragment, so a fragment is all row groups in order, and one when shuffled.
+        size = 1 if self.how.shuffled else len(groups)
         whole = pyarrow.dataset.dataset(self.path, format="parquet")
         (file,) = whole.get_fragments()
         fragments = [file.subset(row_group_ids=groups[at : at + size]) for at in range(0, len(groups), size)]
         shared = pyarrow.dataset.FileSystemDataset(fragments, whole.schema, whole.format, whole.filesystem)
-        how = pyarrow.dataset.ParquetFragmentScanOptions(**buffered)
-        return shared.scanner(columns=["ids", "label"], fragment_scan_options=how, **options)
+        how = pyarrow.dataset.ParquetFragmentScanOptions(**fragment)
+        return shared.scanner(columns=["ids", "label"], fragment_scan_options=how, **scan)
 
 
 def make(folder, how):
