@@ -121,22 +121,6 @@ def run(program):
         raise
 
 
-def arguments(described, **kinds):
-    """Parse a program's arguments: the work folder, which is created, and `kinds`, a converter per flag.
-
-    All flags are required; the config's model checks their values.
-    """
-    import argparse
-    import pathlib
-
-    parser = argparse.ArgumentParser(description=described.splitlines()[0])
-    for name, kind in {"work_dir": pathlib.Path, **kinds}.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, required=True)
-    given = parser.parse_args()
-    given.work_dir.mkdir(parents=True, exist_ok=True)
-    return given
-
-
 def own_memory():
     """This process's resident memory by kind, in bytes, from the kernel; empty without /proc."""
     return memory_of("self")

@@ -3,6 +3,7 @@
 One epoch tokenises every document of the corpus once.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -70,7 +71,10 @@ def work(args):
 
 
 def main():
-    args = events.arguments(__doc__, corpus=Path, num_files=int, subject=str, epochs=int)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, kind in {"work-dir": Path, "corpus": Path, "num-files": int, "subject": str, "epochs": int}.items():
+        parser.add_argument(f"--{name}", type=kind, required=True)
+    args = parser.parse_args()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     return work(args)
 
