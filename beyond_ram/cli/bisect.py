@@ -3,8 +3,8 @@
 import argparse
 
 from ..files import write
-from .options import add_budget_to, add_json_to, finish, show
-from .script_options import add_limit_to, add_script_to, question_of, script_of
+from .options import add_budget_to, add_json_to, finish, limit, show
+from .script_options import add_script_to, question_of, script_of
 
 ALIASES = {
     "kept": ("end_kept_bytes", "peak_kept_bytes"), "end": ("end_kept_bytes",), "peak": ("peak_kept_bytes",),
@@ -36,7 +36,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--also", nargs="+", action="extend", default=[], metavar="NAME",
         help="packages that may move with it: each as of the release's own date",
     )  # fmt: skip
-    add_limit_to(parser)
+    parser.add_argument("--memory-limit", type=limit, metavar="SIZE", help="a run that needs more is killed, as 500M")
     add_budget_to(parser, "results-bisect")
     add_json_to(parser, "bisect.json")
     parser.set_defaults(run=run)

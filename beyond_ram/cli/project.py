@@ -17,17 +17,12 @@ def project() -> Path:
 
 def renew(folder: Path, name: str, packages: Sequence[str]) -> None:
     """Upgrade some packages of a lock of a project, or all, and print what changed. Raises StackError."""
-    from ..stacks.differences import MOST_NAMED, requested
-    from ..stacks.locks import BEFORE, between, text_of, upgrade
+    from ..stacks.locks import BEFORE, between, upgrade
 
     with contextlib.chdir(folder):
         if not upgrade(name, packages):
             print(f"envs/{name}.txt is as new as it can be; nothing changed", file=sys.stderr)
             return
         differing = between(f"{name}{BEFORE}", name, Path())
-        asked = requested(text_of(Path("envs", f"{name}.in")))
-    named = [one for one in differing if one.package in asked] or differing[:MOST_NAMED]
-    print("\n".join(map(str, named)) if differing else "no version, only hashes of files")
-    if others := len(differing) - len(named):
-        print(f"{others} other package{'' if others == 1 else 's'} moved with it")
+    print("\n".join(map(str, differing)) or "no version, only hashes of files")
     print(f"envs/{name}.txt is renewed, and stack {name}{BEFORE} has the lock before; the next snakemake runs both")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..shipped import FILES
-from .options import limit, show
+from .options import show
 
 if TYPE_CHECKING:
     from ..measure.cell import Setting
@@ -29,10 +29,6 @@ def add_stack_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stack", metavar="NAME|LOCK", help="packages that it runs with beside: a stack of envs/, or a file of pins"
     )
-
-
-def add_limit_to(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--memory-limit", type=limit, metavar="SIZE", help="a run that needs more is killed, as 500M")
 
 
 def script_of(arguments: argparse.Namespace) -> "tuple[Path, list[str], Inline]":

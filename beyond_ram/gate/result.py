@@ -32,7 +32,6 @@ LINES = 10
 _MARKUP = re.compile(r"[\\`*\[\]|~$!]|_(?!\w)|(?<!\w)_")
 _LIVE = re.compile(r"[@#](?=\w)|:(?=//)|\bwww\.(?=\w)|\b(?:GH|gh)-(?=\d)", re.IGNORECASE)
 _NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
-_COLUMNS = ("result", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "threshold", "notes")
 
 
 @dataclass(frozen=True)
@@ -152,20 +151,16 @@ class Gate:
         return [*head, *map(_sentence, shown), *more, *notes, last]
 
     def markdown(self) -> str:
-        """gate.md: the ten lines, then every metric."""
+        """gate.md: the ten lines, and what was built."""
         first, *rest = self.lines()
         lines = [f"**beyond-ram gate: {_escaped(first)}**", "", *(f"- {_escaped(line)}" for line in rest), ""]
-        lines += ["<details><summary>Every metric</summary>", ""]
-        titles = {name: "change" if name == "effect" else name for name in _COLUMNS}
-        lines += [f"| {' | '.join(titles.values())} |", "|---" * len(titles) + "|"]
-        lines += [f"| {' | '.join(_escaped(words[name]) for name in titles)} |" for _, words in self.rows]
-        lines += ["", "Built and installed:", ""]
+        lines += ["Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
             lines.append(f"- {one['side']}: {_code(one['asked'])}{wheel}")
         lines += [f"- {stack}: also moved: {_escaped(what)}" for stack, what in self.moved.items()]
         lines += [f"- {base}: also differs between the sides: {_escaped(what)}" for base, what in self.apart.items()]
-        return "\n".join([*lines, "", "</details>", ""])
+        return "\n".join([*lines, ""])
 
     def junit(self) -> ElementTree.Element:
         """gate.xml: a test case per cell and metric."""

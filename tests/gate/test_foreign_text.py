@@ -94,8 +94,7 @@ def test_markdown_does_nothing(written):
     plain = [child.content for child in inline if child.type == "text"]
     live = re.compile(r"@\w|#\w|\w#\d|https?://|www\.\w|GH-\d")
     assert not [content for content in plain if live.search(content)]
-    html = [token.content for token in tokens if token.type == "html_block"]
-    assert re.sub(r"</?(details|summary)>", "", "".join(html)).split() == ["Every", "metric"]
+    assert not [token.content for token in tokens if token.type == "html_block"]
 
 
 def test_last_line_is_the_last_that_shows_something():

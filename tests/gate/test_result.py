@@ -113,8 +113,6 @@ def test_worst_change_comes_first_in_every_format():
     assert content["n"] == {"base.baseline": 4, "base.candidate": 4}
     markdown = result.markdown()
     assert lines[0] in markdown.splitlines()[0]
-    assert markdown.index("<details>") > markdown.index(lines[1])
-    assert markdown.count("\n| ") == len(result.changes) + 1
     suite = ElementTree.fromstring(ElementTree.tostring(result.junit()))
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert (suite.get("tests"), suite.get("failures"), failed) == (str(len(result.changes)), "1", ["grown_anon_bytes"])
@@ -127,7 +125,7 @@ def test_output_has_at_most_ten_lines():
     assert result.lines()[-4] == "and 10 more"
     assert "other 1 to 2" in result.lines()[-3]
     assert all("other 1 to 2" in why for why in result.changes["why"])
-    assert result.markdown().count("other 1 to 2") == len(result.changes) + 2, "once a change, and twice for all"
+    assert result.markdown().count("other 1 to 2") == 2
 
 
 def test_cells_that_fail_on_a_side_are_listed_and_undecided():
