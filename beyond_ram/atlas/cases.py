@@ -39,20 +39,18 @@ class Case:
                         for one in [self.inline.requirements[0], *rest, *until])  # fmt: skip
 
 
-def cases(folder: Path, libraries: Sequence[str] = (), names: Sequence[str] = ()) -> list[Case]:
-    """The cases of a folder, limited to some libraries and names if any are given. Raises ValueError."""
+def cases(folder: Path, libraries: Sequence[str] = ()) -> list[Case]:
+    """The cases of a folder, limited to some libraries if any are given. Raises ValueError."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     every = [_case(script) for script in sorted(folder.glob("*.py"))]
     if not every:
         raise ValueError(f"{folder}: holds no script; a case is a file NAME.py with inline metadata (PEP 723)")
-    _check("--library", libraries, {case.library for case in every})
-    _check("--case", names, {case.name for case in every})
-    return [
-        case
-        for case in every
-        if (not libraries or case.library in libraries) and (not names or case.name in names)
-    ]  # fmt: skip
+    existing = {case.library for case in every}
+    if unknown := next((name for name in libraries if name not in existing), None):
+        hint = did_you_mean(unknown, existing)
+        raise ValueError(f"--library {unknown!r}: no case has it{hint} (there are {', '.join(sorted(existing))})")
+    return [case for case in every if not libraries or case.library in libraries]
 
 
 def _case(script: Path) -> Case:
@@ -61,10 +59,3 @@ def _case(script: Path) -> Case:
         raise ValueError(f"{script}: its inline metadata has no 'dependencies'; the first is the library to vary")
     text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8-sig"), str(script))) or ""
     return Case(script.absolute(), inline, (text.splitlines() or [script.stem.replace("_", " ")])[0])
-
-
-def _check(option: str, given: Sequence[str], existing: set[str]) -> None:
-    for name in given:
-        if name not in existing:
-            hint = did_you_mean(name, existing)
-            raise ValueError(f"{option} {name!r}: no case has it{hint} (there are {', '.join(sorted(existing))})")

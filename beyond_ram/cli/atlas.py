@@ -18,7 +18,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--library", nargs="+", action="extend", default=[], metavar="NAME", help="these libraries only"
     )
-    parser.add_argument("--case", nargs="+", action="extend", default=[], metavar="NAME", help="these cases only")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
     add_budget_to(parser, "results-atlas", "stop after this; the next call goes on", default=None)
     parser.set_defaults(run=run)
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..stacks import index
 
     folder = arguments.cases or FOLDER
-    every, wanted = cases(folder), cases(folder, arguments.library, arguments.case)
+    every, wanted = cases(folder), cases(folder, arguments.library)
     out = arguments.out.absolute()
     ensure(out)
     atlas = Atlas(out, 60 * arguments.budget, show)

@@ -89,7 +89,6 @@ def test_step_is_confirmed_and_a_new_release_adds_only_its_cells(place, capfd):
     ("case", "words", "message"),
     [
         (CASE, ["--library", "stair"], "did you mean 'stairs'"),
-        (CASE, ["--case", "none"], "no case has it"),
         ("print(1)\n", [], "dependencies"),
     ],
 )
