@@ -6,9 +6,9 @@ There are two Parquet files per experiment with one row per run: its record, eve
 import contextlib
 import functools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -81,7 +81,7 @@ class _Writer:
         self._writer.close()
 
 
-class Runs(Sequence[RunFiles]):
+class Runs:
     """Records and events of the runs in some files, in order.
 
     Planned runs without a record are only counted, in `outcomes`. Runs are read again each time, a few row groups at a
@@ -102,13 +102,7 @@ class Runs(Sequence[RunFiles]):
     def __len__(self) -> int:
         return len(self._lines)
 
-    @overload
-    def __getitem__(self, place: int) -> RunFiles: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[RunFiles]: ...
-    def __getitem__(self, place: int | slice) -> RunFiles | list[RunFiles]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
+    def __getitem__(self, place: int) -> RunFiles:
         _, _, file, number = self._lines[place]
         rows, row = self._group(file, number // RUNS_AT_A_TIME), number % RUNS_AT_A_TIME
         record, events = (json.loads(rows[name][row].as_py()) for name in ("record", "events"))
