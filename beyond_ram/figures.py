@@ -107,11 +107,6 @@ def fill(text: str, inches: float) -> str:
     return "\n".join(textwrap.fill(line, int(_DENSE * inches)) for line in together.split("\n"))
 
 
-def fits(text: str, inches: float) -> bool:
-    """Whether a text fits into a line of this many inches."""
-    return len(text) <= _DENSE * inches
-
-
 def panels(
     count: int, height: float, more: float = 0.6, *, most_columns: int = 2, **options: Any
 ) -> tuple[Figure, list[Axes]]:

@@ -100,17 +100,13 @@ def holders(table: pd.DataFrame) -> Iterator[Line]:
 
 
 def _holder(line: Mapping[Any, Any]) -> Line:
-    notes = [f"{line['also_held_by']} held it too"] if _is_set(line["also_held_by"]) else []
-    notes += (
-        [f"its objects are {line['objects_bytes'] / MB:,.1f} MB; they kept pages in use"] if line["fragments"] else []
-    )
     same = line["holder"] == line["kind"]
     return {
         "holder": line["holder"],
         "kind": "" if same else ": ".join(filter(None, (line["kind"], line["type"]))),
         "released": number(line["released_bytes"] / MB, "{:,.1f}"),
         "share": "" if pd.isna(line["share"]) else percent(line["share"]),
-        "notes": "; ".join(notes),
+        "notes": f"{line['also_held_by']} held it too" if _is_set(line["also_held_by"]) else "",
     }
 
 

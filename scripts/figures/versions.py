@@ -27,7 +27,7 @@ def plot(ladders):
         draw_versions(axes, steps[~steps["whole"]], scale)
         sentences += draw_steps(axes, steps[steps["significant"].astype(bool)], unit, scale)
         axes.set_title(f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version")
-        axes.set_xlabel(f"{steps['factor'].iloc[0]}, {other_packages(steps)}")
+        axes.set_xlabel(steps["factor"].iloc[0])
         label = f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label
         axes.set_ylabel(figures.fill(label, axes.get_position().height * figure.get_figheight()))
     for stack, lines in ladders[ladders["infeasible"].astype("object").fillna("") != ""].groupby("stack", sort=False):
@@ -50,12 +50,8 @@ def answer(steps):
         return "No step between two releases is confirmed."
     sizes = (steps["to_value"] - steps["from_value"]).abs()
     metrics = sorted(steps.groupby("metric", sort=False), key=lambda one: sizes[one[1].index].max(), reverse=True)
-    return " ".join(f"{title(metric)}{where(group)}: {'; '.join(map(short, group.to_dict('records')))}."
+    return " ".join(f"{METRICS[metric].label}{where(group)}: {'; '.join(map(short, group.to_dict('records')))}."
                     for metric, group in metrics)  # fmt: skip
-
-
-def title(metric):
-    return METRICS[metric].label
 
 
 def where(group):
@@ -94,9 +90,7 @@ def draw_versions(axes, steps, scale):
     style = {"markersize": 8, "markerfacecolor": "white", "linewidth": 1.2, "capsize": 5}
     axes.errorbar(places, values, yerr=spread, fmt="o", color=colour, zorder=3, **style)
     versions = [line[f"{end}_version"] for line, end in ends]
-    room = axes.get_position().width * axes.figure.get_figwidth() / len(versions)
-    beside = all(figures.fits(f"{version}  ", room) for version in versions)
-    axes.set_xticks(places, versions, **({} if beside else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}))
+    axes.set_xticks(places, versions, rotation=45, ha="right", rotation_mode="anchor")
     top = max([*values, *highs])
     axes.set_ylim(min(-0.04 * top, *values), 1.6 * top)
     axes.set_xlim(-0.3, len(values) - 0.7)
@@ -125,9 +119,3 @@ def beside(step, text):
     moved = [f"with it moved {step['moved']}"] if step["moved"] else []
     between = [] if step["neighbours"] else ["other releases lie between"]
     return [f"{METRICS[step['metric']].label}, {text}: {', '.join(moved + between)}"] if moved or between else []
-
-
-def other_packages(steps):
-    """A clause with the other packages that had to move."""
-    moved = dict.fromkeys(move.split()[0] for moves in steps["moved"] for move in moves.split(", ") if move)
-    return f"all others locked but for {', '.join(moved)}" if moved else "all others locked"

@@ -67,7 +67,7 @@ def page_file(tmp_path_factory, report):
     axes.plot([1, 2], [3, 4], "o", label=PLANTED)
     figures.save(drawing, "Two points.", svg=files.svg, png=files.png, caption_file=files.caption)
     holder = {"experiment": "growth", "stack": "june-2023", "holder": PLANTED, "kind": "name", "type": "list of 9"}
-    holder |= {"released_bytes": 9e8, "share": 0.9, "objects_bytes": 9e8, "fragments": False, "also_held_by": ""}
+    holder |= {"released_bytes": 9e8, "share": 0.9, "also_held_by": ""}
     holder |= {"cause": "held", "owner": PLANTED, "not_run": ""}
     holders = pd.DataFrame([holder, holder | {"stack": "current", "cause": "undecided", "owner": ""}])
     limit = {"experiment": "growth", "stack": "june-2023", "ended": PLANTED}

@@ -71,7 +71,7 @@ def test_planted_text_in_the_report(kind, tmp_path, report, tokenised, harmless)
             record["provenance"]["versions"] = {"python": planted}
             record |= {"reason": planted, "outcome": "failed", "completed_work": False}
         holder = {"experiment": "growth", "stack": "current", "holder": planted, "kind": planted, "type": planted}
-        holder |= {"released_bytes": 9e7, "share": 0.9, "objects_bytes": 9e7, "fragments": False}
+        holder |= {"released_bytes": 9e7, "share": 0.9}
         holder |= {"also_held_by": planted}
         holder |= {"cause": "held", "owner": planted, "not_run": ""}
         extra = {"runs": runs(records), "holders": pd.DataFrame([holder])}

@@ -13,19 +13,19 @@ from ..analysis.findings.test_compared import runs
 
 
 def test_holders_or_a_reason_are_listed_by_cell():
-    shared = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
+    shared = {"experiment": "e", "stack": "s", "rep": 1, "also_held_by": "", "share": 0.5}
     shared |= {"cause": "held", "owner": "rows"}
     table = pd.DataFrame([
         shared | {"script": "a", "holder": "rows", "kind": "name", "type": "list of 9", "released_bytes": 9e6,
-                 "fragments": True, "also_held_by": "f.rows", "not_run": ""},
+                 "also_held_by": "f.rows", "not_run": ""},
         shared | {"script": "a", "holder": "stayed", "kind": "stayed", "type": "", "released_bytes": 1e6,
-                 "fragments": False, "not_run": ""},
+                 "not_run": ""},
         shared | {"script": "b", "holder": "", "kind": "", "cause": None, "owner": None, "not_run": "it ended early"},
     ])  # fmt: skip
     first, second = sections.holders(table)
     line, rest = first["lines"]
     assert (line["holder"], line["kind"], line["released"], line["share"]) == ("rows", "name: list of 9", "9.0", "50 %")
-    assert "f.rows" in line["notes"] and "2.0 MB" in line["notes"] and not rest["kind"] and not rest["notes"]
+    assert "f.rows" in line["notes"] and not rest["kind"] and not rest["notes"]
     assert first["cause"] == "held: rows"
     assert second["not_run"] == "it ended early" and not second["lines"]
     assert "a" in first["title"]
