@@ -35,9 +35,10 @@ def plot(limits):
 
 
 def names_of(limits):
-    """The experiment of each line, with the axes that vary."""
-    axes = [axis for axis in varied(limits) if axis != "experiment"]
-    return [", ".join([line["experiment"], *describe(line, axes)]) for line in limits.to_dict("records")]
+    """Experiment and stack of each line, with the axes that vary."""
+    axes = [axis for axis in varied(limits) if axis not in ("experiment", "stack")]
+    lines = limits.to_dict("records")
+    return [", ".join(dict.fromkeys([line["experiment"], line["stack"], *describe(line, axes)])) for line in lines]
 
 
 def draw_cell(axes, place, lines, colours):
