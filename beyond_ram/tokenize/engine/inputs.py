@@ -222,28 +222,14 @@ def plain_text(file, packing, start, end, column, huge):
 
 def csv_rows(file, packing, start, end, column, huge):
     """Yield rows of a CSV file with a header; fields are text, unchanged."""
-    held, first = 0, 1  # characters of the row that is being read, and its first line
-    too_long = f"of more than {csv.field_size_limit():,} characters does not fit into the memory limit"
 
     def lines():
-        nonlocal held
-        decode, kept, number = codecs.getincrementaldecoder("utf-8-sig")(), "", 1
+        decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
         for chunk in itertools.chain(source.chunks(), [b""]):
-            try:
-                kept += decode.decode(chunk, not chunk)
-            except UnicodeDecodeError as error:
-                number += error.object.count(b"\n", 0, error.start)
-                raise Refused(f"{file}, line {number}: not UTF-8 (0x{error.object[error.start]:02x})") from None
-            complete = kept.split("\n")
-            kept = complete.pop()
-            if len(kept) > csv.field_size_limit():
-                number += len(complete)
-                raise Refused(f"{file}, line {number}: a line {too_long}")
-            for line in complete:
-                if (held := held + len(line)) > csv.field_size_limit():  # of lines and many fields
-                    raise Refused(f"{file}, line {first}: a row {too_long}")
-                number += 1
-                yield line + "\n"
+            *complete, kept = (kept + decode.decode(chunk, not chunk)).split("\n")
+            yield from (line + "\n" for line in complete)
+            if len(kept) > (most := csv.field_size_limit()):
+                raise Refused(f"{file}, line {rows.line_num + 1}: more than {most:,} characters do not fit into memory")
         if kept:
             yield kept
 
@@ -256,13 +242,11 @@ def csv_rows(file, packing, start, end, column, huge):
             if column not in header:
                 raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
             place, batch, batch_size, number = header.index(column), [], 0, 1
-            held, first = 0, rows.line_num + 1
             for row in rows:
-                held, before, first = 0, first, rows.line_num + 1
                 if not row:
                     continue
                 if len(row) != len(header):
-                    raise Refused(f"{file}, line {before}: {len(row)} fields, and the header has {len(header)}")
+                    raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
                 batch.append(row[place])
                 batch_size += len(row[place])
                 if batch_size >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
@@ -270,8 +254,7 @@ def csv_rows(file, packing, start, end, column, huge):
                     number += len(batch)
                     batch, batch_size = [], 0
         except csv.Error as error:
-            lines_read = f"line {first}" if rows.line_num <= first else f"lines {first} to {rows.line_num}"
-            raise Refused(f"{file}, {lines_read}: not CSV ({error})") from None
+            raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
         yield Batch(batch, source.grown(), lambda i: f"{file}, row {number + i}")
 
 
