@@ -119,7 +119,7 @@ class PeakEntry(TypedDict, total=False):
     """How much of it was copied, at least."""
     shared_read_at_bytes: int | None
     course: list[dict[str, float | None]]
-    """The highest and lowest samples of each tenth of the time."""
+    """The highest samples of each tenth of the time."""
     held_by: dict[str, list[ProcessEntry]]
     """By kind: the processes with most of it at its peak."""
     cgroup_bytes: int | None

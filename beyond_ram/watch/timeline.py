@@ -1,4 +1,4 @@
-"""Memory over the time of a run: the highest and lowest of each tenth, and how much was copied on write."""
+"""Memory over the time of a run: the highest of each tenth, and how much was copied on write."""
 
 import csv
 from collections.abc import Iterable
@@ -10,26 +10,23 @@ PARTS = 10
 COPYING = ("shared_anon_bytes", "copied_on_write_bytes", "shared_read_at_bytes")
 """The last one is the largest sum of anonymous memory over processes at which shared memory was read."""
 _KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "kept_bytes")
-LOWEST = {"anon_bytes": "anon_lowest_bytes", "kept_bytes": "kept_lowest_bytes"}
-"""Names of the lowest sample of a kind: it shows growth however large the memory that comes and goes."""
-_AT = [COLUMNS.index(kind) for kind in (*_KINDS, *LOWEST)]
-_EXTREMES = [max] * len(_KINDS) + [min] * len(LOWEST)
+_AT = [COLUMNS.index(kind) for kind in _KINDS]
 # Shared memory is a difference of two sums, each wrong by some pages per process and processor.
 _UNMAPPED = 0.01
 
 
 def of_lines(lines: Iterable[bytes], duration_s: float) -> list[dict[str, Any]]:
-    """Parse lines of samples.csv. Returns for each tenth of the time its start, the maximum of each kind and the
-    minimum of those in LOWEST, in bytes; None if unknown."""
+    """Parse lines of samples.csv. Returns for each tenth of the time its start and the maximum of each kind
+    in bytes; None if unknown."""
     tenths: dict[int, list[int | None]] = {}
     for words in csv.reader(map(bytes.decode, lines)):
         part = min(PARTS - 1, int(PARTS * float(words[0]) / max(duration_s, 1e-9)))
         # A kind that is unknown in one line is unknown in all.
         sizes = [int(words[at]) if words[at] else None for at in _AT]
-        pairs = zip(_EXTREMES, tenths.get(part, sizes), sizes, strict=True)
-        tenths[part] = [None if a is None or b is None else extreme(a, b) for extreme, a, b in pairs]
+        pairs = zip(tenths.get(part, sizes), sizes, strict=True)
+        tenths[part] = [None if a is None or b is None else max(a, b) for a, b in pairs]
     return [
-        {"t_s": round(part * duration_s / PARTS, 3), **dict(zip((*_KINDS, *LOWEST.values()), sizes, strict=True))}
+        {"t_s": round(part * duration_s / PARTS, 3), **dict(zip(_KINDS, sizes, strict=True))}
         for part, sizes in sorted(tenths.items())
     ]
 

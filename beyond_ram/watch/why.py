@@ -5,13 +5,13 @@ them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 from .. import advice
 from ..run_record import RunRecord
 from . import trend
-from .timeline import COPYING, LOWEST, PARTS
+from .timeline import COPYING, PARTS
 
 # Shorter runs have no course.
 _SAMPLES, _LONG_S = 50, 1.0
@@ -86,12 +86,12 @@ def has_course(record: RunRecord) -> bool:
 
 
 def _course(record: RunRecord) -> Iterable[str]:
-    what, sizes, lowest = _counted_once(record["peak"])
+    what, sizes = _counted_once(record["peak"])
     if not has_course(record) or max(sizes) < _WORTH_BYTES:
         return
     most, basis = max(sizes), (record["peak"].get("kept") or {}).get("basis")
     of, it = (" of its processes", "they") if basis == advice.TREE else ("", "it")
-    if grown := _grown(sizes, lowest, _perhaps_given_back(record["peak"])):
+    if grown := _grown(sizes, _perhaps_given_back(record["peak"])):
         yield f"{what}{of} rose throughout, by {_mb(grown)} after its first tenth: longer runs may need more"
     usual, third = sorted(sizes)[len(sizes) // 2], sorted(sizes)[-_SHORT_TENTHS - 1]
     is_short = sum(size > _SHORT * most for size in sizes) <= _SHORT_TENTHS
@@ -104,28 +104,12 @@ def _course(record: RunRecord) -> Iterable[str]:
         yield f"{course}; {trend.unseen(most, record['duration_s'] or 0.0)}"
 
 
-def _grown(highest: Sequence[int], lowest: Sequence[int], given_back: int) -> int:
-    """By how much memory rose throughout, after the first tenth and less what may be given back; 0 if it did not.
-
-    The highest samples of each tenth may not show growth, if other memory comes and goes. The floor does: the size
-    below which memory never fell afterwards. A program may free its memory in the last tenth. If that tenth goes below
-    the one before it, it has no floor.
-    """
-    rises, grown = _rises(highest), highest[-1] - highest[0] - given_back
-    if sum(rises) >= len(rises) - 1 and highest[-1] == max(highest) and _worth(grown, highest[-1]):
-        return grown
-    if not lowest:
-        return 0
-    frees = lowest[-1] < lowest[-2]
-    floors = list(accumulate([highest[-1] if frees else lowest[-1], *lowest[-2:0:-1]], min))[::-1]
-    rises, grown = _rises(floors), floors[-2 if frees else -1] - floors[0] - given_back
-    throughout = sum(rises) >= len(rises) - _SHORT_TENTHS and all(rises[-_SHORT_TENTHS:])
-    return grown if throughout and _worth(grown, floors[-1]) else 0
-
-
-def _rises(sizes: Sequence[int]) -> list[bool]:
-    """Whether memory rose from each tenth to the next."""
-    return [later - earlier > _LEVEL * max(sizes) / PARTS for earlier, later in pairwise(sizes)]
+def _grown(sizes: Sequence[int], given_back: int) -> int:
+    """By how much memory rose throughout, after the first tenth and less what may be given back; 0 if it did not."""
+    rises = [later - earlier > _LEVEL * max(sizes) / PARTS for earlier, later in pairwise(sizes)]
+    grown = sizes[-1] - sizes[0] - given_back
+    throughout = sum(rises) >= len(rises) - 1 and sizes[-1] == max(sizes)
+    return grown if throughout and _worth(grown, sizes[-1]) else 0
 
 
 def _perhaps_given_back(peak: Mapping[str, Any]) -> int:
@@ -135,17 +119,16 @@ def _perhaps_given_back(peak: Mapping[str, Any]) -> int:
     return int(group.get("version") == 1 and (peak.get("kept") or {}).get("at_kept", {}).get("kernel_bytes", 0))
 
 
-def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int], list[int]]:
-    """The highest and lowest memory of each tenth of the time in which no page counts twice, with its name; empty if
-    it is unknown."""
+def _counted_once(peak: Mapping[str, Any]) -> tuple[str, list[int]]:
+    """The highest memory of each tenth of the time in which no page counts twice, with its name; empty if unknown."""
     course = peak.get("course") or []
     # A sum over processes counts shared pages in each.
     alone = peak["processes"] == 1
     for name, kind, known in (("kept memory", "kept_bytes", True), ("anonymous memory", "anon_bytes", alone)):
-        sizes, lowest = ([part.get(one) for part in course] for one in (kind, LOWEST[kind]))
+        sizes = [part.get(kind) for part in course]
         if known and None not in sizes:
-            return name, sizes, [] if None in lowest else lowest
-    return "", [], []
+            return name, sizes
+    return "", []
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterable[str]:

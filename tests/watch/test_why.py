@@ -98,11 +98,8 @@ ROSE, BRIEF, STAYED = "rose throughout", "the peak was short", "stayed within"
     ("anon_mb", "words"),
     [
         (lambda t, noise: 100 + 300 * t, [ROSE]),
-        (lambda t, noise: 100 + 300 * t + 500 * (0.5 < t < 0.52), [ROSE, BRIEF]),
-        (lambda t, noise: 100 + 60 * t + 2000 * (0.5 < t < 0.52), [ROSE, BRIEF]),
-        (lambda t, noise: 100 + 300 * t + 300 * (0.4 < t < 0.65), [ROSE]),
+        (lambda t, noise: 100 + 300 * t + 500 * (0.5 < t < 0.52), [BRIEF]),
         (lambda t, noise: 100 + 300 * t + 500 * (0.96 < t < 0.98), [ROSE]),
-        (lambda t, noise: (100 + 300 * t) * (t < 0.97) + 500 * (0.5 < t < 0.52), [ROSE, BRIEF]),
         (lambda t, noise: 100 + 300 * t + 200 * noise * (t % 0.03 < 0.015), [ROSE]),
         (lambda t, noise: 400 * min(1, t / 0.8) + 500 * (0.5 < t < 0.52), [BRIEF]),
         (lambda t, noise: 400 * min(1, t / 0.8) + 500 * (0.85 < t < 0.9), [BRIEF]),
