@@ -33,7 +33,6 @@ def sentences(record: RunRecord) -> Iterable[str]:
         return
     yield from _files(peak)
     yield from _copied(peak)
-    yield from _phase(record)
     yield from _course(record)
     yield from _processes(peak)
 
@@ -59,23 +58,6 @@ def _copied(peak: Mapping[str, Any]) -> Iterable[str]:
     copied = peak.get("copied_on_write_bytes")
     if copied is not None and _worth(copied, peak["anon_bytes"]):
         yield f"at least {_mb(copied)} were copied on write: forked processes wrote to shared pages"
-
-
-def _phase(record: RunRecord) -> Iterable[str]:
-    highest = by_phase(record)
-    if any(note["what"] == "phases" for note in record.get("missing", [])):
-        return  # the peak may be in one that is not there
-    if len(highest) < 2 or any(one["anon_bytes"] is None for one in highest.values()):
-        return
-    peak = record["peak"]
-    if peak["processes"] > 1 and _worth(peak.get("shared_anon_bytes"), peak["anon_bytes"] or 0):
-        return  # the sums of phases count shared pages in each process
-    (name, most), (_, next_most) = sorted(
-        ((name, one["anon_bytes"]) for name, one in highest.items()), key=lambda entry: -entry[1]
-    )[:2]
-    if _worth(most - next_most, most):
-        where = f"phase {name}" if name else "the time outside of all phases"
-        yield f"anonymous memory peaked in {where}; the others needed at most {_mb(next_most)}"
 
 
 def has_course(record: RunRecord) -> bool:

@@ -26,11 +26,6 @@ def record(anon, **peak):
     }  # fmt: skip
 
 
-def span(name, anon, start=0.0):
-    kinds = {"anon_bytes": anon * MB, "file_bytes": 0, "shmem_bytes": 0}
-    return {"phase": name, "start_s": start, "end_s": start + 1.0, **kinds}
-
-
 def shared(size, read_at=1000):
     """Return what a reading of the processes' shared memory gives, at a sum over processes of `read_at` MB."""
     return dict(zip(COPYING, (size * MB, 0, read_at * MB), strict=True))
@@ -45,7 +40,6 @@ SHORT = [100, 100, 100, 1000, 100, 100, 100, 100, 100, 100]
 UP_AND_DOWN = [100, 600, 300, 900, 400, 1000, 300, 800, 900, 500]
 ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in range(3)]}
 WORKERS = record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0))
-PHASES = record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]}
 
 
 @pytest.mark.parametrize(
@@ -55,11 +49,6 @@ PHASES = record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)
         (record(RISING), "rose throughout", record(list(reversed(RISING)))),
         (record(LEVEL), "memory stayed within 0 MB", record(RISING)),
         (record(RISING), "rose throughout", record(RISING, processes=2)),
-        (
-            PHASES,
-            "peaked in phase load",
-            record(UP_AND_DOWN, processes=2, **shared(900)) | {"phases": PHASES["phases"]},
-        ),
         (record(SHORT), "the peak was short, near 3.0 s", record(LEVEL)),
         (record(SHORT), "the peak was short", record(RAMP)),
         (
@@ -78,12 +67,6 @@ PHASES = record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)
         (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **dict.fromkeys(COPYING))),
         (WORKERS, "kept about 300 MB each", record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0, read_at=500))),
         (record(RISING), "rose throughout", record(RISING, processes_unread=1)),
-        (
-            PHASES,
-            "peaked in phase load; the others needed at most 300 MB",
-            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 990)]},
-        ),
-        (PHASES, "peaked in phase load", PHASES | {"missing": [{"what": "phases"}]}),
     ],
 )
 def test_sentence_appears_only_with_readings_that_support_it(supporting, phrase, other):
