@@ -6,18 +6,14 @@ from ..run_record import RunRecord
 
 STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 """After these, nobody waits for what goes on; a scheduler kills some seconds later."""
-_FIRST, _LAST = int(signal.SIGRTMIN), int(signal.SIGRTMAX)
-
-
 # Computed at import, so that nothing can fail when a command has ended.
 _NAMES = {number: f"SIG{number}" for number in range(1, 128)}
-_NAMES |= {number: f"SIGRTMIN+{number - _FIRST}" for number in range(_FIRST + 1, _LAST)}
 _NAMES |= {int(one): one.name for one in signal.Signals}
 _NUMBERS = {name: number for number, name in _NAMES.items()}
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal, such as SIGTERM, or SIGRTMIN+6 for one without a name of its own."""
+    """The name of a signal, such as SIGTERM, or SIG40 for one without a name of its own."""
     return _NAMES[number]
 
 

@@ -366,7 +366,8 @@ ELSEWHERE = """
 import os, signal, sys, time
 import psutil  # imports its module for Linux
 sys.platform = "darwin"
-for module, names in ((signal, ["sigtimedwait"]), (time, ["CLOCK_BOOTTIME"]), (os, ["sched_getaffinity"])):
+lacks = ["sigtimedwait", "SIGPWR", "SIGRTMIN", "SIGRTMAX"]
+for module, names in ((signal, lacks), (time, ["CLOCK_BOOTTIME"]), (os, ["sched_getaffinity"])):
     for name in names:
         delattr(module, name)
 from beyond_ram.watch import attach, reader, targets
