@@ -114,7 +114,7 @@ class SearchResult(Searched):
 
     def notes(self) -> list[str]:
         """What the reader has to know beside the steps."""
-        notes = list(self.ladder.notes)
+        notes = list[str]()
         if self.steps and self.ladder.never_imported:
             notes.append(f"its own process never imported {self.package}: only what it starts can be the cause")
         if skipped := self.ladder.releases.skipped:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -83,7 +83,6 @@ class Ladder:
     memory_limit_bytes: int | None = None
     out: Path | None = None
     """Where locks, environments and runs are; by default in the campaign's folder."""
-    notes: list[str] = field(default_factory=list)
     _text: bytes = b""
 
     def __post_init__(self) -> None:
@@ -104,8 +103,6 @@ class Ladder:
         ran = {run.member.side for run in self.campaign.runs if run.outcome != NOT_INSTALLABLE}
         for release in (one for one in releases if one.text in ran):
             self.release_locks.lock(release)
-        if self.release_locks.younger:
-            self.notes.append("its other requirements are younger than these releases, so they are of today")
 
     def python(self, version: str) -> Path:
         """The interpreter of a release."""

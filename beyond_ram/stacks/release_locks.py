@@ -33,8 +33,6 @@ class ReleaseLocks:
     """The lock of each release."""
     until: str | None = None
     """Only releases of other packages up to this time count. None: up to now. Empty: the index has no times."""
-    younger: bool = False
-    """Whether the other packages are current ones, because a requirement is newer than the releases."""
     _first: scripts.Locked | None = None
 
     def begin(self, releases: Sequence[Release]) -> None:
@@ -49,12 +47,7 @@ class ReleaseLocks:
         if first.is_file():
             self._first = scripts.read(first)
             return
-        try:
-            self._first = self._lock(newest, self.until)
-        except StackError:
-            if self.inline.until or not self.until:
-                raise
-            self._first, self.until, self.younger = self._lock(newest, None), None, True
+        self._first = self._lock(newest, self.until)
         self.locks[newest.text] = self._first
         first.write_bytes(self._first.path.read_bytes())
 

@@ -23,7 +23,7 @@ RELEASES = SimpleNamespace(
 def result(folder, runs, **more):
     """The result of a search over two releases, whose runs are these."""
     campaign = Campaign(folder, 1, runs=runs)
-    ladder = SimpleNamespace(releases=RELEASES, notes=[], budget_s=60, campaign=campaign, locks={},
+    ladder = SimpleNamespace(releases=RELEASES, budget_s=60, campaign=campaign, locks={},
                                   never_imported=False, **more)  # fmt: skip
     metrics = {"end_kept_bytes": MetricRule(), "peak_kept_bytes": MetricRule()}
     search = Search("mem.py", ["1", "2"], metrics, frozenset(), 1, (OUTCOME,))
