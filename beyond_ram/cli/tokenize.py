@@ -51,10 +51,8 @@ def _check(arguments: argparse.Namespace) -> None:
             f"`ulimit -v` is {addresses // 1024}, and has to be {least} or more; use --memory-limit instead"
         )
     out = Path(arguments.out)
-    if out.is_symlink() and not out.exists():
-        raise ValueError(f"--out {out}: a link that leads nowhere")
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out}: a file, and has to be a folder")
+    if os.path.lexists(out) and not out.is_dir():
+        raise ValueError(f"--out {out}: has to be a folder")
 
 
 def run(arguments: argparse.Namespace) -> int:

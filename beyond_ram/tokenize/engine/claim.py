@@ -69,7 +69,7 @@ def claim(args, identities, tokenizer, count, version):
     if args.format != "bin" and os.fsencode(out).decode(errors="replace") != str(out):
         raise Refused(f"--out {out}: a name that is not UTF-8, which only --format bin can use; name another folder")
     if out.exists() and not out.is_dir():
-        raise Refused(f"--out {out}: a file, and has to be a folder")
+        raise Refused(f"--out {out}: has to be a folder")
     if out.exists() and any(out.iterdir()) and not work.is_dir():
         raise Refused(f"--out {out}: not empty, and not made by beyond-ram tokenize; name another folder")
     work.mkdir(parents=True, exist_ok=True)

@@ -88,15 +88,8 @@ def death(status, place, limited):
     """Why a worker ended, in words. `status`: negative for a signal."""
     if status >= 0:
         return f"a worker ended with {status}"
-    why = ""
-    if -status in (signal.SIGKILL, signal.SIGABRT):
-        why = ", as happens where memory is out; "
-        if not limited:
-            why += "give --memory-limit"
-        elif -status == signal.SIGABRT:
-            why += "give more by --memory-limit, or make the documents smaller"
-        else:
-            why += "give more memory, or a --memory-limit below what is free"
+    more = "give more memory, or a --memory-limit below what is free" if limited else "give --memory-limit"
+    why = f", as happens where memory is out; {more}" if -status in (signal.SIGKILL, signal.SIGABRT) else ""
     where = f" at or after {place}" if place else ""
     return f"a worker was killed by signal {-status}{where}{last_words()}{why}"
 
