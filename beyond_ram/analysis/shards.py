@@ -3,7 +3,6 @@
 import pandas as pd
 
 from ..metrics import Records
-from .frame import cells
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes")
 COLUMNS = ["experiment", "stack", "mode", "cache", "num_files", "shard", "from_cache", *KINDS]
@@ -26,20 +25,3 @@ def shards(records: Records) -> pd.DataFrame:
         if event["event"] == "shard"
     ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
-
-
-def steps(shards: pd.DataFrame, *, from_cache: bool | None = None) -> "pd.Series[float]":
-    """Growth of anonymous memory in bytes, from each shard to the next in the same run.
-
-    Only steps between neighbouring shards count. If `from_cache` is set, only steps that lead to a shard of that kind,
-    whatever the shard before was.
-    """
-    increments = [pd.Series(dtype=float)]
-    for _, cell in cells(shards):
-        for _, run in cell.sort_values("shard").groupby("rep"):
-            wanted = run["shard"].diff() == 1
-            if from_cache is not None:
-                wanted &= run["from_cache"] == from_cache
-            increments.append(run["anon_bytes"].diff()[wanted])
-    steps: pd.Series[float] = pd.concat(increments)
-    return steps

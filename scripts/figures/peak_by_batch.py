@@ -40,14 +40,10 @@ def plot(runs):
     panels[0].set_ylabel("peak anonymous memory (MB)")
     handles = [figures.handle(str(w), color=colours[w], marker="o", markerfacecolor="none") for w in writers]
     figure.legend(handles=handles, title="writer batch size", loc="outside lower center", ncols=len(writers))
-    ends = "; ".join(
-        f"{subject}: {cells.min():,.0f} MB to {cells.max():,.0f} MB"
-        for subject, cells in per_cell.median().groupby(level="subject")
-    )
     n = figures.counts(per_cell.size())
     caption = f"""
 Peak of anonymous memory over the whole run, each page counted once, by batch size of the tokenizer and by writer batch
-size, with {figures.input_size(runs.iloc[0])} of text. Circles are runs ({n} per setting), lines their medians. From the
-lowest median of these settings to the highest: {ends}. Table `comparisons` has the confirmed differences.
+size, with {figures.input_size(runs.iloc[0])} of text. Circles are runs ({n} per setting), lines their medians.
+Table `comparisons` has the confirmed differences.
 """
     return figure, caption

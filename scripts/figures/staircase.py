@@ -1,7 +1,6 @@
 """Anonymous memory after each shard: cold, interrupted, rerun and warm; shards from cache marked."""
 
 from beyond_ram import figures
-from beyond_ram.analysis.shards import steps as steps_of
 
 STATES = ["cold", "interrupted", "rerun", "warm"]
 MARKERS = {"cold": "o", "interrupted": "X", "rerun": "s", "warm": "D"}
@@ -42,26 +41,10 @@ def plot(shards):
 
 def caption(shards):
     cached = shards[shards["from_cache"]]
-    subjects = {subject: shards[shards["subject"] == subject] for subject in figures.subject_order(shards)}
-    steps = "; ".join(
-        f"{subject}: to one from cache {added(mine, from_cache=True)}, to one computed {added(mine, from_cache=False)}"
-        for subject, mine in subjects.items()
-    )
     return f"""
 Anonymous memory of the whole process tree after each shard: a cold run; one that was killed between two shards; the
 same command again, which finds the finished shards in the cache; and one after a complete run. A line is a run.
 Hollow marks are shards from cache: over all {len(cached)} of them {cached["tokenizer_calls"].sum():.0f} tokenizer
-calls were made and {cached["cache_bytes_written"].sum():.0f} bytes written to the cache. Median step from one shard
-to the next of the same run (smallest to largest, n): {steps}. Hollow marks that rise would mean that
-shards from the cache keep memory.
+calls were made and {cached["cache_bytes_written"].sum():.0f} bytes written to the cache. Hollow marks that rise would
+mean that shards from the cache keep memory.
 """
-
-
-def added(shards, *, from_cache):
-    """Median, range and number of the steps in anonymous memory that lead to shards of one kind."""
-    steps = steps_of(shards, from_cache=from_cache) / figures.MB
-    return (
-        f"{steps.median():,.1f} MB ({steps.min():,.1f} to {steps.max():,.1f}, n = {len(steps)})"
-        if len(steps)
-        else "no step"
-    )

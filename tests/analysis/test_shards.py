@@ -1,15 +1,8 @@
-"""Table `shards`, and the steps between shards."""
+"""Table `shards`."""
 
-from beyond_ram.analysis.shards import shards, steps
+from beyond_ram.analysis.shards import shards
 
 from .by_hand import events, record
-
-
-def test_steps_are_between_neighbouring_shards_of_one_run():
-    table = shards([(record(rep=rep), events(5, shards=4)) for rep in (1, 2)])
-    assert steps(table).tolist() == [10.0] * 6
-    assert steps(table[table["shard"] != 1]).tolist() == [10.0] * 2
-    assert steps(table.head(0)).empty
 
 
 def test_one_line_per_shard_with_its_cache_use():
@@ -19,5 +12,3 @@ def test_one_line_per_shard_with_its_cache_use():
     assert rerun["from_cache"].tolist() == [True, True, False, False]
     assert rerun["tokenizer_calls"].tolist() == [0, 0, 2, 2]
     assert rerun["anon_bytes"].tolist() == [100, 110, 120, 130]
-    assert len(steps(rerun, from_cache=True)) == 1
-    assert len(steps(rerun, from_cache=False)) == 2, "including the step from a cached to a computed shard"

@@ -143,19 +143,6 @@ def caption_of(root, name, *records):
     return " ".join(drawing[1].split())
 
 
-def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root):
-    fields = {"experiment": "s", "stack": "june-2023", "corpus": "c", "mode": "shard", "cache": "rerun", "num_files": 8}
-    fields |= {"rep": 1, "tokenizer_calls": 0, "cache_bytes_written": 0}
-    lines = [(0, True, 92), (1, True, 92), (2, False, 202), (3, False, 203)]
-    table = pd.DataFrame(
-        {**fields, "shard": n, "from_cache": cached, "anon_bytes": mb * 1e6} for n, cached, mb in lines
-    )
-    drawn = plotted(root / "scripts/figures/staircase.py", {"shards": table})
-    assert not isinstance(drawn, str)
-    plt.close(drawn[0])
-    assert "to one from cache 0.0 MB (0.0 to 0.0, n = 1), to one computed 55.5 MB (1.0 to 110.0, n = 2)" in drawn[1]
-
-
 def test_two_points_are_no_plot(root):
     streams = [streamed(stack, {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0,)) for stack in ("a", "b", "c")]
     with pytest.raises(AssertionError, match=figures.FEW):
