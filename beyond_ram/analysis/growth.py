@@ -16,9 +16,9 @@ from scipy.special import fdtrc, stdtr
 from ..metrics import Events, Record
 from ..metrics.base import last, readings
 from ..units import GB, MB
-from .decide import ALPHA, LEVEL
-from .frame import Cell, Key, key, same_but_for
-from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES
+from .decide import ALPHA, LEVEL, holm, result_of
+from .frame import Cell, Key, Pairs, against, key, same_but_for
+from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
 Run = tuple[Record, Events]
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -38,10 +38,14 @@ _ADDS_UP = 20
 _SCALES = 3
 # A level needs at least one of this many readings.
 _SHARE_OF_LEVEL = 4
+# The smallest slope that matters, in MB per GB.
+SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
+_COMPARED = ("against", "difference_mb_per_gb", "difference_low", "difference_high", "difference_result")
 COLUMNS = [
     "experiment", "stack", "anon_shape",
     *(f"anon_{what}" for what in ("slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high")),
     "anon_level_mb", "anon_rise_mb", "n", "readings", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes",
+    *_COMPARED,
 ]  # fmt: skip
 
 
@@ -62,15 +66,17 @@ class Trace:
     word_bytes: float = math.nan
 
 
-def growth(records: Sequence[Run]) -> pd.DataFrame:
+def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
     """Whether anonymous memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
 
     Over the `n` runs that finished their work. Slopes, in MB per GB with 95 % intervals, are over `readings`: within
-    the runs of the largest input, or at the ends of runs of several sizes.
+    the runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
+    roles. `difference_mb_per_gb` is how much more this stack grows, paired by document.
     """
-    lines = [cell | _line(points) for cell, points in traces(records)]
-    return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+    read = list(traces(records))
+    table = pd.DataFrame([cell | _line(points) for cell, points in read], columns=None if read else COLUMNS)
+    return _compared(table, [points for _, points in read], pairs)
 
 
 def traces(records: Sequence[Run], of: Collection[Key] | None = None) -> Iterator[tuple[Cell, Trace]]:
@@ -163,11 +169,12 @@ def _line(trace: Trace) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope with its 95 % interval, and the number of readings. NaN if unknown."""
+    """A slope with its 95 % interval, the p of no slope, and the number of readings. NaN if unknown."""
 
     mean: float
     low: float
     high: float
+    p: float
     n: int
 
 
@@ -254,7 +261,8 @@ class Scatter:
             optimize.brentq(lambda v, at=at: below(v) - at, mean.min() - wide, mean.max() + wide)
             for at in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
         )
-        return Slope(float(self.weight @ mean), low, high, len(self.y))
+        p_below_zero = below(0.0)
+        return Slope(float(self.weight @ mean), low, high, 2 * min(p_below_zero, 1 - p_below_zero), len(self.y))
 
 
 def judged(x: Array, y: Array) -> Judged:
@@ -267,9 +275,9 @@ def judged(x: Array, y: Array) -> Judged:
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
-        return Judged("undecided", Slope(mean, math.nan, math.nan, len(x)))
+        return Judged("undecided", Slope(mean, math.nan, math.nan, math.nan, len(x)))
     if np.ptp(y) == 0:
-        return Judged("flat", Slope(0.0, 0.0, 0.0, len(x)))
+        return Judged("flat", Slope(0.0, 0.0, 0.0, 1.0, len(x)))
     scatter = Scatter(x, y)
     at = scatter.x
     slope = scatter.slope(scatter.design(at), (0, 1))
@@ -312,6 +320,35 @@ def _scale(scatter: Scatter) -> float:
     best = int(np.argmin([left(scale) for scale in tried]))
     around = (tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)])
     return math.exp(float(optimize.minimize_scalar(left, bounds=around, method="bounded", options={"xatol": 0.05}).x))
+
+
+def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
+    """The table with each stack's slope compared with its baseline's. Of several baselines, the first."""
+    pairs_of: dict[int, tuple[str, Slope]] = {}
+    for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
+        if len(first) == len(second) == 1:
+            baseline_at, at = int(first.index[0]), int(second.index[0])
+            pairs_of.setdefault(at, (baseline, difference(traces[baseline_at], traces[at])))
+    with_p = [at for at, (_, slope) in pairs_of.items() if not math.isnan(slope.p)]
+    corrected = dict(zip(with_p, holm([pairs_of[at][1].p for at in with_p]), strict=True))
+    columns: dict[str, list[Any]] = {column: [None] * len(table) for column in _COMPARED}
+    for at, (baseline, slope) in pairs_of.items():
+        covered = [SMALLEST.covers(end, 0.0, False) for end in (slope.low, slope.mean, slope.high)]
+        result, _ = result_of(slope.mean, corrected.get(at, math.nan), covered, "lower")
+        values = (baseline, slope.mean, slope.low, slope.high, result)
+        for column, value in zip(_COMPARED, values, strict=True):
+            columns[column][at] = value
+    return table.assign(**columns)
+
+
+def difference(baseline: Trace, candidate: Trace) -> Slope:
+    """How much more anonymous memory of a candidate grows: the slope of the difference after the same documents."""
+    _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
+    apart = (candidate.memory["anon"][second] - baseline.memory["anon"][first]) / MB
+    if len(first) < _ENOUGH or np.ptp(apart) == 0:
+        return Slope(math.nan, math.nan, math.nan, math.nan, len(first))
+    scatter = Scatter(candidate.bytes_in[second] / GB, apart)
+    return scatter.slope(scatter.design(scatter.x), (0, 1))
 
 
 def missing_mb(line: Mapping[str, Any]) -> float:

@@ -61,6 +61,8 @@ IDENTIFYING: Mapping[str, str] = {
     "`sizes`",
     "runs": "runs of the line, whatever became of them: all repeats of its cells; both sides of a comparison or step",
     "readings": "readings that a slope was fitted to",
+    "against": "the stack on the other side of the comparison",
+    "difference_result": "as `result` of a comparison, corrected over the table",
     "regrowth": "`levels off`, `grows`, `undecided`",
     "package": "a package that differs between the two stacks",
     "requested": "whether one of the stacks asks for it itself",

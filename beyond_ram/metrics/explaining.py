@@ -17,6 +17,9 @@ COLUMNS: list[Column] = [
         "mean of the readings from where memory no longer rises",
         "given if a (1 - exp(-x / b)) fits better than a line (F test, 5 %) and there are three readings "
         "from 3 b on"),
+    Column("difference_mb_per_gb", "Heap growth per input, less the baseline's", "MB/GB", ("growth",),
+        "slope of the difference between the two stacks after the same documents, with its 95 % interval", _DECIDED,
+        direction="lower", names=("difference_mb_per_gb", "difference_low", "difference_high")),
     Column("bytes_in_min", "Input at the first reading", "bytes", ("growth",), "smallest bytes_in of a reading", EXACT),
     Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
     Column("word_bytes", "Bytes per word", "bytes", ("growth",), "bytes_in / words of the mark `work`; a word is what "

@@ -72,7 +72,8 @@ def size(count):
 
 
 def kept(line, heap, cause):
-    """The rate at which the heap of one line grows, or between which sizes it lay."""
+    """The rate at which the heap of one line grows, or between which sizes it lay; and its distance from the baseline,
+    where that is decided."""
     slope, low, high = (line[f"anon_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
     shape, n = line["anon_shape"], f"n = {line['n']:.0f}"
     interval = f"{figures.two_digits(low)} to {figures.two_digits(high)}" if low == low else ""
@@ -85,6 +86,11 @@ def kept(line, heap, cause):
         undecided = "whether it grows is undecided" + (f" ({interval} MB per MB of text)" if interval else "")
         ways = {"flat": " and did not grow", "levels off": " and levelled off", "undecided": f"; {undecided}"}
         parts[-1] += ways.get(shape, " and rose")
+    if line["difference_result"] in ("better", "worse"):
+        less = "less" if line["difference_result"] == "better" else "more"
+        ends = sorted(abs(line[f"difference_{end}"]) / 1000 for end in ("low", "high"))
+        by = " to ".join(map(figures.two_digits, ends))
+        parts.append(f"per MB of text it grew by {by} MB {less} than with {line['against']}")
     return f"With {line['named']} the heap {'; '.join(parts)}"
 
 

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from beyond_ram.analysis.frame import key
@@ -10,6 +11,8 @@ from beyond_ram.analysis.growth import growth, judged, missing_mb, traces
 
 from .by_hand import MB, events, record
 from .simulated import readings_of, shapes
+
+PAIRS = [("old", "new")]
 
 
 def run(memory, **cell):
@@ -35,7 +38,7 @@ def readings(rate, level=0.0, seed=1):
 
 @pytest.mark.parametrize(("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "flat")])
 def test_growth_is_judged_by_readings_within_a_run(rate, level, shape):
-    line = growth(cell(readings(rate, level))).iloc[0]
+    line = growth(cell(readings(rate, level)), []).iloc[0]
     assert line["anon_shape"] == shape
     assert line["readings_of"] == "documents"
     assert line["readings"] == 16, "the reading before any text is a one-time cost"
@@ -52,15 +55,15 @@ FALSE_LEVEL = (30, 36, 195, 205, 215, 275, 281, 279, 275, 289, 277, 272, 278, 27
 
 def test_size_of_a_word_is_that_of_the_text_or_unknown():
     runs = cell(readings(16))
-    assert math.isnan(growth(runs).iloc[0]["word_bytes"])
+    assert math.isnan(growth(runs, []).iloc[0]["word_bytes"])
     for _, marks in runs:
         next(mark for mark in marks if mark["event"] == "work").update(words=17, bytes_in=34e6)
-    assert growth(runs).iloc[0]["word_bytes"] == 2e6
+    assert growth(runs, []).iloc[0]["word_bytes"] == 2e6
 
 
 def test_a_level_lies_within_its_own_readings():
     """The fit once said 210 MB, because of the first reading and the rise after it."""
-    line = growth(cell(np.array(FALSE_LEVEL, float))).iloc[0]
+    line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]
     assert line["anon_shape"] == "levels off"
     assert line["anon_level_mb"] == pytest.approx(np.mean(FALSE_LEVEL[6:]), abs=2)
 
@@ -68,10 +71,10 @@ def test_a_level_lies_within_its_own_readings():
 def test_rate_from_little_text_is_not_stated():
     """REVIEW.md 4.3: 30.78 MB per MB of text, from 1.2 to 4 MB, read as "1 GB needs 30 GB"."""
     little = [(record(bytes_in=s, num_files=n), e) for n, (s, e) in enumerate(_ends(1.2, 2.2, 3.1, 4.0), 1)]
-    line = growth(little).iloc[0].to_dict()
+    line = growth(little, []).iloc[0].to_dict()
     assert line["anon_shape"] == "grows"
     assert missing_mb(line) == pytest.approx(20 - 2.8)
-    assert missing_mb(growth(cell(readings(16))).iloc[0].to_dict()) == 0
+    assert missing_mb(growth(cell(readings(16)), []).iloc[0].to_dict()) == 0
 
 
 def _ends(*sizes_mb):
@@ -81,13 +84,13 @@ def _ends(*sizes_mb):
 def test_bent_growth_is_not_called_straight():
     x = np.arange(17) * 2.0
     bent = 100 + 300 * (1 - np.exp(-x / 30)) + np.random.default_rng(1).normal(0, 1, 17)
-    assert growth(cell(bent))["anon_shape"].item() == "grows"
+    assert growth(cell(bent), [])["anon_shape"].item() == "grows"
 
 
 def test_slope_that_readings_do_not_show_is_undecided():
     wild = 100 + np.random.default_rng(1).normal(0, 60, 17)
-    assert growth(cell(wild))["anon_shape"].item() == "undecided"
-    two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))])
+    assert growth(cell(wild), [])["anon_shape"].item() == "undecided"
+    two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
     assert two["anon_shape"].item() == "undecided"
     assert math.isnan(two["anon_slope_mb_per_gb_low"].item())
     assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
@@ -99,18 +102,36 @@ def test_runs_without_readings_are_judged_by_their_ends():
         for n in range(1, 5)
         for rep in (1, 2)
     ]
-    line = growth(ends).iloc[0]
+    line = growth(ends, []).iloc[0]
     assert (line["readings_of"], line["readings"], line["n"]) == ("sizes", 4, 8)
     assert line["anon_shape"] == "grows", "four ends tell no line from a curve"
     assert line["anon_slope_mb_per_gb"] == pytest.approx(16_000, rel=0.01)
 
 
 def test_one_size_has_no_line_and_failed_runs_do_not_count():
-    one_size = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)])
+    one_size = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)], PAIRS)
     assert one_size.empty
-    assert {"experiment", "stack", "anon_slope_mb_per_gb"} <= set(one_size.columns)
+    assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_result"} <= set(one_size.columns)
     broken = run(readings(0), num_files=40, outcome="failed", completed_work=False)
-    assert growth([*cell(readings(16)), broken])["readings"].item() == 16
+    assert growth([*cell(readings(16)), broken], [])["readings"].item() == 16
+
+
+def test_two_stacks_are_compared_by_document():
+    # Growth that both stacks share adds no noise to their difference.
+    common = np.cumsum(np.random.default_rng(3).normal(0, 30, 17))
+    old, new = readings(16, seed=1) + common, readings(0, seed=2) + common
+    table = growth([*cell(old, "old"), *cell(new)], PAIRS).set_index("stack")
+    line = table.loc["new"]
+    assert (line["against"], line["difference_result"]) == ("old", "better")
+    assert line["difference_low"] < -16_000 < line["difference_high"]
+    own = table["anon_slope_mb_per_gb_high"] - table["anon_slope_mb_per_gb_low"]
+    assert line["difference_high"] - line["difference_low"] < own.min() / 2
+    assert pd.isna(table.loc["old", "difference_result"])
+
+
+def test_equal_stacks_show_no_difference():
+    table = growth([*cell(readings(16, seed=1), "old"), *cell(readings(16, seed=2))], PAIRS).set_index("stack")
+    assert table.loc["new", "difference_result"] in ("undecided", "same")
 
 
 @pytest.mark.slow
@@ -127,7 +148,7 @@ def test_simulated_memory_is_judged_right(kind, right, at_least):
 
 def test_the_points_of_some_cells_are_read():
     runs = [*cell(readings(16), "old"), *cell(readings(0))]
-    first, second = (key(line) for line in growth(runs).to_dict("records"))
+    first, second = (key(line) for line in growth(runs, []).to_dict("records"))
     assert [key(one) for one, _ in traces(runs, {second})] == [second] != [first]
 
 

@@ -68,11 +68,12 @@ def of_loaders(*lines):
     return str(drawn[1].partition("\n\n")[0])
 
 
-def of_growth(shape, cause="", **line):
+def of_growth(shape, result=None, cause="", **line):
     """What the answer says about one line."""
     slope = zip(("", "_low", "_high"), (17000.0, 11000.0, 23000.0), strict=True)
     line = {"named": "june", "anon_shape": shape, "anon_rise_mb": 920.0, "n": 2, "bytes_in_max": 60 * MB} | line
     line |= {f"anon_slope_mb_per_gb{end}": size for end, size in slope}
+    line |= {"difference_result": result, "difference_low": -19000.0, "difference_high": -11000.0, "against": "old"}
     return str(module("growth_by_input")["kept"](line, (140.0, 1060.0), cause))
 
 
@@ -98,6 +99,8 @@ def answers():
     for shape in ("straight", "levels off", "undecided", "flat"):
         texts[f"growth_by_input: {shape}"] = of_growth(shape)
     texts["growth_by_input: straight, with its cause"] = of_growth("straight", cause="the tokenizer held most of it")
+    for shape, result in (("flat", "better"), ("flat", "worse"), ("undecided", "undecided")):
+        texts[f"growth_by_input: {shape} and {result}"] = of_growth(shape, result)
     texts["growth_by_input: too little text for a rate"] = of_growth("straight", bytes_in_max=2 * MB)
     texts |= {f"attempts: {name}": module("attempts")["answer"](record) for name, record in STARTS.items()}
     for least in (80, 120):
