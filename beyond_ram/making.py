@@ -10,7 +10,7 @@ import pandas as pd
 
 from . import tables
 from .analysis.outcomes import counted
-from .collected import Runs
+from .collected import Runs, Samples
 
 if TYPE_CHECKING:
     from .figures import Drawn
@@ -41,13 +41,15 @@ def arguments(
 ) -> dict[str, Any]:
     """The arguments of a table's or figure's function, read from its inputs.
 
-    `inputs` has the files of its runs (`collected`), the `locks` and requirements of stacks, and a path per table. A
-    table that is not made is None.
+    `inputs` has the files of its runs (`collected`) and of their samples (`samples`), the `locks` and requirements of
+    stacks, and a path per table. A table that is not made is None.
     """
     values: dict[str, Any] = {"pairs": pairs, "questions": questions}
     for name in needs:
         if name == "records":
             values[name] = Runs(inputs["collected"])
+        elif name == "samples":
+            values[name] = Samples(inputs["samples"], Runs(inputs["collected"]))
         elif name == "locks":
             files = [Path(path) for path in inputs["locks"]]
             values[name] = {

@@ -2,7 +2,7 @@
 
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`. A figure NAME is the function `plot` of
 `scripts/figures/NAME.py`. The parameters of the function are what it needs: `records` (runs of its chapter with their
-events), `pairs` (compared stacks), `questions` (planned comparisons), `locks` (locks and
+events), `samples`, `pairs` (compared stacks), `questions` (planned comparisons), `locks` (locks and
 requirements of stacks), `session_spread` (of metrics, shipped), and names of tables.
 """
 
@@ -22,7 +22,7 @@ FILES_OF_FIGURE = {"svg": "svg", "png": "png", "caption": "txt"}
 # The part of outputs that every report has.
 GENERAL = "report"
 # Parameters that are not tables.
-RUNS, SETTINGS = "records", ("pairs", "questions", "locks", "session_spread")
+RUNS, SETTINGS = ("records", "samples"), ("pairs", "questions", "locks", "session_spread")
 Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 
@@ -147,7 +147,7 @@ class Outputs:
         needs = parameters(self.root / source(kind, name), name if kind == "table" else "plot")
         tables = [table for chapter in self.chapters for table in chapter.tables]
         for need in needs:
-            if need not in (RUNS, *SETTINGS, *tables):
+            if need not in (*RUNS, *SETTINGS, *tables):
                 hint = did_you_mean(need, tables)
                 raise ValueError(f"{source(kind, name)}: no table fills the parameter {need!r}{hint}")
         return needs

@@ -36,8 +36,10 @@ def made_from(kind, name):
     files = {need: path for need, path in files.items() if path not in LOST}
     experiments = OUTPUTS.experiments_of(OUTPUTS.of(kind, name), parts())
     # Every table counts the runs behind its lines.
-    if kind == "table" or outputs.RUNS in needs:
+    if kind == "table" or {*needs} & {*outputs.RUNS}:
         files["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
+    if "samples" in needs:
+        files["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:
         files["locks"] = locks_of_pairs()
     if "session_spread" in needs:

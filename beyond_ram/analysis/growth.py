@@ -3,10 +3,11 @@
 Inputs are nested prefixes of one corpus. They share documents, so their scatter accumulates from one to the next.
 """
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -41,12 +42,20 @@ _SHARE_OF_LEVEL = 4
 # The smallest slope that matters, in MB per GB.
 SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
 _COMPARED = ("against", "difference_mb_per_gb", "difference_low", "difference_high", "difference_result")
+# With fewer readings than _FEW, samples between documents are read too, until there are about _WANTED.
+_FEW, _WANTED = 8, 24
 COLUMNS = [
     "experiment", "stack", "anon_shape",
     *(f"anon_{what}" for what in ("slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high")),
     "anon_level_mb", "anon_rise_mb", "n", "readings", "readings_of", "bytes_in_min", "bytes_in_max", "word_bytes",
     *_COMPARED,
 ]  # fmt: skip
+
+
+class SamplesByRun(Protocol):
+    """The samples of runs, by the index of the run."""
+
+    def of(self, place: int) -> pd.DataFrame: ...
 
 
 @dataclass(frozen=True)
@@ -57,16 +66,48 @@ class Trace:
     bytes_in: Array
     memory: Mapping[str, Array]
     """By kind."""
-    of: Literal["documents", "sizes"]
-    """Where the points are: between documents of the runs of the largest input, or at the ends of runs of several
-    sizes."""
+    of: Literal["documents", "samples", "sizes"]
+    """Where the points are: within the runs of the largest input (with or without samples between documents), or at
+    the ends of runs of several sizes."""
     runs: int
     largest: float
     """The largest input."""
     word_bytes: float = math.nan
 
 
-def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
+def read_closely(records: Sequence[Run], samples: SamplesByRun | None, places: Sequence[int]) -> list[Run]:
+    """Some runs. If a run has few readings between documents, readings are added from its samples.
+
+    Within a batch, input is assumed to be processed evenly over time. The memory of each part is its minimum, which is
+    held throughout. A run with several processes is not changed.
+    """
+    return [(records[at][0], _refined(*records[at], samples, at)) for at in places]
+
+
+def _refined(record: Record, events: Events, samples: SamplesByRun | None, at: int) -> Events:
+    own = [event.get("pid") for event in events if event["event"] == "work"]
+    progress = [event for event in events if event["event"] == "progress" and event.get("pid") in own]
+    if samples is None or not own or not _ENOUGH <= len(progress) < _FEW:
+        return events
+    table = samples.of(at)
+    if table.empty or table["processes"].max() > 1:
+        return events
+    end = next(event for event in reversed(events) if event["event"] == "work")
+    marks = [(event["t_s"], event["bytes_in"]) for event in progress] + [(end["t_s"], record["work"]["bytes_in"])]
+    parts = math.ceil(_WANTED / len(progress))
+    added: list[Mapping[str, Any]] = []
+    for (begin, before), (until, after) in itertools.pairwise(marks):
+        for part in range(1, parts):
+            edges = [begin + (until - begin) * edge / parts for edge in (part - 0.5, part + 0.5)]
+            within = table[table["t_s"].between(*edges)]
+            if len(within):
+                memory = {f"{kind}_bytes": float(within[f"{kind}_bytes"].min()) for kind in KINDS}
+                done = int(before + (after - before) * part / parts)
+                added.append({"event": "progress", "pid": own[-1], "bytes_in": done, "sampled": True, **memory})
+    return [*events, *added]
+
+
+def growth(records: Sequence[Run], pairs: Pairs, samples: SamplesByRun | None = None) -> pd.DataFrame:
     """Whether anonymous memory grows with the input: one line per cell without its size, if it ran two sizes or
     has enough readings within a run.
 
@@ -74,16 +115,18 @@ def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
     the runs of the largest input, or at the ends of runs of several sizes. `against` is the baseline from the config's
     roles. `difference_mb_per_gb` is how much more this stack grows, paired by document.
     """
-    read = list(traces(records))
+    read = list(traces(records, samples))
     table = pd.DataFrame([cell | _line(points) for cell, points in read], columns=None if read else COLUMNS)
     return _compared(table, [points for _, points in read], pairs)
 
 
-def traces(records: Sequence[Run], of: Collection[Key] | None = None) -> Iterator[tuple[Cell, Trace]]:
+def traces(
+    records: Sequence[Run], samples: SamplesByRun | None, of: Collection[Key] | None = None
+) -> Iterator[tuple[Cell, Trace]]:
     """The cells that have enough readings, or those of them that are in `of`, each with its points."""
     for cell, group in _grouped(records):
         if of is None or key(cell) in of:
-            points = trace([records[at] for at in group])
+            points = trace(read_closely(records, samples, group))
             if points is not None:
                 yield cell, points
 
@@ -112,9 +155,10 @@ def trace(records: Sequence[Run]) -> Trace | None:
     within = [_progress(events) for _, events in largest]
     most = float(ends["bytes_in"].max())
     common = sorted(set.intersection(*(set(one.index) for one in within)))[1:]
-    of: Literal["documents", "sizes"] = "sizes"
+    sampled = any(event.get("sampled") for _, events in largest for event in events)
+    of: Literal["documents", "samples", "sizes"] = "sizes"
     if len(common) > _ENOUGH:
-        of = "documents"
+        of = "samples" if sampled else "documents"
     elif ends["bytes_in"].nunique() < 2:
         return None
     if of != "sizes":

@@ -57,8 +57,8 @@ IDENTIFYING: Mapping[str, str] = {
     "`same` may have missed",
     "confirmed": "whether the sides differ at the corrected level, however little",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
-    "readings_of": "the fitted readings: between `documents` of the runs of largest input, or ends of runs of several "
-    "`sizes`",
+    "readings_of": "the fitted readings: `documents` within the runs of largest input, "
+    "`samples` between few of them, or ends of runs of several `sizes`",
     "runs": "runs of the line, whatever became of them: all repeats of its cells; both sides of a comparison or step",
     "readings": "readings that a slope was fitted to",
     "against": "the stack on the other side of the comparison",

@@ -10,7 +10,7 @@ PANEL = ["corpus", "mode"]
 MOST_LINES = 12
 
 
-def plot(records, growth, holders=None):
+def plot(records, samples, growth, holders=None):
     if growth.empty:
         return "no cell of this config has enough readings of memory against text"
     growth = growth[growth["cache"] == "cold"]
@@ -26,7 +26,7 @@ def plot(records, growth, holders=None):
     names = sorted(growth["named"].unique(), key=lambda name: (order.index(name.partition(";")[0]), name))
     colours = figures.colours(names)
     figure, grid = figures.panels(len(panels), 2.7, 0.7, width=figures.ANSWER, sharey=True)
-    read = {key(cell): points for cell, points in traces(records, {*map(key, lines_of(growth))})}
+    read = {key(cell): points for cell, points in traces(records, samples, {*map(key, lines_of(growth))})}
     sentences = []
     for axes, ((corpus, mode), lines) in zip(grid, panels, strict=True):
         heaps = [draw(axes, read.get(key(line)), line["named"], colours[line["named"]]) for line in lines_of(lines)]

@@ -210,7 +210,7 @@ def _needs():
             needs_by_table[path.stem] = outputs.parameters(path, path.stem)
         except ValueError:
             continue
-    available = {outputs.RUNS, *outputs.SETTINGS, *needs_by_table}
+    available = {*outputs.RUNS, *outputs.SETTINGS, *needs_by_table}
     return {name: needs for name, needs in needs_by_table.items() if {*needs} <= available}
 
 
@@ -229,6 +229,7 @@ def tables_of(data):
         runs = [run for run in data.runs if run[0]["workload"] == _RUNS_OF.get(name, run[0]["workload"])]
         inputs = {"records": runs, "pairs": data.pairs, "questions": None, "locks": NO_LOCKS}
         inputs |= {
+            "samples": None,
             "session_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
         }
         arguments = {need: inputs[need] if need in inputs else tables[need] for need in pending.pop(name)}
@@ -258,7 +259,7 @@ def _version_ladder(runs):
 
 def figures():
     """Scripts of figures that are drawn from tables and runs alone."""
-    scripts, given = sorted((ROOT / outputs.FIGURES).glob("*.py")), {*_needs(), "ladders", outputs.RUNS}
+    scripts, given = sorted((ROOT / outputs.FIGURES).glob("*.py")), {*_needs(), "ladders", *outputs.RUNS}
     return [script for script in scripts if {*outputs.parameters(script, "plot")} <= given]
 
 
@@ -292,7 +293,7 @@ def sentences(source, tables, records):
         ]
     if kind == "figure":
         script = ROOT / outputs.FIGURES / f"{name}.py"
-        inputs = {**tables, "records": records}
+        inputs = {**tables, "records": records, "samples": None}
         drawn = making.figure(script, {need: inputs[need] for need in outputs.parameters(script, "plot")})
         if isinstance(drawn, str):
             return []

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.frame import key
-from beyond_ram.analysis.growth import growth, judged, missing_mb, traces
+from beyond_ram.analysis.growth import growth, judged, missing_mb, read_closely, traces
 
 from .by_hand import MB, events, record
 from .simulated import readings_of, shapes
@@ -66,6 +66,52 @@ def test_a_level_lies_within_its_own_readings():
     line = growth(cell(np.array(FALSE_LEVEL, float)), []).iloc[0]
     assert line["anon_shape"] == "levels off"
     assert line["anon_level_mb"] == pytest.approx(np.mean(FALSE_LEVEL[6:]), abs=2)
+
+
+class Sampled:
+    """Samples every 0.1 s of memory that rises to a level, and is higher for a while within each batch."""
+
+    def of(self, place):
+        t = np.arange(0, 40, 0.1)
+        held_mb = 100 + 840 * (1 - np.exp(-t / 6)) + np.random.default_rng(place).normal(0, 2, len(t))
+        batch = np.where(np.arange(len(t)) % 4 == 0, 0, 300.0)
+        return pd.DataFrame(
+            {"t_s": t, "processes": 1, "anon_bytes": (held_mb + batch) * MB, "file_bytes": 50e6, "rss_bytes": 0.0}
+        )
+
+
+class Forked(Sampled):
+    def of(self, place):
+        return super().of(place).assign(processes=2)
+
+
+def batches(number, rep=1):
+    """A run of a few batches of 10 s and 8 MB each."""
+    held_mb = 100 + 840 * (1 - np.exp(-np.arange(5) * 10 / 6))
+    progress = [
+        {"t_s": 10.0 * i, "event": "progress", "pid": 1, "bytes_in": int(8e6 * i)}
+        | {"anon_bytes": held_mb[i] * MB, "file_bytes": 50e6}
+        for i in range(number)
+    ]
+    end = [
+        event | {"pid": 1, "t_s": 10.0 * number} for event in events(held_mb[number] * MB) if event["event"] == "work"
+    ]
+    return record(bytes_in=8e6 * number, num_files=number, rep=rep), [*progress, *end]
+
+
+def test_samples_between_few_batches_show_the_plateau():
+    """REVIEW.md 3.11: four batches per run, and readings that clearly level off."""
+    runs = [batches(number, rep) for number in (1, 2, 4) for rep in (1, 2)]
+    without_samples = growth(runs, []).iloc[0]
+    assert without_samples["anon_shape"] == "undecided"
+    line = growth(runs, [], Sampled()).iloc[0]
+    assert (line["readings_of"], line["anon_shape"]) == ("samples", "levels off")
+    assert line["anon_level_mb"] == pytest.approx(930, rel=0.02), (
+        "memory that batches hold for a while is not in the level"
+    )
+    assert read_closely(runs, Forked(), [4, 5]) == runs[4:], "each process has a part of the memory"
+    many = [run(np.arange(17.0), num_files=n) for n in (1, 2)]
+    assert read_closely(many, Sampled(), [0, 1]) == many, "enough readings between documents"
 
 
 def test_rate_from_little_text_is_not_stated():
@@ -149,7 +195,7 @@ def test_simulated_memory_is_judged_right(kind, right, at_least):
 def test_the_points_of_some_cells_are_read():
     runs = [*cell(readings(16), "old"), *cell(readings(0))]
     first, second = (key(line) for line in growth(runs, []).to_dict("records"))
-    assert [key(one) for one, _ in traces(runs, {second})] == [second] != [first]
+    assert [key(one) for one, _ in traces(runs, None, {second})] == [second] != [first]
 
 
 def test_earlier_memory_does_not_change_the_slope():

@@ -34,9 +34,12 @@ def stored_table(root, name):
 def tables_for(root, script, *, lines):
     """The tables that a figure needs, from test data, whole or without a line."""
     needs = outputs.parameters(script, "plot")
-    names = [name for name in needs if name != outputs.RUNS]
+    names = [name for name in needs if name not in outputs.RUNS]
     tables = {name: stored_table(root, name) for name in names}
-    return {name: table if lines else table.head(0) for name, table in tables.items()} | {"records": []}
+    return {name: table if lines else table.head(0) for name, table in tables.items()} | {
+        "records": [],
+        "samples": None,
+    }
 
 
 def plotted(script, arguments):
@@ -53,11 +56,11 @@ def test_figure_without_data_is_a_reason(root, script):
 
 
 def with_missing_data(arguments):
-    """Add what test data lack: loads from a cold page cache, and records."""
+    """Add what test data lack: loads from a cold page cache, records and samples."""
     if "loaders" in arguments:
         cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
         arguments["loaders"] = pd.concat([arguments["loaders"], arguments["loaders"].assign(**cold)])
-    return arguments | {"records": [run()]}
+    return arguments | {"records": [run()], "samples": Sampled()}
 
 
 def attempt(outcome, shards, cached):
@@ -74,6 +77,13 @@ def run():
         "sampler": {"interval_ms": 20, "samples": 50},
     }  # fmt: skip
     return record, []
+
+
+class Sampled:
+    """Hand-made samples."""
+
+    def of(self, _):
+        return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
 
 
 # Width of a column of a page in millimetres, and the smallest legible font there in points.
