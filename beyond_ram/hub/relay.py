@@ -48,8 +48,8 @@ class Relay:
         self._upstream = URL(upstream.rstrip("/"))
         if self._upstream.scheme not in ("http", "https") or not self._upstream.host:
             raise ValueError(f"upstream is {upstream!r}; it must be an address such as https://huggingface.co")
-        if self._upstream.user or self._upstream.password or self._upstream.raw_path_qs != "/":
-            raise ValueError("upstream must be an address without a name, password, path or query; use HF_TOKEN")
+        if self._upstream.user or self._upstream.password or self._upstream.query_string:
+            raise ValueError("upstream must be an address without a name, password or query; use HF_TOKEN")
         self._token = os.environ.get("HF_TOKEN")
         self._secret = f"Bearer {secret}".encode()
         self._traffic = traffic
