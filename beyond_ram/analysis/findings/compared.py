@@ -42,6 +42,7 @@ def differences(tables: Tables) -> Iterator[Finding]:
                 "axis": str(axis),
                 "packages": between(tables.get("stack_differences"), str(before), str(after)),
                 "undecided": _undecided(group, conditions),
+                "wall_s": _wall_s(tables, first),
             },
             strength=math.exp(first["strength"]),
             seen=tuple(lines_of(confirmed.drop_duplicates(axes(confirmed)))),
@@ -83,6 +84,22 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
     lines = group[group["result"].eq("undecided") & group["low"].notna() & group["metric"].ne(FAILED)]
     widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
     return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
+
+
+def _wall_s(tables: Tables, line: Line) -> tuple[float, float] | None:
+    """Wall-clock seconds of the median run of both sides; None where a line compares them, or if they are unknown."""
+    runs = tables.get("runs")
+    if runs is None or not {"duration_s", line["axis"]} <= {*runs}:
+        return None
+    if METRICS["duration_s"].decided_in(str(line["workload"])):
+        return None
+    cell = [axis for axis in axes(runs) if axis != line["axis"] and pd.notna(line.get(axis))]
+    same = runs[(runs[cell] == [line[axis] for axis in cell]).all(axis=1) & runs["completed_work"].astype(bool)]
+    values = same[line["axis"]].map(lambda value: str(int(value)) if isinstance(value, float) else str(value))
+    before, after = (
+        same.loc[values == line[side], "duration_s"].quantile(0.5, "lower") for side in ("before", "after")
+    )
+    return None if math.isnan(before) or math.isnan(after) else (float(before), float(after))
 
 
 def _value_in_words(axis: object, value: object) -> str:

@@ -143,11 +143,22 @@ def _difference(finding: Finding) -> Sentences:
         else f"{_certainty(first, f'{finding.subject} to {finding.baseline}')}.",
         _setting(first.conditions).strip(),
         *(_both_sides(effect, names, _elsewhere(effect, first)) for effect in others),
+        _wall_clock(finding),
         f"Undecided: {'; '.join(undecided)}." if undecided else "",
         f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
         f"Packages that differ: {packages}." if packages else "",
     )
+
+
+def _wall_clock(finding: Finding) -> str:
+    """The wall clock beside CPU time, which may change the other way."""
+    wall_s = finding.facts["wall_s"]
+    if wall_s is None or not any("cpu" in effect.metric for effect in finding.effects):
+        return ""
+    sides = zip(wall_s, (finding.baseline, finding.subject), strict=True)
+    before, after = (f"{seconds:.3g} s ({name})" for seconds, name in sides)
+    return f"Median wall clock of a whole run, not tested: {before} and {after}."
 
 
 def detectable(ratios: Sequence[float]) -> str:
