@@ -101,6 +101,7 @@ def prepare(setting: Setting, work: Path) -> None:
     """Prepare a run: make its input and, for a warm run, the caches of a complete run."""
     if cannot_be(setting.lock):
         return
+    integrity.check_interpreter(setting.python)
     integrity.check_packages(setting.python)
     if setting.job.corpus:
         corpus_files(Path(setting.job.corpus, "manifest.json"))

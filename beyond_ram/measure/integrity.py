@@ -1,4 +1,4 @@
-"""Checks before a run: no file of its packages or data is truncated.
+"""Checks before a run: its interpreter starts, and no file of its packages or data is truncated.
 
 Only sizes are checked: reading the data would bring it into the page cache.
 """
@@ -13,9 +13,24 @@ from typing import Any, Final
 from ..experiment import Job
 from ..files import DamagedError, read_json
 from ..stacks.venv import MARKER
+from . import processes
 
 CHANGED: Final = "changed"
 """In place of a file's digest, which it never equals, so the run is made again."""
+
+
+def check_interpreter(python: str) -> None:
+    """Raise DamagedError if the interpreter of a stack does not start."""
+    try:
+        status, _ = processes.run([python, "-I", "-S", "-c", ""])
+        why = f"it ends with {processes.ending(status)}" if status else ""
+    except OSError as error:
+        why = str(error.strerror)
+    if why:
+        raise DamagedError(
+            f"{python}: the interpreter of this stack cannot be run: {why}; delete the folder of its environment, and "
+            "Snakemake builds it again"
+        )
 
 
 def check_packages(python: str) -> None:

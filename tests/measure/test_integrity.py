@@ -28,7 +28,9 @@ def test_broken_interpreter_gets_one_line(tmp_path, kind):
     command[command.index("--python") + 1] = "stack/bin/python"
     done = subprocess.run(command, cwd=tmp_path, env=hanging.environment(tmp_path), capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.startswith("beyond-ram: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("beyond-ram: stack/bin/python: the interpreter of this stack cannot be run: ")
+    assert done.stderr.endswith("delete the folder of its environment, and Snakemake builds it again\n")
+    assert done.stderr.count("\n") == 1
     assert not list((tmp_path / "runs").rglob("run.json"))
     assert not (tmp_path / "private").exists()
 
