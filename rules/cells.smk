@@ -165,4 +165,4 @@ def runs_for(output, files):
     other_code = codes and any(changed.get(record, stamp.code) not in codes for record, stamp in stamps.items())
     if changed or other_code or not all(map(os.path.exists, made_files)):
         workflow.dag.forcefiles.update(output)
-    return available(files)
+    return files

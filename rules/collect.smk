@@ -7,7 +7,7 @@ Needs: runs. Makes: collected/EXPERIMENT. Always holds: a run's folder is read o
 rule collect:
     input:
         run_jsons=lambda w: runs_for([f"{COLLECTED}/{w.experiment}.stamps.json"], run_jsons(w.experiment)),
-        further=lambda w: available(FURTHER[:1]) if w.experiment in repeated() else [],
+        further=lambda w: FURTHER[:1] if w.experiment in repeated() else [],
     output:
         runs=f"{COLLECTED}/{{experiment}}.runs.parquet",
         samples=f"{COLLECTED}/{{experiment}}.samples.parquet",
@@ -19,7 +19,6 @@ rule collect:
     conda:
         "../envs/driver.yaml"
     params:
-        lost=lambda w: [file for file in run_jsons(w.experiment) if file in LOST],
         runs=RUNS,
         code=lambda w: code_of("beyond_ram/collected.py"),
     script:

@@ -24,7 +24,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, lost, outdated, outputs
+from beyond_ram import experiment, idle, outdated, outputs
 from beyond_ram.closure import closure, digest
 from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources
@@ -85,15 +85,6 @@ onstart:
     experiment.specs.write(CONFIG, config, ORDER_SEED)
     idle.stay_idle(workflow)
     idle.end_on_sigterm(workflow)
-
-
-# Paths that an earlier call with --keep-going could not make; this call leaves them out.
-LOST = lost.paths()
-
-
-def available(paths):
-    """The paths that are not lost."""
-    return [path for path in paths if path not in LOST] if LOST else paths
 
 
 def made(paths):

@@ -11,7 +11,7 @@ FURTHER = f"{RESULTS}/further.json", f"{RESULTS}/further.stamps.json"
 rule further:
     input:
         runs=lambda w: runs_for(FURTHER, [file for name in within_budget() for file in run_jsons(name)]),
-        ladders=lambda w: available(OUTPUT_OF_LADDERS[-1:] if LADDERS and (not parts() or "ladders" in parts()) else ()),
+        ladders=lambda w: OUTPUT_OF_LADDERS[-1:] if LADDERS and (not parts() or "ladders" in parts()) else (),
         stacks=lambda w: [environment_of(cell["stack"]) or lock_of(cell["stack"]) for cell in cells_to_repeat()],
         reads=lambda w: needs_of(cells_to_repeat()),
         session_spread=outputs.SHIPPED_SPREAD,

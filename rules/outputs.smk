@@ -26,14 +26,13 @@ def targets(parts):
     names = OUTPUTS.tables(parts, general=not parts)
     made = [path for name in names for path in table(name)]
     made += [f"{FIGURES}/{name}.{ending}" for name in OUTPUTS.figures(parts) for ending in ("svg", "png")]
-    return available(made)
+    return made
 
 
 def made_from(kind, name):
     """The inputs of a table or figure: the runs of its chapter's experiments, and tables."""
     needs, tables = OUTPUTS.needs(kind, name), OUTPUTS.tables(parts())
     files = {need: f"{TABLES}/{need}.parquet" for need in needs if need in tables}
-    files = {need: path for need, path in files.items() if path not in LOST}
     experiments = OUTPUTS.experiments_of(OUTPUTS.of(kind, name), parts())
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
@@ -60,14 +59,9 @@ def figure(name):
     return {kind: f"{FIGURES}/{name}.{ending}" for kind, ending in outputs.FILES_OF_FIGURE.items()}
 
 
-def drawn():
-    """The names and titles of the figures in the report."""
-    return {name: title for name, title in OUTPUTS.figures(parts()).items() if f"{FIGURES}/{name}.svg" not in LOST}
-
-
 def figures_of_report():
     """Title, chapter, experiments and question of each figure."""
-    made = {name: (title, OUTPUTS.of("figure", name)) for name, title in drawn().items()}
+    made = {name: (title, OUTPUTS.of("figure", name)) for name, title in OUTPUTS.figures(parts()).items()}
     return [
         (title, chapter.title, OUTPUTS.experiments_of(chapter, parts()), chapter.figures[name].question)
         for name, (title, chapter) in made.items()

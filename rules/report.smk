@@ -5,11 +5,6 @@ summary.txt. Always holds: the report opens from a file without a network, and h
 """
 
 REPORT = f"{RESULTS}/report.html", f"{RESULTS}/summary.txt"
-# What a call with --keep-going does without, each kind if nothing of those before it is missing.
-KINDS_OF_LOST = [
-    re.compile(re.escape(f"{RESULTS}/") + kind)
-    for kind in ("runs/.*/run\\.json", "(ladders/|tables/ladders).*", "further\\.json", "(tables|figures)/.*")
-]
 
 
 onsuccess:
@@ -20,9 +15,7 @@ onsuccess:
 
 
 onerror:
-    lost.go_on(workflow, Path(SPECS, "lost.json"), KINDS_OF_LOST)
-    if not LOST:
-        outdated.log_name(REPORT)
+    outdated.log_name(REPORT)
 
 
 OUTPUTS.add(
@@ -37,9 +30,9 @@ OUTPUTS.add(
 rule report:
     input:
         unpack(lambda w: runs_of_report()),
-        tables=lambda w: made(available([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())])),
-        svg=lambda w: made([f"{FIGURES}/{name}.svg" for name in drawn()]),
-        captions=lambda w: made([f"{FIGURES}/{name}.txt" for name in drawn()]),
+        tables=lambda w: made([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())]),
+        svg=lambda w: made([f"{FIGURES}/{name}.svg" for name in OUTPUTS.figures(parts())]),
+        captions=lambda w: made([f"{FIGURES}/{name}.txt" for name in OUTPUTS.figures(parts())]),
         targets=lambda w: made(targets(parts())),
     output:
         page=REPORT[0],
@@ -51,8 +44,6 @@ rule report:
     params:
         figures=lambda w: figures_of_report(),
         left_out=lambda w: OUTPUTS.left_out(parts()),
-        # Paths that an earlier call with --keep-going has lost.
-        lost=sorted(LOST),
         code=lambda w: code_of(
             "scripts/report.py", others=[os.path.relpath(path, workflow.basedir) for path in page_sources()]
         ),

@@ -8,7 +8,7 @@ def main(snakemake):
     runs, output = snakemake.params.runs, snakemake.output
     listed = [run for file in snakemake.input.further for run in read_json(file, "runs")["runs"]]
     further = [f"{runs}/{run}/run.json" for run in listed if run.startswith(f"{snakemake.wildcards.experiment}/")]
-    run_jsons = [*snakemake.input.run_jsons, *further, *snakemake.params.lost]
+    run_jsons = [*snakemake.input.run_jsons, *further]
     collected.collect(run_jsons, output.runs, output.samples)
     outdated.write_stamps(run_jsons, runs, output.stamps)
 

@@ -23,9 +23,8 @@ def main(snakemake):
         Samples(snakemake.input.samples, runs),
         params.left_out,
         Again(params.configfiles, params.folder, params.budget_min),
-        params.lost,
     )
-    brief = in_brief(tables_by_name, figures, all_findings, page, params.lost)
+    brief = in_brief(tables_by_name, figures, all_findings, page)
     write(snakemake.output.brief, "\n".join([*brief, ""]))
 
 

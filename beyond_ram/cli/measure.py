@@ -25,12 +25,14 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..measure.cell import Setting, measure
+    from ..measure.cell import ProgramError, Setting, measure, printed, write_failed
     from ..measure.interruption import measure_interrupted
     from ..measure.limit import measure_limit
     from ..measure.processes import age_s
     from ..measure.why import add_why
     from ..parent_process import end_with_snakemake, restore_threads
+    from ..run_files import RUN_FILES
+    from ..text import last_line
 
     # If the user ends the run, delete the private folder too.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -42,13 +44,20 @@ def run(arguments: argparse.Namespace) -> int:
     settings = [
         Setting(job, arguments.python, arguments.lock, arguments.work, began=began, code=arguments.code) for job in jobs
     ]
-    if len(settings) == 1:
-        (measure_limit if jobs[0].find_limit else measure)(settings[0], arguments.runs)
-        if jobs[0].why:
-            add_why(settings[0], arguments.runs)
-    else:
-        interrupted, rerun = settings
-        measure_interrupted(interrupted, rerun, arguments.runs)
+    try:
+        if len(settings) == 1:
+            (measure_limit if jobs[0].find_limit else measure)(settings[0], arguments.runs)
+            if jobs[0].why:
+                add_why(settings[0], arguments.runs)
+        else:
+            interrupted, rerun = settings
+            measure_interrupted(interrupted, rerun, arguments.runs)
+    except ProgramError as error:
+        print(f"beyond-ram: {error}", file=sys.stderr)
+        for setting in settings:
+            folder = arguments.runs / setting.job.path
+            if not (folder / RUN_FILES[2]).exists():
+                write_failed(setting, folder, last_line(printed(setting.job), str(error)))
     return 0
 
 

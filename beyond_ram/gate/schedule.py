@@ -14,11 +14,13 @@ from ..analysis.frame import key as key_of
 from ..analysis.runs import runs as table_of
 from ..decisions.rule import LOOKS, fewest_for, turns
 from ..experiment import Cell, Config, records
+from ..files import end_of
 from ..measure import processes
 from ..measure.campaign import Campaign
-from ..measure.cells import call, write_failed
+from ..measure.cell import Setting, write_failed
+from ..measure.cells import call
 from ..measure.plan import Block, Member, Run
-from ..text import foreign
+from ..text import foreign, last_line
 from .decided import Comparisons
 from .sides import BASELINE, CANDIDATE, SIDES, BuiltSide, name_of
 
@@ -67,7 +69,8 @@ class GateRuns:
         if status < 0:
             raise RuntimeError(f"{cell.path}: ended with {processes.ending(status)}")
         if status:
-            write_failed(job, results / "runs" / cell.path, log)
+            setting = Setting(job, stack.python, stack.lock, results / "private")
+            write_failed(setting, results / "runs" / cell.path, last_line(end_of(log), processes.ending(status)))
         outcome = str(self._record(cell.path)[0]["outcome"])
         return Run(member, number, block, outcome, "", None, {}, began, time.time(), cell.path)
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import cast
 
 from ..experiment import Job, Served, parse, records
-from ..files import DamagedError, read_json, write
+from ..files import DamagedError, end_of, read_json, write
 from ..run_files import COLUMNS, RUN_FILES
 from ..run_record import RunRecord
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.scripts import moved
 from ..stacks.variants import reason as cannot_be
+from ..text import last_line
 from ..units import MB, percent
 from ..watch import LimitError, WatchOptions, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
@@ -36,6 +37,10 @@ _CORPUS_FILE = re.compile(r"files/[0-9]+\.jsonl")
 
 class MeasuringError(RuntimeError):
     """A cell could not be measured. The message is one line."""
+
+
+class ProgramError(MeasuringError):
+    """A program failed that a run needs beside its own: an outcome of the run."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ class Setting:
 def measure(setting: Setting, runs: Path) -> None:
     """Measure one run and write its folder below `runs`. A warm run follows a complete run in the same private folder.
 
-    Raises MeasuringError if the run failed.
+    A program that fails is an outcome. Raises MeasuringError if the run was ended from outside or could not begin, and
+    ProgramError if what belongs to it failed: the run before it, the check of its result.
     """
     job = setting.job
     with private_folder(setting.work, job.path) as work:
@@ -110,7 +116,7 @@ def prepare(setting: Setting, work: Path) -> None:
         status, output = processes.run(command(setting, work))
         sys.stderr.write(output.decode(errors="replace"))
         if status:
-            raise MeasuringError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
+            raise ProgramError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
 
 
 def command(setting: Setting, work: Path) -> list[str]:
@@ -223,7 +229,7 @@ def _files(place: Path) -> list[Path]:
 def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     """Complete the record with the cell, the lock and the results of the checks, and write it.
 
-    Raises MeasuringError if the run failed, DamagedError if one of its files is incomplete.
+    Raises MeasuringError if the run was ended from outside, DamagedError if one of its files is incomplete.
     """
     job = setting.job
     check_end(job, record)
@@ -237,13 +243,12 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     elif record["completed_work"] and job.checked:
         status, output = processes.run([*command(setting, work), "--check"])
         if status:
-            raise MeasuringError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
+            raise ProgramError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
         record["work"] |= json.loads(output)
     elif record["outcome"] == "failed" and not record["completed_work"]:
-        how = f"status {record['exit_status']}, signal {record['signal']}"
-        if record.get("killed_for_memory"):
-            how += _NO_ROOM
-        raise MeasuringError(f"{job.path}: failed with {how}, before its work was done")
+        how = f"failed with status {record['exit_status']}, signal {record['signal']}, before its work was done"
+        record["reason"] = last_line(printed(job), how)
+        print(f"{job.path}: {how}", file=sys.stderr)
     describe(setting, out, record)
     record["provenance"]["commit"] = processes.commit()
     if setting.code:
@@ -274,12 +279,30 @@ def describe(setting: Setting, out: Path, record: RunRecord) -> None:
 def check_end(job: Job, record: RunRecord) -> None:
     """Raise MeasuringError unless the run ended by itself, at its limit, or because we stopped it on purpose.
 
-    This also holds after the work is done.
+    This also holds after the work is done. A program that lost a process for want of memory, or that a signal reached
+    through the watcher, did not end by itself.
     """
-    killed = record["signal"] == "SIGKILL" and record["outcome"] == "failed"  # no program ends like this by itself
+    disturbed = (record.get("killed_for_memory") or record.get("signals")) and not record["completed_work"]
+    killed = record["outcome"] == "failed" and (record["signal"] == "SIGKILL" or disturbed)
     if killed or record["signal"] in _EXTERNAL_SIGNALS:
         why = _NO_ROOM if record["killed_for_memory"] else ""
-        raise MeasuringError(f"{job.path}: ended from outside, by {record['signal']}{why}")
+        how = record["signal"] or f"status {record['exit_status']}"
+        raise MeasuringError(f"{job.path}: ended from outside, by {how}{why}")
+
+
+def printed(job: Job) -> str:
+    """What the program of a job printed last, if our own standard error is a file, as the log of a rule is."""
+    lines = end_of(Path("/dev/fd/2")).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("beyond-ram: ", f"{job.path}: ")))
+
+
+def write_failed(setting: Setting, folder: Path, reason: str) -> None:
+    """Write the record of a run without readings that failed before its work was done."""
+    record = not_run([], folder, reason, "failed")
+    record |= {"workload": setting.job.workload, "cell": records.cell(folder), "measuring_s": 0.0}
+    if setting.code:
+        record["provenance"]["code_sha256"] = setting.code
+    write_record(record, folder)
 
 
 def _event_reason(out: Path, name: str) -> str | None:

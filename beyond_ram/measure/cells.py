@@ -4,17 +4,14 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from ..experiment import Cell, Job, records
 from ..files import DamagedError, end_of
 from ..metrics import Events, Record
 from ..run_files import RUN_FILES
-from ..run_record import ProvenanceEntry
 from ..text import last_line
-from ..watch import write_record
 from . import processes
-from .cell import MeasuringError, not_run
+from .cell import MeasuringError
 
 Run = tuple[Record, Events]
 How = Mapping[str, str]
@@ -62,25 +59,8 @@ def call(results: Path, jobs: Sequence[Job], how: How) -> tuple[int, Path]:
 
 
 def _measure(results: Path, jobs: Sequence[Job], how: How) -> None:
-    path, missing = jobs[0].path, [results / "runs" / job.path / RUN_FILES[2] for job in jobs]
-    for record in missing:
-        record.unlink(missing_ok=True)
+    for job in jobs:
+        (results / "runs" / job.path / RUN_FILES[2]).unlink(missing_ok=True)
     status, log = call(results, jobs, how)
     if status:
-        last = last_line(end_of(log), processes.ending(status))
-        if not last.startswith(f"beyond-ram: {path}: ") or "ended from outside" in last:
-            raise MeasuringError(last)
-        for job, record in zip(jobs, missing, strict=True):
-            if not record.exists():
-                write_failed(job, record.parent, log, code_sha256=how["code"])
-
-
-def write_failed(job: Job, folder: Path, log: Path, **provenance: str) -> None:
-    """Write the record of a run that failed before its work was done. The reason is the last line that it printed."""
-    lines = end_of(log).splitlines()
-    own = [line for line in lines if not line.startswith(("beyond-ram: ", f"{job.path}: "))]
-    reason = last_line("\n".join(own), last_line("\n".join(lines), "it printed nothing"))
-    record = not_run([], folder, reason, "failed")
-    record |= {"workload": job.workload, "cell": records.cell(folder), "measuring_s": 0.0}
-    record["provenance"].update(cast(ProvenanceEntry, provenance))
-    write_record(record, folder)
+        raise MeasuringError(last_line(end_of(log), processes.ending(status)))

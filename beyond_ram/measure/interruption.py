@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ..watch import WatchOptions
-from .cell import MeasuringError, Setting, finish, prepare, run_once
+from .cell import MeasuringError, ProgramError, Setting, check_end, finish, prepare, run_once
 from .private import private_folder
 
 
 def measure_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
     """Measure a cold run that is killed after `stop_after` shards, then the same command in the same folder.
 
-    Raises MeasuringError if the run ended before the kill, survived it, or if the second run failed.
+    Raises ProgramError if the run ended before the kill, MeasuringError if it was ended from outside or survived the
+    kill.
     """
     path, stop_after = interrupted.job.path, interrupted.job.stop_after
     with private_folder(interrupted.work, path) as work:
@@ -30,7 +31,8 @@ def measure_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> Non
         prepare(interrupted, work)
         record = run_once(interrupted, work, runs / path, WatchOptions(new_session=True, on_event=kill_in_time))
         if record["signal"] != "SIGKILL" or shards_done != stop_after:
-            raise MeasuringError(
+            check_end(interrupted.job, record)
+            raise ProgramError(
                 f"{path}: to be killed after {stop_after} shards, it ended after {shards_done} "
                 f"with status {record['exit_status']}, signal {record['signal']}"
             )

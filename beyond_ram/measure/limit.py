@@ -17,7 +17,7 @@ from ..run_files import RUN_FILES
 from ..run_record import RunRecord
 from ..watch import LimitError, WatchOptions, write_record
 from .campaign import Campaign
-from .cell import MeasuringError, Setting, check_end, finish, prepare, run_once
+from .cell import MeasuringError, ProgramError, Setting, check_end, finish, prepare, run_once
 from .files_read import FilesRead
 from .plan import Block, Member, Run, WantedError
 from .private import private_folder
@@ -240,7 +240,7 @@ class LimitRuns:
         probe = _probe(setting, limit, timeout_s)
         if not limit and not probe["completed_work"]:
             path = setting.job.path
-            raise MeasuringError(f"{path}: a run without a limit ended without its work: {probe['outcome']}")
+            raise ProgramError(f"{path}: a run without a limit ended without its work: {probe['outcome']}")
         return probe
 
 

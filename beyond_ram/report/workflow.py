@@ -94,9 +94,7 @@ class Again:
         return self._only("report.html", *dict.fromkeys(str(line["experiment"]) for line in finding.seen))
 
 
-def in_brief(
-    tables: Tables, figures: Iterable[Drawn], all_findings: Sequence[Finding], page: Path, lost: Sequence[str] = ()
-) -> list[str]:
+def in_brief(tables: Tables, figures: Iterable[Drawn], all_findings: Sequence[Finding], page: Path) -> list[str]:
     """The answers, or without any the strongest findings, and the path of the report: at most ten lines, for a
     terminal."""
     runs = sections.machine(tables["runs"])
@@ -104,14 +102,17 @@ def in_brief(
         f"{runs[key]} {noun}{'' if runs[key] == 1 else 's'}" for key, noun in (("runs", "run"), ("cells", "setting"))
     )
     lines = [f"{' of '.join(counts)}."]
-    if lost:
-        lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
+    failed = tables["runs"][tables["runs"]["outcome"] == "failed"]
+    if len(failed):
+        noun = "run" if len(failed) == 1 else "runs"
+        first = failed.iloc[0]
+        lines += [f"{len(failed)} {noun} failed, the first in experiment {first['experiment']}: {first['reason']}"]
     answers = [f"{one.title}: {_opening(text)}" for one in figures if one.question and (text := one.answer())]
     findings = [] if answers else [one for one in all_findings if not one.small][:STRONGEST]
     for number, finding in enumerate(findings, 1):
         lines += [f"{number}. {finding.title}", *([f"   {_opening(finding.text)}"] if finding.text else [])]
     lines += answers or ([] if findings else ["No finding."])
-    lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost or answers)]]
+    lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(len(failed) or answers)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
 
 
@@ -123,12 +124,6 @@ def _opening(answer: str) -> str:
     return first
 
 
-def named(lost: Sequence[str]) -> list[str]:
-    """The names of lost results: a run by its folder, a table or figure by its first file."""
-    names = [path.removesuffix("/run.json").rpartition("/runs/")[2] for path in lost]
-    return list({str(Path(name).with_suffix("")) if "~" not in name else name: None for name in names})
-
-
 def report(
     page: Path,
     tables: Tables,
@@ -138,12 +133,8 @@ def report(
     samples: Samples,
     left_out: Sequence[str],
     again: Again,
-    lost: Sequence[str] = (),
 ) -> None:
-    """Write the report.
-
-    `lost` are the runs, tables and figures that could not be made. Raises DamagedError if an input is damaged.
-    """
+    """Write the report. Raises DamagedError if an input is damaged."""
     runs = tables["runs"]
     settings = sections.settings(runs)
     cells = Cells(page, tables, settings, again.run)
@@ -157,7 +148,6 @@ def report(
         stacks=list(sections.stacks(runs)),
         packages=sections.packages(runs),
         failures=list(sections.failures(runs)),
-        lost=named(lost),
         **_findings(all_findings, tables, cells, again),
         share=percent(SHARE),
         without_findings=_without_findings(all_findings, tables),

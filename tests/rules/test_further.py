@@ -221,18 +221,18 @@ def test_program_that_fails_is_an_outcome_and_a_kill_is_none(place, tmp_path):
         (line,) = [line for line in lines if line.outcome == "failed"]
         assert (line.side, line.rep, line.reason) == ("b", 3, "AssertionError: no third time")
     with without_further_runs(place, tmp_path / "2", 'os.kill(os.getpid(), 9 * ((sys.argv[1], rep) == ("b", "3")))'):
-        done = place.call("--keep-going")
+        done = place.call()
         assert done.returncode != 0
         assert "ended from outside, by SIGKILL" in done.stderr
-        assert "1 could not be made: results-further/further.json" in done.stderr
-        assert len(pd.read_csv(place.results / "tables/runs.csv")) == 7, "certain runs alone"
 
 
 @pytest.mark.end_to_end
 def test_failing_cell_costs_no_further_runs_of_others(place, tmp_path):
     once = FIRST.replace("runs/noisy", "runs/once").replace("side~a/rep~3", "side~c/rep~1")
     with without_further_runs(place, tmp_path, 'assert sys.argv[1] != "c"'), removed(once)(place):
-        done = place.call("--keep-going")
-        assert done.returncode != 0
+        done = place.call()
+        assert done.returncode == 0, done.stderr[-3000:]
         assert place.listed() == FURTHER
-        assert {*pd.read_csv(place.results / "tables/runs.csv")["experiment"]} == {"noisy", "unasked"}
+        assert "failed" in {
+            *pd.read_csv(place.results / "tables/runs.csv").set_index("experiment").loc[["once"], "outcome"]
+        }
