@@ -316,10 +316,15 @@ def test_memory_limit_holds(store, whole, run, python, families, tmp_path):
 
 
 @of_s3
-def test_object_that_is_a_folder_too_is_refused(store, run, tmp_path):
-    with store.changed("deep", b"one"):
-        done = run(store.address, out=tmp_path / "out", status=2)
-    assert f"{store.address}/deep: an object, and also a folder" in done.stderr, done.stderr
+@pytest.mark.parametrize(
+    ("name", "why"), [("deep", ": an object, and also a folder"), ("deep//d.txt", ": a part of its name is empty")]
+)
+def test_object_whose_name_is_no_path_is_refused_where_it_is_met(name, why, store, listing):
+    with store.changed(name, b"one"):
+        for end in ("", "/**/*.txt", "/deep*"):
+            with pytest.raises(Refused, match=f"{store.address}/{name}{why}"):
+                listing(f"{store.address}{end}")
+        assert listing(f"{store.address}/a*").files == [f"{store.address}/a.jsonl"]
 
 
 @of_hub

@@ -100,21 +100,18 @@ def listed(url):
             info = None if url.endswith("/") else system.info(path)
         except FileNotFoundError:
             info = None
-        if info and info["type"] == "file":
-            infos = {"": info}
-        else:
-            below = system.find(path, detail=True)
-            infos = {name.removeprefix(path): info for name, info in below.items() if info["type"] == "file"}
-        for end, info in infos.items():
-            name = f"{url.rstrip('/')}/{end.lstrip('/')}" if end else url
+        below = {path: info} if info and info["type"] == "file" else system.find(path, detail=True)
+        for source, info in below.items():
+            if info["type"] != "file":
+                continue
+            end = source.removeprefix(path.rstrip("/"))
+            name = f"{url.rstrip('/')}/{end.removeprefix('/')}" if end else url
             if info.get("size") is None:
                 raise Refused(f"{name}: its store does not say its size")
-            if "//" in end.lstrip("/"):
-                raise Refused(f"{name}: a part of its name is empty; rename it")
             state = None
             if name.rpartition("/")[2] in STATES and info["size"] <= STATE_MOST:
-                state = system.cat_file(f"{path}{end}").decode("utf-8", "replace")
-            say(object=name, size=info["size"], mark=mark(info), source=f"{path}{end}", state=state)
+                state = system.cat_file(source).decode("utf-8", "replace")
+            say(object=name, size=info["size"], mark=mark(info), source=source, state=state)
         say(end=True, why="")
     except Refused as error:
         say(refused=str(error))

@@ -135,11 +135,13 @@ class ObjectTree:
                         break
                     names[name] = True
                     name = folder
-        if both := self.objects.keys() & self.folders:
-            raise Refused(f"{min(both)}: an object, and also a folder of objects; name them one by one")
 
     def what(self, path):
+        if path in self.folders and path.endswith("/"):
+            raise Refused(f"{path}/{min(self.folders[path])}: a part of its name is empty; rename it")
         if path in self.objects:
+            if path in self.folders:
+                raise Refused(f"{path}: an object, and also a folder of objects; name them one by one")
             return "file"
         path = path.rstrip("/")
         return "folder" if path in self.folders or (self.folders and self.root.startswith(f"{path}/")) else None
