@@ -4,14 +4,16 @@
      "documents_per_file": 1}
 
 `glob` is a pattern or a list of patterns, relative to the working directory; files are read in the order of their
-paths. A text file is one document; other formats have a document per row. Without `format` the file's ending decides.
-The files are read as `beyond-ram tokenize` reads them.
+paths, each once. A text file is one document; other formats have a document per row. Without `format` the file's ending
+decides. The files are read as `beyond-ram tokenize` reads them.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import glob
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,25 +26,27 @@ sys.path.append(str(ENGINE))  # last, so that it hides no module of this folder
 
 import inputs  # noqa: E402
 import sources  # noqa: E402
-from inventory import ENDS, PACKED, kind_of  # noqa: E402
+from inventory import ENDS, PACKED, STATES, Disk, kind_of, saved, what  # noqa: E402
 from trouble import Refused  # noqa: E402
 
 ROW_CHARACTERS = 1 << 26  # of a row of CSV, which is in memory whole
 
 
-def matched(patterns: str | list[str]) -> list[str]:
-    """The files that match the patterns, sorted, each once."""
-    files: set[str] = set()
+def matched(patterns: str | list[str], wanted: str | None) -> list[str]:
+    """The files that the patterns match, sorted, each once, of a saved dataset only its own. Raises Refused."""
+    files: dict[str, str] = {}
+    members = functools.cache(functools.partial(saved, Disk(), names=STATES))
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        paths = [
-            path
-            for path in glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
-            if Path(path).is_file()
-        ]
-        if not paths:
-            raise SourceError(f'"glob" {pattern!r} matches no file (working directory {Path.cwd()})')
-        files.update(paths)
-    return sorted(files)
+        paths = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
+        if not (paths := sorted(path for path in paths if what(path) == "file")):
+            raise Refused(f'"glob" {pattern!r} matches no file (working directory {Path.cwd()})')
+        for path in paths:
+            folder, name = os.path.split(path)
+            if name in (members(folder or ".") or [name]):
+                first = files.setdefault(os.path.realpath(path), path)
+                if not wanted and kind_of(first) != kind_of(path):
+                    raise Refused(f"{path} and {first} are one file, and their endings mean two kinds; set `format`")
+    return sorted(files.values())
 
 
 def format_of(path: str, wanted: str | None) -> str:
@@ -81,7 +85,10 @@ def documents(files: list[tuple[str, str]], column: str, notes: dict[str, Any]) 
 
 def plan(spec: dict[str, Any]) -> CorpusPlan:
     wanted = spec.get("format")
-    files = [(path, format_of(path, wanted)) for path in matched(spec["glob"])]
+    try:
+        files = [(path, format_of(path, wanted)) for path in matched(spec["glob"], wanted)]
+    except Refused as error:
+        raise SourceError(str(error)) from None
     tables = any(kind in ("parquet", "arrow") or kind_of(path)[1] == "zstd" for path, kind in files)
     notes: dict[str, Any] = {"input_files": len(files)}
     return CorpusPlan(

@@ -59,7 +59,7 @@ REFUSED = {
     "empty text": ("a.txt", b"", {}, "the source holds no document"),
     "only rows without text": ("a.jsonl", b'{"text": ""}\n', {}, "the source holds no document"),
     "a directory": ("a.txt", Path.mkdir, {}, "'a.txt' matches no file"),
-    "a link to nowhere": ("a.txt", link("gone"), {}, "'a.txt' matches no file"),
+    "a link to nowhere": ("a.txt", link("gone"), {}, "a.txt: a link that leads nowhere"),
     "a pipe": ("a.txt", os.mkfifo, {}, "'a.txt' matches no file"),
     "text not UTF-8": ("a.txt", b"abc\xff", {}, "a.txt: not UTF-8 (0xff)"),
     "a null": ("a.jsonl", ROW + b'{"text": null}\n', {}, "a.jsonl, line 2: column 'text' holds null"),
@@ -140,6 +140,23 @@ def test_file_with_any_name_is_read(programs):
     corpus = programs.prepare({"source": "files", "glob": "*.jsonl", "documents_per_file": 99})
     assert {row["label"] for row in corpus.rows()} == {f"{name}.jsonl" for name in NAMES}
     assert not (programs.work / "PWNED").exists()
+
+
+def test_file_under_many_names_is_read_once(programs):
+    """And a dataset that `datasets` saved is read if it is whole."""
+    (programs.work / "in").mkdir()
+    (programs.work / "in" / "a.jsonl").write_bytes(ROW)
+    (programs.work / "in" / "b.json").symlink_to("a.jsonl")
+    (programs.work / "far").symlink_to("in")
+    spec = {"source": "files", "glob": ["*/a.jsonl", "in/**/*.json*"]}
+    assert [row["label"] for row in programs.prepare(spec).rows()] == ["a.jsonl"]
+    (programs.work / "in" / "state.json").write_text('{"_data_files": [{"filename": "a.jsonl"}]}')
+    assert len(programs.prepare(spec, "saved").rows()) == 1
+    (programs.work / "in" / "state.json").write_text('{"_data_files": [{"filename": "gone.arrow"}]}')
+    assert "state.json names gone.arrow, which does not exist" in programs.refused(spec)
+    (programs.work / "in" / "state.json").unlink()
+    (programs.work / "in" / "c.txt").symlink_to("a.jsonl")
+    assert "are one file, and their endings mean two kinds" in programs.refused(spec | {"glob": "in/*.*"})
 
 
 def test_odd_text_is_kept_as_it_is(programs):
