@@ -6,6 +6,7 @@ pyarrow is imported only for files that need it.
 import contextlib
 import ctypes
 import gzip
+import io
 import os
 import zlib
 
@@ -57,7 +58,7 @@ def refusing(file):
 def unpacked(file, packing):
     """A file to read the content of an open one from."""
     if packing == "gzip":
-        return gzip.GzipFile(fileobj=file)
+        return gzip.GzipFile(fileobj=io.BufferedReader(file))  # a header is read byte by byte
     if packing:
         pyarrow = arrow_library()
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), "zstd")

@@ -601,3 +601,21 @@ def test_byte_order_mark_is_skipped_only_at_the_start_of_a_file(huge, tmp_path):
     path.write_bytes(mark + b'{"text": "a"}\n' + mark + b'{"text": "b"}\n')
     with pytest.raises(json_text.Refused, match=r"a\.jsonl, line 2: is not JSON"):
         read([(str(path), 0, None)], huge)
+
+
+def test_long_name_in_a_gzip_header_is_read_in_blocks():
+    class Counted(io.BytesIO):
+        reads = 0
+
+        def read(self, *size):
+            self.reads += 1
+            return super().read(*size)
+
+        def readinto(self, view):
+            self.reads += 1
+            return super().readinto(view)
+
+    packed = gzip.compress(b"a text")
+    file = Counted(packed[:3] + b"\x08" + packed[4:10] + b"n" * 50_000 + b"\0" + packed[10:])
+    assert sources.unpacked(file, "gzip").read() == b"a text"
+    assert file.reads < 50
