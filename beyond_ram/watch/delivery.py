@@ -12,7 +12,8 @@ from .missing import Missing, one_line
 from .outfile import OutFile
 
 # Errors that mean a wrong folder, not a machine in trouble: reported before the command runs.
-_WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
+_WRONG_FOLDER = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP,
+                 errno.ENAMETOOLONG}  # fmt: skip
 # The beginning of each file, without white space.
 _BEGINS = dict(zip(RUN_FILES, (b"t_s,phase,processes,", b'{"t_s":', b'{"outcome":'), strict=True))
 _HEAD_BYTES = 256

@@ -24,6 +24,12 @@ def test_foreign_file_is_refused_and_unchanged(name, tmp_path, refused):
     assert (tmp_path / name).read_bytes() == FOREIGN_FILES[name]
 
 
+def test_folder_that_cannot_be_made_is_refused(tmp_path, refused):
+    message = refused("watch", "--out", "/proc/token=hunter2", "--", "touch", f"{tmp_path}/ran")
+    assert "/proc/token=" in message and "hunter2" not in message
+    assert not list(tmp_path.iterdir()), "the command ran"
+
+
 @pytest.mark.slow
 def test_only_an_earlier_run_is_replaced(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
