@@ -229,7 +229,8 @@ def _write_json(record: RunRecord, arguments: argparse.Namespace) -> bool:
         else:
             write(arguments.json, text)
     except Exception as error:
-        print(f"beyond-ram: no document {arguments.json}: {' '.join(str(error).split())}", file=sys.stderr)
+        message = mask_secrets.in_text(f"no document {arguments.json}: {error}")
+        print(f"beyond-ram: {' '.join(message.split())}", file=sys.stderr)
         return False
     return True
 
@@ -273,8 +274,8 @@ def _page(page: Path, folder: Path, *, kept: bool) -> bool:
     except Exception as error:
         from ..watch.missing import one_line, printable
 
-        where = f"{printable(f'no page {page}: {one_line(error)}')}; the run is in {printable(str(folder))}"
-        print(f"beyond-ram: {where}", file=sys.stderr)
+        parts = (f"no page {page}: {one_line(error)}", f"the run is in {folder}")
+        print(f"beyond-ram: {'; '.join(printable(mask_secrets.in_text(part)) for part in parts)}", file=sys.stderr)
         return False
     if not kept:
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from .. import mask_secrets
 from ..files import locked
 from ..run_files import RUN_FILES
 from .missing import Missing, one_line
@@ -51,7 +52,7 @@ class Delivery:
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in _WRONG_FOLDER:
                     raise
-                self.missing.note(str(self.out), error)
+                self.missing.note(mask_secrets.in_text(str(self.out)), error)
         if not self.folders:
             with self.missing.step("a temporary folder"):
                 self._scratch_in(None, "beyond-ram-")

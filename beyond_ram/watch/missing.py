@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from .. import mask_secrets
+
 PROPORTIONAL = "PSS and USS"
 PROCESSES = "processes"
 """Subject of the notes about processes that lived and were not counted."""
@@ -82,14 +84,14 @@ class NotedStep:
 
 
 def one_line(why: BaseException | str) -> str:
-    """An error or a reason as one short line."""
+    """A reason, or an error without secrets, as one short line."""
     if isinstance(why, str):
-        text = why
-    elif isinstance(why, OSError) and why.strerror:
+        return printable(why)
+    if isinstance(why, OSError) and why.strerror:
         text = why.strerror + (f": {why.filename}" if why.filename else "")
     else:
         text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
-    return printable(text)
+    return printable(mask_secrets.in_text(text))
 
 
 def printable(text: str, most: int = _WIDTH) -> str:

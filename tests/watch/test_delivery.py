@@ -66,6 +66,20 @@ def test_lost_page_leaves_the_run_and_a_status(status, expected, tmp_path):
 
 
 @pytest.mark.slow
+def test_names_of_lost_folders_are_shown_without_secrets(tmp_path):
+    folder = tmp_path / "token=hunter2"
+    folder.mkdir()
+    options = [f"--{name}={folder / name}" for name in ("out", "html", "json")]
+    command = ["sh", "-c", 'rm -r "$1"; touch "$1"', "sh", str(folder)]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run([*CLI, *options, "--", *command], capture_output=True, text=True, env=environment)
+    (kept,) = tmp_path.glob("beyond-ram-kept-*")
+    assert f"samples.csv: Not a directory: {tmp_path}/token=***; it is in {kept}" in done.stderr
+    assert all(f"no {what} {tmp_path}/token=***" in done.stderr for what in ("page", "document")), done.stderr
+    assert "hunter2" not in done.stderr + (kept / "run.json").read_text()
+
+
+@pytest.mark.slow
 def test_page_links_to_a_folder_that_is_no_utf8(tmp_path):
     command = [*CLI, "--out", os.fsencode(tmp_path) + b"/o\xff", "--html", str(tmp_path / "page.html"), "--", "true"]
     subprocess.run(command, check=True, capture_output=True)
