@@ -214,10 +214,9 @@ def without(advised: advice.Advice, peak: PeakEntry) -> str:
     """What a request does not include; empty if that is less than its reserve."""
     if advised.killed or advised.refused_bytes:
         return ""
-    if advised.basis == advice.TREE:
-        return (
-            "shorter spikes, memory of no process (kernel, ramfs, pipes, secret), large folios, freed or swapped tmpfs"
-        )
+    if advised.basis in (advice.TREE, advice.MARKS, advice.RSS):
+        tmpfs = "freed or swapped" if advised.basis == advice.TREE else "unmapped"
+        return f"shorter spikes, memory of no process (kernel, ramfs, pipes, secret), large folios, {tmpfs} tmpfs"
     parts, cached = [], (peak["cgroup_bytes"] or 0) - advised.kept_bytes
     if cached > advice.ROOM_BYTES:
         parts.append(

@@ -58,6 +58,9 @@ def test_what_the_request_does_not_count_is_named():
     assert advise(with_more).ask_bytes == advise(without).ask_bytes
     assert "138 MB" in summary.without(advise(with_more), with_more["peak"])
     assert summary.without(advise(without), without["peak"]) == ""
+    by_marks = record()
+    assert advise(by_marks).basis == "marks"
+    assert "memory of no process" in summary.without(advise(by_marks), by_marks["peak"])
 
 
 def test_shared_pages_are_requested_once():
