@@ -1,4 +1,4 @@
-"""A memory limit for a test: `@pytest.mark.beyond_ram(max_anon="2G")`; also `max_rss`, `max_pss`.
+"""A memory limit for a test: `@pytest.mark.beyond_ram(max_anon="2G")`; also `max_rss`.
 
 The peak covers the test's process and all its children, from the end of fixture setup to the end of the test. Only
 marked tests are watched.
@@ -13,7 +13,7 @@ MARKER = "beyond_ram"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", f"{MARKER}(max_anon, max_rss, max_pss): fails where the peak of memory is above, as '500M' or '2G'"
+        "markers", f"{MARKER}(max_anon, max_rss): fails where the peak of memory is above, as '500M' or '2G'"
     )
 
 

@@ -71,7 +71,7 @@ def test_other_failures_stay(output):
 
 
 def test_bad_markers_are_reported(output):
-    assert "beyond_ram takes max_anon, max_rss, max_pss" in output
+    assert "beyond_ram takes max_anon, max_rss, each" in output
     assert "'much' is no size" in output
     assert "UsageError" not in output, "there is a traceback"
 

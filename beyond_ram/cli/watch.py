@@ -32,7 +32,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Measure the memory of a command, or of a program that already runs. run.json has the command "
         "line, with secrets masked.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
-        "                        [--max-pss SIZE] [--html FILE] [--json FILE|-] [--follow] [--input F] -- COMMAND…\n"
+        "                        [--html FILE] [--json FILE|-] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --container ID | --slurm JOBID)\n"
         "                        [--wait S] [--reset-marks]\n"
         "       beyond-ram watch --self-test",
@@ -48,7 +48,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)")
     add("--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)")
     add("--memory-limit", type=limit, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
-    for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
+    for kind, what in (("anon", "anonymous memory"), ("rss", "RSS")):
         ceiling = f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing"
         add(f"--max-{kind}", type=_ceiling, metavar="SIZE", help=ceiling)
     add("--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time")

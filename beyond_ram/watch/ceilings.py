@@ -8,7 +8,6 @@ of them. The kernel's high-water marks and the group's peak do not, so they rais
   its shared and kernel memory. This excludes deleted page cache, which is in no mark, and marks of processes that
   peaked at different times. Without a group, marks count only if there was one process at a time.
   The largest sample of the group's anonymous memory counts too: it has memory whose process has ended.
-- PSS: at least the group's anonymous pages, each counted once.
 
 `at_most_bytes` is an upper bound of the true peak, but for processes that ended between two readings, and for memory
 whose mark is gone: `exec` and `clear_refs` reset it. Where these may have made the difference, as the faults of the
@@ -21,7 +20,7 @@ from typing import Any
 
 from .. import advice
 from ..run_record import CeilingEntry, PeakEntry, RunRecord
-from .missing import PROCESSES, PROPORTIONAL
+from .missing import PROCESSES
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
 STATUS = 3
@@ -29,7 +28,7 @@ STATUS = 3
 _BLIND = frozenset({"samples", "samples and events", "supervision", "run.json", PROCESSES, advice.UNSEEN})
 # Processes with a smaller share of the peak are not named.
 _HOLDER_SHARE = 0.05
-_NAMES = {"anon": "anonymous memory", "rss": "RSS", "pss": "PSS"}
+_NAMES = {"anon": "anonymous memory", "rss": "RSS"}
 KINDS = tuple(_NAMES)
 
 
@@ -38,7 +37,7 @@ class Ceiling:
     """The maximum of one peak."""
 
     kind: str
-    """`anon`, `rss` or `pss`."""
+    """`anon` or `rss`."""
     max_bytes: int
     text: str
     """The option as typed."""
@@ -76,12 +75,11 @@ def _judged(record: RunRecord, ceiling: Ceiling) -> CeilingEntry:
     holders: Sequence[Any] = []
     try:
         peaks = record["peak"]
-        peak, most = {"anon": _anon, "rss": _rss, "pss": _pss}[ceiling.kind](peaks)
+        peak, most = {"anon": _anon, "rss": _rss}[ceiling.kind](peaks)
         holders = peaks["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
     except Exception as error:  # a record without readings, or one that an error cut short
         why = f"the record has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-    blinding = {*_BLIND, PROPORTIONAL} if ceiling.kind == "pss" else _BLIND
-    blind = next((note for note in record.get("missing", []) if note.get("what") in blinding), None)
+    blind = next((note for note in record.get("missing", []) if note.get("what") in _BLIND), None)
     if peak is not None and peak > ceiling.max_bytes:
         result, why = ABOVE, None
     elif blind:
@@ -170,17 +168,6 @@ def _possible(peak: PeakEntry, read_bytes: int) -> int:
     counted = kept["kept_bytes"] - others if kept.get("basis") == advice.TREE else 0
     held = (peak.get("cgroup_bytes") or 0) if advice.marks_are_gone(peak) else 0
     return int(max(max(read_bytes, counted) + advice.between_bytes(peak), held))
-
-
-def _pss(peak: PeakEntry) -> tuple[int | None, int | None]:
-    if peak["rss_bytes"] is None:
-        return None, None
-    anonymous = (peak.get("kept") or {}).get("sampled_anon_bytes")
-    readings = [size for size in (peak["pss_bytes"], anonymous) if size is not None]
-    most = peak["hwm_bytes"]["concurrent_upper_bound_bytes"]
-    if most is None:
-        return (max(readings), None) if readings else (None, None)
-    return (max(readings), max(*readings, most)) if readings else (None, most)
 
 
 def _line(entry: Mapping[str, Any], condition: str) -> str:

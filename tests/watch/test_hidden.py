@@ -323,7 +323,7 @@ def test_lines_say_that_memory_of_processes_was_sampled(watched):
             break
     record["ceilings"] = ceilings.judge(record, [ceilings.Ceiling(kind, 60 * MB, "60MB") for kind in ceilings.KINDS])
     told = [line for line in lines(record) if line.startswith(("ask for", "within"))]
-    assert len(told) == 4 and all("of its processes" in line and len(line) <= 120 for line in told), told
+    assert len(told) == 3 and all("of its processes" in line and len(line) <= 120 for line in told), told
 
 
 def run_in(out, prefix, program, *arguments):
