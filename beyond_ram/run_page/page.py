@@ -50,15 +50,15 @@ def html(runs: Mapping[str, RunFolder], page: Path | None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n'
         f'<link rel="icon" href="data:,">\n<title>beyond-ram: {_text(title, 200)}</title>\n'
-        f"<style>\n{_own('css')}</style>\n</head>\n<body>\n<main>\n"
+        f"<style>\n{_style()}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(parts)
-        + f"\n</main>\n<script>\n{_own('js')}</script>\n</body>\n</html>\n"
+        + f"\n</main>\n<script>\n{SCRIPT.read_text(encoding='utf-8')}readings(document);\n</script>\n</body>\n</html>\n"
     )
 
 
-def _own(ending: str) -> str:
-    """The style or the script of the page, with that of its charts."""
-    files = [resources.files(__package__).joinpath(f"page.{ending}"), STYLE if ending == "css" else SCRIPT]
+def _style() -> str:
+    """The style of the page and of its charts."""
+    files = (resources.files(__package__).joinpath("page.css"), STYLE)
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
