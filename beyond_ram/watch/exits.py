@@ -21,7 +21,7 @@ _COMMAND_GET, _REGISTER_CPUS = 1, 3
 _AGGREGATE_BY_PID, _STATS = 4, 3
 _HEADER, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=HH")
 _BUFFER_BYTES = 4 << 20  # 7,000 exits between two samples
-_EXIT_CODE, _COMM, _PID, _PPID, _HIWATER_RSS_KB, _TGID = 4, 80, 128, 132, 200, 368
+_EXIT_CODE, _COMM, _PID, _HIWATER_RSS_KB, _TGID = 4, 80, 128, 200, 368
 _SINCE_TGID = 12
 
 
