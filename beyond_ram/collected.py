@@ -108,6 +108,10 @@ class Runs:
         record, events = (json.loads(rows[name][row].as_py()) for name in ("record", "events"))
         return record, events
 
+    def of(self, place: int) -> pd.DataFrame:
+        """The samples of a run, one per line; NaN if not sampled."""
+        return pd.DataFrame(self.lists(place))
+
     def _read_group(self, file: int, group: int) -> pa.Table:
         with _opened(self._files[file], _RUNS) as opened:
             return opened.read_row_group(group, columns=["record", "events"])
@@ -149,6 +153,10 @@ class Samples:
         file, number = self._runs.at(place)
         rows, row = self._group(file, number // SAMPLES_AT_A_TIME), number % SAMPLES_AT_A_TIME
         return {name: rows[name][row].as_py() for name in COLUMNS}
+
+    def of(self, place: int) -> pd.DataFrame:
+        """The samples of a run, one per line; NaN if not sampled."""
+        return pd.DataFrame(self.lists(place))
 
     def _read_group(self, file: int, group: int) -> pa.Table:
         with _opened(self._files[file], _SAMPLES) as opened:

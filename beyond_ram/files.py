@@ -37,9 +37,11 @@ def whole(path: Path | str) -> Iterator[Path]:
     try:
         mode = mode or stat.S_IMODE(partial.lstat().st_mode)
         yield partial
-        if not stat.S_ISREG(partial.lstat().st_mode):
+        written = partial.lstat().st_mode
+        if not stat.S_ISREG(written):
             raise FileExistsError(errno.EEXIST, "was replaced by something else while it was written", str(partial))
-        partial.chmod(mode)
+        if stat.S_IMODE(written) != mode:  # some file systems refuse it
+            partial.chmod(mode)
         check_target(path)
         partial.replace(path)
     finally:

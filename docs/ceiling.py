@@ -68,9 +68,9 @@ class Way:
         import numpy as np
         import outputs
 
-        self.way, self.tokens, self.cpu, self.took, self.out = way, 0, 0.0, 0.0, args.out
+        self.way, self.tokens, self.cpu, self.took = way, 0, 0.0, 0.0
         self.workers = [Worker(way, common, units, args, fork) for _ in range(count)]
-        self.append, self.spare, self.digest = outputs.append, outputs.SPARE, outputs.Digest(np.dtype(common.dtype))
+        self.append, self.digest = outputs.append, outputs.Digest(np.dtype(common.dtype))
 
     def do(self, group, joined):
         for unit, one in zip(group, self.workers, strict=True):
@@ -87,7 +87,7 @@ class Way:
             cpu = time.process_time()
             for unit, one in zip(group, self.workers, strict=True):
                 self.append(joined, one.part(unit), self.digest)
-                one.part(unit).replace(self.out / self.spare)
+                one.part(unit).unlink()
             self.cpu += time.process_time() - cpu
         self.took += time.monotonic() - began
 

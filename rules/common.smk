@@ -41,7 +41,7 @@ DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILE
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Rules call `beyond-ram` by name, also where `.venv/bin/snakemake` was called and the environment is not activated.
 if shutil.which("beyond-ram") is None:
-    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]))
 
 # A plan of ten thousand jobs is millions of objects without garbage; collections took a seventh of the time.
 gc.set_threshold(200_000, 50, 1000)
@@ -145,6 +145,12 @@ def code_beside(program, *modules):
 def code_of(program, *modules, others=()):
     """The digest of all this code and of other files, as a parameter: content makes a job run again, not times."""
     return digest((*code_beside(program, *modules), *others), workflow.basedir)
+
+
+def corpus_code(source):
+    """The digest of the code and the lock of a corpus; your own files are read by the engine of `tokenize`."""
+    reader = code_beside("beyond_ram/tokenize/engine/inputs.py") if source == "files" else []
+    return code_of(f"scripts/corpora/{source}.py", others=[lock_of("corpora"), *reader])
 
 
 def known(function):

@@ -5,12 +5,6 @@ the manifest is written last, and lists every file with its bytes and hash.
 """
 
 
-def corpus_code(source):
-    """The digest of the code and the lock of a corpus; your own files are read by the engine of `tokenize`."""
-    reader = code_beside("beyond_ram/tokenize/engine/inputs.py") if source == "files" else []
-    return code_of(f"scripts/corpora/{source}.py", others=[lock_of("corpora"), *reader])
-
-
 rule corpus:
     input:
         lock=lock_of("corpora"),

@@ -274,9 +274,13 @@ class Sampler:
             return False
         if self.tree.listings != self._elsewhere_listing:
             return True
-        if not self._changed or self.sharing:
+        if not self._changed or self.sharing or not self.meter or not self.meter.now:
             return False
-        return now - self._elsewhere_at > _ELSEWHERE_EVERY_S
+        if now - self._elsewhere_at > _ELSEWHERE_EVERY_S:
+            return True
+        # A group that holds less than one of the processes is not charged with it.
+        held = self.meter.now.usage_bytes + self.meter.now.away_bytes
+        return max((one.last.anon_bytes for one in living if one.last), default=0) > held
 
     def _look_elsewhere(self, elsewhere: Elsewhere, living: list[Process], now: float) -> None:
         """Look whether processes have left the group. Then kept memory is counted from the processes too."""

@@ -146,5 +146,6 @@ def difference(earlier, now):
     before, after = ({**side, **side["options"]} for side in (earlier, now))
     for name in ("tokenizer", "encoder", *now["options"]):
         if before.get(name) != after[name]:
-            return f"{name} was {before.get(name)!r} and is {after[name]!r}"
+            known = name != "tokenizer"  # of a tokenizer only its digest
+            return f"{name} was {before.get(name)!r} and is {after[name]!r}" if known else "the tokenizer has changed"
     return None if earlier == now else "the inputs were in another order"

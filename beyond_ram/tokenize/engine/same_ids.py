@@ -323,12 +323,10 @@ class Alike:
 
     Three looks, the cheapest first; docs/tokenize.md has their costs. Most texts have no byte with which one of the
     others begins in UTF-8, or few of them, each before bytes of another character; where this has answered for less
-    than half of the texts, it is left out. Most have no id that may stand for one. The last look is at all characters:
-    below the first other one, and in the widest spans without one; the few below are searched one by one.
+    than half of the texts, it is left out. Most have no id that may stand for one. The last look is at all characters.
     """
 
     STEP = 1 << 16  # characters at once: their codes stay in the cache of a core
-    RARE, SPANS = 4, 2
     PLACE = 512  # bytes of a text for which one more place is looked at
 
     def __init__(self, ranges, suspects=None):
