@@ -20,10 +20,11 @@ from .model import Config
 from .places import NOT_ECHOED, results_fault
 from .workloads.script import NO_ARGUMENTS
 
-# Limits for echoed values, and for messages.
+# Limits for echoed values; maximum number of values in a config with its aliases expanded.
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
-_MOST_LINES, _MOST_CHARACTERS = 20, 1000
+_MOST_LINES, _MOST_CHARACTERS, _MOST_VALUES = 20, 1000, 1_000_000
+_MOST_RUNS = 100_000
 
 
 class ConfigError(ValueError):
@@ -78,12 +79,22 @@ def load(
     for file, content in where.contents:
         if content.get("experiments") == {}:
             raise ConfigError(f"{file}, experiments: names none; name one, or leave the key out")
+    if fault := _size_fault(config, where):
+        raise ConfigError(fault)
     try:
         checked = Config.model_validate(dict(config), context={"folder": _folder(config)})
     except ValidationError as error:
         raise ConfigError(*_lines(error, config, where)) from None
     if fault := results_fault(checked.results, root):
         raise ConfigError(where("results") + fault + f"; given: {_ECHO.repr(checked.results)}")
+    planned = checked.planned()
+    if sum(planned.values()) > _MOST_RUNS:
+        most = max(planned, key=lambda name: planned[name])
+        raise ConfigError(
+            where("experiments", most)
+            + f"{planned[most]:,} runs are planned here and {sum(planned.values()):,} in all; the most are "
+            f"{_MOST_RUNS:,}"
+        )
     if faults := list(_faults(checked, Path(root), where)):
         raise ConfigError(*faults)
     if not checked.run() and not checked.tokenise:
@@ -101,6 +112,29 @@ def _one_line(fault: str) -> str:
     """A fault without line ends and escapes, cut to a length that a terminal can show."""
     printable = re.sub(r"[^\x20-\x7e\xa1-\ud7ff\ue000-\U0010ffff]+", " ", fault)
     return printable if len(printable) <= _MOST_CHARACTERS else f"{printable[:_MOST_CHARACTERS]} …"
+
+
+def _size_fault(config: Mapping[str, Any], where: "_Origin") -> str | None:
+    """The largest key of a config whose aliases expand to too many values, or to themselves."""
+    counted: dict[int, float] = {}
+
+    def size(value: Any) -> float:
+        if not isinstance(value, Mapping | list | tuple):
+            return 1
+        if id(value) not in counted:
+            counted[id(value)] = float("inf")  # infinite while it is counted: the value may contain itself
+            parts = value.values() if isinstance(value, Mapping) else value
+            counted[id(value)] = 1 + sum(map(size, parts))
+        return counted[id(value)]
+
+    try:
+        sizes = {key: size(value) for key, value in config.items()}
+    except RecursionError:
+        return where() + "is nested too deeply"
+    if sum(sizes.values()) <= _MOST_VALUES:
+        return None
+    most = max(sizes, key=lambda key: sizes[key])
+    return where(most) + f"stands for more than {_MOST_VALUES:,} values, its aliases written out; that cannot be meant"
 
 
 def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:

@@ -111,6 +111,17 @@ class Config(Strict):
         "when all are decided. An experiment with `repeats` runs exactly that often. Default: no budget.",
     )
 
+    def planned(self) -> dict[str, int]:
+        """Maximum number of runs of each experiment, with its version ladders. Makes no cells."""
+        steps = dict.fromkeys(self.run(), 1)
+        for ladder in self.running_ladders().values():
+            if ladder.experiment in steps:
+                steps[ladder.experiment] += len(ladder.versions)
+        return {
+            name: steps[name] * (experiment.repeats or self.repeats) * experiment.matrix.size()
+            for name, experiment in self.run().items()
+        }
+
     @property
     def repeats(self) -> int:
         """Repeats of experiments without `repeats`."""

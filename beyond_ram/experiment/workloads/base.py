@@ -5,6 +5,7 @@ A workload is a module beside this one: its axes, invalid combinations, and the 
 
 import functools
 import itertools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
@@ -126,6 +127,10 @@ class Matrix(Strict):
         combinations = itertools.product(*(getattr(self, axis) for axis in names))
         points = dict.fromkeys(self.normalise(dict(zip(names, values, strict=True))) for values in combinations)
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
+
+    def size(self) -> int:
+        """Number of combinations, including impossible ones."""
+        return math.prod(len(getattr(self, axis)) for axis in type(self).model_fields)
 
     def normalise(self, point: dict[str, Any]) -> Point:
         """One combination as axes and values; empty for an impossible one."""
