@@ -108,10 +108,6 @@ class Runs:
         record, events = (json.loads(rows[name][row].as_py()) for name in ("record", "events"))
         return record, events
 
-    def of(self, place: int) -> pd.DataFrame:
-        """The samples of a run, one per line; NaN if not sampled."""
-        return pd.DataFrame(self.lists(place))
-
     def _read_group(self, file: int, group: int) -> pa.Table:
         with _opened(self._files[file], _RUNS) as opened:
             return opened.read_row_group(group, columns=["record", "events"])
@@ -156,7 +152,8 @@ class Samples:
 
     def of(self, place: int) -> pd.DataFrame:
         """The samples of a run, one per line; NaN if not sampled."""
-        return pd.DataFrame(self.lists(place))
+        columns = self.lists(place)
+        return pd.DataFrame(columns).astype({name: float for name in columns if name != "phase"})
 
     def _read_group(self, file: int, group: int) -> pa.Table:
         with _opened(self._files[file], _SAMPLES) as opened:

@@ -51,7 +51,7 @@ def test_collected_runs_equal_their_folders(tmp_path, source):
     for place in (302, 0, 299, 300, RUNS_AT_A_TIME):
         assert runs[place] == tables.read_runs([paths[place]])[0]
         pd.testing.assert_frame_equal(
-            pd.DataFrame(samples.lists(place)).dropna(axis=1, how="all"),
+            samples.of(place).dropna(axis=1, how="all"),
             pd.DataFrame(records.samples(paths[place].parent)).dropna(axis=1, how="all"),
             check_dtype=False,
         )

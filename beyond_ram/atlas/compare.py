@@ -154,8 +154,8 @@ def lines(compared: LockComparison) -> Iterator[str]:
             yield from _case(change, case)
         if change.unchanged:
             yield f"  No confirmed step: {', '.join(change.unchanged)}"
-    yield ""
     if compared.others:
+        yield ""
         yield f"At other versions, but not in the atlas: {first_of(compared.others, _MOST_NAMED)}."
 
 

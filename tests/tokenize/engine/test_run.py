@@ -396,7 +396,7 @@ def test_same_command_does_nothing_and_a_changed_one_is_refused(texts, families,
         done = tokenize(source, **{"tokenizer": families["gpt2"], "out": out, **flags}, status=2)
         assert done.stderr.count("\n") == 1 and what in done.stderr, done.stderr
 
-    refused("tokenizer was", tokenizer=families["llama3"])
+    refused("the tokenizer has changed", tokenizer=families["llama3"])
     refused("format was 'bin' and is 'datasets'", format="datasets")
     refused("special tokens was True and is False", no_special_tokens=True)
     (tmp_path / "other").mkdir()
