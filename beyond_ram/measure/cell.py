@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import secrets
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -116,7 +117,7 @@ def prepare(setting: Setting, work: Path) -> None:
         status, output = processes.run(command(setting, work))
         sys.stderr.write(output.decode(errors="replace"))
         if status:
-            raise ProgramError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
+            raise _error(f"{setting.job.path}: the run before it failed", status)
 
 
 def command(setting: Setting, work: Path) -> list[str]:
@@ -243,7 +244,7 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
     elif record["completed_work"] and job.checked:
         status, output = processes.run([*command(setting, work), "--check"])
         if status:
-            raise ProgramError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
+            raise _error(f"{job.path}: its ids could not be read back", status)
         record["work"] |= json.loads(output)
     elif record["outcome"] == "failed" and not record["completed_work"]:
         how = f"failed with status {record['exit_status']}, signal {record['signal']}, before its work was done"
@@ -288,6 +289,12 @@ def check_end(job: Job, record: RunRecord) -> None:
         why = _NO_ROOM if record["killed_for_memory"] else ""
         how = record["signal"] or f"status {record['exit_status']}"
         raise MeasuringError(f"{job.path}: ended from outside, by {how}{why}")
+
+
+def _error(what: str, status: int) -> MeasuringError:
+    """The error of a program that a run needs beside its own: an outcome, unless a signal from outside ended it."""
+    outside = status < 0 and signal.Signals(-status).name in {*_EXTERNAL_SIGNALS, "SIGKILL"}
+    return (MeasuringError if outside else ProgramError)(f"{what}: {processes.ending(status)}")
 
 
 def printed(job: Job) -> str:

@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 
 from beyond_ram.experiment import Job
+from beyond_ram.measure import cell
 from beyond_ram.measure import limit as probing
-from beyond_ram.measure.cell import MeasuringError, measure
+from beyond_ram.measure.cell import MeasuringError, ProgramError, measure
 from beyond_ram.measure.interruption import measure_interrupted
 from beyond_ram.measure.limit import measure_limit
 from beyond_ram.watch.pagecache import evict, residency
@@ -127,6 +128,12 @@ def test_run_that_fails_after_its_work_is_a_result(setting, tmp_path, stops, sta
         status,
         number,
     ]
+
+
+@pytest.mark.parametrize(("status", "outcome"), [(3, True), (-6, True), (-9, False), (-15, False)])
+def test_program_beside_a_run_that_a_signal_from_outside_ends_is_no_outcome(status, outcome):
+    error = cell._error("the run before it failed", status)
+    assert isinstance(error, ProgramError) is outcome
 
 
 @pytest.mark.slow
