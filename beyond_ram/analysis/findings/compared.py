@@ -87,7 +87,7 @@ def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]
 
 
 def _wall_s(tables: Tables, line: Line) -> tuple[float, float] | None:
-    """Wall-clock seconds of the median run of both sides; None where a line compares them, or if they are unknown."""
+    """The median wall-clock seconds of both sides; None where a line compares them, or if they are unknown."""
     runs = tables.get("runs")
     if runs is None or not {"duration_s", line["axis"]} <= {*runs}:
         return None
@@ -96,9 +96,7 @@ def _wall_s(tables: Tables, line: Line) -> tuple[float, float] | None:
     cell = [axis for axis in axes(runs) if axis != line["axis"] and pd.notna(line.get(axis))]
     same = runs[(runs[cell] == [line[axis] for axis in cell]).all(axis=1) & runs["completed_work"].astype(bool)]
     values = same[line["axis"]].map(lambda value: str(int(value)) if isinstance(value, float) else str(value))
-    before, after = (
-        same.loc[values == line[side], "duration_s"].quantile(0.5, "lower") for side in ("before", "after")
-    )
+    before, after = (same.loc[values == line[side], "duration_s"].median() for side in ("before", "after"))
     return None if math.isnan(before) or math.isnan(after) else (float(before), float(after))
 
 

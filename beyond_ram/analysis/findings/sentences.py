@@ -133,7 +133,16 @@ def _difference(finding: Finding) -> Sentences:
     limited = _limited_to(scope)
     names = finding.baseline, finding.subject
     packages = packages_in_words(facts["packages"])
-    undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in facts["undecided"]]
+    here = first.conditions
+    undecided = [
+        f"{_capital(_label(effect.metric))}: {_certainty(effect)}"
+        + (
+            f", with {', '.join(other)}"
+            if (other := [one for one in _elsewhere(effect, first) if one not in here])
+            else ""
+        )
+        for effect in facts["undecided"]
+    ]
     return (
         title + (limited and (f", {limited}" if title.endswith(")") else f" ({limited})")),
         _both_sides(first, names)
