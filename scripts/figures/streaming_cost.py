@@ -7,7 +7,7 @@ COSTS = {
     "requests": ("requests", 1, "{:,.0f}"),
     "bytes_received": ("MB received", figures.MB, "{:,.1f}"),
     "time_to_first_batch_s": ("seconds to the first batch", 1, "{:,.2f}"),
-    "peak_anon_once_bytes": ("MB of memory at the peak", figures.MB, "{:,.0f}"),
+    "peak_anon_once_bytes": ("MB of anonymous memory at the peak", figures.MB, "{:,.0f}"),
 }
 
 DOWNLOADED = """ A download reads everything before the first batch, and each later pass from the copy on disk."""
