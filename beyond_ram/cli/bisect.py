@@ -70,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
             ladder.begin()
             yanked = [one.text for one in releases.releases if one.yanked]
             search = Search(script.name, releases.versions, *searched(numbers), campaign.seed, texts, yanked,
-                            reported=None if arguments.metric else searched_reports)  # fmt: skip
+                            reported=None if arguments.metric else searched_reports,
+                            is_useless=ladder.is_useless)  # fmt: skip
             campaign.run(search, budget_s)
             result = SearchResult(search, ladder, numbers if arguments.metric else REQUIRED)
             write(out / "bisect.md", result.markdown())

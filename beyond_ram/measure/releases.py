@@ -137,3 +137,15 @@ class Ladder:
     def _imported(self, run: Run) -> bool | None:
         python, events = str(self.python(run.member.side)), records.events(self.place / RUNS / run.folder)
         return integrity.imported(python, self.releases.package, events)
+
+    def is_useless(self, runs: Sequence[Run]) -> bool:
+        """Whether the first completed run of both ends neither imported the package nor started a process, which might
+        have: the kernel has told of each exit."""
+        first = [next((run for run in runs if run.outcome == COMPLETED and run.member.side == side), None)
+                 for side in (self.releases.versions[0], self.releases.versions[-1])]  # fmt: skip
+        return all(run and self._imported(run) is False and self._is_alone(run) for run in first)
+
+    def _is_alone(self, run: Run) -> bool:
+        marks = records.record(self.place / RUNS / run.folder)["peak"]["hwm_bytes"]
+        ended = marks["processes_seen"] + marks["never_sampled"]
+        return marks["exits_by_kernel"] and not marks["exits_lost"] and ended == 1

@@ -50,6 +50,8 @@ class Search:
     """Whether the first and the last side are compared where no step is known."""
     reported: Callable[[Iterable[str]], tuple[Mapping[str, MetricRule], frozenset[str]]] | None = None
     """Further metrics among the values of runs, and which of these are clocks."""
+    is_useless: Callable[[Sequence[Run]], bool] | None = None
+    """Whether runs of both ends, which then run first, show that the sides are not tried by them."""
     runs: Sequence[Run] = ()
     _decided: dict[tuple[Pair, int], dict[str, Decision]] = field(default_factory=dict)
     _screened_runs: int = -1
@@ -57,6 +59,8 @@ class Search:
     def next(self, runs: Sequence[Run]) -> list[Block]:
         """The blocks of the next round."""
         self._take(runs)
+        if self.is_useless and self.is_useless(runs):
+            return []
         if blocks := self._screening(self.screen, self.followed, SCREEN):
             return blocks
         if blocks := self._confirming(self.pairs):
@@ -117,7 +121,8 @@ class Search:
         fewest = min(map(screen.count, self._first_pass), default=screen.fewest)
         if fewest < screen.fewest:
             sides = [side for side in self._first_pass if screen.count(side) == fewest]
-            return [self._block(name, sides, not fewest)]
+            ends = [side for side in sides if side in (self._first_pass[0], self._first_pass[-1])]
+            return [self._block(name, ends if self.is_useless and ends and not fewest else sides, not fewest)]
         beside: dict[str, list[str]] = {}
         for one in followed:
             middle = screen.middle(one)

@@ -88,7 +88,6 @@ def test_script_without_metadata_runs_with_a_stacks_versions(tmp_path, monkeypat
     ("line", "message"),
     [
         ("import absent_module", "--with absent_module"),
-        ("import json", "never imported stairs"),
         ("import stairs, sys; sys.exit(f'ends {stairs.answer()} {len(stairs.kept) > 2e7}')", "ends a"),
     ],
 )
@@ -97,6 +96,22 @@ def test_script_that_shows_nothing_of_the_package_has_no_answer(place, capfd, li
     status, result = bisect(place, "--good", "1.2", "--bad", "1.3", "--metric", "outcome")
     assert (status, result["result"]) == (2, "cannot say")
     assert message in capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("starts_a_process", [False, True])
+def test_search_ends_after_two_runs_that_neither_import_the_package_nor_start_a_process(place, capfd, starts_a_process):
+    script = "import subprocess, sys\nif {}: subprocess.run([sys.executable, '-c', 'import stairs'])\n"
+    (place / "case.py").write_text(SCRIPT.partition("import")[0] + script.format(starts_a_process))
+    first = "1.2" if starts_a_process else "1.0"
+    status, result = bisect(place, "--good", first, "--bad", "1.3", "--metric", "peak")
+    if starts_a_process:
+        assert (status, [step["to_version"] for step in result["steps"]]) == (0, ["1.3"])
+        return
+    record = json.loads(next((place / "out/runs").rglob("run.json")).read_text())
+    if not record["peak"]["hwm_bytes"]["exits_by_kernel"]:
+        pytest.skip("the kernel does not tell of exits here")
+    assert (status, result["runs"]) == (2, 2) and "never imported stairs" in capfd.readouterr().out
 
 
 @pytest.mark.slow
