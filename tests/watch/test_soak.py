@@ -22,7 +22,7 @@ CHILDREN_S = 180 if FULL else 4
 A_MINUTE = 5000
 # The watcher's memory in a run of any length, in bytes: lines, which are copied while they are joined, and facts about
 # the last 4,096 processes that ended. The rest belongs to the allocator.
-A_LINE, OF_A_PROCESS, KEPT_PROCESSES, OF_ALLOCATOR = 150, 500, 128, 500_000
+A_LINE, OF_A_PROCESS, KEPT_PROCESSES, OF_ALLOCATOR = 150, 500, 4096, 500_000
 # Starts this many children a minute, and prints its own counts of them.
 CHILDREN = """
 import json, os, resource, sys, time
