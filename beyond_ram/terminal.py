@@ -8,6 +8,7 @@ or the time that is left. `--quiet rules` leaves five lines a job, and hides whi
 draws bars (snakemake-logger-plugin-rich) draws eight times a second beside the measured run.
 """
 
+import difflib
 import logging
 import os
 import re
@@ -30,6 +31,8 @@ _RELAYED = ("Nothing to be done", "Will exit after finishing", "Terminating proc
 # Its messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
 _OURS = str(Path(__file__).parent)
+TARGETS: dict[str, str] = {}
+"""The targets that may be asked for by name; tables and figures also by their own names. rules/outputs.smk fills it."""
 # Around the log of a failed job, so that what is open in a command does not hide it.
 _RULE = re.compile("^(=+)$", re.MULTILINE)
 
@@ -69,6 +72,8 @@ class LogHandler(LogHandlerBase):
                 print("\r\x1b[K", end="", file=self._stream, flush=True)
             self._snakemakes.formatter = _Masked(self.formatter)
             self._snakemakes.emit(record)
+            if getattr(record, "exception", "") == "MissingRuleException":
+                print(_nearest_target(record.getMessage()), file=self._stream, flush=True)
         except Exception:  # an error in a message must not end a run
             self.handleError(record)
 
@@ -112,6 +117,14 @@ class LogHandler(LogHandlerBase):
             print(f"\r\x1b[K{line}", end="", file=self._stream, flush=True)
         else:
             print(f"{time.strftime('%H:%M:%S')} {text}", file=self._stream, flush=True)
+
+
+def _nearest_target(message: str) -> str:
+    """A line with the nearest target to the one that Snakemake cannot make."""
+    wrong = plain(message.partition("No rule to produce ")[2].partition(" (if ")[0], 200)
+    close = [TARGETS[name] for name in difflib.get_close_matches(wrong, TARGETS, 1)]
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"beyond-ram: no target {wrong!r}; {hint}`snakemake --lt` lists all"
 
 
 def _about(seconds: float) -> str:

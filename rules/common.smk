@@ -24,7 +24,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, outdated, outputs
+from beyond_ram import experiment, idle, outdated, outputs, terminal
 from beyond_ram.closure import closure, digest
 from beyond_ram.outputs import Figure, always, has, limited, varies
 from beyond_ram.report.page import sources as page_sources

@@ -131,3 +131,9 @@ for part in OUTPUTS.parts():
             part
         input:
             lambda w, part=part: targets([part]),
+
+
+# For the message about an unknown one.
+terminal.TARGETS.update(
+    (re.sub("^(table|figure)_", "", rule.name), rule.name) for rule in workflow.rules if not rule.has_wildcards()
+)

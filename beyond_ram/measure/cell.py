@@ -247,8 +247,8 @@ def finish(setting: Setting, work: Path, out: Path, record: RunRecord) -> None:
             raise _error(f"{job.path}: its ids could not be read back", status)
         record["work"] |= json.loads(output)
     elif record["outcome"] == "failed" and not record["completed_work"]:
-        status = record["signal"] or f"status {record['exit_status']}"
-        how = f"failed with {status}, before its work was done"
+        ended = record["signal"] or f"status {record['exit_status']}"
+        how = f"failed with {ended}, before its work was done"
         record["reason"] = last_line(printed(job), how)
         print(f"{job.path}: {how}", file=sys.stderr)
     describe(setting, out, record)

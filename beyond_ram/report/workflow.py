@@ -107,7 +107,9 @@ def in_brief(tables: Tables, figures: Iterable[Drawn], all_findings: Sequence[Fi
         noun = "run" if len(failed) == 1 else "runs"
         first = failed.iloc[0]
         logs = page.parent / "logs" / str(first["experiment"])
-        lines += [f"{len(failed)} {noun} failed, the first in experiment {first['experiment']}: {first['reason']} ({logs})"]
+        lines += [
+            f"{len(failed)} {noun} failed, the first in experiment {first['experiment']}: {first['reason']} ({logs})"
+        ]
     answers = [f"{one.title}: {_opening(text)}" for one in figures if one.question and (text := one.answer())]
     findings = [] if answers else [one for one in all_findings if not one.small][:STRONGEST]
     for number, finding in enumerate(findings, 1):

@@ -33,6 +33,13 @@ def test_part_plans_only_its_own_jobs(dry_run):
     assert jobs["measure"] > 1
 
 
+@pytest.mark.parametrize(("target", "nearest"), [("growht", "table_growth"), ("lod", "load")])
+def test_unknown_target_gets_the_nearest_one(dry_run, target, nearest):
+    done = dry_run(target)
+    assert done.returncode != 0
+    assert f"beyond-ram: no target {target!r}; did you mean {nearest!r}?" in done.stdout + done.stderr
+
+
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("config", SHIPPED)
 def test_every_shipped_config_has_a_plan(dry_run, config):
