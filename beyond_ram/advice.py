@@ -181,6 +181,12 @@ def _no_success(record: RunRecord) -> str:
     return "it was above a ceiling" if above else ""
 
 
+def uncharged_bytes(peak: PeakEntry, kept_bytes: int) -> int:
+    """Memory of the kernel that no group is charged for, if it is more than the reserve of a request; else 0."""
+    size = int(peak.get("uncharged_bytes") or 0)
+    return size if size > ROOM_SHARE * kept_bytes + ROOM_BYTES else 0
+
+
 def between_bytes(peak: PeakEntry) -> int:
     """How many bytes the peak may have missed, at most: between two readings, or before an exec.
 

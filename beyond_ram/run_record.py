@@ -126,6 +126,8 @@ class PeakEntry(TypedDict, total=False):
     """The peak of the command's group, with page cache."""
     cgroup: dict[str, int | bool | str | None]
     """`version`, `mechanism` and `resets` of that group, or the `reason` why there is none."""
+    uncharged_bytes: int | None
+    """What the kernel took beyond the charge of the group."""
     kept: KeptEntry | None
     around: AroundEntry | None
     disagreements: list[str]

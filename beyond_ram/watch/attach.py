@@ -18,6 +18,7 @@ from . import descriptors, events, instrument, machine, pagecache, procfs, recor
 from .delivery import Delivery
 from .exit_status import STOP
 from .instrument import Instrument
+from .kernel_memory import KernelMemory
 from .memory_group import Around
 from .missing import Missing, printable
 from .reader import HWM
@@ -84,7 +85,7 @@ class _Following:
         command = _words(self.first)
         what = "the environment of what is followed"
         environment: dict[str, str] = missing.attempt(what, lambda: _environment(self.first), {})
-        counting.sharing = missing.attempt("shared pages", Sharing, None)
+        counting.sharing, counting.kernel = missing.attempt("shared pages", Sharing, None), KernelMemory.open()
         raw_events, at = self._events(environment)
         try:
             measuring.begin(began_s, self.tree, raw_events, {"pid": self.first, "attached": True})

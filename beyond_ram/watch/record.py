@@ -247,6 +247,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         "held_by": peaks.held_by,
         "cgroup_bytes": run.cgroup_bytes,
         "cgroup": group,
+        # Of the machine, beyond the charge of the command's group; None if unknown.
+        "uncharged_bytes": sampler.kernel.uncharged_bytes if sampler and sampler.kernel and sampler.meter else None,
         "disagreements": _disagreements(run.sampled[0], highest, *others, peaks.short_lived) if has_samples else [],
     }
 

@@ -14,6 +14,7 @@ from . import pressure, procfs
 from .exits import Exit, Exits
 from .groups import Group
 from .hidden import MARK, Writes
+from .kernel_memory import KernelMemory
 from .memory_group import Around, Elsewhere, GroupMeter
 from .missing import PROPORTIONAL, Missing, NotedStep, printable
 from .peaks import KINDS, Peaks
@@ -73,6 +74,7 @@ class Counting:
     group: Group | None = None
     around: Around | None = None
     sharing: Sharing | None = None
+    kernel: KernelMemory | None = None
     writes: Writes | None = None
     """Who set back what the kernel counts, or moved a process to another group."""
 
@@ -130,6 +132,7 @@ class Sampler:
     def _open_counting(self, counting: Counting) -> None:
         """Choose what counts each page of the tree once, and open the pressure file."""
         group, around, self._writes = counting.group, counting.around, counting.writes
+        self.kernel = counting.kernel
         self.meter: GroupMeter | None = None
         """The meter of a group that contains only the tree; None without one."""
         if group:
@@ -152,7 +155,7 @@ class Sampler:
             self.sharing = counting.sharing or self._missing.attempt("shared pages", Sharing, None)
 
     def close(self) -> None:
-        parts = (self.recorder, self.tree, self.exits, self.sharing, self.pressure)
+        parts = (self.recorder, self.tree, self.exits, self.sharing, self.kernel, self.pressure)
         closes = [part.close for part in parts if part]
         for close in closes:
             with self._missing.step("samples"):
@@ -305,6 +308,9 @@ class Sampler:
                 if new and self._ours:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         self._note_unread(step)
+        with self._missing.step("kernel memory"):
+            if self.kernel and self.meter:
+                self.kernel.look(time.monotonic(), self.meter.unlisted_grown_bytes)
         with self._missing.step("shared pages") as step:
             # Other programs may change the machine's shared memory, so it does not speed up sampling. Copying on write
             # changes nothing else. A process that ends before it is listed shows in the faults of its parent.

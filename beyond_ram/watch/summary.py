@@ -225,6 +225,12 @@ def without(advised: advice.Advice, peak: PeakEntry) -> str:
     before = ((peak.get("around") or {}).get("held_before_bytes") or 0) if advised.basis == advice.AROUND else 0
     if before > advice.ROOM_BYTES:
         parts.append(f"what took the place of {megabytes(before)} that its group held before")
+    if uncharged := advice.uncharged_bytes(peak, advised.kept_bytes):
+        parts.append(
+            f"up to {megabytes(uncharged)} that the kernel took for no group (sockets, drivers, or other programs)"
+        )
+    elif advised.basis in (advice.GROUP, advice.AROUND) and peak.get("uncharged_bytes", 0) is None:
+        parts.append("what the kernel took for no group, which cannot be read here")
     return "; ".join(parts)
 
 

@@ -31,6 +31,7 @@ from .exit_status import STOP, signal_name
 from .groups import GroupError, LimitError
 from .hidden import Writes
 from .instrument import Instrument
+from .kernel_memory import KernelMemory
 from .memory_group import Around
 from .missing import Missing, one_line
 from .outfile import copy
@@ -177,7 +178,7 @@ class _Run:
         self.resident = self.missing.attempt("page cache", lambda: pagecache.residency(self.options.inputs), None)
 
     def look_around(self) -> None:
-        """Open the counts of this process's group and of shared pages. They must be open before the command starts."""
+        """Open the counts of this process's group and of the machine. They must be open before the command starts."""
         self.counting.around = around = self.missing.attempt("the group around", Around.find, None)
         if around:
             self.stack.callback(self.quietly, around.meter.close)
@@ -185,6 +186,9 @@ class _Run:
         if sharing:
             self.stack.callback(self.quietly, sharing.close)
         self.oom_kills = self.missing.attempt("kills for lack of memory", machine.oom_kills, None)
+        self.counting.kernel = kernel = KernelMemory.open()
+        if kernel:
+            self.stack.callback(self.quietly, kernel.close)
 
     def make_group(self) -> None:
         """Make a memory group for the command if possible. Raises LimitError if a limit needs one."""

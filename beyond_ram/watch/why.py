@@ -64,7 +64,10 @@ def has_course(record: RunRecord) -> bool:
     """Whether there are enough readings of all memory, each page counted once, to say how it went. On a busy machine
     there may be tenths of the time without a sample."""
     enough = record["sampler"]["samples"] >= _SAMPLES and (record["duration_s"] or 0.0) >= _LONG_S
-    return enough and len(_counted_once(record["peak"])[1]) >= PARTS
+    kept = (record["peak"].get("kept") or {}).get("kept_bytes", 0)
+    return (
+        enough and not advice.uncharged_bytes(record["peak"], kept) and len(_counted_once(record["peak"])[1]) >= PARTS
+    )
 
 
 def _course(record: RunRecord) -> Iterable[str]:

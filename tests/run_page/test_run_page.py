@@ -133,8 +133,7 @@ def test_growth_of_a_short_run_is_unknown(run):
 def test_runs_side_by_side_name_what_their_requests_lack(run):
     kept = {"basis": "group", "at_kept": {}, "whole": True, "kept_upper_bound_bytes": None}
     kept = run.record["peak"]["kept"] | kept
-    cgroup_bytes = run.asked.kept_bytes + 400_000_000
-    lacking = changed(run, peak=run.record["peak"] | {"cgroup_bytes": cgroup_bytes, "kept": kept})
+    lacking = changed(run, peak=run.record["peak"] | {"uncharged_bytes": 400_000_000, "kept": kept})
     failed = changed(run, exit_status=1, outcome="failed")
     lines = [*side_by_side.lines({"a": lacking, "b": failed})]
     assert any(line.startswith("a: without up to 400 MB") for line in lines)

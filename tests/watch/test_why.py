@@ -58,6 +58,7 @@ WORKERS = record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0))
         ),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=50)),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=300, kept=LOCKED)),
+        (record(LEVEL), "stayed within 0 MB", record(LEVEL, uncharged_bytes=900 * MB)),
         (
             record(UP_AND_DOWN, copied_on_write_bytes=400 * MB),
             "400 MB were copied on write",
