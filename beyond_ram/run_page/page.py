@@ -139,7 +139,7 @@ def _why(record: RunRecord) -> Iterator[str]:
         unseen = trend.unseen(advice.advise(record).kept_bytes, record["duration_s"] or 0.0)
         reasons.append(f"No growth to explain at the end ({unseen}), and no reading points to a cause.")
     elif not reasons:
-        reasons.append("No reading points to a cause.")
+        reasons.append("Too few readings of all memory to say how it changed, and none points to a cause.")
     items = "".join(f"<li>{_text(sentence)}</li>" for sentence in reasons)
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
 
