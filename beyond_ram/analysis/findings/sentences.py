@@ -133,14 +133,8 @@ def _difference(finding: Finding) -> Sentences:
     limited = _limited_to(scope)
     names = finding.baseline, finding.subject
     packages = packages_in_words(facts["packages"])
-    here = first.conditions
     undecided = [
-        f"{_capital(_label(effect.metric))}: {_certainty(effect)}"
-        + (
-            f", with {', '.join(other)}"
-            if (other := [one for one in _elsewhere(effect, first) if one not in here])
-            else ""
-        )
+        f"{_capital(_label(effect.metric))}: {_certainty(effect)}{_other_setting(effect, first)}"
         for effect in facts["undecided"]
     ]
     return (
@@ -158,6 +152,12 @@ def _difference(finding: Finding) -> Sentences:
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
         f"Packages that differ: {packages}." if packages else "",
     )
+
+
+def _other_setting(effect: Effect, first: Effect) -> str:
+    """What an effect's setting has that the first one's has not."""
+    other = [words for words in _elsewhere(effect, first) if words not in first.conditions]
+    return f", with {', '.join(other)}" if other else ""
 
 
 def _wall_clock(finding: Finding) -> str:
