@@ -269,7 +269,7 @@ HIDING = f"""
 {HIDE}
 for _ in range(2):
     if os.fork() == 0:
-        hide(); time.sleep(0.2); held = bytearray({CHILD_BYTES}); time.sleep(0.5); os._exit(0)
+        hide(); time.sleep(0.2); held = bytearray({CHILD_BYTES}); time.sleep(2); os._exit(0)
 os.wait(); os.wait()
 """
 HIDING_CHILDREN = f"""
