@@ -16,7 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullFormatter
 
 from . import files
 from .text import plain
@@ -43,14 +43,22 @@ def theme() -> None:
     sns.set_theme(context="notebook", style="whitegrid", palette="colorblind", rc=look)
 
 
+def _few_ticks(low: float, high: float, least: int) -> Locator:
+    """Where a logarithmic axis has at least `least` ticks, and not many more, whose labels would overlap."""
+    for subs in ((1,), (1, 3), (1, 2, 5)):
+        locator = LogLocator(10, subs=subs, numticks=5)
+        # Within a decade a LogLocator may have many ticks, evenly apart.
+        if least <= sum(low <= tick <= high for tick in locator.tick_values(low, high)) <= least + 2:
+            return locator
+    return MaxNLocator(least + 1)
+
+
 def _plain_numbers(axis: Axis, *, side_by_side: bool) -> None:
     """Label a logarithmic axis with numbers: its powers of ten would be formulas. Ticks that a figure sets stay."""
     if axis.get_scale() != "log":
         return
     if isinstance(axis.get_major_locator(), LogLocator):
-        low, high = axis.get_view_interval()
-        more = high < 100 * low and not side_by_side  # where more labels would overlap
-        axis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if more else (1,), numticks=5))
+        axis.set_major_locator(_few_ticks(*axis.get_view_interval(), 2 if side_by_side else 3))
     axis.set_major_formatter("{x:,.10g}")
     axis.set_minor_formatter(NullFormatter())
 

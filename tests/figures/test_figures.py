@@ -177,10 +177,11 @@ def test_runs_with_faults_or_other_buffers_are_no_usual_cost(root):
         assert caption_of(root, "streaming_cost", *streams, *others) == usual
 
 
-def test_labels_of_large_axes_are_numbers_that_do_not_overlap(tmp_path):
+@pytest.mark.parametrize("ends", [(50, 2e7), (210_000, 690_000), (110_000, 980_000), (90_000, 2_100_000), (200, 230)])
+def test_labels_of_logarithmic_axes_are_numbers_that_do_not_overlap(tmp_path, ends):
     figures.theme()
     figure, (rates, counts) = plt.subplots(1, 2, figsize=(figures.WIDE, 2), layout="constrained")
-    rates.plot([50, 2e7], [0, 1])
+    rates.plot(ends, [0, 1])
     rates.set_xscale("log")
     counts.plot([0, 1.6e7], [0, 1])
     files = {ending: str(tmp_path / f"figure.{ending}") for ending in ("svg", "png")}
@@ -190,5 +191,5 @@ def test_labels_of_large_axes_are_numbers_that_do_not_overlap(tmp_path):
     assert len(boxes) > 1
     assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
     texts = re.findall(r">([^<>]+)</text>", (tmp_path / "figure.svg").read_text())
-    assert "1,000,000" in texts
+    assert ends[1] < 1e6 or "1,000,000" in texts
     assert not [text for text in texts if "e" in text]
