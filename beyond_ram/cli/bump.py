@@ -13,8 +13,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "bump",
         help="upgrade a stack, run its cells with both locks, and say what got worse",
         description="Renews the lock of a stack, runs the workflow with the lock before and the new one, and compares "
-        "them. Exit status 0: nothing was shown to be worse, 1: something was, 2: it could not run. After a failure "
-        "the same command goes on.",
+        "them. Exit status 0: nothing worse, 1: worse, 2: memory, work or failures are undecided, or it could not run. "
+        "After a failure the same command goes on.",
     )
     parser.add_argument("stack", nargs="?", default="current", metavar="STACK", help="(default: current)")
     parser.add_argument("--package", action="append", default=[], help="only this one; may be given again")
@@ -27,7 +27,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
+    """Exit with 1 if something got worse, 2 if undecided. Raises ValueError where nothing can be compared."""
     from ..report.changes import compare
     from ..stacks.locks import BEFORE, ENVS, lock_of
 

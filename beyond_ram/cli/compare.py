@@ -13,7 +13,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "compare",
         help="compare two stacks or two results folders",
         description="Compare every cell that both sides ran. Writes the table `changes` and a "
-        "page, worst first. Exits with 1 if something got worse, else with 0.",
+        "page, worst first. Exit status 0: nothing worse, 1: worse, 2: memory, work or failures are undecided.",
     )
     parser.add_argument("baseline", metavar="BASELINE", help="a stack, or a results folder")
     parser.add_argument("candidate", metavar="CANDIDATE", help="likewise")
@@ -29,7 +29,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Return 1 if something got worse, else 0. Raises ValueError if nothing can be compared."""
+    """Exit with 1 if something got worse, 2 if undecided. Raises ValueError if nothing can be compared."""
     from ..report.changes import compare
 
     sides = arguments.baseline, arguments.candidate

@@ -10,6 +10,7 @@ from .. import tables
 from ..analysis.changes import changes, counts, in_words
 from ..analysis.comparisons import comparisons
 from ..analysis.frame import same_but_for
+from ..analysis.rule import must_be_decided
 from ..analysis.runs import runs as table_of_runs
 from ..analysis.stack_differences import of_pair
 from ..outputs import SHIPPED_SPREAD
@@ -22,7 +23,7 @@ _LINES = 10
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSides:
     """Two sides, compared. `alone` names what only one of them has."""
 
     table: pd.DataFrame
@@ -32,8 +33,9 @@ class Compared:
 
     @property
     def status(self) -> int:
-        """1 if something got worse, else 0."""
-        return int((self.table["result"] == "worse").any())
+        """1 if something got worse; else 2 if something that must be decided is undecided; else 0."""
+        undecided = self.table.loc[self.table["result"] == "undecided", "metric"]
+        return 1 if "worse" in set(self.table["result"]) else 2 * any(map(must_be_decided, undecided))
 
     def text(self) -> Iterator[str]:
         """The first lines that are worse or better, the packages that differ, and where the rest is."""
@@ -55,7 +57,7 @@ class Compared:
 
 def compare(
     baseline: str, candidate: str, results: Path, out: Path | None = None, *, other_machines: bool = False
-) -> Compared:
+) -> ComparedSides:
     """Compare two stacks in `results`, or two results folders, and write table and page into `out`.
 
     Raises ValueError if nothing can be compared.
@@ -87,7 +89,7 @@ def compare(
         "changes.html.jinja", out / "changes.html", lines=in_words(table), summary=counts(table),
         differences=[of_pair(pair, differing) for pair, differing in packages.items()],
     )  # fmt: skip
-    return Compared(table, packages, [*stacks_alone, *_cells_alone(runs, pairs)], out)
+    return ComparedSides(table, packages, [*stacks_alone, *_cells_alone(runs, pairs)], out)
 
 
 def _compared(results: Path, runs: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:

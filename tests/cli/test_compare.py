@@ -12,6 +12,7 @@ from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.runs import runs as runs_of
 from beyond_ram.cli import main
 from beyond_ram.experiment import Cell
+from beyond_ram.report.changes import ComparedSides
 from beyond_ram.watch import watch, write_record
 
 
@@ -44,9 +45,18 @@ def compare(*words):
     return main(["compare", *map(str, words)])
 
 
+@pytest.mark.parametrize(("results", "status"), [
+    ({"token_count": "same", "duration_s": "undecided"}, 0), ({"token_count": "same", "held_bytes": "undecided"}, 2),
+    ({"token_count": "worse", "held_bytes": "undecided"}, 1), ({"held_bytes": "better"}, 0),
+])  # fmt: skip
+def test_status_is_2_where_anything_but_a_clock_is_undecided(results, status):
+    table = pd.DataFrame({"metric": [*results], "result": [*results.values()]})
+    assert ComparedSides(table, {}, [], Path()).status == status
+
+
 @pytest.mark.slow
-def test_no_difference_is_status_0(results, capsys):
-    assert compare("old", "new", "--results", results) == 0
+def test_memory_that_was_not_seen_is_undecided(results, capsys):
+    assert compare("old", "new", "--results", results) == 2
     table = pd.read_csv(results / "changes" / "changes.csv")
     result_of = dict(zip(table["metric"], table["result"], strict=True))
     unseen = dict.fromkeys(["grown_anon_bytes", "peak_grown_anon_bytes"], "undecided")  # these runs have no readings
@@ -60,7 +70,7 @@ def test_no_difference_is_status_0(results, capsys):
 
 @pytest.mark.slow
 def test_decisions_of_a_report_hold_until_there_are_new_runs(results):
-    assert compare("old", "new", "--results", results) == 0
+    assert compare("old", "new", "--results", results) == 2
     runs_table = runs_of(tables.read_runs(sorted((results / "runs").rglob("run.json"))))
     of_report = comparisons(runs_table, [("old", "new")], [])
     of_report.loc[of_report["metric"] == "run_failed", "result"] = "worse"
@@ -69,7 +79,7 @@ def test_decisions_of_a_report_hold_until_there_are_new_runs(results):
     assert compare("old", "new", "--results", results) == 1
     assert set(pd.read_csv(results / "changes" / "changes.csv")["family"]) == {"exploratory"}
     write_run(results, "new", 3)
-    assert compare("old", "new", "--results", results) == 0
+    assert compare("old", "new", "--results", results) == 2
 
 
 @pytest.mark.slow
@@ -77,7 +87,7 @@ def test_a_candidate_that_fails_is_worse(results, capsys):
     assert compare("old", "broken", "--results", results) == 1
     output = capsys.readouterr().out
     assert output.startswith("worse: Failed runs, growth")
-    assert compare("broken", "old", "--results", results) == 0, "in the other direction it is better"
+    assert compare("broken", "old", "--results", results) == 2, "better, but no memory was seen"
 
 
 @pytest.mark.slow
@@ -124,11 +134,11 @@ def test_package_differences_are_on_the_page(tmp_path, capsys):
         write_run(tmp_path / "one", "current", rep)
         write_run(tmp_path / "one", "gone", rep, versions={"datasets": "1.0", "hf-xet": "1.1"})
         write_run(tmp_path / "two", "gone", rep, versions={"datasets": "2.0", "hf-xet": "1.1"})
-    assert compare("june-2023", "current", "--results", tmp_path / "one") == 0
+    assert compare("june-2023", "current", "--results", tmp_path / "one") == 2
     page = (tmp_path / "one" / "changes" / "changes.html").read_text()
     assert "june-2023 and current: " in page
     assert "tokenizers 0.13.3 to " in page
-    assert compare(tmp_path / "one", tmp_path / "two") == 0
+    assert compare(tmp_path / "one", tmp_path / "two") == 2
     page = (tmp_path / "two" / "changes" / "changes.html").read_text()
     assert "gone: 1 package: datasets 1.0 to 2.0." in page
     assert "packages that differ between" in capsys.readouterr().out
@@ -141,7 +151,7 @@ def test_results_of_another_machine_need_an_option(results, tmp_path, capsys):
     assert compare(results, tmp_path / "later") == 2
     assert "other machines: cpu_count" in capsys.readouterr().err
     assert not (tmp_path / "later" / "changes").exists()
-    assert compare(results, tmp_path / "later", "--other-machines") == 0
+    assert compare(results, tmp_path / "later", "--other-machines") == 2
 
 
 @pytest.mark.slow
