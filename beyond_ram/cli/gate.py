@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ..folders import check
     from ..gate import cells
     from ..gate.result import STATUS
-    from ..gate.sides import SIDES
     from ..gate.wheels import requirements
     from ..measure.campaign import SPENT, opened
+    from ..measure.gate import SIDES
 
     if arguments.script and arguments.cells:
         raise ValueError("--script and --cells: give one of them")
@@ -132,7 +132,9 @@ def _measured(
     campaign: "Campaign",
 ) -> "Gate":
     """Build both sides and measure the cells, in the folder of our programs."""
-    from ..gate import result, schedule, sides
+    from ..gate import decided, result, sides
+    from ..gate.runs import GateRuns, cases
+    from ..measure.gate import BASELINE, CANDIDATE, GatePolicy
 
     out, budget_s = campaign.out, 60 * arguments.budget
     named = [one for side in asked.values() for one in side]
@@ -142,18 +144,17 @@ def _measured(
     if not arguments.script:
         show("making what the cells read")
         _prepare(chosen, out)
-    runs = schedule.GateRuns(chosen.config, chosen.cells, built, campaign, budget_s)
+    runs = GateRuns(chosen.config, chosen.cells, built, campaign, budget_s)
     campaign.once = runs.once
-    policy = schedule.GatePolicy(chosen.cells, runs.table, campaign.seed, arguments.rare)
+    stacks = {name: str(cell["stack"]) for name, cell in cases(chosen.cells).items()}
+    policy = GatePolicy(stacks, campaign.seed, decided.rules, arguments.rare)
     campaign.run(policy, budget_s)
     table = runs.table(campaign.runs)
-    apart = {
-        base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
-    }
+    apart = {base: sides.apart(built[base, BASELINE], built[base, CANDIDATE], named) for base in chosen.bases}
     for base in _other_answers(table):
         apart[base] = ", ".join(filter(None, (apart[base], "the answer")))
     return result.Gate(
-        requested=asked, runs=table, table=policy.comparisons_of(campaign.runs), used_s=campaign.used_s,
+        requested=asked, runs=table, table=runs.comparisons(policy), used_s=campaign.used_s,
         budget_s=budget_s, apart={base: what for base, what in apart.items() if what},
         moved={one.stack: one.moved for one in built.values() if one.moved},
         cells=[cell.experiment for cell in chosen.cells], seed=campaign.seed,

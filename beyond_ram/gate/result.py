@@ -11,12 +11,11 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from ..analysis.changes import changes, counts, in_words
-from ..analysis.results import Result
 from ..analysis.rule import must_be_decided, same_in_words, threshold_in_words
-from ..decisions.rule import rare
+from ..decisions.rule import Result, rare
+from ..measure.gate import BASELINE, SIDES
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
-from .sides import BASELINE, SIDES
 from .wheels import Requirement
 
 STATUS: Mapping[Result, int] = {"better": 0, "same": 0, "worse": 1, "undecided": 2}

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..measure.gate import BASELINE, SIDES
 from ..stacks import differences
 from ..stacks.differences import pins
 from ..stacks.locks import StackError, lacks, text_of
@@ -12,9 +13,6 @@ from ..stacks.scripts import moved
 from ..stacks.variants import exchange, reason
 from ..stacks.venv import build
 from .wheels import Requirement
-
-BASELINE, CANDIDATE = "baseline", "candidate"
-SIDES = (BASELINE, CANDIDATE)
 
 
 @dataclass(frozen=True)

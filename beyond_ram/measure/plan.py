@@ -39,7 +39,7 @@ class Run:
     answer: str | None = None
     """The hash of what it printed and wrote; None if unknown."""
     values: Mapping[str, float] = field(default_factory=dict)
-    """Its metrics, if it completed."""
+    """Its metrics, if it finished its work; of a gate also whether it failed. NaN: it should have it, and has not."""
     started_at: float = 0.0
     ended_at: float = 0.0
     folder: str = ""

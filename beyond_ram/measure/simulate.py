@@ -1,6 +1,7 @@
 """Error rates of gates and searches, from whole campaigns: `python -m beyond_ram.measure.simulate` prints them as CSV.
 
-Three metrics decide: memory, another one that follows it, and failed runs.
+The policies are those of `gate` and `bisect`; only the runs are drawn. Three metrics of a gate decide: memory, another
+one that follows it, and failed runs.
 """
 
 import argparse
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..decisions.rule import LOOKS, Array, Decision, MetricRule, Series, rare, turns
+from ..decisions.rule import LOOKS, Array, Decision, MetricRule, rare
+from .gate import CANDIDATE, FEWEST_SHORT, SHORT_S, GatePolicy, measured
 from .plan import COMPLETED, Run
 from .screen import OUTCOME
 from .search import Search
@@ -20,7 +22,7 @@ from .search import Search
 Noise = Callable[[np.random.Generator], Array]
 RUNS = 2 * LOOKS[-1]
 PLACES = np.arange(RUNS)
-METRICS = (MetricRule(), MetricRule(), MetricRule(failures=True))
+METRICS = {"memory": MetricRule(), "follows": MetricRule(), "failed": MetricRule(failures=True)}
 
 
 def gauss(sd: float) -> Noise:
@@ -53,6 +55,7 @@ NOISES |= {"lognormal 0.5": lambda g: np.exp(gauss(0.5)(g)), "Pareto 2": lambda 
 NOISES |= {"autocorrelated": dependent, "drifts by 10 %": lambda g: (1 + 0.1 * PLACES / RUNS) * gauss(0.001)(g)}
 NOISES |= {f"two levels, p = {p}": levels(1, 3, p=(1 - p, p)) for p in (0.5, 0.1, 0.35, 0.75, 0.9)}
 CHANGED = [*NOISES][:10]
+SEVERAL = ["Gauss 5 %", "Pareto 2", "two levels, p = 0.5"]
 NOISES |= {"three levels": levels(1, 1.3, 1.6, p=[1 / 3] * 3), "carries state": carried}
 NOISES |= {f"period of {runs} runs": period(runs) for runs in (2, 4, 8)}
 
@@ -68,49 +71,77 @@ class Scenario:
     share: float = 1.0
     other: Noise | None = None
     fails: tuple[float, float] = (0.0, 0.0)
-    fewest: int = LOOKS[0]
+    run_s: float = SHORT_S
+    """How long a run takes: of short ones, `same` needs more."""
+    cells: int = 1
+    """Each with noise of its own. All are changed alike."""
 
 
 def cases() -> Iterator[Scenario]:
     yield from (Scenario("none", name, noise) for name, noise in NOISES.items())
     yield from (Scenario("none", f"fails by chance, p = {p}", fails=(p, p)) for p in (0.05, 0.2, 0.35, 0.5))
+    yield from (Scenario("none", f"{name}, five cells", NOISES[name], cells=5) for name in SEVERAL)
     for name in CHANGED:
         yield from (Scenario("change", f"{times - 1:+.0%}, {name}", NOISES[name], times) for times in (1.03, 1.1, 1.2))
     for share in (0.1, 0.35, 0.5):
         yield Scenario("change", f"three times in {share:.0%} of runs", times=3, share=share)
         yield Scenario("change", f"failures alone, 0 to {share:.0%}", fails=(0, share))
     yield Scenario("change", "failures alone, 0 to 100%", fails=(0, 1))
+    yield Scenario("change", "+20%, Gauss 5 %, five cells", NOISES["Gauss 5 %"], 1.2, cells=5)
     yield Scenario("change", "spread alone, 2 % to 15 %", NOISES["Gauss 2 %"], other=NOISES["Gauss 15 %"])
     for name in CHANGED[:4]:
         yield Scenario("same", f"+3 %, {name}", NOISES[name], 1.03)
         for fewest, times in ((4, 1.5), (4, 3), (8, 1.5), (8, 3)):
             text = f"{times} times in {rare(fewest):.0%} of runs, {name}, from {fewest} runs on"
-            yield Scenario("same", text, NOISES[name], times, rare(fewest), fewest=fewest)
+            run_s = SHORT_S / 2 / FEWEST_SHORT if fewest == FEWEST_SHORT else SHORT_S
+            yield Scenario("same", text, NOISES[name], times, rare(fewest), run_s=run_s)
 
 
-def campaign(case: Scenario, seed: int) -> tuple[list[Decision], int]:
-    """The decisions at the end of a campaign, and its runs a side. Order, looks and end are those of the gate."""
-    g = np.random.default_rng([46, seed])
-    order = np.array([who for repeat in range(1, LOOKS[-1] + 1) for who, _ in turns(2, repeat, seed)])
-    sizes = np.where(order == 1, case.other(g), case.noise(g)) if case.other else case.noise(g)
-    sizes = sizes * np.where((order == 1) & (g.random(RUNS) < case.share), case.times, 1)
-    failed = g.random(RUNS) < np.array(case.fails)[order]
-    readings = np.column_stack([sizes, sizes * (1.1 + 0.005 * g.standard_normal(RUNS)), failed])
-    readings[failed, :2] = np.nan
-    series = Series(METRICS, case.fewest)
-    for n in LOOKS:
-        decisions = series.look(readings[order == 0][:n], readings[order == 1][:n])
-        if not series.open(decisions):
-            break
-    return decisions, n
+def campaign(case: Scenario, seed: int) -> tuple[dict[tuple[str, str], Decision], int]:
+    """The decisions of a whole gate without a budget, by cell and metric, and the most runs a side of a cell."""
+    runs, cells = list[Run](), {str(cell): readings(case, [46, seed, cell] if cell else [46, seed])
+                                for cell in range(case.cells)}  # fmt: skip
+    policy = GatePolicy(dict.fromkeys(cells, "stack"), seed, rules)
+    while blocks := policy.next(runs):
+        for member, name in [(member, block.name) for block in blocks for member in block.members]:
+            number = 1 + sum(run.member == member for run in runs)
+            place = sum(run.member.case == member.case for run in measured(runs))
+            drawn = cells[member.case][member.side == CANDIDATE][place]
+            values = {metric: one for metric, one in zip(METRICS, drawn, strict=True) if np.isfinite(one)}
+            runs.append(Run(member, number, name, COMPLETED, values=values, ended_at=case.run_s))
+    most = max(run.number for run in measured(runs))
+    return {of: one.decision for of, one in policy.decided.items()}, most
+
+
+def readings(case: Scenario, seed: list[int]) -> tuple[Array, Array]:
+    """What each run of a cell reads if it is the baseline's, and if it is the candidate's: a column per metric."""
+    g = np.random.default_rng(seed)
+    other = case.other(g) if case.other else None
+    sizes = case.noise(g)
+    changed = np.where(g.random(RUNS) < case.share, case.times, 1)
+    chance, follows = g.random(RUNS), 1.1 + 0.005 * g.standard_normal(RUNS)
+    sides = list[Array]()
+    for size, fails in ((sizes, case.fails[0]), ((sizes if other is None else other) * changed, case.fails[1])):
+        failed = chance < fails
+        both = np.column_stack([size, size * follows])
+        both[failed] = np.nan
+        sides.append(np.column_stack([both, failed]))
+    return sides[0], sides[1]
+
+
+def rules(*sides: Sequence[Run]) -> dict[str, MetricRule]:
+    """The metrics that runs of both sides have."""
+    names = [{name for run in side for name in run.values} for side in sides]
+    return {name: rule for name, rule in METRICS.items() if all(name in own for own in names)}
 
 
 def rates(case: Scenario, campaigns: int) -> dict[str, str | float]:
-    """Shares of campaigns in which a metric is worse, or either worse or better, or memory is the same."""
+    """Shares of campaigns in which a metric is worse, or either worse or better, or memory of a cell is the same."""
     ended = [campaign(case, seed) for seed in range(campaigns)]
-    words = [{one.result for one in decisions} for decisions, _ in ended]
+    words = [{one.result for one in decisions.values()} for decisions, _ in ended]
     worse, either = (sum(bool(of & wanted) for of in words) / campaigns for wanted in ({"worse"}, {"worse", "better"}))
-    same = sum(decisions[0].result == "same" for decisions, _ in ended) / campaigns
+    memory = [[one.result for (_, metric), one in of.items() if metric == "memory"] for of, _ in ended]
+    same = sum("same" in of for of in memory) / campaigns
     line: dict[str, str | float] = {"kind": case.kind, "case": case.name, "campaigns": campaigns}
     se = round((either * (1 - either) / campaigns) ** 0.5, 4)
     return line | {"worse": worse, "either": either, "same": same, "se": se, "runs": np.median([n for _, n in ended])}
@@ -153,7 +184,7 @@ def search(case: Searched, seed: int) -> Search:
     sizes = itertools.chain.from_iterable(case.noise(g) for _ in itertools.count())
     names = [f"{place:02}" for place in range(case.sides)]
     policy = Search(
-        "simulated", names, {"memory": MetricRule(), "follows": MetricRule()}, frozenset(), seed, (OUTCOME,)
+        "simulated", names, {name: METRICS[name] for name in ("memory", "follows")}, frozenset(), seed, (OUTCOME,)
     )
     while blocks := policy.next(runs):
         for member, name in [(member, block.name) for block in blocks for member in block.members]:

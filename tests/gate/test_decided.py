@@ -5,74 +5,80 @@ import functools
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.frame import key
 from beyond_ram.decisions.rule import LOOKS, turns
-from beyond_ram.gate.decided import Comparisons
 
 from ..analysis.simulated import NOISE
 from ..analysis.test_comparisons import runs
+from .lines import decided, policy_of, runs_of, table_of
 
-PAIRS = [("old", "new")]
-CELL = key({"experiment": "e", "stack": "new"})
+OLD, NEW = "base.baseline", "base.candidate"
 
 
 def both(n, **values):
     """Repeats 1 to n of both sides; `values` are the candidate's, the baseline has 100 MB. Rates scatter widely."""
-    table = pd.DataFrame([*runs(stack="old", n=n), *runs(stack="new", n=n, **values)])
+    table = pd.DataFrame([*runs(stack=OLD, n=n), *runs(stack=NEW, n=n, **values)])
     return table.assign(tokens_per_cpu_s=[100.0 * (1 + 7 * place % 5) for place in range(2 * n)])
 
 
-def results(comparisons):
-    return {metric: one.decision.result for (_, metric), one in comparisons.decided.items()}
+def look(policy, table, n):
+    """The cases that need more runs after a look at the first `n`."""
+    policy.look(runs_of(table), n)
+    return policy.open
+
+
+def results(policy):
+    return {metric: one.decision.result for (_, metric), one in policy.decided.items()}
 
 
 def test_change_stays_with_its_numbers_and_same_is_decided_anew():
-    comparisons = Comparisons(PAIRS)
-    assert comparisons.look(both(4, grown=200), 4) == {CELL}, "the rate is open"
-    assert results(comparisons) == {"grown_anon_bytes": "worse", "tokens_per_cpu_s": "undecided"}
-    comparisons.look(both(6, grown=100), 6)
-    table = comparisons.table().set_index("metric")
-    assert table.loc["grown_anon_bytes", "ratio"] == pytest.approx(2, rel=0.01)
-    assert table.loc[["grown_anon_bytes", "tokens_per_cpu_s"], "n"].tolist() == [4, 6]
-    comparisons = Comparisons(PAIRS)
-    comparisons.look(both(4), 4)
-    assert results(comparisons)["grown_anon_bytes"] == "same"
-    comparisons.look(both(6, grown=200), 6)
-    assert results(comparisons)["grown_anon_bytes"] != "same"
+    table = both(6, grown=100)
+    policy = policy_of(table)
+    assert look(policy, both(4, grown=200), 4) == ["e"], "the rate is open"
+    assert results(policy) == {"grown_anon_bytes": "worse", "tokens_per_cpu_s": "undecided"}
+    look(policy, table, 6)
+    lines = table_of(policy, table).set_index("metric")
+    assert lines.loc["grown_anon_bytes", "ratio"] == pytest.approx(2, rel=0.01)
+    assert lines.loc[["grown_anon_bytes", "tokens_per_cpu_s"], "n"].tolist() == [4, 6]
+    policy = policy_of(table)
+    look(policy, both(4), 4)
+    assert results(policy)["grown_anon_bytes"] == "same"
+    look(policy, both(6, grown=200), 6)
+    assert results(policy)["grown_anon_bytes"] != "same"
 
 
 def test_nothing_is_decided_before_the_first_look():
-    comparisons = Comparisons(PAIRS)
-    assert comparisons.look(both(3, grown=200), 3) == {CELL}
-    assert set(results(comparisons).values()) == {"undecided"}
-    assert set(comparisons.table()["reason"]) == {"too few repeats"}
+    table = both(3, grown=200)
+    policy = policy_of(table)
+    assert look(policy, table, 3) == ["e"]
+    assert set(results(policy).values()) == {"undecided"}
+    assert set(table_of(policy, table)["reason"]) == {"too few repeats"}
 
 
 def test_fewest_runs_hold_back_same_and_no_change():
-    comparisons = Comparisons(PAIRS)
-    comparisons.look(both(4).drop(columns="tokens_per_cpu_s"), 4, fewest=8)
-    assert results(comparisons) == {"grown_anon_bytes": "undecided"}
-    comparisons.look(both(4, grown=110).drop(columns="tokens_per_cpu_s"), 4, fewest=8)
-    assert results(comparisons) == {"grown_anon_bytes": "worse"}
+    table = both(4).drop(columns="tokens_per_cpu_s")
+    policy = policy_of(table, rare=0.32)
+    look(policy, table, 4)
+    assert results(policy) == {"grown_anon_bytes": "undecided"}
+    look(policy, both(4, grown=110).drop(columns="tokens_per_cpu_s"), 4)
+    assert results(policy) == {"grown_anon_bytes": "worse"}
 
 
 def test_run_without_a_value_of_a_metric_keeps_it_from_being_same():
-    comparisons, table = Comparisons(PAIRS), both(8).drop(columns="tokens_per_cpu_s")
-    comparisons.look(table, 8)
-    assert results(comparisons) == {"grown_anon_bytes": "same"}
-    comparisons, unknown = Comparisons(PAIRS), table.copy()
+    table = both(8).drop(columns="tokens_per_cpu_s")
+    policy = policy_of(table)
+    assert look(policy, table, 8) == []
+    assert results(policy) == {"grown_anon_bytes": "same"}
+    policy, unknown = policy_of(table), table.copy()
     unknown.loc[unknown.index[-1], "grown_anon_bytes"] = float("nan")
-    assert comparisons.look(unknown, 8) == {CELL}
-    assert results(comparisons) == {"grown_anon_bytes": "undecided"}
+    assert look(policy, unknown, 8) == ["e"]
+    assert results(policy) == {"grown_anon_bytes": "undecided"}
 
 
 @pytest.mark.parametrize(("grown", "result"), [(115, "same"), (107, "same"), (130, "worse"), (70, "better")])
 def test_interval_agrees_with_the_result(grown, result):
-    baseline = runs(stack="old", n=4, grown=110)
-    table = pd.DataFrame([*baseline, *runs(stack="new", n=4, grown=grown)]).drop(columns="tokens_per_cpu_s")
-    comparisons = Comparisons(PAIRS)
-    comparisons.look(table, 4)
-    (line,) = comparisons.table().to_dict("records")
+    baseline = runs(stack=OLD, n=4, grown=110)
+    (line,) = decided(pd.DataFrame([*baseline, *runs(stack=NEW, n=4, grown=grown)]).drop(columns="tokens_per_cpu_s")
+                      ).to_dict("records")  # fmt: skip
     assert line["result"] == result
     assert line["low"] <= line["ratio"] <= line["high"]
     assert {"worse": line["low"] > 1, "better": line["high"] < 1, "same": line["high"] < 1.1}[result]
@@ -81,20 +87,27 @@ def test_interval_agrees_with_the_result(grown, result):
 def test_clocks_keep_no_cell_open():
     lines = [
         line | {"duration_s": 5.0, "rows": 5, "rows_at_fault": 0.0, "rows_per_s": rate}
-        for stack in ("old", "new")
+        for stack in (OLD, NEW)
         for line, rate in zip(runs("stream", stack=stack, n=4), (10.0, 900.0, 1.0, 50.0), strict=True)
     ]
-    comparisons = Comparisons(PAIRS)
-    assert comparisons.look(pd.DataFrame(lines), 4) == set()
-    assert results(comparisons) == {"rows_at_fault": "same", "rows_per_s": "undecided"}
+    policy = policy_of(pd.DataFrame(lines))
+    assert look(policy, pd.DataFrame(lines), 4) == []
+    assert results(policy) == {"rows_at_fault": "same", "rows_per_s": "undecided"}
+
+
+def test_clients_that_read_other_rows_are_compared_by_their_faults_alone():
+    lines = [line | {"rows": rows, "rows_at_fault": 0.0, "rows_per_s": 10.0}
+             for stack, rows in ((OLD, 5), (NEW, 4)) for line in runs("stream", stack=stack, n=4)]  # fmt: skip
+    assert decided(pd.DataFrame(lines))["metric"].tolist() == ["rows_at_fault"]
 
 
 def test_cell_that_fails_on_both_sides_is_closed():
-    comparisons = Comparisons(PAIRS)
     lines = both(4).assign(run_failed=1.0, outcome="failed", completed_work=False).drop(columns="grown_anon_bytes")
     lines = lines.drop(columns="tokens_per_cpu_s")
-    assert comparisons.look(lines, 4) == set()
-    assert comparisons.table()[["metric", "baseline", "candidate"]].to_numpy().tolist() == [["run_failed", 1.0, 1.0]]
+    policy = policy_of(lines)
+    assert look(policy, lines, 4) == []
+    table = table_of(policy, lines)
+    assert table[["metric", "baseline", "candidate"]].to_numpy().tolist() == [["run_failed", 1.0, 1.0]]
 
 
 @functools.cache
@@ -109,7 +122,7 @@ def gate(seed):
     lines = []
     for place, (side, repeat) in enumerate(turn):
         readings = measured().xs(place + 1, level="rep").reset_index().rename(columns={"cell": "experiment"})
-        fields = {"stack": ("old", "new")[side], "rep": repeat, "started_at": 10.0 * place, "duration_s": 1.0}
+        fields = {"stack": (OLD, NEW)[side], "rep": repeat, "started_at": 10.0 * place, "duration_s": 1.0}
         lines.append(readings.assign(**fields, outcome="completed", completed_work=True, reason=""))
     return pd.concat(lines, ignore_index=True)
 
@@ -118,10 +131,11 @@ def worse(gates):
     """The share of gates between equal sides that say worse at any look."""
     alarms = 0
     for seed in range(gates):
-        table, comparisons = gate(seed), Comparisons(PAIRS)
+        table = gate(seed)
+        policy, every = policy_of(table), runs_of(table)
         for n in LOOKS[:3]:
-            comparisons.look(table, n)
-        alarms += "worse" in results(comparisons).values()
+            policy.look(every, n)
+        alarms += "worse" in results(policy).values()
     return alarms / gates
 
 

@@ -15,15 +15,15 @@ from markdown_it import MarkdownIt
 from beyond_ram.cli import gate as cli_gate
 from beyond_ram.experiment import Cell
 from beyond_ram.gate.result import Gate
-from beyond_ram.gate.schedule import GateRuns
-from beyond_ram.gate.sides import SIDES
+from beyond_ram.gate.runs import GateRuns
 from beyond_ram.gate.wheels import Requirement
 from beyond_ram.measure.campaign import Campaign
+from beyond_ram.measure.gate import SIDES
 from beyond_ram.measure.plan import Member
 from beyond_ram.text import foreign, last_line
 from tests.test_mask_secrets import PLANTED, ways
 
-from .test_result import decided
+from .lines import decided
 
 LINES = {
     "controls": "boom \x1b[31mred\x1b[0m \x1b]0;title\x07 \x08\x0c\x00\x01\x9b31m \u202e\ufffe\uffff end",

@@ -7,7 +7,7 @@ import yaml
 
 from beyond_ram.cli import main
 from beyond_ram.folders import mark
-from beyond_ram.gate import schedule
+from beyond_ram.measure import gate as policy
 from beyond_ram.metrics import METRICS
 
 from ..conftest import ROOT, lend_bytecode
@@ -30,7 +30,7 @@ def gate(fault, cells, stack, folder):
 @pytest.mark.slow
 @pytest.mark.end_to_end
 def test_slow_leak_is_found_with_its_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedule, "LOOKS", (4,))  # few repeats show it; other metrics need many
+    monkeypatch.setattr(policy, "LOOKS", (4,))  # few repeats show it; other metrics need many
     batches, leaked = 500, 5e7
     cells = yaml.safe_load((ROOT / "config/gate/tokenize.yaml").read_text()) | {"only": ["gate-batches"]}
     cells["corpora"]["gate-rows"] |= {"documents": batches, "documents_per_file": batches}
@@ -63,7 +63,7 @@ def test_lost_row_is_found_in_its_cell(tmp_path, capsys):
 @pytest.mark.release
 @pytest.mark.end_to_end
 def test_leaks_and_requests_of_workers_are_found_with_their_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedule, "LOOKS", (4, 6, 8))
+    monkeypatch.setattr(policy, "LOOKS", (4, 6, 8))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     status, result = gate("leak and request", "stream", "stream-current", tmp_path)
     assert (status, result["result"]) == (1, "worse")

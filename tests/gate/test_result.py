@@ -7,21 +7,12 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.results import FEW
-from beyond_ram.gate.decided import Comparisons
 from beyond_ram.gate.result import Gate
 from beyond_ram.gate.wheels import Requirement
 from beyond_ram.metrics import METRICS
 
 from ..analysis.test_comparisons import runs
-
-PAIRS = [("base.baseline", "base.candidate")]
-
-
-def decided(table):
-    """Table `comparisons` at one look at all runs."""
-    comparisons = Comparisons(PAIRS)
-    comparisons.look(table, int(table["rep"].max()))
-    return comparisons.table()
+from .lines import decided, policy_of, runs_of, table_of
 
 
 def gate(*cells, n=4, **about):
@@ -156,9 +147,10 @@ def test_slower_alone_is_named_and_changes_no_status():
 
 
 def test_fewer_readings_than_same_needs_are_too_few_and_not_noise():
-    comparisons = Comparisons(PAIRS)
-    comparisons.look(gate((SAME, SAME), n=6).runs, 6, fewest=8)
-    undecided = comparisons.table().query("result == 'undecided'")
+    table = gate((SAME, SAME), n=6).runs
+    policy = policy_of(table, rare=0.32)
+    policy.look(runs_of(table), 6)
+    undecided = table_of(policy, table).query("result == 'undecided'")
     assert len(undecided) and undecided["reason"].eq(FEW).all()
 
 

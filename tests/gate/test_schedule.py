@@ -9,17 +9,19 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.changes import changes
-from beyond_ram.experiment import Cell
-from beyond_ram.gate.schedule import GatePolicy
+from beyond_ram.gate.decided import rules, values_of
 from beyond_ram.measure.campaign import Campaign
+from beyond_ram.measure.gate import GatePolicy
 from beyond_ram.measure.plan import Run
+from beyond_ram.metrics import METRICS
 
-FIRST = Cell("first", (("stack", "base"), ("num_files", 1)), 1)
-SECOND = Cell("second", (("stack", "base"), ("num_files", 2)), 1)
+from .lines import table_of
+
+CASES = {"first": "base", "second": "base"}
 
 
 class Simulated:
-    """Runs of some seconds each, whose values come from a function of cell, side and repeat."""
+    """Runs of some seconds each, whose values come from a function of case, side and repeat."""
 
     def __init__(self, value, run_s):
         self.value, self.now, self.run_s = value, 0.0, run_s
@@ -27,19 +29,21 @@ class Simulated:
         self.lines = []
 
     def once(self, member, number, block):
-        cell, (side, *unmeasured) = {"first": FIRST, "second": SECOND}[member.case], member.side.split(", ")
+        case, (side, *unmeasured) = member.case, member.side.split(", ")
         repeat = 0 if unmeasured else number
-        self.done.append((cell.experiment, side, repeat))
-        fields = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
-        fields |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
-        fields |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
+        self.done.append((case, side, repeat))
         self.now += self.run_s
+        values = {}
         if repeat:
-            self.lines.append(fields | self.value(cell.experiment, side, repeat))
-        return Run(member, number, block, "completed", started_at=self.now - self.run_s, ended_at=self.now)
-
-    def table(self, runs):
-        return pd.DataFrame(self.lines)
+            line = {"experiment": case, "stack": f"base.{side}", "num_files": 1 + (case == "second"), "rep": repeat}
+            line |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
+            line |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
+            line |= self.value(case, side, repeat)
+            self.lines.append(line)
+            numbers = {name: number for name, number in line.items() if name in METRICS}
+            values = values_of("tokenize", line["completed_work"], numbers)
+        return Run(member, number, block, "completed", values=values, started_at=self.now - self.run_s,
+                   ended_at=self.now)  # fmt: skip
 
 
 @dataclass
@@ -50,11 +54,12 @@ class Answer:
 
 def gate(value, budget_s=1000.0, run_s=1.0, rare=None):
     runs = Simulated(value, run_s)
+    policy = GatePolicy(CASES, 1, rules, rare)
     with tempfile.TemporaryDirectory() as folder:
         campaign = Campaign(Path(folder), 1, runs.once, clock=lambda: runs.now)
-        policy = GatePolicy([FIRST, SECOND], runs.table, 1, rare)
         campaign.run(policy, budget_s)
-    return Answer(policy.comparisons_of(campaign.runs), campaign.used_s), runs
+    policy.end(campaign.runs)
+    return Answer(table_of(policy, pd.DataFrame(runs.lines)), campaign.used_s), runs
 
 
 @pytest.mark.parametrize(("run_s", "rare", "n"), [(1.0, None, 8), (2.0, None, 4), (2.0, 0.3, 10), (1.0, 0.5, 6)])
@@ -132,8 +137,8 @@ def test_gate_ends_if_a_side_is_not_applicable(budget_s):
 
 
 def test_first_runs_that_an_earlier_call_did_not_make_come_first():
-    cells = [FIRST, SECOND.replace(stack="other")]
-    blocks = GatePolicy(cells, lambda runs: pd.DataFrame(), 1).next([])
+    stacks = {"first": "base", "second": "other"}
+    blocks = GatePolicy(stacks, 1, rules).next([])
     assert len(blocks) == 2
     runs = [Run(member, 1, blocks[0].name, "completed") for member in blocks[0].members]
-    assert GatePolicy(cells, lambda runs: pd.DataFrame(), 1).next(runs) == blocks[1:]
+    assert GatePolicy(stacks, 1, rules).next(runs) == blocks[1:]

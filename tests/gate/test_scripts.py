@@ -6,8 +6,10 @@ import pytest
 
 from beyond_ram.cli import main
 from beyond_ram.experiment import ConfigError
-from beyond_ram.gate import cells, schedule, sides
+from beyond_ram.gate import cells, sides
+from beyond_ram.gate import runs as gate_runs
 from beyond_ram.gate.wheels import requirement
+from beyond_ram.measure import gate as policy
 from beyond_ram.stacks import variants
 from beyond_ram.stacks.differences import pins
 from tests.bisect import served
@@ -20,7 +22,7 @@ SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint
 def test_script_that_needs_more_memory_is_worse_and_the_same_command_goes_on(tmp_path, monkeypatch, capfd):
     releases = {"1.0": BODY.format(mb=20, answer="a"), "1.1": BODY.format(mb=90, answer="b")}
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(schedule, "LOOKS", (4,))  # few repeats show it; other metrics need many
+    monkeypatch.setattr(policy, "LOOKS", (4,))  # few repeats show it; other metrics need many
     (tmp_path / "Case 1.py").write_text(SCRIPT)
     (tmp_path / "stairs").mkdir()  # a checkout beside the script, which is neither side
     (tmp_path / "stairs/__init__.py").write_text("def answer(): return 'mine'\n")
@@ -62,7 +64,7 @@ def test_run_that_imports_a_copy_from_elsewhere_is_no_run(index, tmp_path):
 def test_candidate_that_hangs_ends_with_the_budget(tmp_path, monkeypatch):
     releases = {"1.0": "", "1.1": "import time\ntime.sleep(3600)\n"}
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(schedule, "LEAST_S", 0.5)
+    monkeypatch.setattr(gate_runs, "LEAST_S", 0.5)
     (tmp_path / "case.py").write_text("# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\n")
     with served.for_uv(monkeypatch, tmp_path, {"stairs": releases}):
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "case.py"]
