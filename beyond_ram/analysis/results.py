@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal
 
-Result = Literal["better", "worse", "same", "undecided"]
-"""`better` and `worse`: a confirmed difference above the threshold. `same`: the whole interval is within the
-threshold. `undecided`: all else."""
+from ..decisions.rule import Result as Result
+
 Family = Literal["planned", "exploratory"]
 """How a comparison is corrected: planned ones by Holm, all others by false discovery rate."""
 

@@ -20,6 +20,8 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Result = Literal["better", "worse", "same", "undecided"]
+"""`better` and `worse`: a confirmed difference above the threshold. `same`: any difference is within the threshold.
+`undecided`: all else."""
 
 LOOKS = (4, 6, 8, 10, 14, 20, 30)
 """Numbers of runs a side after which the readings are looked at."""
