@@ -84,8 +84,8 @@ class SearchResult(Searched):
             yield f"{self.package} {first} → {second}  ({dates}{also})"
             for step in steps:
                 yield f"  {self.sentence(step)}"
-            if moved := self.apart(first, second):
-                yield f"  also differs: {moved}"
+            if others := self.apart(first, second):
+                yield f"  also differs: {others}"
 
     def _no_step(self) -> str:
         first, last = self.ladder.releases.versions[0], self.ladder.releases.versions[-1]

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{out / 'results'} {fault}")
     show("reading and building the requirements")
     with tempfile.TemporaryDirectory(prefix="beyond-ram-wheels-") as folder:
-        built = {side: requirements(getattr(arguments, side), Path(folder)) for side in SIDES}
+        built = {side: requirements(getattr(arguments, side), Path(folder, side)) for side in SIDES}
         question = {
             "command": "gate", **{side: [one.content for one in of] for side, of in built.items()},
             "scripts": {file.name: sha256(file.read_bytes()).hexdigest() for file in scripts},
@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         }  # fmt: skip
         with opened(out, question) as campaign:
             campaign.show = show
-            asked = {side: [one.kept(out / "wheels") for one in of] for side, of in built.items()}
-            named = {one.package for side in asked.values() for one in side}
+            wanted = {side: [one.copied_to(out / "wheels" / side) for one in of] for side, of in built.items()}
+            named = {one.package for side in wanted.values() for one in side}
             # Snakemake opens it too, but not where the cells read nothing that has to be made.
             open_results(str(out / "results"))
             with contextlib.chdir(root):
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
                     chosen = cells.of_scripts([here / file for file in scripts], named, out, stack)
                 else:
                     chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
-                gate = _measured(asked, chosen, arguments, campaign)
+                gate = _measured(wanted, chosen, arguments, campaign)
             _write(gate, out)
             notes = [SPENT] if campaign.out_of_budget else []
             if chosen.left_out:
@@ -126,7 +126,7 @@ def _scripts(names: list[str]) -> list[Path]:
 
 
 def _measured(
-    asked: "dict[str, list[Requirement]]",
+    wanted: "dict[str, list[Requirement]]",
     chosen: "GateCells",
     arguments: argparse.Namespace,
     campaign: "Campaign",
@@ -137,10 +137,10 @@ def _measured(
     from ..measure.gate import BASELINE, CANDIDATE, GatePolicy
 
     out, budget_s = campaign.out, 60 * arguments.budget
-    named = [one for side in asked.values() for one in side]
+    named = [one for side in wanted.values() for one in side]
     show(f"building the two sides of {', '.join(chosen.bases)}")
     scripts = bool(arguments.script)
-    built = sides.both(chosen.bases, asked, out, out / "envs" if scripts else Path("envs"), exact=scripts)
+    built = sides.both(chosen.bases, wanted, out, out / "envs" if scripts else Path("envs"), exact=scripts)
     if not arguments.script:
         show("making what the cells read")
         _prepare(chosen, out)
@@ -150,13 +150,15 @@ def _measured(
     policy = GatePolicy(stacks, campaign.seed, decided.rules, arguments.rare)
     campaign.run(policy, budget_s)
     table = runs.table(campaign.runs)
-    apart = {base: sides.apart(built[base, BASELINE], built[base, CANDIDATE], named) for base in chosen.bases}
+    others = {
+        base: sides.other_differences(built[base, BASELINE], built[base, CANDIDATE], named) for base in chosen.bases
+    }
     for base in _other_answers(table):
-        apart[base] = ", ".join(filter(None, (apart[base], "the answer")))
+        others[base] = ", ".join(filter(None, (others[base], "the answer")))
     return result.Gate(
-        requested=asked, runs=table, table=runs.comparisons(policy), used_s=campaign.used_s,
-        budget_s=budget_s, apart={base: what for base, what in apart.items() if what},
-        moved={one.stack: one.moved for one in built.values() if one.moved},
+        requested=wanted, runs=table, table=runs.comparisons(policy), used_s=campaign.used_s,
+        budget_s=budget_s, other_differences={base: what for base, what in others.items() if what},
+        moved_packages={one.stack: one.moved_packages for one in built.values() if one.moved_packages},
         cells=[cell.experiment for cell in chosen.cells], seed=campaign.seed,
     )  # fmt: skip
 

@@ -79,7 +79,7 @@ def question_of(command: str, script: Path, words: Sequence[str], inline: "Inlin
     from .. import mask_secrets
 
     digest, requirements = sha256(script.read_bytes()).hexdigest(), [*map(mask_secrets.in_text, inline.requirements)]
-    of = {"script_sha256": digest, "requirements": requirements, "stack": inline.kept}
+    of = {"script_sha256": digest, "requirements": requirements, "stack": inline.pins}
     return same_script(command, script, words) | of | more
 
 

@@ -150,10 +150,10 @@ class Series:
         n, p = len(baseline), [1.0] * len(self.metrics)
         sides = [(m.scaled(baseline[:, i]), m.scaled(candidate[:, i])) for i, m in enumerate(self.metrics)]
         for decides in (True, False):
-            asked = [i for i, metric in enumerate(self.metrics) if metric.decides is decides]
-            own = spending(self.share) if self.share < 1 else _levels([(*sides[i], self.metrics[i]) for i in asked])
+            family = [i for i, metric in enumerate(self.metrics) if metric.decides is decides]
+            own = spending(self.share) if self.share < 1 else _levels([(*sides[i], self.metrics[i]) for i in family])
             level = own.get(n, 0.0) + _ROUNDING
-            readable = [i for i in asked if i not in self.changed and _readings(*sides[i]) > 1]
+            readable = [i for i in family if i not in self.changed and _readings(*sides[i]) > 1]
             tests = {(i, up): test for i in readable for up, test in _tests(*sides[i], self.metrics[i]).items()}
             known = -1
             while known < len(self.changed):  # what has changed no longer stands in the way of others
@@ -163,8 +163,8 @@ class Series:
                             and (up is not (self.metrics[i].direction == "higher")) is upwards}  # fmt: skip
                     for (i, up), value in _step_down(left).items():
                         p[i] = min(p[i], value)
-                        moved = abs(_mean(candidate[:, i]) - _mean(baseline[:, i])) >= self.metrics[i].floor
-                        if value <= level and moved and _is_large(*sides[i], self.metrics[i], up, level):
+                        above_floor = abs(_mean(candidate[:, i]) - _mean(baseline[:, i])) >= self.metrics[i].floor
+                        if value <= level and above_floor and _is_large(*sides[i], self.metrics[i], up, level):
                             self.changed.setdefault(i, Decision(self.metrics[i].word(up), n, value))
         same = [is_same(*sides[i], metric, self.fewest) for i, metric in enumerate(self.metrics)]
         return [self.changed.get(i, Decision("same" if same[i] else "undecided", n, p[i])) for i in range(len(sides))]
@@ -191,8 +191,8 @@ def spending(share: float) -> dict[int, float]:
     for n in LOOKS:
         p = 1 / len(relabellings(n))
         if p <= _EARLY * left + _ROUNDING:
-            early, later = math.floor(_EARLY * left / p + _ROUNDING) * p, [look for look in _LATE if look > n]
-            return {n: early} | {look: (left - early) / len(later) for look in later}
+            first, rest = math.floor(_EARLY * left / p + _ROUNDING) * p, [look for look in _LATE if look > n]
+            return {n: first} | {look: (left - first) / len(rest) for look in rest}
     return {}
 
 

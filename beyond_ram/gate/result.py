@@ -44,9 +44,9 @@ class Gate:
     """Table `comparisons`."""
     used_s: float
     budget_s: float
-    apart: Mapping[str, str] = field(default_factory=dict)
+    other_differences: Mapping[str, str] = field(default_factory=dict)
     """Other packages whose versions differ between the sides, by base stack."""
-    moved: Mapping[str, str] = field(default_factory=dict)
+    moved_packages: Mapping[str, str] = field(default_factory=dict)
     """Other packages that the requirements moved, by stack of a side."""
     cells: Sequence[str] = ()
     """The experiment of each measured cell."""
@@ -57,7 +57,7 @@ class Gate:
     def changes(self) -> pd.DataFrame:
         """Table `changes`, worst first; `why` also names other packages that differ."""
         table = changes(self.table)
-        others = table["before"].str.removesuffix(f".{BASELINE}").map(self.apart)
+        others = table["before"].str.removesuffix(f".{BASELINE}").map(self.other_differences)
         also = (f"also differs: {other}" if isinstance(other, str) else "" for other in others)
         notes = ["; ".join(filter(None, both)) for both in zip(table["why"], also, strict=True)]
         table = table.assign(why=notes, threshold=table["metric"].map(threshold_in_words))
@@ -104,7 +104,13 @@ class Gate:
     def built(self) -> list[dict[str, Any]]:
         """The requirements of both sides; of wheels with version and hash."""
         return [
-            {"side": side, "asked": one.asked, "package": one.package, "version": one.version, "sha256": one.sha256}
+            {
+                "side": side,
+                "requirement": one.text,
+                "package": one.package,
+                "version": one.version,
+                "sha256": one.sha256,
+            }
             for side, requirements in self.requested.items()
             for one in requirements
         ]
@@ -127,17 +133,17 @@ class Gate:
             "budget_s": self.budget_s,
             "seed": self.seed,
             "requirements": self.built,
-            "moved": dict(self.moved),
-            "differs_beside": dict(self.apart),
+            "moved": dict(self.moved_packages),
+            "differs_beside": dict(self.other_differences),
         }
 
     def lines(self) -> list[str]:
         """The result in at most ten lines, worst first."""
-        candidate, baseline = (" ".join(one.asked for one in self.requested[side]) for side in reversed(SIDES))
+        candidate, baseline = (" ".join(one.text for one in self.requested[side]) for side in reversed(SIDES))
         clocks = any(line["result"] == "worse" and not must_be_decided(line["metric"]) for line, _ in self.rows)
         slower = ", but slower" if clocks and self.result != "worse" else ""
         head = [f"{HEADLINES[self.result]}{slower}: {candidate} compared with {baseline}"]
-        notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
+        notes = [f"{base}: also differs: {what}" for base, what in self.other_differences.items()]
         notes = [*[*self.without, *notes][:2], *self.missed]
         used = f"{self.used_s / 60:.1f} of {self.budget_s / 60:g} minutes"
         cells = f"{len(self.cells)} cell{'s' * (len(self.cells) > 1)}"
@@ -156,9 +162,12 @@ class Gate:
         lines += ["Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
-            lines.append(f"- {one['side']}: {_code(one['asked'])}{wheel}")
-        lines += [f"- {stack}: also moved: {_escaped(what)}" for stack, what in self.moved.items()]
-        lines += [f"- {base}: also differs between the sides: {_escaped(what)}" for base, what in self.apart.items()]
+            lines.append(f"- {one['side']}: {_code(one['requirement'])}{wheel}")
+        lines += [f"- {stack}: also moved: {_escaped(what)}" for stack, what in self.moved_packages.items()]
+        lines += [
+            f"- {base}: also differs between the sides: {_escaped(what)}"
+            for base, what in self.other_differences.items()
+        ]
         return "\n".join([*lines, ""])
 
     def junit(self) -> ElementTree.Element:

@@ -23,7 +23,7 @@ class BuiltSide:
     """Its name in runs and tables."""
     lock: Path
     python: str
-    moved: str | None
+    moved_packages: str | None
     """Other packages that moved: of the baseline from the base stack, of the candidate from the baseline."""
 
 
@@ -35,7 +35,7 @@ def name_of(base: str, side: str) -> str:
 def locked(
     base: str,
     side: str,
-    asked: Mapping[str, Sequence[Requirement]],
+    requirements: Mapping[str, Sequence[Requirement]],
     out: Path,
     envs: Path,
     *,
@@ -48,21 +48,21 @@ def locked(
     """
     stack = name_of(base, side)
     lock = out / "locks" / f"{stack}.txt"
-    like = (out / "locks" / f"{name_of(base, BASELINE)}.txt", [one.package for one in asked[BASELINE]])
+    like = (out / "locks" / f"{name_of(base, BASELINE)}.txt", [one.package for one in requirements[BASELINE]])
     if not lock.exists():
-        exchange(base, {one.package: one.line for one in asked[side]}, envs, lock, None if side == BASELINE else like,
-                 exact=exact)  # fmt: skip
+        lines = {one.package: one.line for one in requirements[side]}
+        exchange(base, lines, envs, lock, None if side == BASELINE else like, exact=exact)
     if why := reason(lock):
         raise StackError(f"{side} on {base}: cannot be installed: {why}")
-    for one in asked[side]:
+    for one in requirements[side]:
         if difference := lacks(lock, one.line):
-            raise StackError(f"{side} on {base}: {one.asked} was asked for, and {difference}")
+            raise StackError(f"{side} on {base}: {one.text} was asked for, and {difference}")
     return BuiltSide(stack, lock, str(out / "stacks" / stack / "bin" / "python"), moved(lock))
 
 
 def both(
     bases: Sequence[str],
-    asked: Mapping[str, Sequence[Requirement]],
+    requirements: Mapping[str, Sequence[Requirement]],
     out: Path,
     envs: Path,
     *,
@@ -71,7 +71,7 @@ def both(
     """Both sides of every base stack, built, by the two names. Raises StackError for the first that cannot be."""
 
     def made(base: str) -> list[BuiltSide]:
-        sides = [locked(base, side, asked, out, envs, exact=exact) for side in SIDES]
+        sides = [locked(base, side, requirements, out, envs, exact=exact) for side in SIDES]
         for one in sides:
             build(one.lock, out / "stacks" / one.stack)
         return sides
@@ -81,7 +81,7 @@ def both(
         return {(base, side): one for base, sides in of_bases for side, one in zip(SIDES, sides, strict=True)}
 
 
-def apart(before: BuiltSide, after: BuiltSide, asked: Sequence[Requirement]) -> str:
+def other_differences(before: BuiltSide, after: BuiltSide, requirements: Sequence[Requirement]) -> str:
     """Other differences between two sides, as `NAME VERSION to VERSION, …`."""
     old, new = (pins(text_of(side.lock)) for side in (before, after))
-    return differences.moved(old, new, {one.package for one in asked})
+    return differences.changed_pins(old, new, {one.package for one in requirements})

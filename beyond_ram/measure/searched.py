@@ -68,7 +68,7 @@ class Searched:
         locks = self.ladder.locks
         if first not in locks or second not in locks:
             return ""
-        return differences.moved(locks[first].pins, locks[second].pins, {canonical(self.package)})
+        return differences.changed_pins(locks[first].pins, locks[second].pins, {canonical(self.package)})
 
 
 def name_of(metric: str) -> str:

@@ -200,12 +200,12 @@ def search_rates(case: Searched, campaigns: int) -> dict[str, str | float]:
     """Shares of searches with a false step, with the true one, and that say that there is none."""
     ended = [search(case, seed) for seed in range(campaigns)]
     places = [{(step.interval.first, step.interval.second) for step in one.steps()} for one in ended]
-    false, found = (sum(map(bool, of)) / campaigns
+    false, true = (sum(map(bool, of)) / campaigns
                     for of in ([one - case.steps for one in places], [one & case.steps for one in places]))  # fmt: skip
     none = sum(bool(one.same()[0]) and not one.open() for one in ended) / campaigns
     line: dict[str, str | float] = {"kind": "change" if case.steps else "none", "sides": case.sides, "case": case.name}
     se = round((false * (1 - false) / campaigns) ** 0.5, 4)
-    line |= {"campaigns": campaigns, "false": false, "se": se, "found": found, "none": none}
+    line |= {"campaigns": campaigns, "false": false, "se": se, "found": true, "none": none}
     return line | {"runs": np.median([len(one.runs) for one in ended])}
 
 
@@ -214,10 +214,10 @@ if __name__ == "__main__":
     parser.add_argument("--campaigns", type=int, default=2000, metavar="N", help="of each case (default: 2,000)")
     parser.add_argument("--quick", action="store_const", const=100, dest="campaigns", help="100 of each case")
     parser.add_argument("--searches", action="store_true", help="of searches, not of gates")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     table = csv.writer(sys.stdout, lineterminator="\n")
-    lines = (search_rates(one, asked.campaigns) for one in searches()) if asked.searches else (
-        rates(one, asked.campaigns) for one in cases())  # fmt: skip
+    lines = (search_rates(one, arguments.campaigns) for one in searches()) if arguments.searches else (
+        rates(one, arguments.campaigns) for one in cases())  # fmt: skip
     for number, line in enumerate(lines):
         table.writerows([line] * (not number) + [line.values()])
         sys.stdout.flush()

@@ -56,7 +56,7 @@ def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Diff
     return sorted((one for one in all_packages if one.before != one.after), key=order)
 
 
-def moved(before: Mapping[str, str], after: Mapping[str, str], beside: Container[str] = ()) -> str:
+def changed_pins(before: Mapping[str, str], after: Mapping[str, str], beside: Container[str] = ()) -> str:
     """The packages whose pins differ, without those `beside`: `NAME VERSION to VERSION, …`."""
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     others = (name for name in names if name not in beside)

@@ -87,8 +87,8 @@ def pip_index() -> str | None:
     if address := os.environ.get("PIP_INDEX_URL"):
         return address
     for name in ("global.index-url", "install.index-url"):
-        asked = [getattr(sys, "_base_executable", sys.executable), "-m", "pip", "config", "get", name]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = [getattr(sys, "_base_executable", sys.executable), "-m", "pip", "config", "get", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not done.returncode and done.stdout.strip():
             return done.stdout.strip()
     return None

@@ -25,8 +25,8 @@ class Inline:
     requirements: tuple[str, ...] = ()
     until: str | None = None
     """Only releases up to this time count, in the format of uv's `exclude-newer`."""
-    kept: Mapping[str, str] = field(default_factory=dict)
-    """Versions of a stack by package. Each is kept if possible."""
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """Versions of a stack by package. Each stays if possible."""
 
     @property
     def packages(self) -> list[str]:
@@ -49,10 +49,10 @@ def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> I
     if left := [key for key in uv if key != "exclude-newer"]:
         # Each of them can change which packages are installed.
         raise ValueError(f"{script}: tool.uv.{left[0]} is not read here; set it in uv's own settings or environment")
-    asked = metadata.get("dependencies", [])
-    if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked):
+    dependencies = metadata.get("dependencies", [])
+    if not isinstance(dependencies, list) or not all(isinstance(one, str) for one in dependencies):
         raise ValueError(f"{script}: 'dependencies' of its metadata has to be a list of requirements")
-    for one in [*asked, *more]:
+    for one in [*dependencies, *more]:
         try:
             Requirement(one)
         except InvalidRequirement:
@@ -62,8 +62,8 @@ def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> I
     if stack and not pinned:
         raise ValueError(f"{stack}: pins no package; a stack is a lock of lines such as numpy==2.4.0")
     named = {canonical(Requirement(one).name) for one in more}
-    kept = {name: pin for name, pin in pinned.items() if name not in named}
-    return Inline((*asked, *kept, *more), None if until is None else str(until), kept)
+    others = {name: pin for name, pin in pinned.items() if name not in named}
+    return Inline((*dependencies, *others, *more), None if until is None else str(until), others)
 
 
 def _metadata(script: Path) -> dict[str, Any]:

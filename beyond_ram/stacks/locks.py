@@ -19,7 +19,7 @@ from .. import mask_secrets
 from ..files import whole, write
 from ..text import NAME, did_you_mean
 from . import torch
-from .differences import Difference, base_of, differences, moved, pins, requested
+from .differences import Difference, base_of, changed_pins, differences, pins, requested
 
 PYTHON = "3.11"
 EXACT = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"
@@ -73,12 +73,12 @@ def between(before: str, after: str, root: Path) -> list[Difference]:
 
     Raises StackError if one has no lock.
     """
-    envs, texts, asked = root / ENVS, list[str](), list[str]()
+    envs, texts, wanted = root / ENVS, list[str](), list[str]()
     for name in (before, after):
         texts.append(text_of(lock_of(name, envs, root / ".stacks/locks")))
         source = envs / f"{base_of(name)}.in"
-        asked += requested(text_of(source)) if source.is_file() else []
-    return differences(texts[0], texts[1], asked)
+        wanted += requested(text_of(source)) if source.is_file() else []
+    return differences(texts[0], texts[1], wanted)
 
 
 def lock_sha256(name: str, envs: Path = ENVS) -> str:
@@ -96,17 +96,17 @@ def lacks(lock: Path, requirement: str) -> str:
 
     A resolver may obey more than the requirement: overrides and constraints in its own settings.
     """
-    asked, text = Requirement(requirement), text_of(lock)
-    name = canonical(asked.name)
-    if asked.marker and not asked.marker.evaluate({"extra": ""}):
-        return f"its marker ({asked.marker}) leaves it out on this machine"
-    if asked.url:
-        has = any(canonical(one[1]) == name and one[2] == asked.url for one in _ADDRESS.finditer(text))
+    wanted, text = Requirement(requirement), text_of(lock)
+    name = canonical(wanted.name)
+    if wanted.marker and not wanted.marker.evaluate({"extra": ""}):
+        return f"its marker ({wanted.marker}) leaves it out on this machine"
+    if wanted.url:
+        has = any(canonical(one[1]) == name and one[2] == wanted.url for one in _ADDRESS.finditer(text))
         return "" if has else "the lock does not have it; a setting of uv (UV_OVERRIDE, uv.toml) may replace it"
     version = pins(text).get(name)
     if version is None:
         return "the lock does not have it"
-    if not asked.specifier.contains(version, prereleases=True):
+    if not wanted.specifier.contains(version, prereleases=True):
         return f"the lock has {name} {version}; a setting of uv (UV_OVERRIDE, UV_CONSTRAINT, uv.toml) may replace it"
     return ""
 
@@ -170,13 +170,13 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
     lock.write_text(torch.left_bare(lock.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str | None = None) -> str:
-    """Resolve requirements, changing as few of the versions in `kept` (by package) as possible.
+def resolve_near(source: Path, lock: Path, near: Mapping[str, str], until: str | None = None) -> str:
+    """Resolve requirements, changing as few of the versions in `near` (by package) as possible.
 
     Returns the changed ones, as `NAME VERSION to VERSION, …`. Raises UnsolvableError, StackError.
     """
-    lines = "".join(f"{name}=={version}\n" for name, version in kept.items())
-    constraints = lock.with_name(f"{lock.name}.kept")
+    lines = "".join(f"{name}=={version}\n" for name, version in near.items())
+    constraints = lock.with_name(f"{lock.name}.near")
     constraints.write_text(lines, encoding="utf-8")
     try:
         resolve(source, lock, [f"--constraints={constraints}"], until)
@@ -185,8 +185,8 @@ def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str |
         lock.write_text(lines, encoding="utf-8")
         resolve(source, lock, until=until)
     resolved = pins(lock.read_text(encoding="utf-8"))
-    same = kept.keys() & resolved.keys()
-    return moved({name: kept[name] for name in same}, resolved, resolved.keys() - same)
+    same = near.keys() & resolved.keys()
+    return changed_pins({name: near[name] for name in same}, resolved, resolved.keys() - same)
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prereleases: bool = False) -> None:

@@ -41,7 +41,7 @@ class ReleaseLocks:
         newest = max(releases, key=lambda one: one.version)
         # The packages of a stack may be newer than the releases.
         self.until = self.inline.until or (
-            None if self.inline.kept else _day_after(*(one.uploaded for one in releases))
+            None if self.inline.pins else _day_after(*(one.uploaded for one in releases))
         )
         first = self.folder / FIRST
         if first.is_file():
@@ -70,21 +70,23 @@ class ReleaseLocks:
         return locked
 
     def _resolved(self, release: Release, until: str | None) -> scripts.Locked:
-        asked = exchanged(self.inline.requirements, {self.package: f"{self.package}=={release.text}"}, exact=True)
-        asked += [name for name in self.also if canonical(name) not in self.inline.packages]
+        requirements = exchanged(
+            self.inline.requirements, {self.package: f"{self.package}=={release.text}"}, exact=True
+        )
+        requirements += [name for name in self.also if canonical(name) not in self.inline.packages]
         if self.also and self._first:
             until = _day_after(release.uploaded) or until
         free = {canonical(self.package), *map(canonical, self.also)}
-        pins = self._first.pins if self._first else self.inline.kept
-        kept = {name: pin for name, pin in pins.items() if name not in free}
+        pins = self._first.pins if self._first else self.inline.pins
+        near = {name: pin for name, pin in pins.items() if name not in free}
         try:
-            return scripts.lock(asked, until, self.path(release.text), kept)
+            return scripts.lock(requirements, until, self.path(release.text), near)
         except UnsolvableError as error:
             # A resolver selects a yanked release only if its exact version is required.
             pinned = _YANKED.findall(str(error)) if release.yanked else []
             if not pinned:
                 raise
-            return scripts.lock([*asked, *dict.fromkeys(pinned)], until, self.path(release.text), kept)
+            return scripts.lock([*requirements, *dict.fromkeys(pinned)], until, self.path(release.text), near)
 
 
 def _day_after(*times: datetime | None) -> str:

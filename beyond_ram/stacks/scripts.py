@@ -28,17 +28,17 @@ class Locked:
     """Other packages that differ from the first lock: `NAME VERSION to VERSION, …`."""
 
 
-def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mapping[str, str] | None = None) -> Locked:
-    """Lock requirements with hashes, each package at its version in `kept` if possible.
+def lock(requirements: Sequence[str], until: str | None, path: Path, near: Mapping[str, str] | None = None) -> Locked:
+    """Lock requirements with hashes, each package at its version in `near` if possible.
 
     Raises StackError with the resolver's reason, without the address of an index.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
-        write(asked, "".join(f"{line}\n" for line in requirements))
+        source, solved = Path(folder, "source.in"), Path(folder, "solved.txt")
+        write(source, "".join(f"{line}\n" for line in requirements))
         try:
-            moved_packages = resolve_near(asked, solved, kept or {}, until)
+            moved_packages = resolve_near(source, solved, near or {}, until)
         except StackError as error:
             raise type(error)(_ADDRESS.sub("(the package index)", str(error))) from None
         head = (f"{MOVED}{moved_packages}\n" if moved_packages else "") + (f"{UNTIL}{until}\n" if until else "")
@@ -48,7 +48,7 @@ def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mappi
 
 def locked(inline: Inline, path: Path) -> Locked:
     """The lock of a script: the existing one, or a new one. Raises StackError."""
-    return read(path) if path.exists() else lock(inline.requirements, inline.until, path, inline.kept)
+    return read(path) if path.exists() else lock(inline.requirements, inline.until, path, inline.pins)
 
 
 def read(path: Path) -> Locked:

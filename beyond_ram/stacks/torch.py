@@ -21,8 +21,8 @@ def left_bare(lock: str) -> str:
     blocks = _BLOCK.split(lock)
     if not any(_TORCH.match(block) for block in blocks):
         return lock
-    kept = [block for block in blocks if not _CUDA.match(block)]
-    return "".join(f"torch=={match[1]}\n" if (match := _TORCH.match(block)) else block for block in kept)
+    without_cuda = [block for block in blocks if not _CUDA.match(block)]
+    return "".join(f"torch=={match[1]}\n" if (match := _TORCH.match(block)) else block for block in without_cuda)
 
 
 def split(lock: str) -> tuple[str, str | None]:
@@ -45,6 +45,6 @@ def find_links() -> list[str]:
     places = os.environ.get("PIP_FIND_LINKS")
     for python in dict.fromkeys((getattr(sys, "_base_executable", sys.executable), sys.executable)):
         if not places:
-            asked = [python, "-m", "pip", "config", "get", "global.find-links"]
-            places = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+            command = [python, "-m", "pip", "config", "get", "global.find-links"]
+            places = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return [f"--find-links={place}" for place in (places or "").split()]

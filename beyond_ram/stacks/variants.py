@@ -58,20 +58,20 @@ def exchange(
     if not source.exists():
         raise StackError(f"{source}: no such stack")
     base_lock = text_of(lock_of(base, envs))
-    kept_pins = pins(base_lock)
+    near = pins(base_lock)
     if like:
         earlier, own = pins(like[0].read_text(encoding="utf-8")), set(map(canonical, like[1]))
-        kept_pins = {name: pin for name, pin in earlier.items() if name not in own} | {
-            name: pin for name, pin in kept_pins.items() if name in own
+        near = {name: pin for name, pin in earlier.items() if name not in own} | {
+            name: pin for name, pin in near.items() if name in own
         }
     for package in replaced:
-        kept_pins.pop(canonical(package), None)
-    asked = [
+        near.pop(canonical(package), None)
+    requirements = [
         *([PRE] if takes_prereleases(source) else []),
         *exchanged(text_of(source).splitlines(), replaced, exact=exact),
     ]
     try:
-        lock_requirements(asked, None, lock, kept_pins)
+        lock_requirements(requirements, None, lock, near)
     except UnsolvableError as error:
         write(lock, f"{INFEASIBLE}{one_line(error)}\n")
 
@@ -91,10 +91,10 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     if not re.fullmatch(_PACKAGE, package):
         raise StackError(f"{package!r} is no name of a package")
     listed = [one for one in index.releases(package) if not one.missing]
-    found = [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
-    if unknown := [version for version in named if version not in found]:
-        raise StackError(f"the index has no {package} {', '.join(unknown)}; it has {first_of(reversed(found), 5)}")
-    return found
+    chosen = [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
+    if unknown := [version for version in named if version not in chosen]:
+        raise StackError(f"the index has no {package} {', '.join(unknown)}; it has {first_of(reversed(chosen), 5)}")
+    return chosen
 
 
 def exchanged(requirements: Iterable[str], replaced: Mapping[str, str], *, exact: bool) -> list[str]:

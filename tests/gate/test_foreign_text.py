@@ -64,9 +64,9 @@ def written(request, tmp_path, monkeypatch):
     broken.loc[1::2, ["outcome", "completed_work", "run_failed"]] = "failed", False, 1.0
     broken.loc[1::2, "reason"] = table["reason"][0]
     table = pd.concat([table, same, broken], ignore_index=True)
-    asked = {side: [Requirement("mine @ ./`a`|b", "mine", "")] for side in SIDES}
+    requested = {side: [Requirement("mine @ ./`a`|b", "mine", "")] for side in SIDES}
     comparisons = decided(table)
-    result = Gate(asked, table, comparisons, 1.0, 60.0, cells=["cell", "other", "worse"])
+    result = Gate(requested, table, comparisons, 1.0, 60.0, cells=["cell", "other", "worse"])
     cli_gate._write(result, tmp_path)
     return tmp_path, result
 

@@ -111,7 +111,7 @@ def test_worst_change_comes_first_in_every_format():
 
 @pytest.mark.slow
 def test_output_has_at_most_ten_lines():
-    result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
+    result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], other_differences={"base": "other 1 to 2"})
     assert len(result.lines()) == 10
     assert result.lines()[-4] == "and 10 more"
     assert "other 1 to 2" in result.lines()[-3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from beyond_ram.gate.sides import BuiltSide, apart, both, locked
+from beyond_ram.gate.sides import BuiltSide, both, locked, other_differences
 from beyond_ram.gate.wheels import Requirement, requirement
 from beyond_ram.stacks.differences import differences, pins
 from beyond_ram.stacks.locks import StackError
@@ -25,11 +25,11 @@ def test_wheel_replaces_a_release_and_other_pins_stay(envs, tmp_path):
     sides = both(["small"], {"baseline": [my_library], "candidate": [my_library]}, tmp_path / "out", envs)
     side = sides["small", "candidate"]
     lock = side.lock.read_text()
-    assert (side.stack, side.moved) == ("small.candidate", None)
+    assert (side.stack, side.moved_packages) == ("small.candidate", None)
     assert "dill==0.3.8" in lock
     assert f"--hash=sha256:{my_library.sha256}" in lock
     assert (tmp_path / "out/stacks/small.candidate/lib/python3.11/site-packages/my_library.py").exists()
-    assert apart(sides["small", "baseline"], side, [my_library]) == ""
+    assert other_differences(sides["small", "baseline"], side, [my_library]) == ""
     assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout was changed"
     side.lock.unlink()
     with pytest.raises(StackError, match="candidate on small: cannot be installed: "):
@@ -47,9 +47,9 @@ def test_candidate_is_resolved_from_the_baselines_lock(root, tmp_path):
     before, after = (
         locked("current", side, requirements, tmp_path, root / "envs") for side in ("baseline", "candidate")
     )
-    assert before.moved is not None
-    assert "datasets " in before.moved
-    assert after.moved is None
+    assert before.moved_packages is not None
+    assert "datasets " in before.moved_packages
+    assert after.moved_packages is None
     assert [str(difference) for difference in differences(before.lock.read_text(), after.lock.read_text())] == [
         "pyarrow 20.0.0 to 21.0.0"
     ]
@@ -74,4 +74,4 @@ def test_other_differences_of_the_sides_are_listed(tmp_path):
         (tmp_path / name).write_text(text)
         sides.append(BuiltSide(name, tmp_path / name, "python", None))
     requirements = [Requirement("one==2", "one", "one==2")]
-    assert apart(*sides, requirements) == "four none to 1, three 1 to none, two 1 to 2"
+    assert other_differences(*sides, requirements) == "four none to 1, three 1 to none, two 1 to 2"

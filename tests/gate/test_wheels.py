@@ -82,14 +82,15 @@ def test_command_as_a_side_is_no_requirement(tmp_path, monkeypatch):
         requirement("./old", tmp_path)
 
 
-def test_wheel_is_copied_under_its_hash(tmp_path):
+def test_wheel_is_copied_and_that_of_an_earlier_call_stays(tmp_path):
     wheel = tmp_path / "my_library-1.2-py3-none-any.whl"
     wheel.write_bytes(b"first")
-    first = requirement(str(wheel), tmp_path / "wheels")
-    wheel.write_bytes(b"second")
-    second = requirement(str(wheel), tmp_path / "wheels")
-    assert (first.package, first.version) == ("my-library", "1.2")
-    assert first.sha256 == hashlib.sha256(b"first").hexdigest() != second.sha256
+    first = requirement(str(wheel), tmp_path / "now").copied_to(tmp_path / "baseline")
+    assert (first.package, first.version, first.sha256) == ("my-library", "1.2", hashlib.sha256(b"first").hexdigest())
+    wheel.write_bytes(b"with other times")
+    second = requirement(str(wheel), tmp_path / "now")
+    assert wheel_of(second).read_bytes() == b"with other times"
+    assert second.copied_to(tmp_path / "baseline") == first
     assert wheel_of(first).read_bytes() == b"first"
 
 
@@ -100,7 +101,7 @@ def test_checkout_and_git_address_are_built(checkout, tmp_path):
         subprocess.run([*git, *words], check=True)
     for text in (str(checkout), f"my-library @ git+file://{checkout}"):
         build = requirement(text, tmp_path / "wheels")
-        assert (build.package, build.version, build.asked) == ("my-library", "1.2", text)
+        assert (build.package, build.version, build.text) == ("my-library", "1.2", text)
         assert build.sha256 == hashlib.sha256(wheel_of(build).read_bytes()).hexdigest()
         assert "my_library.py" in zipfile.ZipFile(wheel_of(build)).namelist()
 

@@ -34,7 +34,7 @@ def test_packages_and_versions_come_from_a_stack(tmp_path):
     lock.write_text("numpy==1.26.4 --hash=sha256:0\npandas==2.1.4\n")
     inline = read(script(tmp_path, "print(1)\n"), ["pandas==2.2.0"], lock)
     assert inline.requirements == ("numpy", "pandas==2.2.0")
-    assert inline.kept == {"numpy": "1.26.4"}, "a requested package kept its version"
+    assert inline.pins == {"numpy": "1.26.4"}, "a requested package kept its version"
     lock.write_text("# nothing\n")
     with pytest.raises(ValueError, match="pins no package"):
         read(script(tmp_path, ""), stack=lock)
