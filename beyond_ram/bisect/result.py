@@ -227,7 +227,7 @@ class SearchResult(Searched):
             options = [word for name, pin in pins.items() for word in ("--with", f"{name}=={pin}")]
             words = ["python", self.ladder.script.name, *self.ladder.words]
             words = ["uv", "run", "--no-project", "--python", PYTHON, *options, *words]
-            lines.append(_shown(["beyond-ram", "watch", "--", *words]))
+            lines.append(shlex.join(mask_secrets.in_command(["beyond-ram", "watch", "--", *words])))
         return [*lines, "```"]
 
     def _table(self) -> list[str]:
@@ -240,7 +240,3 @@ class SearchResult(Searched):
             version = one["version"] + (" (yanked)" if one["yanked"] else "")
             lines.append(f"| {' | '.join([version, one['date'], str(one['runs']), one['outcome'], *values])} |")
         return lines
-
-
-def _shown(words: Sequence[str]) -> str:
-    return shlex.join(mask_secrets.in_command(words))

@@ -126,14 +126,11 @@ def _scripts(names: list[str]) -> list[Path]:
 
 
 def _measured(
-    wanted: "dict[str, list[Requirement]]",
-    chosen: "GateCells",
-    arguments: argparse.Namespace,
-    campaign: "Campaign",
+    wanted: "dict[str, list[Requirement]]", chosen: "GateCells", arguments: argparse.Namespace, campaign: "Campaign"
 ) -> "Gate":
     """Build both sides and measure the cells, in the folder of our programs."""
-    from ..gate import decided, result, sides
-    from ..gate.runs import GateRuns, cases
+    from ..gate import result, sides
+    from ..gate.runs import GateRuns, cases, comparisons, rules
     from ..measure.gate import BASELINE, CANDIDATE, GatePolicy
 
     out, budget_s = campaign.out, 60 * arguments.budget
@@ -146,9 +143,11 @@ def _measured(
         _prepare(chosen, out)
     runs = GateRuns(chosen.config, chosen.cells, built, campaign, budget_s)
     campaign.once = runs.once
-    stacks = {name: str(cell["stack"]) for name, cell in cases(chosen.cells).items()}
-    policy = GatePolicy(stacks, campaign.seed, decided.rules, arguments.rare)
+    cells = cases(chosen.cells)
+    stacks = {name: str(cell["stack"]) for name, cell in cells.items()}
+    policy = GatePolicy(stacks, campaign.seed, rules, arguments.rare)
     campaign.run(policy, budget_s)
+    policy.end(campaign.runs)
     table = runs.table(campaign.runs)
     others = {
         base: sides.other_differences(built[base, BASELINE], built[base, CANDIDATE], named) for base in chosen.bases
@@ -156,7 +155,7 @@ def _measured(
     for base in _other_answers(table):
         others[base] = ", ".join(filter(None, (others[base], "the answer")))
     return result.Gate(
-        requested=wanted, runs=table, table=runs.comparisons(policy), used_s=campaign.used_s,
+        requested=wanted, runs=table, table=comparisons(policy, cells, table), used_s=campaign.used_s,
         budget_s=budget_s, other_differences={base: what for base, what in others.items() if what},
         moved_packages={one.stack: one.moved_packages for one in built.values() if one.moved_packages},
         cells=[cell.experiment for cell in chosen.cells], seed=campaign.seed,
@@ -168,11 +167,8 @@ def _other_answers(runs: "pd.DataFrame") -> list[str]:
     if "answer_sha256" not in runs:
         return []
     answers = runs.dropna(subset=["answer_sha256"]).groupby(["experiment", "stack"])["answer_sha256"].unique()
-    return [
-        str(name)
-        for name, sides in answers.groupby("experiment")
-        if all(len(side) == 1 for side in sides) and len({side[0] for side in sides}) > 1
-    ]
+    scripts = answers.groupby("experiment").agg(lambda of: {len(one) for one in of} == {1} and len({*map(str, of)}) > 1)
+    return scripts.index[scripts.astype(bool)].tolist()
 
 
 def _prepare(chosen: "GateCells", out: Path) -> None:

@@ -169,10 +169,6 @@ class Series:
         same = [is_same(*sides[i], metric, self.fewest) for i, metric in enumerate(self.metrics)]
         return [self.changed.get(i, Decision("same" if same[i] else "undecided", n, p[i])) for i in range(len(sides))]
 
-    def open(self, decisions: Sequence[Decision]) -> list[int]:
-        """The metrics that need more runs."""
-        return [i for i, m in enumerate(self.metrics) if m.decides and decisions[i].result == "undecided"]
-
 
 def _levels(sides: Sequence[tuple[Array, Array, MetricRule]]) -> dict[int, float]:
     """The levels of the looks, from the first four readings of both sides, none of which is missing in a split."""

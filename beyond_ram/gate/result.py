@@ -103,17 +103,9 @@ class Gate:
     @property
     def built(self) -> list[dict[str, Any]]:
         """The requirements of both sides; of wheels with version and hash."""
-        return [
-            {
-                "side": side,
-                "requirement": one.text,
-                "package": one.package,
-                "version": one.version,
-                "sha256": one.sha256,
-            }
-            for side, requirements in self.requested.items()
-            for one in requirements
-        ]
+        fields = ("package", "version", "sha256")
+        return [{"side": side, "requirement": one.text, **{name: getattr(one, name) for name in fields}}
+                for side, requirements in self.requested.items() for one in requirements]  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:
         """gate.json."""
@@ -164,10 +156,8 @@ class Gate:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
             lines.append(f"- {one['side']}: {_code(one['requirement'])}{wheel}")
         lines += [f"- {stack}: also moved: {_escaped(what)}" for stack, what in self.moved_packages.items()]
-        lines += [
-            f"- {base}: also differs between the sides: {_escaped(what)}"
-            for base, what in self.other_differences.items()
-        ]
+        others = self.other_differences.items()
+        lines += [f"- {base}: also differs between the sides: {_escaped(what)}" for base, what in others]
         return "\n".join([*lines, ""])
 
     def junit(self) -> ElementTree.Element:

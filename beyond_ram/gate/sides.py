@@ -14,6 +14,9 @@ from ..stacks.variants import exchange, reason
 from ..stacks.venv import build
 from .wheels import Requirement
 
+Requirements = Mapping[str, Sequence[Requirement]]
+"""The requirements of each side."""
+
 
 @dataclass(frozen=True)
 class BuiltSide:
@@ -33,13 +36,7 @@ def name_of(base: str, side: str) -> str:
 
 
 def locked(
-    base: str,
-    side: str,
-    requirements: Mapping[str, Sequence[Requirement]],
-    out: Path,
-    envs: Path,
-    *,
-    exact: bool = False,
+    base: str, side: str, requirements: Requirements, out: Path, envs: Path, *, exact: bool = False
 ) -> BuiltSide:
     """Lock one side of a base stack, below `out`, unless an earlier call has; the candidate from the baseline's lock.
 
@@ -61,12 +58,7 @@ def locked(
 
 
 def both(
-    bases: Sequence[str],
-    requirements: Mapping[str, Sequence[Requirement]],
-    out: Path,
-    envs: Path,
-    *,
-    exact: bool = False,
+    bases: Sequence[str], requirements: Requirements, out: Path, envs: Path, *, exact: bool = False
 ) -> dict[tuple[str, str], BuiltSide]:
     """Both sides of every base stack, built, by the two names. Raises StackError for the first that cannot be."""
 

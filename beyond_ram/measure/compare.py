@@ -28,23 +28,13 @@ class Pair:
     """Runs of each before it can be the same."""
 
 
-@dataclass(frozen=True)
-class _Column:
-    """What is asked about a pair, with the readings of both sides."""
-
-    metric: MetricRule
-    first: Array
-    second: Array
-
-
 def decide(pair: Pair, runs: Sequence[Run], metrics: Mapping[str, MetricRule], n: int) -> dict[str, Decision]:
     """The decisions after `n` runs of each side: of each number, and of each word that runs gave, `METRIC WORD`."""
     columns, decisions = _columns(pair, runs, metrics), list[Decision]()
-    series = Series([one.metric for one in columns.values()], pair.fewest, share=pair.share)
+    series = Series([rule for rule, *_ in columns.values()], pair.fewest, share=pair.share)
     for look in (look for look in LOOKS if look <= n and columns):
-        first, second = (np.column_stack([getattr(one, side)[:look] for one in columns.values()])
-                         for side in ("first", "second"))  # fmt: skip
-        decisions = series.look(first, second)
+        sides = zip(*((first[:look], second[:look]) for _, first, second in columns.values()), strict=True)
+        decisions = series.look(*map(np.column_stack, sides))
     return dict(zip(columns, decisions, strict=bool(decisions)))
 
 
@@ -53,23 +43,27 @@ def metric_in(name: str, metrics: Mapping[str, MetricRule]) -> str:
     return name if name in metrics else name.partition(" ")[0]
 
 
-def _columns(pair: Pair, runs: Iterable[Run], metrics: Mapping[str, MetricRule]) -> dict[str, _Column]:
+def _columns(
+    pair: Pair, runs: Iterable[Run], metrics: Mapping[str, MetricRule]
+) -> dict[str, tuple[MetricRule, Array, Array]]:
+    """What is compared in a pair, with the readings of both sides."""
     every = list(runs)
     sides = [[run for run in every if run.member.side == side] for side in (pair.first, pair.second)]
-    columns: dict[str, _Column] = {}
+    columns = dict[str, tuple[MetricRule, Array, Array]]()
     for name in pair.metrics:
         if name in metrics:
-            readings = [np.array([run.values.get(name, math.nan) for run in side]) for side in sides]
-            if all(np.isfinite(one).any() for one in readings):
-                columns[name] = _Column(metrics[name], *readings)
+            first, second = (np.array([run.values.get(name, math.nan) for run in side]) for side in sides)
+            if np.isfinite(first).any() and np.isfinite(second).any():
+                columns[name] = metrics[name], first, second
             continue
         words = [[word(run, name) for run in side] for side in sides]
         different = {one for one in itertools.chain(*words) if one}
         if len(different) > max(1, sum(map(len, words)) // 2):
             continue  # nearly each run has its own
         for value in sorted(different)[: 1 if len(different) == 2 else None]:  # the other one says the same
-            known = [np.array([math.nan if one is None else float(one == value) for one in side]) for side in words]
-            columns[f"{name} {value}"] = _Column(_WORD, *known)
+            first, second = (np.array([math.nan if one is None else float(one == value) for one in side])
+                             for side in words)  # fmt: skip
+            columns[f"{name} {value}"] = _WORD, first, second
     return columns
 
 
@@ -83,8 +77,8 @@ def steps(
     for name in (name for name in pair.metrics if name in names):
         interval, n = Interval(name, pair.first, pair.second), changed[names[name]].n
         if name in metrics:
-            column = columns[name]
-            first, second, low, high = means(column.metric, column.first[:n], column.second[:n], pair.share)
+            rule, old, new = columns[name]
+            first, second, low, high = means(rule, old[:n], new[:n], pair.share)
             made.append(Step(interval, first, second, n, low, high))
         else:
             sides = ([run for run in runs if run.member.side == side][:n] for side in (pair.first, pair.second))

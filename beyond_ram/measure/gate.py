@@ -63,22 +63,18 @@ class GatePolicy:
         """The next blocks: a round of each open case, in random order."""
         if first := self._first(runs):
             return first
-        look = self._next_look()
-        while self.open and look > self._looked and all(self._rounds(runs, case) >= look for case in self.open):
-            self.look(runs, look)
-            look = self._next_look()
+        for look in LOOKS:
+            if self.open and look > self._looked and all(self._rounds(runs, case) >= look for case in self.open):
+                self.look(runs, look)
+        look = next((look for look in LOOKS if look > self._looked), LOOKS[-1])
         waiting = [case for case in self.open if self._rounds(runs, case) < look]
         random.Random(f"{self.seed} {len(runs)}").shuffle(waiting)
         return [self._round(runs, case) for case in waiting]
 
-    def _next_look(self) -> int:
-        return next((look for look in LOOKS if look > self._looked), LOOKS[-1])
-
     def _first(self, runs: Sequence[Run]) -> list[Block]:
         """A run of both sides of each stack that is not measured, so that its files are in the page cache."""
-        first = {stack: case for case, stack in reversed(self.stacks.items())}
+        first, ran = {stack: case for case, stack in reversed(self.stacks.items())}, {run.member for run in runs}
         both = [tuple(Member(case, f"{side}{FIRST}") for side in SIDES) for case in first.values()]
-        ran = {run.member for run in runs}
         blocks = [Block("first run", members, must=True) for members in both if not ran.issuperset(members)]
         random.Random(self.seed).shuffle(blocks)
         return blocks
@@ -97,11 +93,12 @@ class GatePolicy:
         runs, self._looked = [run for run in measured(runs) if run.number <= n], n
         short = 2 * FEWEST_SHORT * len(self.stacks) * fmean(run.ended_at - run.started_at for run in runs) <= SHORT_S
         fewest = fewest_for(self.rare) if self.rare else FEWEST_SHORT if short else LOOKS[0]
-        compared = dict[tuple[str, str], tuple[MetricRule, Array, Array, bool]]()
+        compared, none = dict[tuple[str, str], tuple[MetricRule, Array, Array, bool]](), [math.nan] * n
         for case in self.stacks:
             sides = [[run for run in runs if run.member == Member(case, side)] for side in SIDES]
             for name, rule in self.rules(*sides).items():
-                first, second = (_readings(side, name, n) for side in sides)
+                first, second = (np.array([*(run.values.get(name, math.nan) for run in side), *none[len(side) :]])
+                                 for side in sides)  # fmt: skip
                 unseen = any(math.isnan(run.values.get(name, 0)) for side in sides for run in side)
                 compared[case, name] = rule, first, second, unseen
         changed = {at: self.decided[of].decision for at, of in enumerate(compared)
@@ -128,11 +125,3 @@ class GatePolicy:
             self.look(runs, look)
         if not self.decided and measured(runs):
             self.look(runs, max(run.number for run in measured(runs)))
-
-
-def _readings(runs: Iterable[Run], metric: str, n: int) -> Array:
-    """The readings by number of the run; NaN where there is none."""
-    readings = np.full(n, math.nan)
-    for run in runs:
-        readings[run.number - 1] = run.values.get(metric, math.nan)
-    return readings

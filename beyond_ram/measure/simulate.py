@@ -109,24 +109,19 @@ def campaign(case: Scenario, seed: int) -> tuple[dict[tuple[str, str], Decision]
             drawn = cells[member.case][member.side == CANDIDATE][place]
             values = {metric: one for metric, one in zip(METRICS, drawn, strict=True) if np.isfinite(one)}
             runs.append(Run(member, number, name, COMPLETED, values=values, ended_at=case.run_s))
-    most = max(run.number for run in measured(runs))
-    return {of: one.decision for of, one in policy.decided.items()}, most
+    return {of: one.decision for of, one in policy.decided.items()}, max(run.number for run in measured(runs))
 
 
 def readings(case: Scenario, seed: list[int]) -> tuple[Array, Array]:
     """What each run of a cell reads if it is the baseline's, and if it is the candidate's: a column per metric."""
     g = np.random.default_rng(seed)
-    other = case.other(g) if case.other else None
-    sizes = case.noise(g)
+    other, sizes = case.other(g) if case.other else None, case.noise(g)
     changed = np.where(g.random(RUNS) < case.share, case.times, 1)
     chance, follows = g.random(RUNS), 1.1 + 0.005 * g.standard_normal(RUNS)
-    sides = list[Array]()
-    for size, fails in ((sizes, case.fails[0]), ((sizes if other is None else other) * changed, case.fails[1])):
-        failed = chance < fails
-        both = np.column_stack([size, size * follows])
-        both[failed] = np.nan
-        sides.append(np.column_stack([both, failed]))
-    return sides[0], sides[1]
+    both = sizes, (sizes if other is None else other) * changed
+    memory = [np.where(chance < fails, np.nan, size) for size, fails in zip(both, case.fails, strict=True)]
+    first, second = (np.column_stack([of, of * follows, np.isnan(of)]) for of in memory)
+    return first, second
 
 
 def rules(*sides: Sequence[Run]) -> dict[str, MetricRule]:
@@ -140,11 +135,10 @@ def rates(case: Scenario, campaigns: int) -> dict[str, str | float]:
     ended = [campaign(case, seed) for seed in range(campaigns)]
     words = [{one.result for one in decisions.values()} for decisions, _ in ended]
     worse, either = (sum(bool(of & wanted) for of in words) / campaigns for wanted in ({"worse"}, {"worse", "better"}))
-    memory = [[one.result for (_, metric), one in of.items() if metric == "memory"] for of, _ in ended]
-    same = sum("same" in of for of in memory) / campaigns
-    line: dict[str, str | float] = {"kind": case.kind, "case": case.name, "campaigns": campaigns}
-    se = round((either * (1 - either) / campaigns) ** 0.5, 4)
-    return line | {"worse": worse, "either": either, "same": same, "se": se, "runs": np.median([n for _, n in ended])}
+    same = sum(any(one.result == "same" for (_, name), one in of.items() if name == "memory") for of, _ in ended)
+    line: dict[str, str | float] = {"kind": case.kind, "case": case.name, "campaigns": campaigns, "worse": worse}
+    line |= {"either": either, "same": same / campaigns, "se": round((either * (1 - either) / campaigns) ** 0.5, 4)}
+    return line | {"runs": np.median([n for _, n in ended])}
 
 
 @dataclass(frozen=True)

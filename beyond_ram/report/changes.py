@@ -108,10 +108,8 @@ def _cells_alone(runs: pd.DataFrame, pairs: list[tuple[str, str]]) -> list[str]:
     """Number of cells, and of repeats, that only one side of a pair has. A failed run may have left nothing."""
     lines = []
     for sides in pairs:
-        repeats = [
-            [set(group.loc[group["stack"] == stack, "rep"]) for stack in sides]
-            for _, group in same_but_for(runs, "stack")
-        ]
+        groups = [group for _, group in same_but_for(runs, "stack")]
+        repeats = [[set(group.loc[group["stack"] == stack, "rep"]) for stack in sides] for group in groups]
         for own, other, stack in ((0, 1, sides[0]), (1, 0, sides[1])):
             cells = sum(bool(one[own]) and not one[other] for one in repeats)
             more = sum(len(one[own] - one[other]) for one in repeats if one[other])

@@ -161,9 +161,8 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
     command += [f"--exclude-newer={until or 'false'}"]
     command += ["--prerelease=allow"] if takes_prereleases(source) else []
     command += torch.find_links() if re.search(r"(?m)^torch\b", text_of(source)) else []
-    done = subprocess.run(
-        [*command, *options, str(source), f"--output-file={lock}"], capture_output=True, text=True, check=False
-    )
+    command += [*options, str(source), f"--output-file={lock}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         error = UnsolvableError if "No solution found" in done.stderr else StackError
         raise error(f"{source}: cannot be resolved\n{mask_secrets.in_text(done.stderr.strip())}")
@@ -221,9 +220,8 @@ def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
     source, lock = envs / f"{name}.in", lock_of(name, envs)
     for package in packages:
         if not has_package(lock, package):
-            raise StackError(
-                f"{lock} has no package {package!r}{did_you_mean(canonical(package), pins(text_of(lock)))}"
-            )
+            hint = did_you_mean(canonical(package), pins(text_of(lock)))
+            raise StackError(f"{lock} has no package {package!r}{hint}")
     requirements, before = text_of(source) if source.exists() else "", text_of(lock)
     compile_lock(name, envs, upgrade=packages)
     if changed := text_of(lock) != before:

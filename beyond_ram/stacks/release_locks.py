@@ -40,9 +40,8 @@ class ReleaseLocks:
         StackError."""
         newest = max(releases, key=lambda one: one.version)
         # The packages of a stack may be newer than the releases.
-        self.until = self.inline.until or (
-            None if self.inline.pins else _day_after(*(one.uploaded for one in releases))
-        )
+        last = None if self.inline.pins else _day_after(*(one.uploaded for one in releases))
+        self.until = self.inline.until or last
         first = self.folder / FIRST
         if first.is_file():
             self._first = scripts.read(first)
@@ -70,9 +69,8 @@ class ReleaseLocks:
         return locked
 
     def _resolved(self, release: Release, until: str | None) -> scripts.Locked:
-        requirements = exchanged(
-            self.inline.requirements, {self.package: f"{self.package}=={release.text}"}, exact=True
-        )
+        replaced = {self.package: f"{self.package}=={release.text}"}
+        requirements = exchanged(self.inline.requirements, replaced, exact=True)
         requirements += [name for name in self.also if canonical(name) not in self.inline.packages]
         if self.also and self._first:
             until = _day_after(release.uploaded) or until

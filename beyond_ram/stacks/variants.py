@@ -18,6 +18,8 @@ from .scripts import lock as lock_requirements
 # First line of the lock of an impossible variant, followed by the resolver's reason.
 INFEASIBLE = "# infeasible: "
 _PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+Lock = tuple[Path, Collection[str]]
+"""A lock, and the packages that were replaced in it."""
 
 
 def parts_of(stack: str) -> tuple[str, str, str]:
@@ -40,13 +42,7 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
 
 
 def exchange(
-    base: str,
-    replaced: Mapping[str, str],
-    envs: Path,
-    lock: Path,
-    like: tuple[Path, Collection[str]] | None = None,
-    *,
-    exact: bool = False,
+    base: str, replaced: Mapping[str, str], envs: Path, lock: Path, like: Lock | None = None, *, exact: bool = False
 ) -> None:
     """Lock the requirements of a base with some packages replaced, keeping every other pin of the base.
 
@@ -61,15 +57,10 @@ def exchange(
     near = pins(base_lock)
     if like:
         earlier, own = pins(like[0].read_text(encoding="utf-8")), set(map(canonical, like[1]))
-        near = {name: pin for name, pin in earlier.items() if name not in own} | {
-            name: pin for name, pin in near.items() if name in own
-        }
-    for package in replaced:
-        near.pop(canonical(package), None)
-    requirements = [
-        *([PRE] if takes_prereleases(source) else []),
-        *exchanged(text_of(source).splitlines(), replaced, exact=exact),
-    ]
+        near = {name: (near if name in own else earlier)[name] for name in {*earlier} - own | near.keys() & own}
+    near = {name: pin for name, pin in near.items() if name not in set(map(canonical, replaced))}
+    requirements = exchanged(text_of(source).splitlines(), replaced, exact=exact)
+    requirements = [PRE, *requirements] if takes_prereleases(source) else requirements
     try:
         lock_requirements(requirements, None, lock, near)
     except UnsolvableError as error:

@@ -2,25 +2,23 @@
 
 import pandas as pd
 
-from beyond_ram.analysis.frame import key
-from beyond_ram.gate.decided import comparisons, rules, values_of
+from beyond_ram.experiment import AXES, Cell
+from beyond_ram.gate.runs import comparisons, rules, values_of
 from beyond_ram.measure.gate import GatePolicy
 from beyond_ram.measure.plan import Member, Run
 from beyond_ram.metrics import METRICS
 
-PAIRS = [("base.baseline", "base.candidate")]
 
-
-def runs_of(table):
-    """The runs of some lines; cases are called as their experiment."""
-    return [_run(line) for line in table.to_dict("records")]
-
-
-def _run(line):
+def run_of(line, **more):
+    """The run of a line; cases are called as their experiment."""
     member = Member(line["experiment"], line["stack"].removeprefix("base."))
     numbers = {name: None if pd.isna(line[name]) else line[name] for name in line if name in METRICS}
     values = values_of(line["workload"], line["completed_work"], numbers)
-    return Run(member, line["rep"], "round", line["outcome"], values=values, ended_at=60.0)
+    return Run(member, line["rep"], "round", line["outcome"], values=values, **{"ended_at": 60.0} | more)
+
+
+def runs_of(table):
+    return [run_of(line) for line in table.to_dict("records")]
 
 
 def policy_of(table, rare=None):
@@ -29,8 +27,11 @@ def policy_of(table, rare=None):
 
 def table_of(policy, table):
     """Table `comparisons` of a policy that has decided from these lines."""
-    cells = {key(line): line["experiment"] for line in table.to_dict("records")}
-    return comparisons(policy.decided, table, PAIRS, cells)
+    cells = {}
+    for line in table.to_dict("records"):
+        axes = tuple((axis, line[axis]) for axis in AXES if axis in line and pd.notna(line[axis]))
+        cells[line["experiment"]] = Cell(line["experiment"], axes, 1)
+    return comparisons(policy, cells, table)
 
 
 def decided(table):

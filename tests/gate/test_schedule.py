@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.changes import changes
-from beyond_ram.gate.decided import rules, values_of
+from beyond_ram.gate.runs import rules
 from beyond_ram.measure.campaign import Campaign
 from beyond_ram.measure.gate import GatePolicy
 from beyond_ram.measure.plan import Run
-from beyond_ram.metrics import METRICS
 
-from .lines import table_of
+from .lines import run_of, table_of
 
 CASES = {"first": "base", "second": "base"}
 
@@ -32,18 +31,14 @@ class Simulated:
         case, (side, *unmeasured) = member.case, member.side.split(", ")
         repeat = 0 if unmeasured else number
         self.done.append((case, side, repeat))
-        self.now += self.run_s
-        values = {}
-        if repeat:
-            line = {"experiment": case, "stack": f"base.{side}", "num_files": 1 + (case == "second"), "rep": repeat}
-            line |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
-            line |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
-            line |= self.value(case, side, repeat)
-            self.lines.append(line)
-            numbers = {name: number for name, number in line.items() if name in METRICS}
-            values = values_of("tokenize", line["completed_work"], numbers)
-        return Run(member, number, block, "completed", values=values, started_at=self.now - self.run_s,
-                   ended_at=self.now)  # fmt: skip
+        began, self.now = self.now, self.now + self.run_s
+        if not repeat:
+            return Run(member, number, block, "completed", started_at=began, ended_at=self.now)
+        line = {"experiment": case, "stack": f"base.{side}", "num_files": 1 + (case == "second"), "rep": repeat}
+        line |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
+        line |= {"started_at": began, "duration_s": 1.0, "run_failed": 0.0}
+        self.lines.append(line | self.value(case, side, repeat))
+        return run_of(self.lines[-1], started_at=began, ended_at=self.now)
 
 
 @dataclass
