@@ -17,12 +17,12 @@ def run_of(line, **more):
     return Run(member, line["rep"], "round", line["outcome"], values=values, **{"ended_at": 60.0} | more)
 
 
-def runs_of(table):
-    return [run_of(line) for line in table.to_dict("records")]
-
-
-def policy_of(table, rare=None):
-    return GatePolicy(dict.fromkeys(table["experiment"], "base"), 1, rules, rare)
+def looked(*tables, rare=None):
+    """A policy after a look at all runs of each table."""
+    policy = GatePolicy(dict.fromkeys(tables[0]["experiment"], "base"), 1, rules, rare)
+    for table in tables:
+        policy.look([run_of(line) for line in table.to_dict("records")], int(table["rep"].max()))
+    return policy
 
 
 def table_of(policy, table):
@@ -36,6 +36,4 @@ def table_of(policy, table):
 
 def decided(table):
     """Table `comparisons` at one look at all runs."""
-    policy = policy_of(table)
-    policy.look(runs_of(table), int(table["rep"].max()))
-    return table_of(policy, table)
+    return table_of(looked(table), table)

@@ -14,22 +14,15 @@ def test_shipped_set_is_a_config_with_cells(root, tmp_path, name):
     assert name in shipped(root)
     choice = choose([name], ["datasets", "tokenizers", "huggingface-hub"], tmp_path, root, root)
     assert choice.cells
-    for cell in choice.cells:
-        assert cell.rep == 1
-        assert all(
-            need.startswith((f"{tmp_path}/results", f"{root}/cases")) for need in choice.config.job(cell).needs()
-        )
+    assert {cell.rep for cell in choice.cells} == {1}
+    needs = [need for cell in choice.cells for need in choice.config.job(cell).needs()]
+    assert all(need.startswith((f"{tmp_path}/results", f"{root}/cases")) for need in needs)
 
 
 @pytest.mark.slow
 def test_default_is_every_cell_whose_stack_has_the_package(root, tmp_path):
-    assert experiments(root, tmp_path, [], "datasets") == [
-        "gate-load",
-        "gate-read",
-        "gate-stream",
-        "gate-map",
-        "gate-batches",
-    ]
+    of_datasets = ["gate-load", "gate-read", "gate-stream", "gate-map", "gate-batches"]
+    assert experiments(root, tmp_path, [], "datasets") == of_datasets
     assert experiments(root, tmp_path, [], "torch") == ["gate-load", "gate-read", "gate-stream"]
     assert experiments(root, tmp_path, [], "av") == ["gate-files"]
     assert "gate-encode" in experiments(root, tmp_path, [], "tokenizers")
@@ -44,9 +37,8 @@ def test_all_cells_of_an_own_file_are_chosen(root, tmp_path):
         "scripts:\n  own: {file: own.py}\n"
     )
     assert experiments(root, tmp_path / "out", ["mine.yaml"], "no-such-package", folder=tmp_path) == ["mine"]
-    with pytest.raises(
-        ValueError, match=r"no file gone.yaml, and no set of that name \(there are: files, load, read, stream"
-    ):
+    absent = r"no file gone.yaml, and no set of that name \(there are: files, load, read, stream"
+    with pytest.raises(ValueError, match=absent):
         choose(["gone.yaml"], ["datasets"], tmp_path, root, tmp_path)
     (tmp_path / "mine.yaml").write_text(
         "defaults: none\n"

@@ -9,7 +9,7 @@ from beyond_ram.decisions.rule import LOOKS, turns
 
 from ..analysis.simulated import NOISE
 from ..analysis.test_comparisons import runs
-from .lines import decided, policy_of, runs_of, table_of
+from .lines import decided, looked, table_of
 
 OLD, NEW = "base.baseline", "base.candidate"
 
@@ -20,65 +20,46 @@ def both(n, **values):
     return table.assign(tokens_per_cpu_s=[100.0 * (1 + 7 * place % 5) for place in range(2 * n)])
 
 
-def look(policy, table, n):
-    """The cases that need more runs after a look at the first `n`."""
-    policy.look(runs_of(table), n)
-    return policy.open
-
-
 def results(policy):
     return {metric: one.decision.result for (_, metric), one in policy.decided.items()}
 
 
 def test_change_stays_with_its_numbers_and_same_is_decided_anew():
-    table = both(6, grown=100)
-    policy = policy_of(table)
-    assert look(policy, both(4, grown=200), 4) == ["e"], "the rate is open"
+    policy, table = looked(both(4, grown=200)), both(6, grown=100)
+    assert policy.open == ["e"], "the rate is open"
     assert results(policy) == {"grown_anon_bytes": "worse", "tokens_per_cpu_s": "undecided"}
-    look(policy, table, 6)
-    lines = table_of(policy, table).set_index("metric")
+    lines = table_of(looked(both(4, grown=200), table), table).set_index("metric")
     assert lines.loc["grown_anon_bytes", "ratio"] == pytest.approx(2, rel=0.01)
     assert lines.loc[["grown_anon_bytes", "tokens_per_cpu_s"], "n"].tolist() == [4, 6]
-    policy = policy_of(table)
-    look(policy, both(4), 4)
-    assert results(policy)["grown_anon_bytes"] == "same"
-    look(policy, both(6, grown=200), 6)
-    assert results(policy)["grown_anon_bytes"] != "same"
+    assert results(looked(both(4)))["grown_anon_bytes"] == "same"
+    assert results(looked(both(4), both(6, grown=200)))["grown_anon_bytes"] != "same"
 
 
 def test_nothing_is_decided_before_the_first_look():
     table = both(3, grown=200)
-    policy = policy_of(table)
-    assert look(policy, table, 3) == ["e"]
-    assert set(results(policy).values()) == {"undecided"}
+    policy = looked(table)
+    assert (policy.open, set(results(policy).values())) == (["e"], {"undecided"})
     assert set(table_of(policy, table)["reason"]) == {"too few repeats"}
 
 
 def test_fewest_runs_hold_back_same_and_no_change():
-    table = both(4).drop(columns="tokens_per_cpu_s")
-    policy = policy_of(table, rare=0.32)
-    look(policy, table, 4)
-    assert results(policy) == {"grown_anon_bytes": "undecided"}
-    look(policy, both(4, grown=110).drop(columns="tokens_per_cpu_s"), 4)
-    assert results(policy) == {"grown_anon_bytes": "worse"}
+    for grown, result in ((100, "undecided"), (110, "worse")):
+        table = both(4, grown=grown).drop(columns="tokens_per_cpu_s")
+        assert results(looked(table, rare=0.32)) == {"grown_anon_bytes": result}
 
 
 def test_run_without_a_value_of_a_metric_keeps_it_from_being_same():
     table = both(8).drop(columns="tokens_per_cpu_s")
-    policy = policy_of(table)
-    assert look(policy, table, 8) == []
-    assert results(policy) == {"grown_anon_bytes": "same"}
-    policy, unknown = policy_of(table), table.copy()
-    unknown.loc[unknown.index[-1], "grown_anon_bytes"] = float("nan")
-    assert look(policy, unknown, 8) == ["e"]
-    assert results(policy) == {"grown_anon_bytes": "undecided"}
+    assert (looked(table).open, results(looked(table))) == ([], {"grown_anon_bytes": "same"})
+    table.loc[table.index[-1], "grown_anon_bytes"] = float("nan")
+    assert (looked(table).open, results(looked(table))) == (["e"], {"grown_anon_bytes": "undecided"})
 
 
 @pytest.mark.parametrize(("grown", "result"), [(115, "same"), (107, "same"), (130, "worse"), (70, "better")])
 def test_interval_agrees_with_the_result(grown, result):
     baseline = runs(stack=OLD, n=4, grown=110)
-    (line,) = decided(pd.DataFrame([*baseline, *runs(stack=NEW, n=4, grown=grown)]).drop(columns="tokens_per_cpu_s")
-                      ).to_dict("records")  # fmt: skip
+    table = pd.DataFrame([*baseline, *runs(stack=NEW, n=4, grown=grown)]).drop(columns="tokens_per_cpu_s")
+    (line,) = decided(table).to_dict("records")
     assert line["result"] == result
     assert line["low"] <= line["ratio"] <= line["high"]
     assert {"worse": line["low"] > 1, "better": line["high"] < 1, "same": line["high"] < 1.1}[result]
@@ -90,8 +71,8 @@ def test_clocks_keep_no_cell_open():
         for stack in (OLD, NEW)
         for line, rate in zip(runs("stream", stack=stack, n=4), (10.0, 900.0, 1.0, 50.0), strict=True)
     ]
-    policy = policy_of(pd.DataFrame(lines))
-    assert look(policy, pd.DataFrame(lines), 4) == []
+    policy = looked(pd.DataFrame(lines))
+    assert policy.open == []
     assert results(policy) == {"rows_at_fault": "same", "rows_per_s": "undecided"}
 
 
@@ -102,12 +83,9 @@ def test_clients_that_read_other_rows_are_compared_by_their_faults_alone():
 
 
 def test_cell_that_fails_on_both_sides_is_closed():
-    lines = both(4).assign(run_failed=1.0, outcome="failed", completed_work=False).drop(columns="grown_anon_bytes")
-    lines = lines.drop(columns="tokens_per_cpu_s")
-    policy = policy_of(lines)
-    assert look(policy, lines, 4) == []
-    table = table_of(policy, lines)
-    assert table[["metric", "baseline", "candidate"]].to_numpy().tolist() == [["run_failed", 1.0, 1.0]]
+    lines = both(4).assign(run_failed=1.0, outcome="failed", completed_work=False)
+    assert looked(lines).open == []
+    assert decided(lines)[["metric", "baseline", "candidate"]].to_numpy().tolist() == [["run_failed", 1.0, 1.0]]
 
 
 @functools.cache
@@ -132,9 +110,7 @@ def worse(gates):
     alarms = 0
     for seed in range(gates):
         table = gate(seed)
-        policy, every = policy_of(table), runs_of(table)
-        for n in LOOKS[:3]:
-            policy.look(every, n)
+        policy = looked(*(table[table["rep"] <= n] for n in LOOKS[:3]))
         alarms += "worse" in results(policy).values()
     return alarms / gates
 

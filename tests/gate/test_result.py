@@ -12,7 +12,7 @@ from beyond_ram.gate.wheels import Requirement
 from beyond_ram.metrics import METRICS
 
 from ..analysis.test_comparisons import runs
-from .lines import decided, policy_of, runs_of, table_of
+from .lines import decided, looked, table_of
 
 
 def gate(*cells, n=4, **about):
@@ -27,15 +27,8 @@ def gate(*cells, n=4, **about):
         "baseline": [Requirement("mine==1", "mine", "mine==1")],
         "candidate": [Requirement("./mine", "mine", "", "abc", "2")],
     }
-    return Gate(
-        requirements,
-        table,
-        decided(table),
-        90.0,
-        600.0,
-        **about,
-        cells=[f"cell-{number}" for number in range(len(cells))],
-    )
+    names = [f"cell-{number}" for number in range(len(cells))]
+    return Gate(requirements, table, decided(table), 90.0, 600.0, **about, cells=names)
 
 
 SAME = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
@@ -148,9 +141,7 @@ def test_slower_alone_is_named_and_changes_no_status():
 
 def test_fewer_readings_than_same_needs_are_too_few_and_not_noise():
     table = gate((SAME, SAME), n=6).runs
-    policy = policy_of(table, rare=0.32)
-    policy.look(runs_of(table), 6)
-    undecided = table_of(policy, table).query("result == 'undecided'")
+    undecided = table_of(looked(table, rare=0.32), table).query("result == 'undecided'")
     assert len(undecided) and undecided["reason"].eq(FEW).all()
 
 
