@@ -75,7 +75,7 @@ def test_no_archive_is_unpacked():
 
 
 # The scripts that a shell runs: one is constant, every word of the others is quoted.
-SHELLS = {"beyond_ram/measure/processes.py", "beyond_ram/measure/cells.py", "beyond_ram/gate/schedule.py"}
+SHELLS = {"beyond_ram/measure/processes.py", "beyond_ram/measure/cells.py"}
 
 
 @pytest.mark.slow
