@@ -33,7 +33,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         action="store_true",
         help="then run the best setting at full size, limited to the requested memory",
     )
-    add_budget_to(parser, "results-fit", "minutes for all small runs", "all files, which a later call uses again")
+    add_budget_to(parser, "results-fit", "the most that all runs may take", "all files, which a later call uses again")
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command, after --")
     add_json_to(parser, "fit.json")
     parser.set_defaults(run=run)
@@ -50,7 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit with 0 if a setting fits, 1 if none does, 2 if it is unsure."""
     from ..fit import answer, factors, runs
     from ..measure.campaign import opened, words_of
-    from ..watch import LimitError
 
     plan = factors.plan(arguments.command, arguments.vary, arguments.grow)
     largest = factors.number(arguments.largest, "--largest") if arguments.largest else None
@@ -59,29 +58,27 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(no_start(plan.command[0], call="beyond-ram fit … --"))
     if largest and (not plan.growth or largest < 2 * plan.growth.first):
         raise ValueError("--largest: at least twice the first size of --grow")
-    out, budget_s = arguments.out.absolute(), 60 * arguments.budget
+    out = arguments.out.absolute()
     question = {"command": "fit", "program": words_of(plan.command)}
     question |= {"a_file_of_the_program": runs.files_digest(plan.command)}
     with opened(out, question) as campaign:
-        campaign.show, earlier = show, len(campaign.runs)
-        policy = answer.FitPolicy(plan, arguments.memory, budget_s, largest, arguments.confirm, out)
-        campaign.once = policy.once
-        try:
-            campaign.run(policy, budget_s)
-        except (runs.RunError, LimitError) as error:
-            if policy.failed:
-                raise
-            policy.failed = str(error)
-            campaign.run(policy, budget_s)
-        assert policy.answer
-        result, run, notes = policy.answer, policy.confirmed, list[str]()
-        confirms = result.best and arguments.confirm
+        earlier = len(campaign.runs)
+        policy = answer.FitPolicy(
+            plan, arguments.memory, 60 * arguments.budget, largest, arguments.confirm, out, earlier
+        )
+        campaign.show, campaign.once = show, policy.once
+        campaign.run(policy, policy.budget_s)
+        result, confirmed, lines = policy.answer, policy.confirmed, list[str]()
+        if result:
+            document, lines = answer.as_json(result, confirmed), [*answer.text(result, confirmed)]
+        else:
+            document, lines = answer.no_answer(policy.unanswered), [f"cannot say: {policy.unanswered}"]
         if earlier:
             imports = f"if what the program imports has changed, remove {arguments.out}"
-            notes.append(f"{earlier} runs are of an earlier call: {imports}")
-        if confirms and policy.failed:
-            notes.append(f"not confirmed: {policy.failed}")
-        finish(arguments, answer.as_json(result, run), [*answer.text(result, run), *notes])
-    if confirms:
-        return 0 if run and run.outcome == "completed" else 2
-    return result.status
+            lines.append(f"{earlier} runs are of an earlier call: {imports}")
+        if result and policy.unanswered:
+            lines.append(f"not confirmed: {policy.unanswered}")
+        finish(arguments, document, lines)
+    if result and result.best and arguments.confirm:
+        return 0 if confirmed and confirmed.outcome == "completed" else 2
+    return result.status if result else 2

@@ -14,13 +14,15 @@ from ..measure.campaign import RUNS
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..text import in_columns
 from ..units import duration, short_size
+from ..watch import LimitError
 from . import design
-from .design import Point
+from .design import DesignPoint
 from .factors import FactorPlan, Setting
 from .model import FitReading, Model, Prediction, measured
-from .runs import FitRun, FitRuns, RunError, once
+from .runs import NUMBERS, BudgetError, FitRun, FitRuns, RunError, once
 
-YES, NO, UNSURE = "yes", "no", "unsure"
+WORDS = {True: "yes", False: "no", None: "unsure"}
+"""Of `fits`, for the text."""
 # Growth is understood from as many sizes as show two slopes.
 _LEAST_SIZES = 3
 # Smaller parts of a prediction are left out of the text.
@@ -30,7 +32,7 @@ _SHOWN = 0.01
 _STRAY = 0.05
 # How often runs are repeated for a narrower interval, at most.
 _ROUNDS = 8
-# How far the runs may go over the time that they were given.
+# Expected to go so many times over the budget, the runs end at once. The first may have taken longer than others.
 _OVER = 2
 _WIDE = "what the small runs show leaves too wide an interval"
 _MORE = "more --budget, or a larger --largest"
@@ -47,7 +49,8 @@ class AnswerLine:
     memory: Prediction | None
     """None if growth is not understood."""
     time: Prediction
-    fits: str
+    fits: bool | None
+    """None if unsure."""
     ask_bytes: int | None
     """The upper end of the interval, or a tenth more than the value, and room for mapped files, as `advice` has it."""
     runs_at_target: int = 0
@@ -76,35 +79,46 @@ class FitPolicy:
     largest: int | None
     confirm: bool
     out: Path
-    failed: str = ""
-    """Why the run that was asked for last failed."""
+    earlier: int = 0
+    """The number of runs of earlier calls. Those that failed are made again."""
+    unanswered: str = ""
+    """Why there is no answer, or why it is not confirmed."""
     answer: "Answer | None" = None
     confirmed: FitRun | None = None
     _known: FitRuns | None = None
     _answers: dict[Any, Any] = field(default_factory=dict)
+    _ended_at: float = field(default_factory=time.time)
+    """The end of the last run, or the start of the call."""
 
     def next(self, runs: Sequence[Run]) -> list[Block]:
-        """The next run. Raises RunError where one failed without which there is no answer."""
-        known = self._known = FitRuns(self.plan, {run.member.side: run for run in runs}, self.failed, self._answers)
+        """The next run."""
+        made = {run.member.side: run for n, run in enumerate(runs) if n >= self.earlier or not run.reason}
+        known = self._known = FitRuns(self.plan, made, self.budget_s, self.confirm, self._answers)
         try:
-            self.answer = answer(known, self.memory_bytes, self.budget_s, self.largest)
+            self.answer = answer(known, self.memory_bytes, self.largest)
             if self.confirm and (best := self.answer.best):
-                point = Point(best.setting, self.answer.target)
-                self.confirmed = known.make(point, "the best setting under its request", best.ask_bytes)
-        except RunError:
-            if not self.answer:
-                raise
+                point, expected_s = DesignPoint(best.setting, self.answer.target), best.time.value
+                self.confirmed = known.make(point, "the best setting under its request", expected_s, best.ask_bytes)
+        except RunError as error:
+            self.unanswered = str(error)
         except WantedError as wanted:
             return [wanted.block]
         return []
 
     def once(self, member: Member, number: int, block: str) -> Run:
-        """Make the run that `next` has named. Raises RunError, LimitError."""
+        """Make the run that `next` has named."""
         assert self._known and self._known.wanted
         folder, began = Path(RUNS, member.side.replace(" ", ",")), time.time()
-        run = once(self.plan, self.out / folder, *self._known.wanted)
-        values = {name: value for name, value in vars(run).items() if name not in ("point", "outcome")}
-        return Run(member, number, block, run.outcome, "", None, values, began, time.time(), str(folder))
+        outcome, reason, values = "failed", "", {}
+        try:
+            run = once(self.plan, self.out / folder, *self._known.wanted)
+            outcome, values = run.outcome, {name: value for name, value in vars(run).items() if name in NUMBERS}
+        except (RunError, LimitError) as error:
+            reason = str(error)
+        ended = time.time()
+        values |= {"wall_s": ended - self._ended_at}
+        self._ended_at = ended
+        return Run(member, number, block, outcome, reason, None, values, began, ended, str(folder))
 
 
 @dataclass(frozen=True)
@@ -122,14 +136,14 @@ class Answer:
     """Whether the model has a number for each setting that was not run."""
     unsure_because: str | None
     """Why settings have no number."""
-    run_s: float
+    wall_s: float
 
     @property
     def status(self) -> int:
         """0 if a setting fits, 1 if none does, 2 if it is unsure."""
         if self.best:
             return 0
-        return 1 if all(line.fits == NO for line in self.lines) else 2
+        return 1 if all(line.fits is False for line in self.lines) else 2
 
     @property
     def target(self) -> int | None:
@@ -149,16 +163,16 @@ class Answer:
         return self.memory.shares(self.best.setting, self.target or 1, growing) if self.best and known else {}
 
 
-def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | None) -> Answer:
-    """Make the small runs within about `budget_s`, and predict every setting. Raises RunError, ValueError.
+def answer(runs: FitRuns, memory_bytes: int, largest: int | None) -> Answer:
+    """Make the small runs within their budget, and predict every setting. Raises RunError, ValueError.
 
     Where an interval stays too wide after the run that the model had not seen, the design's other runs of that size
     follow, then repeats of all, while there is time. That run ends the numbers if it fails or lies outside. Runs at
     full size are repeated too, while an interval is too wide to answer or spans a factor of two.
     """
-    sizes = _sizes(runs, budget_s, largest) if runs.plan.growth else []
+    sizes = _sizes(runs, largest) if runs.plan.growth else []
     for number, point in enumerate(points := design.points(runs.plan.varied, sizes), 1):
-        _check_time(runs, points, budget_s)
+        _check_time(runs, points)
         runs.get(point, f"run {number} of {len(points)}")
     result, confirmation = _answer(runs, memory_bytes), None
     try:
@@ -168,11 +182,14 @@ def answer(runs: FitRuns, memory_bytes: int, budget_s: float, largest: int | Non
             sizes = [*sizes, unseen.size] if unseen.size else sizes
         for further in _further(runs, sizes) if unseen or not sizes else ():
             expected_s = sum(2 * runs.seconds_at(point.size) for point in further)
-            if not _is_wide(result) or runs.seconds + expected_s > budget_s:
+            if not _is_wide(result) or expected_s > runs.left_s:
                 break
             for point in further:
                 runs.get(point, "a narrower interval")
             result = _answer(runs, memory_bytes, confirmation)
+    except BudgetError as spent:
+        unconfirmed = unseen and not confirmation
+        return _answer(runs, memory_bytes, confirmation, failed=str(spent) if unconfirmed else None)
     except RunError as error:
         return _answer(runs, memory_bytes, failed=f"a run failed, so larger ones may too: {error}")
     return result
@@ -182,21 +199,21 @@ def _is_wide(result: Answer) -> bool:
     """Whether more runs may narrow an interval so that it says more."""
     at_target = [line for line in result.lines if line.memory and line.runs_at_target]
     too_wide = (result.unsure_because or "").startswith(_WIDE)
-    return too_wide or any(line.fits == UNSURE or not (line.memory and line.memory.is_number) for line in at_target)
+    return too_wide or any(line.fits is None or not (line.memory and line.memory.is_number) for line in at_target)
 
 
-def _check_time(runs: FitRuns, points: Sequence[Point], budget_s: float) -> None:
-    """Raise RunError where the missing runs would take the budget more than twice over."""
+def _check_time(runs: FitRuns, points: Sequence[DesignPoint]) -> None:
+    """Raise BudgetError where the missing runs would take the budget more than twice over."""
     left = sum(point not in runs.done for point in points)
-    expected_s = runs.seconds + left * runs.seconds / max(1, len(runs.done))
-    if left and expected_s > _OVER * budget_s:
-        raise RunError(
-            f"{len(points):,} runs would take {duration(expected_s)}, not {duration(budget_s)}: give --vary fewer "
+    expected_s = runs.wall_s + left * runs.wall_s / max(1, len(runs.done))
+    if left and expected_s > _OVER * runs.budget_s:
+        raise BudgetError(
+            f"{len(points):,} runs would take {duration(expected_s)}, not {duration(runs.budget_s)}: give --vary fewer "
             f"values, or --budget {math.ceil(expected_s / 60)}; the runs so far are used again"
         )
 
 
-def _confirm(before: Answer, runs: FitRuns, unseen: Point) -> Confirmation:
+def _confirm(before: Answer, runs: FitRuns, unseen: DesignPoint) -> Confirmation:
     """The run that the model has not seen. Noise alone puts one of ten outside; then the middle of three counts."""
     predicted = before.memory.predict(unseen.setting, unseen.size or 1)
     run = runs.get(unseen, "a run that the model has not seen")
@@ -206,23 +223,23 @@ def _confirm(before: Answer, runs: FitRuns, unseen: Point) -> Confirmation:
     return Confirmation(run, predicted)
 
 
-def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[Point]]:
+def _further(runs: FitRuns, sizes: Sequence[int]) -> Iterator[list[DesignPoint]]:
     """The missing runs of the design, which may have a larger size, then repeats of all."""
     for round_number in range(_ROUNDS):
         points = [replace(one, repeat=one.repeat + round_number) for one in design.points(runs.plan.varied, sizes)]
         yield [point for point in points if point not in runs.done]
 
 
-def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
+def _sizes(runs: FitRuns, largest: int | None) -> list[int]:
     """Run the base at sizes that double, while all other runs at the next size fit into the time and the memory."""
     assert runs.plan.growth
     at_base, every = design.base(runs.plan.varied), runs.plan.growth.sizes
     for place, size in enumerate(every, 1):
-        run = runs.get(Point(at_base, size), f"size {place}")
+        run = runs.get(DesignPoint(at_base, size), f"size {place}")
         sizes, following = every[:place], every[place : place + 2]
         # No run takes more than twice as long, and keeps more than twice as much, with twice the input.
-        expected_s = 2 * run.seconds * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
-        out_of_time = place >= _LEAST_SIZES and runs.seconds + expected_s > budget_s
+        expected_s = 2 * run.wall_s * (len(design.points(runs.plan.varied, [*sizes, 2 * size])) - place + 2)
+        out_of_time = place >= _LEAST_SIZES and expected_s > runs.left_s
         # One more size is left for the run that the model has not seen.
         is_largest = largest and (not following or following[-1] > largest)
         if out_of_time or is_largest or 4 * run.kept_bytes > run.free_bytes:
@@ -230,16 +247,16 @@ def _sizes(runs: FitRuns, budget_s: float, largest: int | None) -> list[int]:
     return every
 
 
-def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> Point | None:
+def _unseen(before: Answer, sizes: Sequence[int], largest: int | None) -> DesignPoint | None:
     """The point of the confirming run: the best setting, or the one that keeps least, twice as far."""
     assert before.lines
     chosen = before.best or min(before.lines, key=lambda line: line.memory.value if line.memory else math.inf)
     if not sizes:
-        point = Point(chosen.setting, None)
+        point = DesignPoint(chosen.setting, None)
         return None if any(run.point.setting == point.setting for run in before.runs) else point
     assert before.plan.growth
     larger = [size for size in before.plan.growth.sizes if sizes[-1] < size <= (largest or before.plan.growth.target)]
-    return Point(chosen.setting, larger[0]) if larger else None
+    return DesignPoint(chosen.setting, larger[0]) if larger else None
 
 
 def _answer(
@@ -259,14 +276,14 @@ def _modelled(runs: FitRuns, memory_bytes: int, confirmation: Confirmation | Non
     time = Model(list(plan.varied), [_reading(run, run.seconds) for run in done], shrinks=True)
     why = failed or _doubts(memory, plan, confirmation)
     lines = list(_lines(plan, memory_bytes, memory, time, why, done))
-    fitting = [line for line in lines if line.fits == YES]
+    fitting = [line for line in lines if line.fits]
     best = min(fitting, key=lambda line: line.time.value, default=None)
     unsure = None
     if any(line.memory is None for line in lines):
         at_target = any(line.runs_at_target for line in lines)
         unsure = why.replace(_LARGER, _RUN_IT) if why and at_target else why
         unsure = unsure or (f"{_WIDE}; {_RUN_IT}" if at_target else _TOO_WIDE)
-    return Answer(plan, memory_bytes, lines, best, memory, done, confirmation, not why, unsure, runs.seconds)
+    return Answer(plan, memory_bytes, lines, best, memory, done, confirmation, not why, unsure, runs.wall_s)
 
 
 def _strays(run: FitRun, runs: Sequence[FitRun]) -> bool:
@@ -305,12 +322,12 @@ def _lines(
             kept, seconds = measured([run.kept_bytes for run in here], repeats), measured([run.seconds for run in here])
         if not kept:
             seen = max((run.kept_bytes for run in done if run.point.setting == setting), default=0)
-            yield AnswerLine(setting, None, seconds, NO if seen > memory_bytes else UNSURE, None)
+            yield AnswerLine(setting, None, seconds, False if seen > memory_bytes else None, None)
             continue
         # The room of `advice`, or more where the interval is wider.
         kept_bytes = max(kept.high, kept.value + kept.value * ROOM_SHARE)
         ask = math.ceil((kept_bytes + mapped_bytes + ROOM_BYTES) / MIB) * MIB
-        fits = YES if ask <= memory_bytes else NO if kept.low > memory_bytes else UNSURE
+        fits = True if ask <= memory_bytes else False if kept.low > memory_bytes else None
         yield AnswerLine(setting, kept, seconds, fits, ask, runs_at_target=len(here))
 
 
@@ -346,8 +363,13 @@ def as_json(result: Answer, confirmed: FitRun | None = None) -> dict[str, Any]:
             | {"repeat": run.point.repeat, "kept_bytes": run.kept_bytes, "seconds": round(run.seconds, 3)}
             for run in result.runs
         ],
-        "run_s": round(result.run_s, 1),
+        "wall_s": round(result.wall_s, 1),
     }
+
+
+def no_answer(reason: str) -> dict[str, Any]:
+    """The content of fit.json without an answer."""
+    return {"settings": [], "best": None, "unsure_because": reason}
 
 
 def _setting(result: Answer, line: AnswerLine) -> dict[str, Any]:
@@ -413,7 +435,7 @@ def _table(result: Answer) -> Iterator[str]:
             else ["-", "-"]
         )
         speed = [f"{result.target / line.time.value:,.0f}" if line.time.value else "-"] if result.target else []
-        rows.append([*map(str, line.setting), *predicted, line.fits, duration(line.time.value), *speed])
+        rows.append([*map(str, line.setting), *predicted, WORDS[line.fits], duration(line.time.value), *speed])
     yield from in_columns(rows, left=0)
 
 

@@ -11,7 +11,7 @@ _CORNER_SIZES = 3
 
 
 @dataclass(frozen=True, order=True)
-class Point:
+class DesignPoint:
     """One small run: a setting, a size of the input (None without --grow), and which run of it."""
 
     setting: Setting
@@ -24,7 +24,7 @@ def base(varied: Mapping[str, Sequence[int]]) -> Setting:
     return tuple(values[0] for values in varied.values())
 
 
-def points(varied: Mapping[str, Sequence[int]], sizes: Sequence[int]) -> list[Point]:
+def points(varied: Mapping[str, Sequence[int]], sizes: Sequence[int]) -> list[DesignPoint]:
     """All small runs of a design, in the order in which they are run; `sizes` doubles, and is empty without --grow.
 
     The base has every size and a repeat. A factor's other values have the last two sizes, which give them slopes of
@@ -41,12 +41,12 @@ def points(varied: Mapping[str, Sequence[int]], sizes: Sequence[int]) -> list[Po
     every: Sequence[int | None] = list(sizes) or [None]
     moving = [place for place, of_factor in enumerate(values) if len(of_factor) > 1]
     corner = changed(*((place, values[place][-1]) for place in moving))
-    chosen = [Point(at_base, size) for size in every] + [Point(at_base, every[-1], repeat=2)]
+    chosen = [DesignPoint(at_base, size) for size in every] + [DesignPoint(at_base, every[-1], repeat=2)]
     for place in moving:
         for value in values[place][1:]:
-            chosen += [Point(changed((place, value)), size) for size in every[-2:]]
+            chosen += [DesignPoint(changed((place, value)), size) for size in every[-2:]]
     for one, other in combinations(moving, 2):
         both = changed((one, values[one][-1]), (other, values[other][-1]))
-        chosen += [Point(both, size) for size in every[-2:]]
-    chosen += [Point(corner, size) for size in every[-_CORNER_SIZES:]] if moving else []
+        chosen += [DesignPoint(both, size) for size in every[-2:]]
+    chosen += [DesignPoint(corner, size) for size in every[-_CORNER_SIZES:]] if moving else []
     return list(dict.fromkeys(chosen))

@@ -1,6 +1,7 @@
 """The runs of a fit: those that are made, and how one is made."""
 
 import hashlib
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -14,11 +15,14 @@ from ..folders import fresh
 from ..measure.plan import COMPLETED, Block, Member, Run, WantedError
 from ..run_record import RunRecord
 from ..text import last_line
+from ..units import duration
 from ..watch import LimitError, WatchOptions, watch, write_record
-from .design import Point
+from .design import DesignPoint
 from .factors import FactorPlan
 
 OUTPUT = "output.txt"
+NUMBERS = ("kept_bytes", "mapped_bytes", "seconds", "free_bytes")
+"""Numbers of a run that a campaign keeps, beside its wall time."""
 # Share of free memory that small runs may use; the rest is for other programs.
 _OF_FREE = 0.8
 
@@ -27,15 +31,21 @@ class RunError(RuntimeError):
     """A run that did not complete; the text is one line."""
 
 
+class BudgetError(RunError):
+    """A run that does not fit into the budget."""
+
+
 @dataclass(frozen=True)
 class FitRun:
     """The result of one run."""
 
-    point: Point
+    point: DesignPoint
     kept_bytes: float
     mapped_bytes: float
     """Room for mapped files, as `advice` gives it."""
     seconds: float
+    wall_s: float = 0.0
+    """Time of the call from the end of the run before it to its own."""
     free_bytes: float = 1 << 62
     """What programs could still take before it began."""
     outcome: str = COMPLETED
@@ -43,52 +53,73 @@ class FitRun:
 
 @dataclass
 class FitRuns:
-    """The runs that were asked for so far, of those that are made."""
+    """The runs that an answer rests on, of those that are made."""
 
     plan: FactorPlan
     made: Mapping[str, Run] = field(default_factory=dict)
     """By name, as in a campaign."""
-    failed: str = ""
-    """Why the next run failed."""
+    budget_s: float = math.inf
+    """Wall time of all runs. The next one is wanted only if it may be expected to end within it."""
+    confirm: bool = False
+    """Whether a run at full size follows."""
     answers: dict[Any, Any] = field(default_factory=dict)
     """The answers that are known, as a replay asks for them again."""
-    done: dict[Point, FitRun] = field(default_factory=dict)
-    seconds: float = 0.0
-    """Seconds of all that were asked for."""
-    wanted: tuple[Point, int | None] | None = None
+    done: dict[DesignPoint, FitRun] = field(default_factory=dict)
+    wanted: tuple[DesignPoint, int | None] | None = None
     """The point and the limit of the run that is not made."""
 
-    def get(self, point: Point, about: str = "") -> FitRun:
-        """The run of a point. Raises WantedError where it is not made, RunError where it failed."""
+    @property
+    def wall_s(self) -> float:
+        """Wall time of all that the answer rests on."""
+        return sum(run.wall_s for run in self.done.values())
+
+    @property
+    def left_s(self) -> float:
+        """What is left of the budget, without the time of a run at full size that follows, if that fits at all."""
+        left_s, last_s = self.budget_s - self.wall_s, 0.0
+        if self.confirm and self.done:
+            largest = max(self.done.values(), key=lambda run: run.point.size or 0)
+            growth = self.plan.growth.target / largest.point.size if self.plan.growth and largest.point.size else 1
+            last_s = largest.wall_s * growth
+        return left_s - last_s if last_s <= left_s else left_s
+
+    def get(self, point: DesignPoint, about: str = "") -> FitRun:
+        """The run of a point. Raises WantedError where it is not made, RunError where it failed or does not fit."""
         if point not in self.done:
-            self.done[point] = self.make(point, about)
-            self.seconds += self.done[point].seconds
+            longest_s = self.seconds_at(point.size) if self.done else 0.0
+            self.done[point] = self.make(point, about, longest_s)
         return self.done[point]
 
-    def make(self, point: Point, about: str, limit_bytes: int | None = None) -> FitRun:
+    def make(self, point: DesignPoint, about: str, expected_s: float, limit_bytes: int | None = None) -> FitRun:
         """A run that is made, also one under a limit. Raises as `get` does."""
         name = name_of(self.plan, point, limit_bytes)
-        if name in self.made:
-            return FitRun(point, outcome=self.made[name].outcome, **self.made[name].values)
-        if self.failed:
-            raise RunError(self.failed)
+        if run := self.made.get(name):
+            if run.reason:
+                raise RunError(run.reason)
+            return FitRun(point, outcome=run.outcome, **run.values)
+        if self.done and self.wall_s + expected_s > self.budget_s:
+            more = math.ceil((self.wall_s + expected_s) / 60)
+            raise BudgetError(
+                f"{name} may take {duration(expected_s)}, and the budget ends before: --budget {more} goes on"
+            )
         self.wanted = point, limit_bytes
-        raise WantedError(Block(about, (Member(Path(self.plan.command[0]).name, name),), must=True))
+        member = Member(Path(self.plan.command[0]).name, name)
+        raise WantedError(Block(about, (member,), must=True))  # the budget was looked at above
 
     def seconds_at(self, size: int | None) -> float:
-        """The longest run of a size, or of all if none has it."""
-        times = [run.seconds for run in self.done.values() if run.point.size == size]
-        return max(times or [run.seconds for run in self.done.values()])
+        """The longest run of a size; of one that was not run, twice the longest of all."""
+        times = [run.wall_s for run in self.done.values() if run.point.size == size]
+        return max(times) if times else 2 * max(run.wall_s for run in self.done.values())
 
 
-def name_of(plan: FactorPlan, point: Point, limit_bytes: int | None = None) -> str:
+def name_of(plan: FactorPlan, point: DesignPoint, limit_bytes: int | None = None) -> str:
     """A run in words: its values, which run of them, and its limit."""
     more = {"rep": point.repeat if point.repeat > 1 else None, "limit": limit_bytes}
     values = plan.values(point.setting, point.size) | {name: value for name, value in more.items() if value}
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def once(plan: FactorPlan, folder: Path, point: Point, limit_bytes: int | None = None) -> FitRun:
+def once(plan: FactorPlan, folder: Path, point: DesignPoint, limit_bytes: int | None = None) -> FitRun:
     """Make a run in a folder: under its limit, or else under one that keeps the machine alive, where one can be set.
 
     Raises RunError where it failed, LimitError where its own limit cannot be set.
@@ -114,8 +145,9 @@ def once(plan: FactorPlan, folder: Path, point: Point, limit_bytes: int | None =
         raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
     if not killed and advice.at_least:
         raise RunError(f"{name}: its memory is known as a lower bound only: {'; '.join(advice.lower_bound)}")
-    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, record["duration_s"] or 0.0, free,
-                  "killed_at_limit" if killed else COMPLETED)  # fmt: skip
+    outcome = "killed_at_limit" if killed else COMPLETED
+    seconds = record["duration_s"] or 0.0
+    return FitRun(point, advice.kept_bytes, advice.mapped_bytes, seconds, free_bytes=free, outcome=outcome)
 
 
 def _is_killed(record: RunRecord) -> bool:

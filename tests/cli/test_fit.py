@@ -43,7 +43,7 @@ def test_leak_is_predicted_and_fits(leak):
         assert setting["low"] < rows_bytes + interpreter_bytes[1]
         assert setting["high"] > rows_bytes + interpreter_bytes[0]
         assert setting["low"] <= setting["predicted_bytes"] <= setting["high"]
-    assert result["best"]["fits"] == "yes"
+    assert result["best"]["fits"] is True
     assert result["confirmation"]["rows"] == 400_000
 
 
@@ -62,7 +62,7 @@ def test_runs_are_reused_for_a_smaller_budget(leak):
     before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
     status, result = fit(out, "leak", "--memory", "100M", *LEAK)
     assert status == 1
-    assert {setting["fits"] for setting in result["settings"]} == {"no"}
+    assert {setting["fits"] for setting in result["settings"]} == {False}
     assert result["best"] is None
     assert before.items() <= {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}.items()
     assert result["runs"][:7] == first["runs"][:7]
@@ -75,13 +75,15 @@ def test_runs_of_another_command_are_not_used(leak, capsys):
 
 
 @pytest.mark.slow
-def test_failing_program_gets_one_line(tmp_path, capsys):
+def test_failing_program_is_an_outcome_with_a_record(tmp_path, capsys):
     words = ["--memory", "1G", "--vary", "n=1,2", "--out", str(tmp_path / "out"), "--"]
     assert main(["fit", *words, sys.executable, "-c", "import sys; sys.exit('no such file as n')", "{n}"]) == 2
-    last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "n=1" in last
-    assert "no such file as n" in last
-    assert not (tmp_path / "out" / "fit.json").exists()
+    reason = "n=1: the program ended with exit status 1: no such file as n"
+    assert capsys.readouterr().out.splitlines()[0] == f"cannot say: {reason}"
+    assert json.loads((tmp_path / "out/fit.json").read_text())["unsure_because"] == reason
+    (run,) = json.loads((tmp_path / "out/blocks.jsonl").read_text())["runs"]
+    assert (run["outcome"], run["reason"]) == ("failed", reason)
+    assert json.loads((tmp_path / "out" / run["folder"] / "run.json").read_text())["exit_status"] == 1
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from beyond_ram.fit.answer import answer
-from beyond_ram.fit.design import Point
+from beyond_ram.fit.design import DesignPoint
 from beyond_ram.fit.factors import FactorPlan, InputGrowth
 from beyond_ram.fit.runs import FitRun, FitRuns
 
@@ -208,8 +208,9 @@ class Drawn(FitRuns):
     noise: float = 0.0
     random: Random = field(default_factory=np.random.default_rng)
 
-    def make(self, point, about, limit_bytes=None):
-        return FitRun(point, round(self.reading(point)), 0, 1 + (point.size or 0) / LARGEST * 10)
+    def make(self, point, about, expected_s, limit_bytes=None):
+        seconds = 1 + (point.size or 0) / LARGEST * 10
+        return FitRun(point, round(self.reading(point)), 0, seconds, seconds)
 
     def reading(self, point):
         outlier = 1 + OUTLIER * (self.random.random() < OUTLIERS)
@@ -223,9 +224,9 @@ def fitted(family, seed):
     grown = InputGrowth("rows", round(FIRST * random.uniform(0.7, 1)), target) if target else None
     plan = FactorPlan(("true",), family.varied, grown)
     noise = _noise(random) if family.noise is None else family.noise
-    runs = Drawn(plan, kept=family.program(random), noise=noise, random=random)
-    result = answer(runs, 1 << 40, 600, LARGEST if target else None)
-    return result, [runs.reading(Point(line.setting, target)) for line in result.lines]
+    runs = Drawn(plan, budget_s=600, kept=family.program(random), noise=noise, random=random)
+    result = answer(runs, 1 << 40, LARGEST if target else None)
+    return result, [runs.reading(DesignPoint(line.setting, target)) for line in result.lines]
 
 
 def judged(family, programs):

@@ -2,7 +2,7 @@
 
 import itertools
 
-from beyond_ram.fit.design import Point, base, points
+from beyond_ram.fit.design import DesignPoint, base, points
 
 VARIED = {"workers": (0, 2, 4, 8, 16), "batch": (16, 64, 256), "depth": (1, 2)}
 SIZES = [100, 200, 400, 800]
@@ -19,9 +19,9 @@ def test_every_value_and_pair_of_largest_values_is_run():
 
 def test_base_setting_has_every_size_and_a_repeat():
     at_base = [point for point in points(VARIED, SIZES) if point.setting == base(VARIED)]
-    assert at_base == [*(Point(base(VARIED), size) for size in SIZES), Point(base(VARIED), 800, repeat=2)]
+    assert at_base == [*(DesignPoint(base(VARIED), size) for size in SIZES), DesignPoint(base(VARIED), 800, repeat=2)]
 
 
 def test_without_a_growing_size_each_setting_is_run():
     chosen = points({"workers": (0, 4)}, [])
-    assert chosen == [Point((0,), None), Point((0,), None, repeat=2), Point((4,), None)]
+    assert chosen == [DesignPoint((0,), None), DesignPoint((0,), None, repeat=2), DesignPoint((4,), None)]
