@@ -75,7 +75,8 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
     from ..units import MB, percent
 
     if reason := limits.get("not_run"):
-        return [f"cannot say: {reason}"]
+        failed = "the script failed without a limit: " if not record["completed_work"] else ""
+        return [f"cannot say: {failed}{reason}"]
     spent = [SPENT] if limits.get("out_of_budget") else []
     if not limits.get("completed_at_bytes"):
         return [f"cannot say: {SPENT}" if spent else "cannot say: no run completed under a limit"]
@@ -91,7 +92,8 @@ def _lines(limits: dict[str, Any], record: RunRecord) -> list[str]:
             f"keeps {percent(limits['speed_share'])} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs"
         )
     elif limits.get("speed_share"):
-        lines.append(f"{percent(limits['speed_share'])} of its speed: not shown at any limit that was tried")
+        why_not = limits.get("speed_not_run") or "not shown at any limit that was tried"
+        lines.append(f"{percent(limits['speed_share'])} of its speed: {why_not}")
     # Samples miss short peaks, which the limits met.
     ask_bytes = max(limits["ask_bytes"] or 0, limits["completed_at_bytes"])
     warm = ", page cache warm" if _is_warm(limits.get("from_cache_bytes"), ask_bytes) else ""

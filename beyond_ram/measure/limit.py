@@ -12,12 +12,13 @@ from typing import Any
 from ..advice import advise
 from ..experiment import records
 from ..files import end_of, read_json, write
+from ..folders import fresh
 from ..metrics.limits import ENDED_AT, ended_at
 from ..run_files import RUN_FILES
 from ..run_record import RunRecord
 from ..watch import LimitError, WatchOptions, write_record
-from .campaign import Campaign
-from .cell import MeasuringError, ProgramError, Setting, check_end, finish, prepare, run_once
+from .campaign import RUNS, Campaign
+from .cell import Setting, check_end, finish, prepare, run_once
 from .files_read import FilesRead
 from .plan import Block, Member, Run, WantedError
 from .private import private_folder
@@ -51,10 +52,10 @@ def measure_limit(
 ) -> RunRecord:
     """Measure a run without a limit, then search the smallest limit; write both into run.json, and return that.
 
-    Goes on with the runs of a campaign. Every run starts fresh: a private folder, prepared input, none of it in the
-    page cache, nor of the other files that the first run was seen to read. (The kernel does not charge a run for pages
-    that another process has read.) Raises MeasuringError if a run without a limit failed, or if a run was ended from
-    outside.
+    Goes on with the runs of a campaign; a first run that failed is made again. Every run starts fresh: a private
+    folder, prepared input, none of it in the page cache, nor of the other files that the first run was seen to read.
+    (The kernel does not charge a run for pages that another process has read.) Raises MeasuringError if a run was ended
+    from outside.
     """
     out = runs / setting.job.path
     with contextlib.ExitStack() as stack:
@@ -62,6 +63,7 @@ def measure_limit(
             campaign = Campaign(stack.enter_context(private_folder(setting.work, f"limit/{setting.job.path}")), 0)
         policy = LimitPolicy(setting.job.path.partition("/")[0], setting.job.limit_speed_share)
         campaign.once = LimitRuns(setting, out, campaign).once
+        campaign.runs = [run for run in campaign.runs if run.block != _FIRST or not run.reason]
         try:
             campaign.run(policy, budget_s)
         except LimitError as reason:
@@ -100,12 +102,13 @@ class LimitPolicy:
             sides = tuple(Member(self.case, str(limit) if limit else _FREE) for limit in limits)
             raise WantedError(Block(name, sides, must=name == _FIRST))
         made, self._left = self._left[: len(limits)], self._left[len(limits) :]
-        return [_NOTHING | {"outcome": run.outcome} | dict(run.values) for run in made]
+        return [_NOTHING | {"outcome": run.outcome, "reason": run.reason} | dict(run.values) for run in made]
 
     def _search(self) -> None:
         """Bisect geometrically between a sufficient and an insufficient limit."""
         (free,) = self._get(_FIRST, None)
-        if free["outcome"] == "not_applicable":
+        if free["outcome"] == "not_applicable" or free["reason"]:
+            self.search = {"not_run": free["reason"]}
             return
         search: dict[str, Any] = {"tolerance": TOLERANCE, "probes": []} | bounds([])
         self.search = search
@@ -123,12 +126,14 @@ class LimitPolicy:
         search |= {"speed_share": self.share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
         limit = search["completed_at_bytes"]
         most = max(free["most_bytes"], round(search["completed_at_bytes"] * (1 + TOLERANCE)))
-        while limit:
-            search["speed_kept_at_bytes" if self._keeps_speed(limit, self.share) else "slowed_at_bytes"] = limit
+        while limit and (keeps := self._keeps_speed(limit, self.share)) is not None:
+            search["speed_kept_at_bytes" if keeps else "slowed_at_bytes"] = limit
             limit = _next_speed_limit(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
 
-    def _keeps_speed(self, limit: int, share: float) -> bool:
+    def _keeps_speed(self, limit: int, share: float) -> bool | None:
         """Whether the work keeps `share` of its speed under a limit, from pairs of runs with and without the limit.
+
+        None if a run without a limit failed.
 
         Each pair says yes or no. The answer with a lead of `_LEAD` pairs wins. After `_PAIRS` pairs without a winner
         the limit counts as too small.
@@ -138,6 +143,9 @@ class LimitPolicy:
             sides = (None, limit) if number % 2 == 0 else (limit, None)
             pair = dict(zip(sides, self._get(_PAIR, *sides), strict=True))
             free, limited = pair[None], pair[limit]
+            if not free["completed_work"]:
+                self.search["speed_not_run"] = f"a run without a limit failed: {free['reason']}"
+                return None
             kept = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
             lead += 1 if kept else -1
             self.search["speed_probes"].append(
@@ -200,10 +208,11 @@ class LimitRuns:
 
     def once(self, member: Member, number: int, block: str) -> Run:
         """Make a run. Raises MeasuringError, LimitError."""
-        began = time.time()
-        made = self._first() if block == _FIRST else self._further(member, block)
+        began, folder = time.time(), f"{RUNS}/limit~{member.side.replace(' ', '-')}/rep~{number}"
+        made = self._first() if block == _FIRST else self._further(member, block, self.campaign.out / folder)
         values = {name: value for name, value in made.items() if isinstance(value, int | float)}
-        return Run(member, number, block, made["outcome"], "", None, values, began, time.time())
+        folder = f"{RUNS}/{self.setting.job.path}" if block == _FIRST else folder
+        return Run(member, number, block, made["outcome"], made["reason"], None, values, began, time.time(), folder)
 
     def _first(self) -> dict[str, Any]:
         """The run without a limit. Its record waits for the limits."""
@@ -213,22 +222,23 @@ class LimitRuns:
             how = WatchOptions(on_event=files_read.at_event, needed=files_read.look)
             record = run_once(self.setting, work, self.out, how)
             check_end(self.setting.job, record)
-            if record["outcome"] == "failed" and not record["completed_work"] and (work / ERRORS).is_file():
-                raise MeasuringError(f"cannot say: the script failed: {failure(end_of(work / ERRORS), record)}")
-            made: dict[str, Any] = {"outcome": record["outcome"]}
+            made: dict[str, Any] = {"outcome": record["outcome"], "reason": ""}
             if record["outcome"] != "not_applicable":
                 advised, peak = advise(record), record["peak"]
-                asked = None if advised.at_least else advised.ask_bytes
-                record["limit"] = {"ask_bytes": asked, "from_cache_bytes": from_cache_bytes(record)}
+                request = None if advised.at_least else advised.ask_bytes
+                record["limit"] = {"ask_bytes": request, "from_cache_bytes": from_cache_bytes(record)}
                 made |= {"kept_bytes": advised.kept_bytes, "work_s": record["duration_s"]}
                 made |= {"most_bytes": max(peak["cgroup_bytes"] or 0, peak["rss_bytes"] or 0)}
+            reason = _reason(work, record)
             finish(self.setting, work, self.out, record)
+            if record["outcome"] != "not_applicable" and not record["completed_work"]:
+                record["reason"] = made["reason"] = reason or record.get("reason") or record["outcome"]
         read = [str(path) for path in files_read.outside(self.setting.work)]
         (self.out / RUN_FILES[2]).unlink()
         write(self.campaign.out / _RECORD, json.dumps({"record": record, "files_read": read}) + "\n")
         return made
 
-    def _further(self, member: Member, block: str) -> dict[str, Any]:
+    def _further(self, member: Member, block: str, out: Path) -> dict[str, Any]:
         """A run with or without a limit."""
         first = read_json(self.campaign.out / _RECORD, "record", "files_read")
         setting = replace(self.setting, reads=(*self.setting.reads, *map(Path, first["files_read"])))
@@ -237,26 +247,29 @@ class LimitRuns:
         if block == _PAIR and limit and share:
             slowest_s = max(run.values["work_s"] for run in self.campaign.runs if run.member.side == _FREE)
             timeout_s = _TOO_SLOW * slowest_s / share + _PATIENCE_S
-        probe = _probe(setting, limit, timeout_s)
-        if not limit and not probe["completed_work"]:
-            path = setting.job.path
-            raise ProgramError(f"{path}: a run without a limit ended without its work: {probe['outcome']}")
-        return probe
+        return _probe(setting, out, limit, timeout_s)
 
 
-def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -> dict[str, Any]:
-    """Run once in a fresh folder, with or without a limit."""
-    with (
-        private_folder(setting.work, f"run/{setting.job.path}") as work,
-        private_folder(setting.work, f"probe/{setting.job.path}") as out,
-    ):
+def _reason(work: Path, record: RunRecord) -> str:
+    """Why a run failed, by its errors, if the program writes them into its work folder; else empty."""
+    apart = record["outcome"] == "failed" and (work / ERRORS).is_file()
+    return failure(end_of(work / ERRORS), record) if apart else ""
+
+
+def _probe(setting: Setting, out: Path, limit_bytes: int | None, timeout_s: float | None) -> dict[str, Any]:
+    """Run once in fresh folders, with or without a limit."""
+    fresh(out)
+    with private_folder(setting.work, f"run/{setting.job.path}") as work:
         prepare(setting, work)
         record = run_once(setting, work, out, WatchOptions(memory_limit_bytes=limit_bytes, timeout_s=timeout_s))
-        done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
+        reason = "" if record["completed_work"] else _reason(work, record) or record["outcome"]
+    done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
+    write_record(record, out)
     return {
         "limit_bytes": limit_bytes,
         "outcome": record["outcome"],
+        "reason": reason,
         "completed_work": record["completed_work"],
         "duration_s": record["duration_s"],
         # Until the work was done; excludes later measurements.

@@ -50,6 +50,8 @@ def test_smallest_limit_of_a_script_is_found(tmp_path, monkeypatch, capfd):
     slowest_s = max(one["duration_s"] for one in at_limit)
     assert f" in {len(at_limit)} runs of at most {slowest_s:.2f} s; not at" in capfd.readouterr().out
     assert len(at_limit) == limit["completed_runs"] == COMPLETIONS
+    records = [json.loads(path.read_text()) for path in (tmp_path / "found/runs").glob("limit~*/rep~*/run.json")]
+    assert sorted(one["memory_limit_bytes"] for one in records) == sorted(one["limit_bytes"] for one in limit["probes"])
 
 
 @pytest.mark.slow
@@ -108,11 +110,19 @@ def test_limit_is_called_warm_where_what_was_read_could_not_be_named(tmp_path, m
 
 
 @pytest.mark.slow
-def test_script_that_fails_gets_its_error_in_one_line(tmp_path, monkeypatch, capfd):
+def test_script_that_fails_is_an_outcome_with_a_record_and_runs_again_in_the_next_call(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("import absent_module\n")
-    assert main(["limit", "case.py", "--out", "found"]) == 2
-    assert "--with absent_module" in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "found").exists()
+    for calls in (1, 2):
+        assert main(["limit", "case.py", "--out", "found"]) == 2
+        line = capfd.readouterr().out.splitlines()[0]
+        assert line.startswith("cannot say: the script failed without a limit: ModuleNotFoundError: ")
+        assert "--with absent_module" in line
+        blocks = [json.loads(block)["runs"] for block in (tmp_path / "found/blocks.jsonl").read_text().splitlines()]
+        assert len(blocks) == calls
+    (run,) = blocks[-1]
+    assert run["outcome"] == "failed" and line.endswith(run["reason"])
+    assert json.loads((tmp_path / "found" / run["folder"] / "run.json").read_text())["exit_status"] == 1
 
 
 @pytest.mark.parametrize(

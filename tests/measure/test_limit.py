@@ -133,6 +133,19 @@ def test_run_that_is_killed_early_does_not_keep_its_speed():
     assert limit["slowed_at_bytes"] < 24 * MB <= limit["speed_kept_at_bytes"] <= 1.05 * limit["slowed_at_bytes"]
 
 
+def test_run_without_a_limit_that_fails_ends_the_search_for_speed():
+    free = []
+
+    def once(limit_bytes):
+        free.append(limit_bytes > 1000 * MB)
+        failed = limit_bytes < 20 * MB or free.count(True) == 2
+        return "failed" if failed else "completed", 1
+
+    limit, _ = search(once, 0.9)
+    assert limit["completed_at_bytes"] and limit["speed_kept_at_bytes"] is None
+    assert limit["speed_not_run"].startswith("a run without a limit failed")
+
+
 @pytest.mark.slow
 @pytest.mark.cgroup
 @pytest.mark.end_to_end
