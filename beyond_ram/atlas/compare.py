@@ -15,7 +15,7 @@ from ..stacks.differences import pins
 from ..stacks.locks import text_of
 from ..text import first_of, in_columns
 from . import tables
-from .tables import CONFIRMED, Line, strength
+from .tables import Line, strength
 
 NEWEST = "newest"
 _MOST_MOVED, _MOST_NAMED = 3, 20
@@ -107,8 +107,7 @@ def _completed(cells: Sequence[Line]) -> list[Line]:
 
 def _change(library: str, before: str, after: str, cells: Sequence[Line], steps: Sequence[Line]) -> Change:
     low, high = sorted(map(Version, (before, after)))
-    between = [step for step in steps if step["state"] == CONFIRMED
-               and Version(step["from_version"]) < high and Version(step["to_version"]) > low]  # fmt: skip
+    between = [one for one in steps if Version(one["from_version"]) < high and Version(one["to_version"]) > low]
     between.sort(key=lambda step: (Version(step["from_version"]), Version(step["to_version"])))
     names = dict.fromkeys(cell["case"] for cell in cells)
     cases = {name: own for name in names if (own := [step for step in between if step["case"] == name])}

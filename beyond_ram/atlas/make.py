@@ -24,7 +24,7 @@ from ..stacks.locks import StackError
 from . import tables
 from .cases import Case
 from .releases import chosen
-from .tables import CONFIRMED, NUMBERS
+from .tables import NUMBERS
 
 TIMEOUT_S = 180.0
 """Time limit of a case without a completed run. Cases take seconds."""
@@ -105,7 +105,7 @@ def _steps(result: Searched) -> Iterator[tables.Line]:
     for step in result.steps:
         line, sides = step.line, {"from": step.interval.first, "to": step.interval.second}
         dates = {f"{name}_date": result.ladder.releases.release(version).date for name, version in sides.items()}
-        line |= dates | {"moved": result.apart(*sides.values()), "state": CONFIRMED}
+        line |= dates | {"moved": result.apart(*sides.values())}
         yield line | {"size": tables.strength(line), "measured": name_of(step.interval.metric)}
 
 

@@ -15,12 +15,10 @@ CELLS, STEPS = "cells.csv", "steps.csv"
 SHIPPED = FILES / "docs" / "measured" / "atlas"
 """The atlas that comes with the checkout."""
 NUMBERS = ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s")
-CONFIRMED = "confirmed"
-"""The state of a step that fresh runs show. Older tables have others too."""
 CELL_COLUMNS = ["library", "case", "title", "version", "date", "outcome", "reason", "runs", "answer",
                 *NUMBERS, "moved"]  # fmt: skip
 STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
-                "to_value", "ratio", "low", "high", "n", "state", "moved", "size", "measured"]  # fmt: skip
+                "to_value", "ratio", "low", "high", "n", "moved", "size", "measured"]  # fmt: skip
 Line = dict[str, Any]
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .options import add_budget_to, add_json_to, show
+from .options import add_budget_to, add_json_to, finish, show
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -19,7 +19,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--library", nargs="+", action="extend", default=[], metavar="NAME", help="these libraries only"
     )
     parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
-    add_budget_to(parser, "results-atlas", "stop after this; the next call goes on", default=None)
+    add_budget_to(parser, "results-atlas", "stop after this, with the building of environments; the next call goes on")
+    add_json_to(parser, "atlas.json")
     parser.set_defaults(run=run)
     _add_compare_to(parser.add_subparsers(metavar="compare"))
 
@@ -49,13 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     with index.for_uv():
         atlas.make(wanted, every)
     show("")
-    for line in dict.fromkeys(atlas.trouble):
+    trouble = list(dict.fromkeys(atlas.trouble))
+    for line in trouble:
         print(f"not run: {line}", file=sys.stderr)
     cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
     ran = sum(int(cell["runs"]) > 0 for cell in cells)
     more = "; the budget is used up, the same command goes on" if atlas.out_of_budget else ""
-    print(f"{ran} of {len(cells)} cells of a case and a release ran; {len(steps)} confirmed steps")
-    print(f"{atlas.runs} runs in this call{more}\nfiles: {arguments.out}")
+    text = [f"{ran} of {len(cells)} cells of a case and a release ran; {len(steps)} confirmed steps"]
+    of_call = {"runs": atlas.runs, "out_of_budget": atlas.out_of_budget, "not_run": trouble}
+    finish(arguments, {"cells": cells, "steps": steps, **of_call}, [*text, f"{atlas.runs} runs in this call{more}"])
     return 0 if ran else 2
 
 

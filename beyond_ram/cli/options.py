@@ -39,12 +39,10 @@ def add_budget_to(
     out: str,
     budget: str = "the most that it may take, with the building of environments",
     files: str = "all files",
-    default: float | None = 10.0,
 ) -> None:
-    """The budget in minutes, and where files go; None is no budget."""
+    """The budget in minutes, and where files go."""
     parser.add_argument(
-        "--budget", type=minutes, default=default or math.inf, metavar="MINUTES",
-        help=f"{budget} (default: {f'{default:g}' if default else 'none'})",
+        "--budget", type=minutes, default=10.0, metavar="MINUTES", help=f"{budget} (default: 10)"
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path(out), metavar="DIR", help=f"{files} (default: {out})")
 

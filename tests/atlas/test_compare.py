@@ -10,12 +10,10 @@ def cell(library, version, outcome="completed", end_anon_bytes=None):
             "outcome": outcome, "runs": 2, "end_anon_bytes": end_anon_bytes}  # fmt: skip
 
 
-def step(library, first, second, ratio, state="confirmed", case="reads"):
+def step(library, first, second, ratio, case="reads"):
     return {"library": library, "case": case, "metric": "end_anon_bytes", "from_version": first, "to_version": second,
             "from_date": "2026-01-01", "to_date": "2026-02-01", "from_value": 100e6, "to_value": 100e6 * ratio,
-            "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1, "n": 3, "state": state,
-            "moved": "",
-    }  # fmt: skip
+            "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1, "n": 3, "moved": ""}  # fmt: skip
 
 
 @pytest.fixture
@@ -26,10 +24,10 @@ def folder(tmp_path):
         step("one", "1.0", "1.1", 1.5),
         step("one", "1.2", "1.10", 0.25),
         step("two", "3.0", "3.1", 2.0),
-        step("two", "3.0", "3.1", 9.0, "not confirmed", "writes"),
+        step("two", "3.0", "3.1", 1.5, "sorts"),
     ]
     steps[1]["moved"] = "a 1 to 2, b none to 3"  # fmt: skip
-    cases = [("one", "reads"), ("two", "reads"), ("two", "writes")]
+    cases = [("one", "reads"), ("two", "reads"), ("two", "sorts")]
     tables.replace_lines(tmp_path / tables.CELLS, cells, tables.CELL_COLUMNS, cases)
     tables.replace_lines(tmp_path / tables.STEPS, steps, tables.STEP_COLUMNS, cases)
     return tmp_path
@@ -117,8 +115,8 @@ def test_files_that_are_no_locks_are_refused(folder, name, content, message):
 def test_lines_of_other_cases_stay_and_of_removed_cases_go(folder):
     path = folder / tables.STEPS
     tables.replace_lines(
-        path, [step("one", "1.1", "1.2", 3.0)], tables.STEP_COLUMNS, [("one", "reads"), ("two", "writes")]
+        path, [step("one", "1.1", "1.2", 3.0)], tables.STEP_COLUMNS, [("one", "reads"), ("two", "sorts")]
     )
     assert [(line["library"], line["case"], line["to_version"]) for line in tables.read(path)] == [
-        ("one", "reads", "1.2"), ("two", "writes", "3.1"),
+        ("one", "reads", "1.2"), ("two", "sorts", "3.1"),
     ]  # fmt: skip
