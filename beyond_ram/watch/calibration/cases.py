@@ -30,6 +30,8 @@ _NO_HUGE_PAGES = "import ctypes; ctypes.CDLL(None).prctl(41, 1, 0, 0, 0); " if s
 _READING = "counters per processor lag by up to 64 pages each; the interpreter moves by 0.1 MB"
 _MAPPED = "; before Linux 6.2 a process tells of its pages after 64 faults, each of which may map 16"
 _PSS = "pages that two processes share for a moment; the interpreter's own copies in every worker"
+_CLOCK = "start and end of the interpreter; clock ticks"
+_ENDS = "a child that ends while its PSS is read keeps its memory until then, beside the next child"
 _KERNEL = "page tables (0.2 %) and charges in batches of 64 pages per processor count too"
 
 
@@ -81,12 +83,16 @@ class CalibrationRun:
         return None if first is None or second is None else second - first
 
 
+Expected = Callable[[CalibrationRun], list[Check]]
+Reading = Callable[[CalibrationRun], float | None]
+
+
 @dataclass(frozen=True)
 class Calibration:
     name: str
     program: str
     arguments: Sequence[str]
-    checks: Callable[[CalibrationRun], list[Check]]
+    checks: Sequence[Expected]
     follow: bool = False
     not_run: Callable[[], str | None] = field(default=lambda: None)
 
@@ -111,7 +117,9 @@ def measure(case: Calibration, interval_ms: int = 20) -> CalibrationResult:
     if run.record["exit_status"] != 0:
         signal, status = run.record["signal"], run.record["exit_status"]
         return CalibrationResult(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
-    return CalibrationResult(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
+    return CalibrationResult(
+        case.name, [check for one in (*case.checks, _ADDS_UP) for check in one(run)], record=run.record
+    )
 
 
 def command(program: str, arguments: Sequence[str], folder: Path, python: Path | str = sys.executable) -> list[str]:
@@ -148,78 +156,53 @@ def _size(megabytes: float, page: int = mmap.PAGESIZE) -> int:
     return round(megabytes * MB / page) * page
 
 
-def _grown(run: CalibrationRun, what: str, truth: float, column: str, phase: str = "filling") -> Check:
-    return Check(what, truth, run.grown(column, phase), _near(truth), _READING)
-
-
 def _late(pages: int, tasks: int) -> int:
     """Bytes that a kernel before 6.2 may not have counted yet: each task reports its pages after 64 faults."""
     release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
     return 64 * pages * mmap.PAGESIZE * tasks if release < (6, 2) else 0
 
 
-def _mapped(what: str, truth: float, reading: float | None, processes: int = 1) -> Check:
+def _reads(what: str, truth: float, reading: Reading, tolerance: float, why: str) -> Expected:
+    return lambda run: [Check(what, truth, reading(run), tolerance, why)]
+
+
+def _grows(what: str, truth: float, column: str, phase: str = "filling", within: float = 0, why: str = "") -> Expected:
+    """The growth up to the peak of a phase."""
+    return _reads(what, truth, lambda run: run.grown(column, phase), within or _near(truth), why or _READING)
+
+
+def _mapped(what: str, truth: float, reading: Reading, processes: int = 1) -> Expected:
     """The tolerance of mapped pages: a fault may map 16."""
     late = _late(16, processes)
-    return Check(what, truth, reading, max(_near(truth), late), _READING + (_MAPPED if late else ""))
+    return _reads(what, truth, reading, max(_near(truth), late), _READING + (_MAPPED if late else ""))
 
 
-def _between(run: CalibrationRun, what: str, truth: float, column: str, share: float = 0.02) -> Check:
-    return Check(what, truth, run.between(column), max(share * truth, 1 * MB), _PSS)
+def _between(what: str, truth: float, column: str, share: float = 0.02) -> Expected:
+    """The growth from the start of phase `filling` to that of `full`."""
+    return _reads(what, truth, lambda run: run.between(column), max(share * truth, 1 * MB), _PSS)
 
 
-def _group(run: CalibrationRun, truth: float, phase: str = "filling") -> list[Check]:
+def _group(truth: float) -> Expected:
     """The growth of the control group, if its peak can be reset."""
-    before, after = run.record["phases"][0].get("cgroup_bytes"), run.peak(phase).get("cgroup_bytes")
-    if before is None or after is None:
-        return []
-    return [Check("cgroup peak grows", truth, after - before, max(0.02 * truth, 4 * MB), _KERNEL)]
+
+    def check(run: CalibrationRun) -> list[Check]:
+        before, after = run.record["phases"][0].get("cgroup_bytes"), run.peak("filling").get("cgroup_bytes")
+        if before is None or after is None:
+            return []
+        return [Check("cgroup peak grows", truth, after - before, max(0.02 * truth, 4 * MB), _KERNEL)]
+
+    return check
 
 
-def _adds_up(run: CalibrationRun) -> Check:
-    off = sum(s["rss_bytes"] != s["anon_bytes"] + s["file_bytes"] + s["shmem_bytes"] for s in run.samples)
-    return Check("samples whose parts are not the whole", 0, off, 0, "rss = anon + file + shmem in every line")
+def _given_back(column: str, one: str = "after", other: str = "full") -> Reading:
+    return lambda run: run.between(column, one, other)
 
 
-def _anonymous(run: CalibrationRun) -> list[Check]:
-    size = _size(200)
-    return [
-        _grown(run, "anonymous grows", size, "anon_bytes"),
-        _grown(run, "high water grows", size, "hwm_bytes"),
-        _grown(run, "file grows", 0, "file_bytes"),
-        _grown(run, "shared grows", 0, "shmem_bytes"),
-        _between(run, "PSS grows", size, "pss_bytes", 0.005),
-        _between(run, "USS grows", size, "uss_bytes", 0.005),
-        Check("anonymous given back", size, run.between("anon_bytes", "after", "full"), _near(size), _READING),
-        *_group(run, size),
-    ]
+def _off(run: CalibrationRun) -> int:
+    return sum(s["rss_bytes"] != s["anon_bytes"] + s["file_bytes"] + s["shmem_bytes"] for s in run.samples)
 
 
-def _file(run: CalibrationRun) -> list[Check]:
-    size = _size(200)
-    why = "readahead of other files, and the interpreter's own"
-    return [
-        _mapped("file grows", size, run.grown("file_bytes")),
-        _grown(run, "anonymous grows", 0, "anon_bytes"),
-        _mapped("high water grows", size, run.grown("hwm_bytes")),
-        _between(run, "PSS grows", size, "pss_bytes", 0.005),
-        _mapped("file given back", size, run.between("file_bytes", "after", "full")),
-        Check("bytes read from disk", size, run.between("read_bytes"), 0.02 * size, why),
-    ]
-
-
-def _shared(run: CalibrationRun) -> list[Check]:
-    size, workers = _size(100), 8
-    return [
-        _between(run, "PSS grows: once, over 8 workers", size, "pss_bytes"),
-        _between(run, "shared part of PSS grows: once", size, "pss_shmem_bytes"),
-        Check("highest reading of PSS, at any moment", size, _highest_pss(run), max(0.02 * size, MB), _PSS),
-        _mapped("summed RSS grows: 9 times", 9 * size, run.grown("rss_bytes"), workers + 1),
-        _mapped("shared grows: 9 times", 9 * size, run.grown("shmem_bytes"), workers + 1),
-        _between(run, "USS grows: nothing is private", 0, "uss_bytes"),
-        Check("anonymous grows", 0, run.grown("anon_bytes"), (workers + 1) * 0.2 * MB, "0.2 MB of interpreter in each"),
-        *_group(run, size),
-    ]
+_ADDS_UP = _reads("samples whose parts are not the whole", 0, _off, 0, "rss = anon + file + shmem in every line")
 
 
 def _highest_pss(run: CalibrationRun) -> float | None:
@@ -228,108 +211,33 @@ def _highest_pss(run: CalibrationRun) -> float | None:
     return None if before is None or highest is None else highest - before
 
 
-def _copied(run: CalibrationRun) -> list[Check]:
-    size, workers = _size(50), 4
-    return [
-        _between(run, "PSS grows: a copy in each of 4 workers", workers * size, "pss_bytes"),
-        _between(run, "USS grows: 5 copies, 0 private before", (workers + 1) * size, "uss_bytes"),
-        Check(
-            "summed RSS sees nothing",
-            0,
-            run.grown("rss_bytes"),
-            max((workers + 1) * 0.4 * MB, _late(16, workers + 1)),
-            "interpreter in each",
-        ),
-        *_group(run, workers * size),
-    ]
-
-
-def _huge(run: CalibrationRun) -> list[Check]:
-    size = _size(100, 2 << 20)
-    return [
-        _grown(run, "anonymous grows: whole huge pages", size, "anon_bytes"),
-        _grown(run, "high water grows", size, "hwm_bytes"),
-        _between(run, "PSS grows", size, "pss_bytes", 0.005),
-    ]
-
-
 def _spikes(run: CalibrationRun) -> list[Check]:
-    size = _size(20)
-    marks = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
-    sizes = [size for size in marks if size is not None]
-    anon = [run.grown("anon_upper_bound_bytes", f"spike {n}") for n in range(25)]
+    size, why = _size(20), "none may be missed"
+    columns = ("hwm_bytes", "anon_upper_bound_bytes")
+    marks, anon = ([run.grown(column, f"spike {n}") for n in range(25)] for column in columns)
+    near = [sum(one is not None and abs(one - size) <= _near(size) for one in sizes) for sizes in (marks, anon)]
+    sizes = [one for one in marks if one is not None]
     return [
-        Check("spikes in the high water of their phase", 25, _count(marks, size), 0, "none may be missed"),
-        Check("spikes in the bound of anonymous", 25, _count(anon, size), 0, "none may be missed"),
+        Check("spikes in the high water of their phase", 25, near[0], 0, why),
+        Check("spikes in the bound of anonymous", 25, near[1], 0, why),
         Check("the smallest spike", size, min(sizes, default=None), _near(size), _READING),
         Check("the largest spike", size, max(sizes, default=None), _near(size), _READING),
     ]
 
 
-def _count(values: Sequence[float | None], truth: float) -> int:
-    return sum(value is not None and abs(value - truth) <= _near(truth) for value in values)
-
-
-def _outlives(run: CalibrationRun) -> list[Check]:
-    size = _size(100)
-    return [
-        _grown(run, "anonymous grows, parent gone", size, "anon_bytes"),
-        _grown(run, "high water grows", size, "hwm_bytes"),
-        Check("processes left running", 0, len(run.record["left_running"]), 0, "it was followed to its end"),
-    ]
-
-
 def _short(run: CalibrationRun) -> list[Check]:
     truth = next((event for event in run.events if event["event"] == "truth"), {})
-    marks = run.record["peak"]["hwm_bytes"]
-    why = "start and end of the interpreter; clock ticks"
-    checks = [Check("CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, why)]
-    size, processes = truth["one_process_bytes"], truth["children"] + 1
+    marks, size, processes = run.record["peak"]["hwm_bytes"], truth["one_process_bytes"], truth["children"] + 1
+    checks = [Check("CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, _CLOCK)]
     if marks["exits_by_kernel"]:
-        high = max(run.peak("filling").get("hwm_bytes", 0), 0)
-        checks += [
-            Check(
-                f"processes seen, of {processes}",
-                processes,
-                marks["processes_seen"],
-                0,
-                "the kernel tells of every end",
-            ),
-            Check("high water of one child", size, high, _near(size), _READING),
-        ]
-    one, why = _size(20), "a child that ends while its PSS is read keeps its memory until then, beside the next child"
-    return checks + [
-        replace(check, truth=1.5 * one, tolerance=0.5 * one + check.tolerance, why=why) for check in _group(run, one)
+        seen, high = marks["processes_seen"], max(run.peak("filling").get("hwm_bytes", 0), 0)
+        checks.append(Check(f"processes seen, of {processes}", processes, seen, 0, "the kernel tells of every end"))
+        checks.append(Check("high water of one child", size, high, _near(size), _READING))
+    one = _size(20)
+    wide = [
+        replace(check, truth=1.5 * one, tolerance=0.5 * one + check.tolerance, why=_ENDS) for check in _group(one)(run)
     ]
-
-
-def _execs(run: CalibrationRun) -> list[Check]:
-    return [
-        _grown(run, "first program: anonymous grows", _size(150), "anon_bytes", "filling first"),
-        _grown(run, "first program: high water grows", _size(150), "hwm_bytes", "filling first"),
-        _grown(run, "second program: anonymous grows", _size(80), "anon_bytes", "filling"),
-        _grown(run, "second program: high water grows", _size(80), "hwm_bytes", "filling"),
-        Check("processes at once", 1, run.record["peak"]["processes"], 0, "the same process"),
-    ]
-
-
-def _threads(run: CalibrationRun) -> list[Check]:
-    size = 8 * _size(200 / 8)
-    # glibc gives every thread an arena; the first few pages of each are touched.
-    within = _near(size) + 1 * MB + _late(1, 8)
-    return [
-        Check("anonymous grows, once", size, run.grown("anon_bytes"), within, _READING + "; 8 stacks"),
-        Check("high water grows", size, run.grown("hwm_bytes"), within, _READING + "; 8 stacks"),
-        Check("processes at once", 1, run.record["peak"]["processes"], 0, "threads are no processes"),
-    ]
-
-
-def _swapped(run: CalibrationRun) -> list[Check]:
-    size = _size(100)
-    return [
-        Check("swap grows", size, run.grown("swap_bytes"), 0.05 * size, "the kernel may keep a few pages"),
-        Check("anonymous leaves", size, run.between("anon_bytes", "full", "filling"), 0.05 * size, "the same"),
-    ]
+    return checks + wide
 
 
 def _no_swap() -> str | None:
@@ -345,16 +253,74 @@ def _no_thp() -> str | None:
 THEN = f"{_IMPORTS}; sys.argv = ['anonymous.py', sys.argv[1]]; "
 THEN += f"runpy.run_path({str(PROGRAMS / 'anonymous.py')!r}, run_name='__main__')"
 
+_200, _100, _50 = _size(200), _size(100), _size(50)
+_HUGE, _THREADS = _size(100, 2 << 20), 8 * _size(200 / 8)
+# glibc gives every thread an arena; the first few pages of each are touched.
+_STACKS = (_near(_THREADS) + 1 * MB + _late(1, 8), f"{_READING}; 8 stacks")
+# fmt: off
 CASES = (
-    Calibration("anonymous memory", "anonymous", ["200"], _anonymous),
-    Calibration("file, mapped and read", "file", ["200", "{folder}"], _file),
-    Calibration("shared by 8 workers", "shared", ["100", "8"], _shared),
-    Calibration("copy on write in 4 workers", "copied", ["50", "4"], _copied),
-    Calibration("transparent huge pages", "huge", ["100"], _huge, not_run=_no_thp),
-    Calibration("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
-    Calibration("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
-    Calibration("80 short-lived children", "short", ["20", "80"], _short),
-    Calibration("a program that execs another", "execs", ["150", "80", THEN], _execs),
-    Calibration("8 threads", "threads", ["200"], _threads),
-    Calibration("swap", "swapped", ["100"], _swapped, not_run=_no_swap),
+    Calibration("anonymous memory", "anonymous", ["200"], [
+        _grows("anonymous grows", _200, "anon_bytes"),
+        _grows("high water grows", _200, "hwm_bytes"),
+        _grows("file grows", 0, "file_bytes"),
+        _grows("shared grows", 0, "shmem_bytes"),
+        _between("PSS grows", _200, "pss_bytes", 0.005),
+        _between("USS grows", _200, "uss_bytes", 0.005),
+        _reads("anonymous given back", _200, _given_back("anon_bytes"), _near(_200), _READING),
+        _group(_200),
+    ]),
+    Calibration("file, mapped and read", "file", ["200", "{folder}"], [
+        _mapped("file grows", _200, lambda run: run.grown("file_bytes")),
+        _grows("anonymous grows", 0, "anon_bytes"),
+        _mapped("high water grows", _200, lambda run: run.grown("hwm_bytes")),
+        _between("PSS grows", _200, "pss_bytes", 0.005),
+        _mapped("file given back", _200, _given_back("file_bytes")),
+        _reads("bytes read from disk", _200, lambda run: run.between("read_bytes"), 0.02 * _200,
+               "readahead of other files, and the interpreter's own"),
+    ]),
+    Calibration("shared by 8 workers", "shared", ["100", "8"], [
+        _between("PSS grows: once, over 8 workers", _100, "pss_bytes"),
+        _between("shared part of PSS grows: once", _100, "pss_shmem_bytes"),
+        _reads("highest reading of PSS, at any moment", _100, _highest_pss, max(0.02 * _100, MB), _PSS),
+        _mapped("summed RSS grows: 9 times", 9 * _100, lambda run: run.grown("rss_bytes"), 9),
+        _mapped("shared grows: 9 times", 9 * _100, lambda run: run.grown("shmem_bytes"), 9),
+        _between("USS grows: nothing is private", 0, "uss_bytes"),
+        _grows("anonymous grows", 0, "anon_bytes", "filling", 9 * 0.2 * MB, "0.2 MB of interpreter in each"),
+        _group(_100),
+    ]),
+    Calibration("copy on write in 4 workers", "copied", ["50", "4"], [
+        _between("PSS grows: a copy in each of 4 workers", 4 * _50, "pss_bytes"),
+        _between("USS grows: 5 copies, 0 private before", 5 * _50, "uss_bytes"),
+        _grows("summed RSS sees nothing", 0, "rss_bytes", within=max(5 * 0.4 * MB, _late(16, 5)), why="interpreters"),
+        _group(4 * _50),
+    ]),
+    Calibration("transparent huge pages", "huge", ["100"], [
+        _grows("anonymous grows: whole huge pages", _HUGE, "anon_bytes"),
+        _grows("high water grows", _HUGE, "hwm_bytes"),
+        _between("PSS grows", _HUGE, "pss_bytes", 0.005),
+    ], not_run=_no_thp),
+    Calibration("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], [_spikes]),
+    Calibration("a child that outlives its parent", "outlives", ["100"], [
+        _grows("anonymous grows, parent gone", _100, "anon_bytes"),
+        _grows("high water grows", _100, "hwm_bytes"),
+        _reads("processes left running", 0, lambda run: len(run.record["left_running"]), 0, "followed to its end"),
+    ], follow=True),
+    Calibration("80 short-lived children", "short", ["20", "80"], [_short]),
+    Calibration("a program that execs another", "execs", ["150", "80", THEN], [
+        _grows("first program: anonymous grows", _size(150), "anon_bytes", "filling first"),
+        _grows("first program: high water grows", _size(150), "hwm_bytes", "filling first"),
+        _grows("second program: anonymous grows", _size(80), "anon_bytes"),
+        _grows("second program: high water grows", _size(80), "hwm_bytes"),
+        _reads("processes at once", 1, lambda run: run.record["peak"]["processes"], 0, "the same process"),
+    ]),
+    Calibration("8 threads", "threads", ["200"], [
+        _grows("anonymous grows, once", _THREADS, "anon_bytes", "filling", *_STACKS),
+        _grows("high water grows", _THREADS, "hwm_bytes", "filling", *_STACKS),
+        _reads("processes at once", 1, lambda run: run.record["peak"]["processes"], 0, "threads are no processes"),
+    ]),
+    Calibration("swap", "swapped", ["100"], [
+        _grows("swap grows", _100, "swap_bytes", "filling", 0.05 * _100, "the kernel may keep a few pages"),
+        _reads("anonymous leaves", _100, _given_back("anon_bytes", "full", "filling"), 0.05 * _100, "the same"),
+    ], not_run=_no_swap),
 )
+# fmt: on
