@@ -94,7 +94,8 @@ def cause_of(why: Mapping[str, Any], file_bytes: float = 0, repeated: str = "") 
             sums = itertools.accumulate(step["released_bytes"] for step in steps)
             largest = steps[: 1 + next(place for place, size in enumerate(sums) if size > grown / 2)]
             if largest[-1]["released_bytes"] >= _NAMED * grown:
-                return cause, " and ".join(step["holder"].removesuffix(", unused") for step in largest)
+                owners = [name for one in largest for name in (*one.get("released_before", ()), one["holder"])]
+                return cause, " and ".join(name.removesuffix(", unused") for name in owners)
     if stayed < _CARRIES * grown:
         return "undecided", ""
     # Another malloc than glibc's does not say what it has in use.

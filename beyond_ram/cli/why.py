@@ -88,8 +88,10 @@ def _holder(step: dict[str, Any]) -> str:
     text = f"{step['holder']}, {step['kind']}" + (f": {step['type']}" if "type" in step else "")
     if also := step.get("also_held_by"):
         text += f"; {', '.join(also)} held it too"
-    if step.get("fragments"):
+    before = ", ".join(f"{name} ({_mb(size)})" for name, size in step.get("released_before", {}).items())
+    if before or step.get("fragments"):
         text += f"; its objects are {_mb(step['objects_bytes'])}, the rest are pages that they kept in use"
+        text += f", with objects that were released before: {before}" if before else ""
     return text
 
 

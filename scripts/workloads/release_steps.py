@@ -68,6 +68,7 @@ class ReleaseSteps:
         self.at = self.start
         self.waits_s, self.silent = 0.0, []
         self.steps, self.shared, self.floor, self.more = [], {}, FLOOR_BYTES, {}
+        self.freed = {}  # the bytes of holders whose objects are gone, in pages that others still use
         self.script_ended = False
 
     def begin(self):
@@ -130,8 +131,15 @@ class ReleaseSteps:
         return also if also and Reach(value, around).bytes < reach.bytes / 2 else []
 
     def measure(self, name, kind, empty, reach, text, also, tidy=release.tidy):
-        """Empty a place, and note who held the same, and whether more came back than its objects."""
+        """Empty a place, and note who held the same, and whether more came back than its objects.
+
+        More comes back where their pages also held objects of places that were emptied before, and are named then.
+        """
+        is_large = reach.plain and reach.bytes >= self.floor
+        before = sum(allocators().values()) if is_large else 0
         given = self.step(name, kind, empty, tidy, type=text, objects_bytes=round(reach.bytes))
+        if is_large and given < self.floor and (freed := before - sum(allocators().values())) >= self.floor:
+            self.freed[name] = freed
         if not reach.plain and given < max(self.floor, reach.bytes / 2) and tidy is release.tidy:
             self.silent.append(name)
             self.settle()
@@ -144,6 +152,8 @@ class ReleaseSteps:
             return
         fragments = reach.plain and reach.bytes < given / 3
         self.steps[-1] |= {"also_held_by": also, "fragments": fragments}
+        if self.freed and reach.plain and given - reach.bytes >= self.floor:
+            self.steps[-1]["released_before"], self.freed = self.freed, {}
         if also:  # the one that leads to most is named first
             _, kind, text = self.shared[also[0]]
             self.steps[-1] |= {"holder": also[0], "kind": kind, "type": text, "also_held_by": [*also[1:], name]}

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.analysis.holders import cause_of
+from beyond_ram.cli.why import lines
 
 PROGRAM = Path(__file__).parents[2] / "scripts/workloads/why.py"
 MB = 1_000_000
 HELD = 60 * MB
 # Room for malloc, the page size, and a script's small objects.
 CLOSE = 8 * MB
+PEAK = {"peak_bytes": 0}
+"""What a run adds to the result of the program."""
 LIBRARY = {
     "plant/__init__.py": "from .core import Store, grow, keep, store\n",
     "plant/core.py": """
@@ -280,6 +283,24 @@ def test_fragments_are_marked(tmp_path):
     result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nrows = rows[::8]")
     (step,) = [step for step in result["steps"] if step["kind"] == "name"]
     assert step["holder"] == "rows" and step["fragments"] and step["released_bytes"] > 3 * step["objects_bytes"]
+
+
+def test_owner_whose_objects_lay_in_the_same_pages_is_named_with_the_last_one(tmp_path):
+    result = why(
+        tmp_path,
+        """
+        large, small = [], []
+        for number in range(140_000):
+            large.append(bytes(400))
+            if number % 8 == 0: small.append(bytes(400))
+        shared = large[:1]  # of the same objects, and too few to be named
+        """,
+    )
+    (step,) = [step for step in result["steps"] if step["kind"] == "name"]
+    assert step["holder"] == "small" and step["fragments"] and [*step["released_before"]] == ["large"]
+    assert abs(step["released_before"]["large"] - 140_000 * 433) < CLOSE
+    assert cause_of(result) == ("held", "large and small")
+    assert "in use, with objects that were released before: large (" in "\n".join(lines("case.py", PEAK | result))
 
 
 @pytest.mark.slow
