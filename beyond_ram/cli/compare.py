@@ -33,6 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     from ..report.changes import compare
 
     sides = arguments.baseline, arguments.candidate
+    if not any(Path(place).is_dir() for place in (*sides, arguments.results)):
+        no_runs = f"nor is there a folder {arguments.results} with runs of two stacks; name two results folders"
+        raise ValueError(f"neither {sides[0]} nor {sides[1]} is a folder, {no_runs}, or --results")
     compared = compare(*sides, arguments.results, arguments.out, other_machines=arguments.other_machines)
     arguments.document = {
         "changes": json.loads(compared.table.to_json(orient="records")),

@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     import yaml
 
     from ..files import write
+    from ..stacks.locks import has_package
 
     if arguments.out.exists():
         raise FileExistsError(f"{arguments.out} is there already; name another with --out")
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.stack not in stacks:
         hint = did_you_mean(arguments.stack, stacks)
         raise ValueError(f"--stack {arguments.stack}: no such stack in envs/{hint} (there are: {', '.join(stacks)})")
+    if not has_package(FILES / "envs" / f"{arguments.stack}.txt", "datasets"):
+        raise ValueError(f"--stack {arguments.stack}: it has no datasets, which reads and maps the text; name another")
     tokenizer = _tokenizer(arguments.tokenizer)
     files, left_out = _files(arguments.folder)
     documents, column = _look(files)
@@ -87,7 +90,8 @@ def _files(folder: Path) -> tuple[list[Path], int]:
     from ..experiment.corpora import FORMATS
 
     if not folder.is_dir():
-        raise ValueError(f"{folder}: {'a file; name its folder' if folder.is_file() else 'no such folder'}")
+        why = f"{folder} is a file; name its folder" if folder.is_file() else f"there is no folder {folder}"
+        raise ValueError(f"{why}: `beyond-ram init FOLDER` takes one with text")
     existing = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     taken: list[Path] = []
     taken_bytes = 0

@@ -40,7 +40,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     _add_options(parser)
     _add_targets(parser)
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command and its arguments, after --")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, default_of=parser.get_default)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.self_test:
         from ..watch.calibration import self_test
 
+        if any(value not in (None, [], arguments.default_of(name)) for name, value in vars(arguments).items()
+               if name != "self_test"):  # fmt: skip
+            raise ValueError("--self-test goes alone: it runs programs of its own")
         return self_test()
     attached = bool(arguments.pid or arguments.cgroup or arguments.container or arguments.slurm)
     if attached:
@@ -119,6 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(
             "--reset-marks goes with --pid, --cgroup, --container or --slurm: a command begins with its own"
         )
+    if arguments.wait and not arguments.slurm:
+        raise ValueError("--wait goes with --slurm: it waits for the job to start")
     ceiling_texts = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in ceiling_texts.items() if ceiling]
     kept = arguments.out is not None
@@ -192,7 +197,9 @@ def _outliving_signals() -> Iterator[None]:
 
 
 def _check_page(page: Path, out: Path | None) -> None:
-    """Raise OSError if the page could not be written at the end."""
+    """Raise ValueError or OSError if the page could not be written at the end."""
+    if str(page) == "-":
+        raise ValueError("--html -: a page goes into a file, such as run.html")
     check_page(page)
     check_target(page)
     if page.parent == out:  # that folder is made, or refused, later
