@@ -13,6 +13,7 @@ NAME = r"[a-z0-9][a-z0-9._-]*"
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]+")
 # Commands to a terminal, such as colours and titles.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_ERROR = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?=:|$)")
 _LONGEST, _LONGEST_LINE = 10_000, 300
 
 
@@ -47,11 +48,18 @@ def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
 def last_line(text: str, otherwise: str) -> str:
     """The last line of a program's output that shows anything, as `foreign` shows it; `otherwise` without one."""
     # A secret may have begun lines before.
-    shown = mask_secrets.in_text(_TERMINAL.sub("", text))
-    lines = [line for one in shown.splitlines() if (line := plain(one[:_LONGEST_LINE], _LONGEST_LINE))]
+    every, lines = _TERMINAL.sub("", text), _shown(mask_secrets.in_text(_TERMINAL.sub("", text)))
+    if len(lines) < len(_shown(every)):  # hidden with all that follows: of an error its kind is shown
+        kind = _ERROR.match(_shown(every)[-1])
+        return f"{kind[0]}: {mask_secrets.MASK}" if kind else mask_secrets.MASK
     if len(lines) > 1 and not mask_secrets.in_text(" ".join(lines[-2:])).endswith(lines[-1]):
         return mask_secrets.MASK  # its name stands at the end of the line before
     return lines[-1] if lines else otherwise
+
+
+def _shown(text: str) -> list[str]:
+    """The lines that show anything."""
+    return [line for one in text.splitlines() if (line := plain(one[:_LONGEST_LINE], _LONGEST_LINE))]
 
 
 def foreign(text: str) -> str:

@@ -113,6 +113,12 @@ def test_last_line_has_no_secret_that_began_lines_before():
     assert PLANTED not in last_line(f"api_key=[\n{'k' * 50_000}\n{PLANTED}\n", "")
 
 
+def test_last_line_is_the_kind_of_an_error_and_no_line_of_source_before_it():
+    source = f'  File "case.py", line 3\n    login(password="{PLANTED}\n'
+    assert last_line(f"{source}SyntaxError: unterminated string literal\n", "") == "SyntaxError: ***"
+    assert last_line(f"{source}{PLANTED}\n", "") == "***"
+
+
 def test_last_line_has_no_secret():
     for words in itertools.islice(ways(), 0, None, 20):
         assert PLANTED not in last_line(f"Error: Command {words} failed", "")
