@@ -20,7 +20,7 @@ from ..watch import LimitError, WatchOptions, watch, write_record
 from .design import DesignPoint
 from .factors import FactorPlan
 
-OUTPUT = "output.txt"
+OUTPUT, ERRORS = "output.txt", "errors.txt"
 NUMBERS = ("kept_bytes", "mapped_bytes", "seconds", "free_bytes")
 """Numbers of a run that a campaign keeps, beside its wall time."""
 # Share of free memory that small runs may use; the rest is for other programs.
@@ -126,7 +126,8 @@ def once(plan: FactorPlan, folder: Path, point: DesignPoint, limit_bytes: int | 
     """
     name, free = name_of(plan, point, limit_bytes), free_bytes()
     # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
-    words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh",
+    output, errors = (shlex.quote(str(folder / file)) for file in (OUTPUT, ERRORS))
+    words = ["sh", "-c", f'exec "$@" > {output} 2> {errors}', "sh",
              *plan.words(point.setting, point.size)]  # fmt: skip
     try:
         record = _watched(folder, words, limit_bytes or int(_OF_FREE * free))
@@ -139,7 +140,7 @@ def once(plan: FactorPlan, folder: Path, point: DesignPoint, limit_bytes: int | 
         raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
     if record["outcome"] != "completed" and not killed:
         status = record["signal"] or f"exit status {record['exit_status']}"
-        wrote = last_line(end_of(folder / OUTPUT), "it wrote nothing")
+        wrote = last_line(end_of(folder / ERRORS), last_line(end_of(folder / OUTPUT), "it wrote nothing"))
         raise RunError(f"{name}: the program ended with {status}: {wrote}")
     if not killed and not advice.kept_bytes:
         raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
