@@ -91,7 +91,8 @@ def _course(record: RunRecord) -> Iterable[str]:
 
 def _grown(sizes: Sequence[int], given_back: int) -> int:
     """By how much memory rose throughout, after the first tenth and less what may be given back; 0 if it did not."""
-    rises = [later - earlier > _LEVEL * max(sizes) / PARTS for earlier, later in pairwise(sizes)]
+    least = (given_back + _LEVEL * max(sizes)) / PARTS
+    rises = [after - before > least for before, after in pairwise(sizes)]
     grown = sizes[-1] - sizes[0] - given_back
     throughout = sum(rises) >= len(rises) - 1 and sizes[-1] == max(sizes)
     return grown if throughout and _worth(grown, sizes[-1]) else 0

@@ -36,6 +36,8 @@ LOCKED = {"basis": "group", "kept_bytes": 400 * MB, "locked_file_bytes": 300 * M
 LEVEL = [100, *[1000] * 9]
 RAMP = [100, 100, 100, 100, 130, 160, 190, 220, 250, 280]
 KERNEL = {"kept": {"basis": "group", "at_kept": {"kernel_bytes": 850 * MB}}}
+SLOW = list(range(500, 590, 9))
+BUFFERS = {"kept": {"basis": "group", "at_kept": {"kernel_bytes": 75 * MB}}}
 SHORT = [100, 100, 100, 1000, 100, 100, 100, 100, 100, 100]
 UP_AND_DOWN = [100, 600, 300, 900, 400, 1000, 300, 800, 900, 500]
 ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in range(3)]}
@@ -55,6 +57,11 @@ WORKERS = record(UP_AND_DOWN, processes=4, held_by=ALIKE, **shared(0))
             record(RISING, cgroup={"version": 2}, **KERNEL),
             "rose throughout",
             record(RISING, cgroup={"version": 1}, **KERNEL),
+        ),
+        (
+            record(SLOW, cgroup={"version": 2}, **BUFFERS),
+            "rose throughout, by 81 MB",
+            record(SLOW, cgroup={"version": 1}, **BUFFERS),
         ),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=50)),
         (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=300, kept=LOCKED)),
